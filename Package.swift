@@ -1,0 +1,107 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InferIsolatedConformances"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .enableUpcomingFeature("ImmutableWeakCaptures"),
+]
+
+extension Target.Dependency {
+  static let argumentParser = product(
+    name: "ArgumentParser", package: "swift-argument-parser")
+  static let asyncHTTPClient = product(name: "AsyncHTTPClient", package: "async-http-client")
+  static let collections = product(name: "Collections", package: "swift-collections")
+  static let crypto = product(name: "Crypto", package: "swift-crypto")
+  static let logging = product(name: "Logging", package: "swift-log")
+  static let nioCore = product(name: "NIOCore", package: "swift-nio")
+  static let nioConcurrency = product(name: "NIOConcurrencyHelpers", package: "swift-nio")
+  static let nioHTTP1 = product(name: "NIOHTTP1", package: "swift-nio")
+  static let nioPosix = product(name: "NIOPosix", package: "swift-nio")
+  static let nioSSL = product(name: "NIOSSL", package: "swift-nio-ssl")
+  static let structuredHeaders = product(
+    name: "StructuredFieldValues", package: "swift-http-structured-headers")
+  static let asn1 = product(name: "SwiftASN1", package: "swift-asn1")
+  static let x509 = product(name: "X509", package: "swift-certificates")
+}
+
+let package = Package(
+  name: "haul",
+  platforms: [.macOS(.v15), .iOS(.v18)],
+  products: [
+    .library(name: "HaulKit", targets: ["HaulKit"]),
+    .executable(name: "haul", targets: ["haul"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+    .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+  ],
+  targets: [
+    .target(name: "CHaulSystem"),
+    .target(
+      name: "HaulCore", dependencies: [.collections, .structuredHeaders],
+      swiftSettings: settings),
+    .target(
+      name: "HaulHTTP",
+      dependencies: [
+        "HaulCore", .asyncHTTPClient, .nioCore, .nioConcurrency, .nioHTTP1, .nioPosix, .nioSSL,
+      ],
+      swiftSettings: settings),
+    .target(
+      name: "HaulFiles",
+      dependencies: ["HaulCore", "CHaulSystem", .crypto, .nioConcurrency, .nioPosix],
+      swiftSettings: settings),
+    .target(
+      name: "HaulKit",
+      dependencies: ["HaulCore", "HaulHTTP", "HaulFiles", .logging, .nioConcurrency],
+      swiftSettings: settings),
+    .target(
+      name: "HaulCLI", dependencies: ["HaulKit", "HaulCore", .argumentParser, .logging],
+      swiftSettings: settings),
+    .executableTarget(name: "haul", dependencies: ["HaulCLI"], swiftSettings: settings),
+
+    .target(
+      name: "HaulTestSupport",
+      dependencies: [
+        "HaulCore", .asn1, .crypto, .nioConcurrency, .nioCore, .nioHTTP1, .nioPosix, .nioSSL,
+        .x509,
+      ],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "haul-faultserver",
+      dependencies: ["HaulTestSupport", .argumentParser],
+      swiftSettings: settings),
+
+    .testTarget(
+      name: "HaulCoreTests", dependencies: ["HaulCore", "HaulTestSupport"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "HaulFilesTests", dependencies: ["HaulFiles", "HaulCore", "HaulTestSupport"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "HaulTestSupportTests",
+      dependencies: ["HaulTestSupport", .nioCore, .nioHTTP1, .nioPosix, .nioSSL],
+      swiftSettings: settings),
+    .testTarget(
+      name: "HaulKitTests",
+      dependencies: ["HaulKit", "HaulCore", "HaulHTTP", "HaulFiles", "HaulTestSupport"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "HaulCLITests",
+      dependencies: ["HaulCLI", "HaulCore", "HaulTestSupport"],
+      swiftSettings: settings),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,63 @@
+/// The digest that a whole file must have: an algorithm and its value.
+public struct Checksum: Hashable, Sendable {
+  /// A digest algorithm, named as on the command line.
+  public enum Algorithm: String, CaseIterable, Sendable {
+    case sha256 = "sha-256"
+    case sha512 = "sha-512"
+    case sha384 = "sha-384"
+    case sha1 = "sha-1"
+    case md5
+    case crc32c
+
+    /// The length of the digest in bytes.
+    public var byteCount: Int {
+      switch self {
+      case .sha256: 32
+      case .sha512: 64
+      case .sha384: 48
+      case .sha1: 20
+      case .md5: 16
+      case .crc32c: 4
+      }
+    }
+  }
+
+  public let algorithm: Algorithm
+  /// The digest, `algorithm.byteCount` bytes.
+  public let bytes: [UInt8]
+
+  /// A checksum of raw digest bytes; nil when their number is not the algorithm's.
+  public init?(_ algorithm: Algorithm, bytes: [UInt8]) {
+    guard bytes.count == algorithm.byteCount else { return nil }
+    self.algorithm = algorithm
+    self.bytes = bytes
+  }
+
+  /// A checksum from `ALG=HEX`, in either case; nil when the algorithm or the length is wrong.
+  public init?(_ text: String) {
+    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, let algorithm = Algorithm(rawValue: parts[0].lowercased()),
+      let bytes = Self.decodeHex(parts[1])
+    else { return nil }
+    self.init(algorithm, bytes: bytes)
+  }
+
+  /// The digest in lower-case hexadecimal.
+  public var hex: String {
+    String(
+      decoding: bytes.flatMap { [Self.digits[Int($0 >> 4)], Self.digits[Int($0 & 15)]] },
+      as: UTF8.self)
+  }
+
+  private static let digits = Array("0123456789abcdef".utf8)
+
+  private static func decodeHex(_ text: Substring) -> [UInt8]? {
+    let nibbles = text.utf8.map { UInt8(Character(UnicodeScalar($0)).hexDigitValue ?? 255) }
+    guard nibbles.count.isMultiple(of: 2), !nibbles.contains(255) else { return nil }
+    return stride(from: 0, to: nibbles.count, by: 2).map { nibbles[$0] << 4 | nibbles[$0 + 1] }
+  }
+}
+
+extension Checksum: CustomStringConvertible {
+  public var description: String { "\(algorithm.rawValue)=\(hex)" }
+}

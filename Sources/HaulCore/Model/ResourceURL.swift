@@ -1,0 +1,93 @@
+import FoundationEssentials
+
+/// An absolute http or https address, taken apart once. User information moves to `credentials`.
+public struct ResourceURL: Hashable, Sendable {
+  /// Scheme, host and port: what decides whether secrets may be sent (RFC 9110, section 4.3.1).
+  public struct Origin: Hashable, Sendable, CustomStringConvertible {
+    public let scheme: String
+    public let host: String
+    public let port: Int
+
+    public var description: String {
+      "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+    }
+  }
+
+  /// A user name and password given inside an address.
+  package struct Credentials: Hashable, Sendable {
+    package let user: String
+    package let password: String
+  }
+
+  /// The address without user information and fragment, as it is sent.
+  package let absoluteString: String
+  public let origin: Origin
+  package let credentials: Credentials?
+  /// The percent-encoded path, at least `/`.
+  package let path: String
+  private let query: String?
+
+  /// Takes an absolute address apart.
+  /// - Throws: `bad-url` when it has no scheme or no host or is not an address at all,
+  ///   `unsupported-scheme` when it is neither http nor https.
+  public init(_ text: String) throws(TransferError) {
+    guard let url = URL(string: text), let scheme = url.scheme?.lowercased() else {
+      throw TransferError(
+        .badURL, "not an absolute address; it should begin with https:// or http://")
+    }
+    try self.init(url, scheme: scheme)
+  }
+
+  private init(_ url: URL, scheme: String) throws(TransferError) {
+    guard scheme == "http" || scheme == "https" else {
+      throw TransferError(
+        .unsupportedScheme, "the scheme \(scheme) is not supported; use http or https")
+    }
+    guard let encodedHost = url.host(percentEncoded: false), !encodedHost.isEmpty,
+      var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+    else { throw TransferError(.badURL, "the address has no host") }
+    let host = encodedHost.trimmingPrefix("[").lowercased()
+    let bareHost = host.hasSuffix("]") ? String(host.dropLast()) : host
+    let port = url.port ?? (scheme == "https" ? 443 : 80)
+    guard (1...65535).contains(port) else {
+      throw TransferError(.badURL, "the port is out of range")
+    }
+    origin = Origin(scheme: scheme, host: bareHost, port: port)
+    credentials = parts.user.map { Credentials(user: $0, password: parts.password ?? "") }
+    parts.user = nil
+    parts.password = nil
+    parts.fragment = nil
+    parts.scheme = scheme
+    if parts.percentEncodedPath.isEmpty { parts.percentEncodedPath = "/" }
+    guard let text = parts.string else {
+      throw TransferError(.badURL, "the address cannot be read")
+    }
+    absoluteString = text
+    path = parts.percentEncodedPath
+    query = parts.percentEncodedQuery
+  }
+
+  /// The address that a `Location` header means, seen from this one (RFC 9110, section 10.2.2).
+  /// - Throws: as `init(_:)`.
+  package func resolving(_ location: String) throws(TransferError) -> ResourceURL {
+    guard let base = URL(string: absoluteString),
+      let url = URL(string: location, relativeTo: base)?.absoluteURL,
+      let scheme = url.scheme?.lowercased()
+    else { throw TransferError(.badURL, "the redirect's address cannot be read") }
+    return try ResourceURL(url, scheme: scheme)
+  }
+
+  /// The only form that may be logged, shown or stored: no user information, values of the query hidden.
+  public var redacted: String {
+    let base = absoluteString.prefix { $0 != "?" }
+    guard let query else { return String(base) }
+    let hidden = query.split(separator: "&", omittingEmptySubsequences: false).map { pair in
+      pair.contains("=") ? "\(pair.prefix { $0 != "=" })=***" : "***"
+    }
+    return "\(base)?\(hidden.joined(separator: "&"))"
+  }
+}
+
+extension ResourceURL: CustomStringConvertible {
+  public var description: String { redacted }
+}

@@ -1,0 +1,67 @@
+/// Why a transfer did not succeed: a stable code, and one line for a person.
+public struct TransferError: Error, Hashable, Sendable {
+  /// What kind of failure it was. Raw values are part of the command line contract.
+  public enum Code: String, CaseIterable, Sendable, Codable {
+    case httpStatus = "http-status"
+    case notFound = "not-found"
+    case unauthorized
+    case forbidden
+    case needsNewURL = "needs-new-url"
+    case changedOnServer = "changed-on-server"
+    case rangeNotSatisfiable = "range-not-satisfiable"
+    case checksumMismatch = "checksum-mismatch"
+    case lengthMismatch = "length-mismatch"
+    case diskFull = "disk-full"
+    case permissionDenied = "permission-denied"
+    case notARegularFile = "not-a-regular-file"
+    case nameConflict = "name-conflict"
+    case inUse = "in-use"
+    case io
+    case timeout
+    case stalled
+    case dns
+    case connect
+    case connectionLost = "connection-lost"
+    case tls
+    case proxy
+    case protocolViolation = "protocol-violation"
+    case redirectRefused = "redirect-refused"
+    case tooManyRedirects = "too-many-redirects"
+    case tooLarge = "too-large"
+    case rateLimited = "rate-limited"
+    case sourceChanged = "source-changed"
+    case sourceUnreadable = "source-unreadable"
+    case dependencyFailed = "dependency-failed"
+    case interrupted
+    case cancelled
+    case badURL = "bad-url"
+    case unsupportedScheme = "unsupported-scheme"
+    case notYetSupported = "not-yet-supported"
+    case `internal`
+  }
+
+  public let code: Code
+  /// Why it failed and what to do, in one line, without the URL and without secrets.
+  public let message: String
+  /// The HTTP status behind it, if one was received.
+  public let status: Int?
+  /// Whether another attempt may succeed without anything being changed.
+  public let isRetryable: Bool
+  /// How long the server asked to be left alone (RFC 9110, section 10.2.3).
+  package let retryAfter: Duration?
+
+  package init(
+    _ code: Code, _ message: String, status: Int? = nil, isRetryable: Bool = false,
+    retryAfter: Duration? = nil
+  ) {
+    self.code = code
+    self.message = message
+    self.status = status
+    self.isRetryable = isRetryable
+    self.retryAfter = retryAfter
+  }
+}
+
+extension TransferError: CustomStringConvertible {
+  public var description: String { message }
+}

@@ -1,0 +1,110 @@
+/// Something that happened to one transfer.
+public struct TransferEvent: Sendable, Hashable {
+  public enum Kind: Sendable, Hashable {
+    case added(target: String?)
+    case phase(Phase, reason: String?)
+    case paused(by: Origin)
+    case resumed(by: Origin)
+    /// Newest only; at most 10 per second and transfer.
+    case progress(Progress)
+    case attempt(number: Int, error: TransferError, delay: Duration)
+    /// The one real end.
+    case finished(TransferResult)
+  }
+
+  /// What a transfer is doing right now; never stored.
+  public enum Phase: String, Sendable, Hashable {
+    case waiting, connecting, transferring, verifying, publishing, restarted, running
+  }
+
+  /// Who paused or resumed it.
+  public enum Origin: String, Sendable, Hashable {
+    case user, signal, disk, network
+  }
+
+  /// The number of a state change, rising by one; nil for progress.
+  public let number: Int?
+  public let id: TransferID
+  public let url: ResourceURL
+  public let kind: Kind
+
+  package init(number: Int?, id: TransferID, url: ResourceURL, kind: Kind) {
+    self.number = number
+    self.id = id
+    self.url = url
+    self.kind = kind
+  }
+}
+
+/// How far a transfer is.
+public struct Progress: Sendable, Hashable {
+  /// Bytes of the file that are there, those of earlier runs included.
+  public let bytes: Int64
+  /// The whole length in bytes; nil while it is unknown.
+  public let total: Int64?
+  /// Bytes per second over the last seconds.
+  public let rate: Double
+  public let connections: Int
+
+  package init(bytes: Int64, total: Int64?, rate: Double, connections: Int) {
+    self.bytes = bytes
+    self.total = total
+    self.rate = rate
+    self.connections = connections
+  }
+
+  /// Seconds until the end at the present rate; nil while length or rate is unknown.
+  public var secondsLeft: Double? {
+    guard let total, rate > 0 else { return nil }
+    return Double(total - bytes) / rate
+  }
+}
+
+/// How a transfer ended.
+public struct TransferResult: Sendable, Hashable {
+  public enum State: String, Sendable, Hashable {
+    case completed, failed, cancelled
+  }
+
+  /// What vouches for the content.
+  public enum Verification: String, Sendable, Hashable {
+    /// The digest that was asked for.
+    case checksum
+    /// Every byte of the announced length.
+    case length
+    /// A chunked body with its final chunk.
+    case framing
+    /// Nothing: the body ended when the connection closed.
+    case unverified
+  }
+
+  public let state: State
+  /// The final path, once completed.
+  public let path: String?
+  /// Length of the file in bytes.
+  public let bytes: Int64
+  /// Bytes of body that this run received from the network.
+  public let fetched: Int64
+  /// Bytes found on disk from earlier runs.
+  public let reused: Int64
+  public let duration: Duration
+  public let checksum: Checksum?
+  public let verified: Verification?
+  public let error: TransferError?
+
+  package init(
+    state: State, path: String? = nil, bytes: Int64 = 0, fetched: Int64 = 0, reused: Int64 = 0,
+    duration: Duration = .zero, checksum: Checksum? = nil, verified: Verification? = nil,
+    error: TransferError? = nil
+  ) {
+    self.state = state
+    self.path = path
+    self.bytes = bytes
+    self.fetched = fetched
+    self.reused = reused
+    self.duration = duration
+    self.checksum = checksum
+    self.verified = verified
+    self.error = error
+  }
+}

@@ -1,0 +1,35 @@
+/// The opaque name of a transfer: 40 random bits, shown as 8 characters of Crockford's base32.
+public struct TransferID: Hashable, Sendable, Comparable {
+  private let bits: UInt64
+
+  package init(using generator: inout some RandomNumberGenerator) {
+    bits = generator.next() & 0xFF_FFFF_FFFF
+  }
+
+  /// The id that prints as `text`; nil unless it is 8 base32 characters (either case; O, I and L are read as 0, 1 and 1).
+  public init?(_ text: String) {
+    guard text.utf8.count == 8 else { return nil }
+    var bits: UInt64 = 0
+    for character in text.uppercased() {
+      let plain: Character =
+        switch character {
+        case "O": "0"
+        case "I", "L": "1"
+        default: character
+        }
+      guard let digit = Self.alphabet.firstIndex(of: plain) else { return nil }
+      bits = bits << 5 | UInt64(digit)
+    }
+    self.bits = bits
+  }
+
+  public static func < (left: TransferID, right: TransferID) -> Bool { left.bits < right.bits }
+
+  private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
+}
+
+extension TransferID: CustomStringConvertible {
+  public var description: String {
+    String((0..<8).reversed().map { Self.alphabet[Int(bits >> (5 * UInt64($0)) & 31)] })
+  }
+}

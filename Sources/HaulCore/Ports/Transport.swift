@@ -1,0 +1,74 @@
+/// Bytes as they came from the network: borrowed, never copied on the way to the disk.
+package protocol ByteChunk: Sendable {
+  var count: Int { get }
+  func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result
+}
+
+/// One GET, with the range it asks for.
+package struct FetchRequest: Sendable, Hashable {
+  package var url: ResourceURL
+  package var headers: HeaderFields
+  /// The first byte asked for; nil sends no `Range` at all.
+  package var firstByte: Int64?
+  /// The last byte asked for, inclusive as on the wire; nil asks for the rest.
+  package var lastByte: Int64?
+  /// Sent as `If-Range`: a strong entity tag or a strong date (RFC 9110, section 13.1.5).
+  package var ifRange: String?
+  package var allowInsecure = false
+
+  package init(
+    url: ResourceURL, headers: HeaderFields = HeaderFields(), firstByte: Int64? = nil,
+    lastByte: Int64? = nil,
+    ifRange: String? = nil, allowInsecure: Bool = false
+  ) {
+    self.url = url
+    self.headers = headers
+    self.firstByte = firstByte
+    self.lastByte = lastByte
+    self.ifRange = ifRange
+    self.allowInsecure = allowInsecure
+  }
+}
+
+/// Status line and header fields of a final response, redirects followed.
+package struct ResponseHead: Sendable, Hashable {
+  package var status: Int
+  package var headers: HeaderFields
+  /// Where the response came from.
+  package var url: ResourceURL
+  /// Whether redirects led there.
+  package var wasRedirected: Bool
+  /// `HTTP/1.0`, `HTTP/1.1` or `HTTP/2`.
+  package var version: String
+
+  package init(
+    status: Int, headers: HeaderFields, url: ResourceURL, wasRedirected: Bool = false,
+    version: String = "HTTP/1.1"
+  ) {
+    self.status = status
+    self.headers = headers
+    self.url = url
+    self.wasRedirected = wasRedirected
+    self.version = version
+  }
+}
+
+/// A response whose body has not been read. Letting go of the body closes the connection.
+package struct FetchResponse: Sendable {
+  package typealias Body = any AsyncSequence<any ByteChunk, any Error> & Sendable
+
+  package let head: ResponseHead
+  /// Throws only `TransferError` and `CancellationError`.
+  package let body: Body
+
+  package init(head: ResponseHead, body: Body) {
+    self.head = head
+    self.body = body
+  }
+}
+
+/// The network, as a port.
+package protocol Transport: Sendable {
+  /// Sends the request, follows redirects, and returns when the final head is there.
+  func fetch(_ request: FetchRequest) async throws -> FetchResponse
+}
