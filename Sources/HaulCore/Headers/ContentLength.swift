@@ -1,0 +1,34 @@
+/// `Content-Length` (RFC 9110, section 8.6).
+package enum ContentLength: Hashable, Sendable {
+  /// The response does not tell.
+  case absent
+  /// The field is malformed, out of range, or there several times with different values: the body cannot be framed.
+  case invalid
+  case bytes(Int64)
+
+  /// Reads the field of a response. Equal repetitions are one value, as the section allows, be they lines or a list.
+  package init(_ headers: HeaderFields) {
+    let values = headers.values(of: "Content-Length").flatMap {
+      $0.split(separator: ",", omittingEmptySubsequences: false)
+    }
+    guard let first = values.first else {
+      self = .absent
+      return
+    }
+    let lengths = values.map { Self.length(String($0)) }
+    if let length = Self.length(String(first)), lengths.allSatisfy({ $0 == length }) {
+      self = .bytes(length)
+    } else {
+      self = .invalid
+    }
+  }
+
+  /// One value in bytes: digits only; nil for a sign, another base, or more than `Int64.max`.
+  package static func length(_ text: String) -> Int64? {
+    var scanner = FieldScanner(text)
+    scanner.skipWhitespace()
+    guard let length = scanner.number() else { return nil }
+    scanner.skipWhitespace()
+    return scanner.isAtEnd ? length : nil
+  }
+}

@@ -1,0 +1,105 @@
+/// A cursor over the bytes of one field value (RFC 9110, section 5.6).
+///
+/// It works on bytes: comparing Swift characters would take canonically equal text for the same.
+struct FieldScanner {
+  private var rest: ArraySlice<UInt8>
+
+  init(_ text: some StringProtocol) { rest = Array(text.utf8)[...] }
+
+  var isAtEnd: Bool { rest.isEmpty }
+  var next: UInt8? { rest.first }
+
+  /// Takes `literal` when it comes next.
+  mutating func take(_ literal: String, ignoringCase: Bool = false) -> Bool {
+    let wanted = Array(literal.utf8)
+    let found = rest.prefix(wanted.count)
+    let matches =
+      ignoringCase
+      ? found.elementsEqual(wanted) { Self.lowercased($0) == Self.lowercased($1) }
+      : found.elementsEqual(wanted)
+    guard matches else { return false }
+    rest.removeFirst(wanted.count)
+    return true
+  }
+
+  /// Skips optional whitespace: spaces and tabs (section 5.6.3).
+  mutating func skipWhitespace() {
+    rest = rest.drop { $0 == 0x20 || $0 == 0x09 }
+  }
+
+  /// Takes the longest run of bytes that satisfy `belongs`; it may be empty.
+  mutating func takeRun(where belongs: (UInt8) -> Bool) -> ArraySlice<UInt8> {
+    let run = rest.prefix(while: belongs)
+    rest = rest[run.endIndex...]
+    return run
+  }
+
+  /// Takes a token (section 5.6.2); nil when there is none.
+  mutating func token() -> String? {
+    let run = takeRun(where: Self.isTokenCharacter)
+    return run.isEmpty ? nil : String(decoding: run, as: UTF8.self)
+  }
+
+  /// Takes one or more digits as a number; nil when there is none or it passes `Int64.max`.
+  mutating func number() -> Int64? {
+    Self.decimal(takeRun(where: Self.isDigit))
+  }
+
+  /// Takes exactly `count` digits as a number; nil when there are fewer or more.
+  mutating func number(digits count: Int) -> Int64? {
+    let run = takeRun(where: Self.isDigit)
+    return run.count == count ? Self.decimal(run) : nil
+  }
+
+  /// Takes a quoted string and undoes its escapes (section 5.6.4); nil when it is not well formed.
+  mutating func quotedString() -> String? {
+    guard take("\"") else { return nil }
+    var bytes: [UInt8] = []
+    while let byte = rest.popFirst() {
+      switch byte {
+      case UInt8(ascii: "\""):
+        return String(decoding: bytes, as: UTF8.self)
+      case UInt8(ascii: "\\"):
+        guard let escaped = rest.popFirst(), Self.isText(escaped) else { return nil }
+        bytes.append(escaped)
+      case _ where Self.isText(byte):
+        bytes.append(byte)
+      default:
+        return nil
+      }
+    }
+    return nil
+  }
+
+  static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+
+  static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(lowercased(byte)) }
+
+  static func isTokenCharacter(_ byte: UInt8) -> Bool {
+    isDigit(byte) || isLetter(byte) || tokenSymbols.contains(byte)
+  }
+
+  /// The value of `digits`, ASCII; nil when empty or greater than `Int64.max`.
+  static func decimal(_ digits: ArraySlice<UInt8>) -> Int64? {
+    guard !digits.isEmpty else { return nil }
+    var value: Int64 = 0
+    for digit in digits {
+      let (tenfold, overflow) = value.multipliedReportingOverflow(by: 10)
+      let (sum, carry) = tenfold.addingReportingOverflow(Int64(digit - 0x30))
+      guard !overflow, !carry else { return nil }
+      value = sum
+    }
+    return value
+  }
+
+  private static let tokenSymbols = Set("!#$%&'*+-.^_`|~".utf8)
+
+  /// A tab, a space, a visible character or a byte above ASCII.
+  private static func isText(_ byte: UInt8) -> Bool {
+    byte == 0x09 || (byte >= 0x20 && byte != 0x7F)
+  }
+
+  private static func lowercased(_ byte: UInt8) -> UInt8 {
+    (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
+  }
+}

@@ -1,0 +1,133 @@
+/// An HTTP date (RFC 9110, section 5.6.7).
+package struct HTTPDate: Hashable, Comparable, Sendable {
+  package let secondsSince1970: Int64
+
+  /// A date to send; times outside the years 0 to 9999, which have no text, are moved to the nearest that has.
+  package init(secondsSince1970 seconds: Int64) {
+    secondsSince1970 = min(max(seconds, Self.earliest), Self.latest)
+  }
+
+  /// Reads all three forms: IMF-fixdate, RFC 850 and asctime.
+  ///
+  /// Strict: the date must exist and its weekday must be right. `now`, seconds since 1970, decides the century of a
+  /// two-digit year: the latest one that is not more than 50 years ahead.
+  package init?(_ text: String, now: Double) {
+    guard let date = Self.fixed(text) ?? Self.asctime(text) ?? Self.rfc850(text, now: now) else {
+      return nil
+    }
+    secondsSince1970 = date.secondsSince1970
+  }
+
+  /// The form to send, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
+  package var imfFixdate: String {
+    let date = CivilDate(secondsSince1970: secondsSince1970)
+    let weekday = Self.weekdays[Int(date.weekday)].prefix(3)
+    let month = Self.months[Int(date.month) - 1]
+    let time = [date.hour, date.minute, date.second].map { Self.padded($0, to: 2) }
+    return "\(weekday), \(Self.padded(date.day, to: 2)) \(month) \(Self.padded(date.year, to: 4)) "
+      + time.joined(separator: ":") + " GMT"
+  }
+
+  package static func < (left: HTTPDate, right: HTTPDate) -> Bool {
+    left.secondsSince1970 < right.secondsSince1970
+  }
+
+  private static let earliest = CivilDate(year: 0, month: 1, day: 1).secondsSince1970
+  private static let latest =
+    CivilDate(year: 9999, month: 12, day: 31, hour: 23, minute: 59, second: 59).secondsSince1970
+  private static let months = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+  ]
+  private static let weekdays = [
+    "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
+  ]
+
+  private static func padded(_ number: Int64, to width: Int) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+  }
+}
+
+extension HTTPDate {
+  /// `Sun, 06 Nov 1994 08:49:37 GMT`
+  private static func fixed(_ text: String) -> CivilDate? {
+    var scanner = FieldScanner(text)
+    scanner.skipWhitespace()
+    guard let weekday = scanner.word(of: weekdays.map { String($0.prefix(3)) }),
+      scanner.take(", "), let day = scanner.number(digits: 2), scanner.take(" "),
+      let month = scanner.word(of: months), scanner.take(" "),
+      let year = scanner.number(digits: 4), scanner.take(" "),
+      let time = scanner.time(), scanner.take(" GMT")
+    else { return nil }
+    return checked(
+      CivilDate(year: year, month: month + 1, day: day), time, weekday, end: &scanner)
+  }
+
+  /// `Sun Nov  6 08:49:37 1994`
+  private static func asctime(_ text: String) -> CivilDate? {
+    var scanner = FieldScanner(text)
+    scanner.skipWhitespace()
+    guard let weekday = scanner.word(of: weekdays.map { String($0.prefix(3)) }),
+      scanner.take(" "), let month = scanner.word(of: months), scanner.take(" "),
+      let day = scanner.take(" ") ? scanner.number(digits: 1) : scanner.number(digits: 2),
+      scanner.take(" "), let time = scanner.time(), scanner.take(" "),
+      let year = scanner.number(digits: 4)
+    else { return nil }
+    return checked(
+      CivilDate(year: year, month: month + 1, day: day), time, weekday, end: &scanner)
+  }
+
+  /// `Sunday, 06-Nov-94 08:49:37 GMT`
+  private static func rfc850(_ text: String, now: Double) -> CivilDate? {
+    var scanner = FieldScanner(text)
+    scanner.skipWhitespace()
+    guard let weekday = scanner.word(of: weekdays), scanner.take(", "),
+      let day = scanner.number(digits: 2), scanner.take("-"),
+      let month = scanner.word(of: months), scanner.take("-"),
+      let shortYear = scanner.number(digits: 2), scanner.take(" "),
+      let time = scanner.time(), scanner.take(" GMT")
+    else { return nil }
+    var date = CivilDate(year: shortYear, month: month + 1, day: day)
+    (date.hour, date.minute, date.second) = time
+    date.year = fullYear(of: date, now: now)
+    return checked(date, time, weekday, end: &scanner)
+  }
+
+  /// The latest year with these last two digits in which the date is at most 50 years after `now`.
+  private static func fullYear(of date: CivilDate, now: Double) -> Int64 {
+    let now = HTTPDate(secondsSince1970: Int64(exactly: now.rounded()) ?? 0).secondsSince1970
+    let century = CivilDate(secondsSince1970: now).year / 100
+    var back = date
+    for candidate in stride(from: (century + 1) * 100 + date.year, to: date.year, by: -100) {
+      back.year = candidate - 50
+      if back.secondsSince1970 <= now { return candidate }
+    }
+    return date.year
+  }
+
+  private static func checked(
+    _ date: CivilDate, _ time: (Int64, Int64, Int64), _ weekday: Int64,
+    end scanner: inout FieldScanner
+  ) -> CivilDate? {
+    var date = date
+    (date.hour, date.minute, date.second) = time
+    scanner.skipWhitespace()
+    return scanner.isAtEnd && date.isValid && date.weekday == weekday ? date : nil
+  }
+}
+
+extension FieldScanner {
+  /// Takes one of `words`, in their case; the index of the one taken.
+  fileprivate mutating func word(of words: [String]) -> Int64? {
+    for (index, word) in words.enumerated() where take(word) { return Int64(index) }
+    return nil
+  }
+
+  /// Takes `08:49:37`.
+  fileprivate mutating func time() -> (Int64, Int64, Int64)? {
+    guard let hour = number(digits: 2), take(":"), let minute = number(digits: 2), take(":"),
+      let second = number(digits: 2)
+    else { return nil }
+    return (hour, minute, second)
+  }
+}

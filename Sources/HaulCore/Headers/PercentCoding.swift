@@ -1,0 +1,40 @@
+/// Percent-encoded octets (RFC 3986, section 2.1).
+enum PercentCoding {
+  /// Takes the two hexadecimal digits after a `%`; nil, and nothing taken, when they are not there.
+  static func takeHexByte(_ rest: inout ArraySlice<UInt8>) -> UInt8? {
+    guard rest.count >= 2, let high = nibble(rest[rest.startIndex]),
+      let low = nibble(rest[rest.startIndex + 1])
+    else { return nil }
+    rest.removeFirst(2)
+    return high << 4 | low
+  }
+
+  /// Decodes once; a `%` without two digits stands for itself.
+  static func decoded(_ text: String) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var rest = Array(text.utf8)[...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%"), let decoded = takeHexByte(&rest) {
+        bytes.append(decoded)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return bytes
+  }
+
+  /// `%XX`.
+  static func encoded(_ byte: UInt8) -> String {
+    let digits = String(byte, radix: 16, uppercase: true)
+    return digits.count == 1 ? "%0\(digits)" : "%\(digits)"
+  }
+
+  private static func nibble(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case 0x30...0x39: byte - 0x30
+    case 0x41...0x46: byte - 0x41 + 10
+    case 0x61...0x66: byte - 0x61 + 10
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import FoundationEssentials
+import StructuredFieldValues
+
+/// Digests of the whole representation, as the server states them: strongest first.
+///
+/// `Content-Digest` is left out on purpose: on a 206 it covers the part only. MD5, SHA-1 and CRC32C are read but are
+/// no protection against somebody who wants the content to differ; trust is the caller's decision.
+package enum ReprDigest {
+  /// The digests of a response: `Repr-Digest`, or the older `Digest` when there is none.
+  package static func checksums(_ headers: HeaderFields) -> [Checksum] {
+    let current = headers.values(of: "Repr-Digest")
+    if !current.isEmpty { return checksums(reprDigest: current.joined(separator: ", ")) }
+    return checksums(digest: headers.values(of: "Digest").joined(separator: ","))
+  }
+
+  /// Reads `Repr-Digest` (RFC 9530, section 3), a dictionary of byte sequences (RFC 9651, section 3.2).
+  ///
+  /// Unknown algorithms are ignored; a malformed dictionary, or a known digest that is not bytes, voids the field.
+  package static func checksums(reprDigest text: String) -> [Checksum] {
+    let field: Field
+    do {
+      field = try StructuredFieldValueDecoder().decode(from: Array(text.utf8))
+    } catch {
+      return []
+    }
+    return field.digests.compactMap { algorithm, bytes in
+      bytes.flatMap { Checksum(algorithm, bytes: Array($0)) }
+    }
+  }
+
+  /// Reads the obsolete `Digest` (RFC 3230, section 4.3.2): `SHA-256=BASE64`, separated by commas.
+  ///
+  /// Unknown algorithms and malformed members are ignored; two different values for one algorithm void both.
+  package static func checksums(digest text: String) -> [Checksum] {
+    var found: [Checksum.Algorithm: Set<Checksum>] = [:]
+    for member in text.split(separator: ",") {
+      let parts = member.split(separator: "=", maxSplits: 1)
+      guard parts.count == 2,
+        let algorithm = legacyNames[parts[0].lowercased().filter { $0 != " " && $0 != "\t" }],
+        let bytes = Data(base64Encoded: parts[1].filter { $0 != " " && $0 != "\t" }),
+        let checksum = Checksum(algorithm, bytes: Array(bytes))
+      else { continue }
+      found[algorithm, default: []].insert(checksum)
+    }
+    return strength.compactMap { found[$0].flatMap { $0.count == 1 ? $0.first : nil } }
+  }
+
+  private static let strength: [Checksum.Algorithm] = [.sha512, .sha256, .sha1, .md5]
+  private static let legacyNames: [String: Checksum.Algorithm] = [
+    "sha-512": .sha512, "sha-256": .sha256, "sha": .sha1, "md5": .md5,
+  ]
+
+  /// The algorithms of the registry (RFC 9530, section 7.2) that we compute.
+  private struct Field: StructuredFieldValue {
+    static let structuredFieldType = StructuredFieldType.dictionary
+
+    var sha512: Data?
+    var sha256: Data?
+    var sha1: Data?
+    var md5: Data?
+    var crc32c: Data?
+
+    var digests: [(Checksum.Algorithm, Data?)] {
+      [(.sha512, sha512), (.sha256, sha256), (.sha1, sha1), (.md5, md5), (.crc32c, crc32c)]
+    }
+
+    enum CodingKeys: String, CodingKey {
+      case sha512 = "sha-512"
+      case sha256 = "sha-256"
+      case sha1 = "sha"
+      case md5, crc32c
+    }
+  }
+}

@@ -1,0 +1,32 @@
+/// `Retry-After`: how long a server asks to be left alone (RFC 9110, section 10.2.3).
+package enum RetryAfter {
+  /// The longest wait that is believed.
+  package static let maximum: Duration = .seconds(3600)
+
+  /// The wait that `text` asks for, from 0 to one hour; nil when it is neither a number of seconds nor a date.
+  ///
+  /// A date in the past means no wait; a greater number, however long, means the maximum. `now` is wall time in
+  /// seconds since 1970.
+  package static func delay(_ text: String, now: Double) -> Duration? {
+    if let date = HTTPDate(text, now: now) {
+      return clamped(seconds: Double(date.secondsSince1970) - now)
+    }
+    var scanner = FieldScanner(text)
+    scanner.skipWhitespace()
+    let digits = scanner.takeRun(where: FieldScanner.isDigit)
+    scanner.skipWhitespace()
+    guard scanner.isAtEnd, !digits.isEmpty else { return nil }
+    return FieldScanner.decimal(digits).map { min(.seconds($0), maximum) } ?? maximum
+  }
+
+  /// The wait that a response asks for; nil when it has no readable field or several that differ.
+  package static func delay(_ headers: HeaderFields, now: Double) -> Duration? {
+    let values = Set(headers.values(of: "Retry-After"))
+    guard values.count == 1, let only = values.first else { return nil }
+    return delay(only, now: now)
+  }
+
+  private static func clamped(seconds: Double) -> Duration {
+    .seconds(min(max(seconds, 0), 3600))
+  }
+}
