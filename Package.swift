@@ -65,7 +65,9 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "HaulKit",
-      dependencies: ["HaulCore", "HaulHTTP", "HaulFiles", .logging, .nioConcurrency],
+      dependencies: [
+        "HaulCore", "HaulHTTP", "HaulFiles", .collections, .logging, .nioConcurrency, .nioPosix,
+      ],
       swiftSettings: settings),
     .target(
       name: "HaulCLI", dependencies: ["HaulKit", "HaulCore", .argumentParser, .logging],

@@ -1,8 +1,38 @@
 public import HaulCore
+import HaulFiles
+import NIOPosix
 
 /// Checks files that are there.
 public enum FileVerifier {
   /// Reads the whole file and compares; O(length), on a helper thread.
   /// - Throws: `checksum-mismatch`, `source-unreadable`, `not-a-regular-file`, `io`.
-  public static func verify(path: String, checksum: Checksum) async throws(TransferError) {}
+  public static func verify(path: String, checksum: Checksum) async throws(TransferError) {
+    let found = try await BlockingIO(pool: .singleton).run { () throws(TransferError) in
+      let slash = path.lastIndex(of: "/")
+      let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+      let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+      let directory = try TargetCheck.openDirectory(parent, on: POSIXDisk(), creating: false)
+      guard case .regular(let size, _) = try TargetCheck.state(of: name, in: directory) else {
+        throw TransferError(.sourceUnreadable, "there is no such file")
+      }
+      return try digest(checksum.algorithm, of: name, size: size, in: directory)
+    }
+    guard found == checksum else {
+      throw TransferError(
+        .checksumMismatch, "the file does not match: expected \(checksum), got \(found.hex)")
+    }
+  }
+
+  static func digest(
+    _ algorithm: Checksum.Algorithm, of name: String, size: Int64, in directory: any DiskDirectory
+  ) throws(TransferError) -> Checksum {
+    let file: any DiskFile
+    do {
+      file = try directory.open(name, writing: false)
+    } catch {
+      throw TransferError(.sourceUnreadable, "the file cannot be opened (errno \(error.errno))")
+    }
+    defer { file.close() }
+    return try FileHasher.digest(algorithm, of: file, length: size)
+  }
 }

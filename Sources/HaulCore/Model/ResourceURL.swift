@@ -17,12 +17,17 @@ public struct ResourceURL: Hashable, Sendable {
   package struct Credentials: Hashable, Sendable {
     package let user: String
     package let password: String
+
+    /// The value of an `Authorization` field (RFC 7617).
+    package var basic: String {
+      "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
+    }
   }
 
   /// The address without user information and fragment, as it is sent.
   package let absoluteString: String
   public let origin: Origin
-  package let credentials: Credentials?
+  package private(set) var credentials: Credentials?
   /// The percent-encoded path, at least `/`.
   package let path: String
   private let query: String?
@@ -75,6 +80,14 @@ public struct ResourceURL: Hashable, Sendable {
       let scheme = url.scheme?.lowercased()
     else { throw TransferError(.badURL, "the redirect's address cannot be read") }
     return try ResourceURL(url, scheme: scheme)
+  }
+
+  /// The same address with the other's user information, if both are of one origin.
+  package func adoptingCredentials(of other: ResourceURL) -> ResourceURL {
+    guard origin == other.origin else { return self }
+    var copy = self
+    copy.credentials = other.credentials
+    return copy
   }
 
   /// The only form that may be logged, shown or stored: no user information, values of the query hidden.

@@ -1,0 +1,204 @@
+/// Judging answers: trust, change, and what to ask instead.
+extension DownloadMachine {
+  mutating func responded(
+    _ id: SegmentID, _ head: ResponseHead, wallSeconds: Double, plan: inout SegmentPlan,
+    at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [Command] {
+    guard let fetch = fetches[id] else { return [.drop(id)] }
+    self.wallSeconds = wallSeconds
+    guard goal == .transfer || goal == .confirm else {
+      _ = close(id)
+      plan.release(id)
+      return [.drop(id)] + settle(&plan)
+    }
+    let verdict = ResponseJudge(wallSeconds: wallSeconds).verdict(on: head, to: fetch.request)
+    if case .failure(let error) = verdict {
+      return [.drop(id)]
+        + refused(id, error, from: head, plan: &plan, at: now, using: &rng)
+    }
+    hasAnswered = true
+    if case .compare(let range) = fetch.purpose {
+      return answeredComparison(id, range, verdict, plan: &plan)
+    }
+    if head.wasRedirected { resolved = head.url }
+    switch verdict {
+    case .failure: return []
+    case .range(let body): return answered(id, with: body, isWhole: false, plan: &plan)
+    case .whole(let body): return answered(id, with: body, isWhole: true, plan: &plan)
+    case .empty(let validator): return answeredEmpty(id, validator, plan: &plan)
+    case .unusableRange(let why): return withoutRange(id, why, plan: &plan)
+    case .unsatisfiable:
+      if fetch.request.firstByte == 0 { return withoutRange(id, "416 to the whole", plan: &plan) }
+      return changed(id, "the server no longer has the range (416)", plan: &plan)
+    }
+  }
+
+  private mutating func answered(
+    _ id: SegmentID, with body: ResponseBody, isWhole: Bool, plan: inout SegmentPlan
+  ) -> [Command] {
+    guard let version else { return adopt(id, body, isWhole: isWhole, plan: &plan) }
+    if isWhole, fetches[id]?.request.ifRange != nil { return askPlainly(id, plan) }
+    switch sameness(of: body, to: version) {
+    case .different: return changed(id, "the file changed on the server", plan: &plan)
+    case .unknown where rules.checksum == nil && !rules.allowUnverified:
+      return changed(id, "the server no longer tells which version it sends", plan: &plan)
+    case .same, .unknown: break
+    }
+    if goal == .confirm { goal = .transfer }
+    if isWhole { return streamWhole(id, body, plan: &plan) }
+    return receive(id, body)
+  }
+
+  private func sameness(of body: ResponseBody, to version: Version) -> Validator.Comparison {
+    if let total = body.total, let length = version.length, total != length { return .different }
+    return version.validator.comparison(with: body.validator)
+  }
+
+  private mutating func receive(
+    _ id: SegmentID, _ body: ResponseBody, begin: Version? = nil
+  ) -> [Command] {
+    let isFirst = fetches.values.allSatisfy { $0.body == nil }
+    fetches[id]?.body = body
+    return (isFirst ? [.phase(.transferring, reason: nil)] : []) + [.receive(id, body, begin: begin)]
+  }
+
+  /// The first answer of a version: everything that can refuse it does so before a byte of the body is read.
+  private mutating func adopt(
+    _ id: SegmentID, _ body: ResponseBody, isWhole: Bool, plan: inout SegmentPlan
+  ) -> [Command] {
+    let version = Version(validator: body.validator, length: body.total)
+    if let end = refusal(of: version) { return [.drop(id)] + closeAndFinish(id, end, &plan) }
+    self.version = version
+    if let length = version.length { plan.learn(length: length) }
+    let isProved = version.validator.isStrong || rules.checksum != nil || rules.allowUnverified
+    sendsRange = !isWhole
+    cap = !isWhole && version.length != nil && isProved ? rules.connections : 1
+    framing = body.framing
+    return receive(id, body, begin: version)
+  }
+
+  private func refusal(of version: Version) -> End? {
+    if let existing = rules.existing {
+      let modified = version.validator.lastModified.flatMap { HTTPDate($0, now: wallSeconds) }
+      let isSame = modified?.secondsSince1970 == Int64(existing.modified.rounded(.down))
+      if version.length == existing.size, isSame {
+        return .alreadyThere
+      }
+      if !existing.mayTakeAnotherName {
+        return .failed(
+          TransferError(
+            .nameConflict, "another file has that name; see --if-exists, or give another name with -o"))
+      }
+    }
+    if let length = version.length, let maximum = rules.maximumSize, length > maximum {
+      return .failed(
+        TransferError(.tooLarge, "the file has \(length) bytes, more than --max-filesize \(maximum)"))
+    }
+    return nil
+  }
+
+  private mutating func closeAndFinish(
+    _ id: SegmentID, _ end: End, _ plan: inout SegmentPlan
+  ) -> [Command] {
+    _ = close(id)
+    plan.release(id)
+    return finish(end)
+  }
+
+  private mutating func answeredEmpty(
+    _ id: SegmentID, _ validator: Validator, plan: inout SegmentPlan
+  ) -> [Command] {
+    guard version == nil else { return changed(id, "the file is empty now", plan: &plan) }
+    let version = Version(validator: validator, length: 0)
+    if let end = refusal(of: version) { return [.drop(id)] + closeAndFinish(id, end, &plan) }
+    self.version = version
+    plan.learn(length: 0)
+    _ = close(id)
+    plan.release(id)
+    return [.drop(id), .begin(version)] + finishing()
+  }
+
+  /// A whole body where a range was asked for: writes what is missing and skips the rest, on one connection.
+  private mutating func streamWhole(
+    _ id: SegmentID, _ body: ResponseBody, plan: inout SegmentPlan
+  ) -> [Command] {
+    sendsRange = false
+    cap = 1
+    guard fetches.count == 1 else { return letGo(id, &plan) }
+    plan.streamWhole(id)
+    return receive(id, body)
+  }
+
+  /// Ends an additional fetch; the others go on.
+  private mutating func letGo(_ id: SegmentID, _ plan: inout SegmentPlan) -> [Command] {
+    _ = close(id)
+    plan.release(id)
+    return [.drop(id)] + openMore(&plan)
+  }
+
+  /// A 200 to `If-Range` may mean a change, or a server that answers so to any: a plain range tells.
+  private mutating func askPlainly(_ id: SegmentID, _ plan: SegmentPlan) -> [Command] {
+    sendsIfRange = false
+    return [.drop(id), open(id, plan)]
+  }
+
+  private mutating func withoutRange(
+    _ id: SegmentID, _ why: String, plan: inout SegmentPlan
+  ) -> [Command] {
+    guard sendsRange else {
+      let error = TransferError(.protocolViolation, "the server sent \(why)")
+      return [.drop(id)] + stopAll(for: .fail(error), plan: &plan)
+    }
+    sendsRange = false
+    cap = 1
+    guard fetches.count == 1 else { return letGo(id, &plan) }
+    return [.drop(id), open(id, plan)]
+  }
+}
+
+/// Another version, or bytes that nothing vouches for.
+extension DownloadMachine {
+  /// Believed only when it was asked for twice more, a second apart: nodes of one server may differ.
+  mutating func changed(_ id: SegmentID, _ reason: String, plan: inout SegmentPlan) -> [Command] {
+    _ = close(id)
+    plan.release(id)
+    if restarts > 0 {
+      let error = TransferError(
+        .changedOnServer, "\(reason), again in one run; run the same command when it is stable")
+      return [.drop(id)] + stopAll(for: .fail(error), plan: &plan)
+    }
+    if goal == .confirm { confirmations += 1 }
+    let next: Goal = confirmations < 2 ? .confirm : .startOver(reason)
+    return [.drop(id)] + stopAll(for: next, plan: &plan)
+  }
+
+  mutating func answeredComparison(
+    _ id: SegmentID, _ range: ByteRange, _ verdict: ResponseVerdict, plan: inout SegmentPlan
+  ) -> [Command] {
+    if case .range(let body) = verdict, let version, body.end == range.upperBound,
+      sameness(of: body, to: version) != .different,
+      rules.allowUnverified || sameness(of: body, to: version) == .same
+    {
+      fetches[id]?.body = body
+      return [.compare(id, range)]
+    }
+    return [.drop(id)] + cannotCount(id, plan: &plan)
+  }
+
+  mutating func compared(_ id: SegmentID, isSame: Bool, plan: inout SegmentPlan) -> [Command] {
+    guard goal == .transfer else {
+      _ = close(id)
+      plan.release(id)
+      return settle(&plan)
+    }
+    guard isSame else { return cannotCount(id, plan: &plan) }
+    mustCompare = false
+    return [open(id, plan)]
+  }
+
+  private mutating func cannotCount(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
+    _ = close(id)
+    plan.release(id)
+    return stopAll(for: .startOver("the bytes on disk are not the server's"), plan: &plan)
+  }
+}

@@ -1,0 +1,209 @@
+/// Opening, feeding and ending fetches.
+extension DownloadMachine {
+  /// Opens what may be opened, and asks for what more is wanted.
+  mutating func openMore(_ plan: inout SegmentPlan) -> [Command] {
+    guard goal == .transfer, !isFinishing else { return [] }
+    var commands: [Command] = []
+    while fetches.count < min(held, cap),
+      let id = plan.assign(minimumSplit: rules.minimumSplit)
+    {
+      commands.append(open(id, plan))
+      if mustCompare || version == nil { break }
+    }
+    return commands + balanceConnections(plan)
+  }
+
+  /// Gives back connections that have no work; asks for more while there is work for them.
+  private mutating func balanceConnections(_ plan: SegmentPlan) -> [Command] {
+    let hasWorkForMore = fetches.count == held && held < min(wanted, cap) && !isWaitingToRetry
+    if hasWorkForMore { return Array(repeating: .requestConnection, count: min(wanted, cap) - held) }
+    return keepConnections(max(fetches.count, 1))
+  }
+
+  private mutating func keepConnections(_ count: Int) -> [Command] {
+    let idle = held - count
+    guard idle > 0 else { return [] }
+    held = count
+    return Array(repeating: .releaseConnection, count: idle)
+  }
+
+  /// Gives a failed fetch's connection back; a delay holds no slot, so with the last one the slot goes too.
+  mutating func giveBackConnection() -> [Command] {
+    guard fetches.isEmpty else { return keepConnections(max(fetches.count, held - 1)) }
+    guard held > 0 else { return [] }
+    let released = keepConnections(1)
+    (held, wanted) = (0, 1)
+    return released + [.leaveSlot]
+  }
+
+  mutating func open(_ id: SegmentID, _ plan: SegmentPlan) -> Command {
+    guard let segment = plan.segments[id] else { return .drop(id) }
+    var request = FetchRequest(
+      url: resolved ?? rules.url, headers: rules.headers, allowInsecure: rules.allowInsecure)
+    var purpose = Purpose.receive
+    if mustCompare, let known = plan.received.ranges.first {
+      let range = max(known.lowerBound, known.upperBound - Self.comparedBytes)..<known.upperBound
+      purpose = .compare(range)
+      request.firstByte = range.lowerBound
+      request.lastByte = range.upperBound - 1
+    } else if sendsRange {
+      request.firstByte = segment.next
+      if version != nil, segment.end != .max { request.lastByte = segment.end - 1 }
+      if segment.next > 0, sendsIfRange { request.ifRange = version?.validator.ifRange }
+    }
+    fetches[id] = Fetch(request: request, purpose: purpose, wave: wave)
+    return .open(id, request)
+  }
+
+  /// How much of what is there is compared where no validator vouches for it.
+  static var comparedBytes: Int64 { 64 << 10 }
+
+  mutating func delivered(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
+    guard goal == .transfer else { return [] }
+    fetches[id]?.hasDelivered = true
+    guard fetches.values.allSatisfy(\.hasDelivered), wanted <= fetches.count, wanted < cap else {
+      return []
+    }
+    wanted = min(cap, wanted * 2)
+    return openMore(&plan)
+  }
+
+  mutating func ended(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
+    guard let fetch = close(id) else { return [] }
+    if goal == .transfer, plan.length == nil, let segment = plan.segments[id] {
+      plan.learn(length: segment.next)
+      version?.length = segment.next
+      framing = fetch.body?.framing ?? .close
+    }
+    plan.release(id)
+    if plan.isComplete, goal == .transfer || goal == .confirm {
+      goal = .transfer
+      return fetches.isEmpty ? finishing() : fetches.keys.sorted().map { .stop($0) }
+    }
+    return goal == .transfer ? openMore(&plan) : settle(&plan)
+  }
+
+  mutating func close(_ id: SegmentID) -> Fetch? { fetches.removeValue(forKey: id) }
+
+  mutating func finishing() -> [Command] {
+    guard let version, !isFinishing else { return [] }
+    isFinishing = true
+    if let checksum = rules.checksum {
+      return [.phase(.verifying, reason: nil), .verify(checksum)]
+    }
+    return publish(version)
+  }
+
+  private func publish(_ version: Version) -> [Command] {
+    [.phase(.publishing, reason: nil), .publish(version)]
+  }
+
+  mutating func verified(_ error: TransferError?, plan: inout SegmentPlan) -> [Command] {
+    if goal == .pause { return finish(.paused) }
+    if let error { return finish(.failed(error)) }
+    return version.map(publish) ?? []
+  }
+
+  var verification: TransferResult.Verification {
+    if rules.checksum != nil { return .checksum }
+    switch framing {
+    case .length: return .length
+    case .chunked: return .framing
+    case .close: return .unverified
+    }
+  }
+
+  mutating func finish(_ end: End) -> [Command] {
+    goal = .done
+    return [.finish(end)]
+  }
+}
+
+/// Stopping everything, for one reason at a time.
+extension DownloadMachine {
+  /// Stops every fetch; `settle` goes on when the last has stopped.
+  mutating func stopAll(for newGoal: Goal, plan: inout SegmentPlan) -> [Command] {
+    if isFinishing {
+      // A publish that has begun is ended; a verification is dropped when it returns.
+      if newGoal == .pause { goal = .pause }
+      if case .fail(let error) = newGoal { return finish(.failed(error)) }
+      return []
+    }
+    // A failure that is being wound up is not turned into a pause, nor a pause into a restart.
+    switch (goal, newGoal) {
+    case (.fail, _), (.pause, .confirm), (.pause, .startOver): break
+    default: goal = newGoal
+    }
+    let commands = fetches.keys.sorted().map { Command.stop($0) }
+    return commands.isEmpty ? settle(&plan) : commands
+  }
+
+  mutating func stopped(
+    _ id: SegmentID, plan: inout SegmentPlan, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [Command] {
+    if let slowness = fetches[id]?.slowness, goal == .transfer, !plan.isComplete {
+      return failed(id, slowness, plan: &plan, at: now, using: &rng)
+    }
+    guard close(id) != nil else { return [] }
+    plan.release(id)
+    if goal == .transfer { return plan.isComplete && fetches.isEmpty ? finishing() : openMore(&plan) }
+    return settle(&plan)
+  }
+
+  /// Goes on once nothing runs any more.
+  mutating func settle(_ plan: inout SegmentPlan) -> [Command] {
+    guard fetches.isEmpty else { return [] }
+    switch goal {
+    case .transfer, .done: return []
+    case .pause: return finish(.paused)
+    case .fail(let error): return finish(.failed(error))
+    case .confirm: return [.wake(.confirm, after: .seconds(1))]
+    case .startOver(let reason): return startOver(reason, &plan)
+    }
+  }
+
+  mutating func startOver(_ reason: String, _ plan: inout SegmentPlan) -> [Command] {
+    goal = .transfer
+    restarts += 1
+    version = nil
+    resolved = nil
+    mustCompare = false
+    (wanted, cap) = (1, 1)
+    plan.startOver(length: nil)
+    receivedAtLastFailure = 0
+    return [.phase(.restarted, reason: reason)] + openMore(&plan)
+  }
+
+  mutating func fired(_ timer: Timer, plan: inout SegmentPlan) -> [Command] {
+    switch timer {
+    case .retry:
+      guard isWaitingToRetry else { return [] }
+      isWaitingToRetry = false
+      guard goal == .transfer else { return [] }
+      return held == 0 ? [.enterSlot] : openMore(&plan)
+    case .confirm:
+      guard goal == .confirm, let id = plan.assign(minimumSplit: rules.minimumSplit) else { return [] }
+      sendsIfRange = false
+      return [open(id, plan)]
+    }
+  }
+
+  /// Gives up connections under 1 KiB/s for 60 s.
+  mutating func stopSlowFetches(plan: SegmentPlan, at now: Instant) -> [Command] {
+    guard rules.givesUpSlowConnections, goal == .transfer, !isFinishing else { return [] }
+    var commands: [Command] = []
+    for (id, fetch) in fetches where fetch.body != nil && fetch.slowness == nil {
+      guard let position = plan.segments[id]?.next else { continue }
+      guard let since = fetch.slowSince, position - since.position < 60 << 10 else {
+        fetches[id]?.slowSince = (now, position)
+        continue
+      }
+      guard now - since.instant >= .seconds(60) else { continue }
+      fetches[id]?.slowness = TransferError(
+        .stalled, "less than 1 KiB/s for 60 seconds; try again later", isRetryable: true)
+      commands.append(.stop(id))
+    }
+    return commands
+  }
+}

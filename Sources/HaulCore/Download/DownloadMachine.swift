@@ -1,0 +1,240 @@
+/// Decides everything about one download: which ranges to ask for, which answers to trust, when to try again,
+/// when another version means starting over. It performs nothing: it is told events and returns commands.
+///
+/// Bytes never pass through it. It shares a `SegmentPlan` with those who write them.
+package struct DownloadMachine: Sendable {
+  /// What the request and the disk say before the first event.
+  package struct Rules: Sendable {
+    package var url: ResourceURL
+    package var headers = HeaderFields()
+    package var allowInsecure = false
+    package var connections = 8
+    package var minimumSplit: Int64 = 1 << 20
+    package var checksum: Checksum?
+    package var allowUnverified = false
+    package var maximumSize: Int64?
+    package var retry = RetryPolicy()
+    /// A file under the final name, which may be the one that is asked for.
+    package var existing: ExistingFile?
+    /// Whether a connection under 1 KiB/s for 60 s is given up; not when a rate limit may be the cause.
+    package var givesUpSlowConnections = true
+
+    package init(url: ResourceURL) { self.url = url }
+  }
+
+  /// A regular file that has the final name already.
+  package struct ExistingFile: Sendable, Hashable {
+    package let size: Int64
+    /// Seconds since 1970.
+    package let modified: Double
+    /// Whether another name may be taken when it is not the same.
+    package let mayTakeAnotherName: Bool
+
+    package init(size: Int64, modified: Double, mayTakeAnotherName: Bool) {
+      self.size = size
+      self.modified = modified
+      self.mayTakeAnotherName = mayTakeAnotherName
+    }
+  }
+
+  /// One version of the resource.
+  package struct Version: Sendable, Hashable {
+    package var validator: Validator
+    /// In bytes; nil until the end of a body that does not announce it.
+    package var length: Int64?
+
+    package init(validator: Validator, length: Int64?) {
+      self.validator = validator
+      self.length = length
+    }
+  }
+
+  /// What an earlier run left: its version, and whether the bytes must be compared with the server's before they count.
+  package struct Recovered: Sendable, Hashable {
+    package var version: Version
+    /// Whether the address is of another origin than the one the bytes came from.
+    package var isFromAnotherOrigin: Bool
+
+    package init(version: Version, isFromAnotherOrigin: Bool = false) {
+      self.version = version
+      self.isFromAnotherOrigin = isFromAnotherOrigin
+    }
+  }
+
+  package enum Event: Sendable {
+    case start(Recovered?)
+    /// Another connection may be opened.
+    case connectionGranted
+    case responded(SegmentID, ResponseHead, wallSeconds: Double)
+    /// The first bytes of the segment are written.
+    case delivered(SegmentID)
+    /// The body ended where it should, or the segment's own end was reached.
+    case ended(SegmentID)
+    case failed(SegmentID, TransferError)
+    /// Told to stop, it stopped.
+    case stopped(SegmentID)
+    /// Whether the last bytes on disk are those that the server has there.
+    case compared(SegmentID, isSame: Bool)
+    case timer(Timer)
+    /// Once a second.
+    case tick
+    /// The slot that was given back during a delay is there again.
+    case slotGranted
+    case pause
+    case verified(TransferError?)
+    case published(TransferError?)
+    /// The disk refused what a command asked for.
+    case diskFailed(TransferError)
+  }
+
+  package enum Command: Sendable, Hashable {
+    case open(SegmentID, FetchRequest)
+    /// Write the body of the response that was told; `begin` starts a new journal generation with its first byte.
+    case receive(SegmentID, ResponseBody, begin: Version?)
+    /// Compare the body of the response that was told with the bytes on disk.
+    case compare(SegmentID, ByteRange)
+    /// Close the response that was told, unread.
+    case drop(SegmentID)
+    /// Stop a fetch; `stopped`, `ended` or `failed` follows.
+    case stop(SegmentID)
+    /// Start the journal of an empty resource.
+    case begin(Version)
+    case requestConnection
+    case releaseConnection
+    case wake(Timer, after: Duration)
+    case leaveSlot
+    case enterSlot
+    /// The host serves no more than this many connections now.
+    case limitHost(alive: Int)
+    case pauseHost(Duration)
+    case verify(Checksum)
+    case publish(Version)
+    case phase(TransferEvent.Phase, reason: String?)
+    case attempt(Int, TransferError, delay: Duration)
+    case finish(End)
+  }
+
+  package enum Timer: Sendable, Hashable { case retry, confirm }
+
+  package enum End: Sendable, Hashable {
+    case completed(TransferResult.Verification)
+    /// The file under the final name is the one that is asked for.
+    case alreadyThere
+    case paused
+    case failed(TransferError)
+  }
+
+  /// A fetch that is under way.
+  struct Fetch: Sendable {
+    var request: FetchRequest
+    var purpose = Purpose.receive
+    /// The body's shape, once the answer was accepted.
+    var body: ResponseBody?
+    var hasDelivered = false
+    /// Failures of one wave count as one attempt.
+    var wave: Int
+    /// Why it is being stopped, when it is for being slow.
+    var slowness: TransferError?
+    var slowSince: (instant: Instant, position: Int64)?
+  }
+
+  enum Purpose: Sendable { case receive, compare(ByteRange) }
+
+  /// What everything under way is being stopped for.
+  enum Goal: Sendable, Hashable {
+    case transfer, confirm, startOver(String), pause, fail(TransferError), done
+  }
+
+  package let rules: Rules
+  var goal = Goal.transfer
+  var version: Version?
+  var fetches: [SegmentID: Fetch] = [:]
+  var isFinishing = false
+
+  /// Connections that may be open, and those that we want.
+  var held = 1
+  var wanted = 1
+  var cap = 1
+  var isWaitingToRetry = false
+
+  var sendsRange = true
+  var sendsIfRange = true
+  /// Where redirects led, for the ranges after the first.
+  var resolved: ResourceURL?
+  var hasResolvedAgain = false
+  /// How often the server was asked again whether the resource has really changed.
+  var confirmations = 0
+  var restarts = 0
+  var mustCompare = false
+
+  var retry: RetryState
+  var wave = 0
+  var hasAnswered = false
+  var receivedAtLastFailure: Int64 = 0
+  var framing = ResponseBody.Framing.length
+  /// Wall time of the last answer, for dates with two-digit years.
+  var wallSeconds = 0.0
+
+  package init(rules: Rules, now: Instant) {
+    self.rules = rules
+    retry = RetryState(rules.retry, startedAt: now)
+  }
+
+  /// Takes one event in, changes the plan where it must, and returns what to do, in order; O(segments + ranges).
+  package mutating func handle(
+    _ event: Event, plan: inout SegmentPlan, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [Command] {
+    if goal == .done { return late(event) }
+    switch event {
+    case .start(let recovered): return start(recovered, plan: &plan)
+    case .connectionGranted:
+      held += 1
+      return openMore(&plan)
+    case .responded(let id, let head, let wallSeconds):
+      return responded(id, head, wallSeconds: wallSeconds, plan: &plan, at: now, using: &rng)
+    case .delivered(let id): return delivered(id, plan: &plan)
+    case .ended(let id): return ended(id, plan: &plan)
+    case .failed(let id, let error): return failed(id, error, plan: &plan, at: now, using: &rng)
+    case .stopped(let id): return stopped(id, plan: &plan, at: now, using: &rng)
+    case .compared(let id, let isSame): return compared(id, isSame: isSame, plan: &plan)
+    case .timer(let timer): return fired(timer, plan: &plan)
+    case .tick: return stopSlowFetches(plan: plan, at: now)
+    case .slotGranted:
+      held = 1
+      return openMore(&plan)
+    case .pause: return stopAll(for: .pause, plan: &plan)
+    case .verified(let error): return verified(error, plan: &plan)
+    case .published(let error):
+      return finish(error.map { .failed($0) } ?? .completed(verification))
+    case .diskFailed(let error): return stopAll(for: .fail(error), plan: &plan)
+    }
+  }
+
+  /// After the end only answers still arrive that must be let go of.
+  private func late(_ event: Event) -> [Command] {
+    if case .responded(let id, _, _) = event { return [.drop(id)] }
+    return []
+  }
+
+  private mutating func start(_ recovered: Recovered?, plan: inout SegmentPlan) -> [Command] {
+    if let recovered, plan.receivedCount > 0 {
+      let isProved = recovered.version.validator.isStrong && !recovered.isFromAnotherOrigin
+      if isProved || rules.checksum != nil || rules.allowUnverified || canCompare(recovered, plan) {
+        version = recovered.version
+        mustCompare = !isProved && rules.checksum == nil
+        cap = rules.connections
+        if plan.isComplete { return finishing() }
+      } else {
+        plan.startOver(length: nil)
+      }
+    } else {
+      plan.startOver(length: nil)
+    }
+    return [.phase(.connecting, reason: nil)] + openMore(&plan)
+  }
+
+  /// Bytes from another origin count when length and strong validator match and the last of them are the server's.
+  private func canCompare(_ recovered: Recovered, _ plan: SegmentPlan) -> Bool {
+    recovered.isFromAnotherOrigin && recovered.version.validator.isStrong && !plan.isComplete
+  }
+}

@@ -1,0 +1,134 @@
+/// What a response to a GET means for the bytes that were asked for (RFC 9110, sections 14 and 15.3.7).
+package enum ResponseVerdict: Sendable, Hashable {
+  /// The body begins at the byte that was asked for.
+  case range(ResponseBody)
+  /// The body is the whole resource.
+  case whole(ResponseBody)
+  /// The resource is empty.
+  case empty(Validator)
+  /// Nothing of it may be written, but a request without `Range` may work.
+  case unusableRange(String)
+  /// 416: the range lies outside; the length when the server told it.
+  case unsatisfiable(length: Int64?)
+  case failure(TransferError)
+}
+
+/// The shape of a body, known before its first byte.
+package struct ResponseBody: Sendable, Hashable {
+  package enum Framing: Sendable, Hashable {
+    /// The end is announced.
+    case length
+    /// The end is marked.
+    case chunked
+    /// The end is where the connection closes.
+    case close
+  }
+
+  /// Where its bytes lie in the resource; the end is nil when it was not announced.
+  package let start: Int64
+  package let end: Int64?
+  /// The length of the whole resource.
+  package let total: Int64?
+  package let framing: Framing
+  package let validator: Validator
+}
+
+/// Reads a response head against the request that it answers. Nothing is written before it has agreed.
+package struct ResponseJudge: Sendable {
+  /// Seconds since 1970, for dates in `Retry-After`.
+  package let wallSeconds: Double
+
+  package init(wallSeconds: Double) { self.wallSeconds = wallSeconds }
+
+  package func verdict(on head: ResponseHead, to request: FetchRequest) -> ResponseVerdict {
+    switch head.status {
+    case 200: whole(head)
+    case 206: partial(head, to: request)
+    case 416: unsatisfiable(head, to: request)
+    default: .failure(failure(for: head))
+    }
+  }
+
+  private func whole(_ head: ResponseHead) -> ResponseVerdict {
+    guard let length = announcedLength(head) else { return Self.badLength }
+    let validator = Validator(head.headers, now: wallSeconds)
+    if length == 0 { return .empty(validator) }
+    return .whole(
+      ResponseBody(
+        start: 0, end: length, total: length, framing: framing(of: head), validator: validator))
+  }
+
+  private func partial(_ head: ResponseHead, to request: FetchRequest) -> ResponseVerdict {
+    guard let asked = request.firstByte else {
+      return .failure(
+        TransferError(.protocolViolation, "the server answered 206 to a request without a range"))
+    }
+    if let type = head.headers["content-type"]?.lowercased(), type.hasPrefix("multipart/") {
+      return .unusableRange("a multipart body in answer to one range")
+    }
+    if let coding = head.headers["content-encoding"], coding.lowercased() != "identity" {
+      return .unusableRange("a range of an encoded body")
+    }
+    guard let content = ContentRange(head.headers), let range = content.range else {
+      return .unusableRange("206 without a readable Content-Range")
+    }
+    guard range.lowerBound == asked else {
+      return .unusableRange("a range that begins at another byte than the one asked for")
+    }
+    guard let length = announcedLength(head) else { return Self.badLength }
+    if let length, length != range.length {
+      return .unusableRange("Content-Length and Content-Range that disagree")
+    }
+    return .range(
+      ResponseBody(
+        start: asked, end: range.upperBound, total: content.total, framing: framing(of: head),
+        validator: Validator(head.headers, now: wallSeconds)))
+  }
+
+  private func unsatisfiable(_ head: ResponseHead, to request: FetchRequest) -> ResponseVerdict {
+    let length = ContentRange(head.headers)?.total
+    if request.firstByte == 0, length == 0 { return .empty(Validator(head.headers, now: wallSeconds)) }
+    return .unsatisfiable(length: length)
+  }
+
+  /// Nil when it cannot be read; `.some(nil)` when there is none.
+  private func announcedLength(_ head: ResponseHead) -> Int64?? {
+    if head.headers["transfer-encoding"] != nil { return .some(nil) }
+    switch ContentLength(head.headers) {
+    case .absent: return .some(nil)
+    case .bytes(let length): return .some(length)
+    case .invalid: return nil
+    }
+  }
+
+  private static let badLength = ResponseVerdict.failure(
+    TransferError(.protocolViolation, "the server sent a Content-Length that cannot be read"))
+
+  private func framing(of head: ResponseHead) -> ResponseBody.Framing {
+    if head.headers["transfer-encoding"] != nil || head.version == "HTTP/2" { return .chunked }
+    return head.headers["content-length"] != nil ? .length : .close
+  }
+}
+
+extension ResponseJudge {
+  private func failure(for head: ResponseHead) -> TransferError {
+    let retryAfter = RetryAfter.delay(head.headers, now: wallSeconds)
+    func error(_ code: TransferError.Code, _ words: String, retryable: Bool = false) -> TransferError {
+      TransferError(
+        code, "the server answered \(head.status); \(words)", status: head.status,
+        isRetryable: retryable, retryAfter: retryAfter)
+    }
+    switch head.status {
+    case 401: return error(.unauthorized, "it wants credentials")
+    case 403: return error(.forbidden, "access is forbidden")
+    case 404, 410: return error(.notFound, "check the address")
+    case 407: return error(.proxy, "the proxy wants credentials")
+    case 429: return error(.rateLimited, "too many requests; try again later", retryable: true)
+    case 408, 425, 500, 502, 503, 504:
+      return error(.httpStatus, "try again later", retryable: true)
+    case 200..<300: return error(.httpStatus, "which does not carry the file")
+    case 300..<400: return error(.httpStatus, "which leads nowhere")
+    default: return error(.httpStatus, "the request was not served")
+    }
+  }
+}

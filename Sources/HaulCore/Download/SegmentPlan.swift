@@ -1,0 +1,125 @@
+/// One connection's piece of work in one run.
+package struct SegmentID: Hashable, Sendable, Comparable {
+  package let number: Int
+
+  package static func < (left: SegmentID, right: SegmentID) -> Bool { left.number < right.number }
+}
+
+/// Which bytes are there, and which connection fetches which of the rest.
+///
+/// Segments never overlap each other or what is received, so no byte is written twice: a segment asks before it
+/// writes, and its end may have moved down since it began.
+package struct SegmentPlan: Sendable, Hashable {
+  package struct Segment: Sendable, Hashable {
+    /// Everything before this is written.
+    package fileprivate(set) var written: Int64
+    /// The next byte of the body; bytes from `written` to here are being written.
+    package fileprivate(set) var next: Int64
+    /// Moves down when another connection takes the tail.
+    package fileprivate(set) var end: Int64
+    /// Whether the body begins at byte 0 and bytes that are there already are skipped.
+    package fileprivate(set) var skipsReceived = false
+
+    package var remaining: Int64 { end - next }
+  }
+
+  /// What a segment may do with bytes that have arrived.
+  package struct Grant: Sendable, Hashable {
+    /// The ranges to write, in order, all within the bytes that have arrived.
+    package let pieces: [ByteRange]
+    /// How many of the bytes belong to the segment.
+    package let used: Int
+    /// Whether the segment ends with them.
+    package let isLast: Bool
+  }
+
+  /// The whole length in bytes, once known.
+  package private(set) var length: Int64?
+  package private(set) var received: ByteRangeSet
+  package private(set) var segments: [SegmentID: Segment] = [:]
+  private var lastNumber = 0
+
+  package init(length: Int64? = nil, received: ByteRangeSet = ByteRangeSet()) {
+    self.length = length
+    self.received = received
+  }
+
+  /// The bytes that are on their way to the disk or there.
+  package var receivedCount: Int64 { received.byteCount }
+
+  package var isComplete: Bool {
+    guard let length else { return false }
+    return received.covers(0..<length)
+  }
+
+  private var whole: ByteRange { 0..<(length ?? .max) }
+
+  /// The bytes that nobody has and nobody fetches.
+  package var unassigned: ByteRangeSet {
+    segments.values.reduce(into: received.gaps(in: whole)) { gaps, segment in
+      if segment.written < segment.end { gaps.remove(contentsOf: segment.written..<segment.end) }
+    }
+  }
+
+  /// A segment for an idle connection: the first gap, else half of what the longest segment has left.
+  /// Nil when nothing is left that is worth `minimumSplit` bytes to each of two connections; O(segments + ranges).
+  package mutating func assign(minimumSplit: Int64) -> SegmentID? {
+    if let gap = unassigned.ranges.first { return add(gap) }
+    guard length != nil,
+      let victim = segments.filter({ !$0.value.skipsReceived })
+        .max(by: { ($0.value.remaining, $1.key) < ($1.value.remaining, $0.key) })?.key,
+      let segment = segments[victim], segment.remaining >= 2 * max(minimumSplit, 1)
+    else { return nil }
+    let middle = segment.next + (segment.remaining + 1) / 2
+    segments[victim]?.end = middle
+    return add(middle..<segment.end)
+  }
+
+  private mutating func add(_ range: ByteRange) -> SegmentID {
+    lastNumber += 1
+    let id = SegmentID(number: lastNumber)
+    segments[id] = Segment(written: range.lowerBound, next: range.lowerBound, end: range.upperBound)
+    return id
+  }
+
+  /// Turns the only segment into one whose body begins at byte 0, whatever it had asked for.
+  package mutating func streamWhole(_ id: SegmentID) {
+    segments[id] = Segment(written: 0, next: 0, end: whole.upperBound, skipsReceived: true)
+  }
+
+  /// Asks before writing `count` bytes that have arrived for the segment.
+  package mutating func reserve(_ id: SegmentID, count: Int) -> Grant {
+    guard let segment = segments[id] else { return Grant(pieces: [], used: 0, isLast: true) }
+    let used = min(Int64(count), segment.remaining)
+    let range = segment.next..<(segment.next + used)
+    segments[id]?.next = range.upperBound
+    let pieces =
+      segment.skipsReceived ? Array(received.gaps(in: range).ranges) : range.isEmpty ? [] : [range]
+    return Grant(pieces: pieces, used: Int(used), isLast: range.upperBound == segment.end)
+  }
+
+  /// Notes that everything reserved so far was written.
+  package mutating func wrote(_ id: SegmentID) {
+    guard let segment = segments[id], segment.written < segment.next else { return }
+    received.insert(contentsOf: segment.written..<segment.next)
+    segments[id]?.written = segment.next
+  }
+
+  /// Gives the rest of the segment back.
+  package mutating func release(_ id: SegmentID) {
+    segments[id] = nil
+  }
+
+  /// Learns the length: from the first response, or from the end of a body without one.
+  package mutating func learn(length: Int64) {
+    self.length = length
+    for id in segments.keys where segments[id]?.end == .max { segments[id]?.end = length }
+  }
+
+  /// Forgets every byte: another version of the resource begins.
+  package mutating func startOver(length: Int64?) {
+    let number = lastNumber
+    self = SegmentPlan(length: length)
+    lastNumber = number
+  }
+}

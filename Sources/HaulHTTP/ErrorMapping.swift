@@ -1,0 +1,102 @@
+import AsyncHTTPClient
+import HaulCore
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+
+extension TransferError {
+  /// The one place where the client's errors get our codes.
+  init(mapping error: any Error) {
+    switch error {
+    case let error as TransferError: self = error
+    case let error as HTTPClientError: self.init(client: error)
+    case let error as NIOConnectionError: self.init(connection: error)
+    case let error as NIOSSLError: self.init(tls: error)
+    case is NIOSSLExtraError:
+      self.init(.tls, "the certificate is not for this host; check the address")
+    case let error as HTTPParserError: self.init(parser: error)
+    case is ChannelError:
+      self.init(.connectionLost, "the connection was closed", isRetryable: true)
+    case let error as IOError: self.init(io: error)
+    default:
+      self.init(.connectionLost, "the connection failed: \(error)", isRetryable: true)
+    }
+  }
+
+  private init(client error: HTTPClientError) {
+    switch error {
+    case .deadlineExceeded:
+      self.init(.timeout, "no answer in time; try again later", isRetryable: true)
+    case .connectTimeout, .getConnectionFromPoolTimeout:
+      self.init(.timeout, "no connection in time; is the server running?", isRetryable: true)
+    case .tlsHandshakeTimeout:
+      self.init(.tls, "the TLS handshake did not end in time", isRetryable: true)
+    case .readTimeout, .writeTimeout:
+      self.init(.stalled, "the connection fell silent", isRetryable: true)
+    case .remoteConnectionClosed, .uncleanShutdown:
+      self.init(.connectionLost, "the server closed the connection early", isRetryable: true)
+    case .cancelled, .requestStreamCancelled:
+      self.init(.interrupted, "the request was cancelled", isRetryable: true)
+    default:
+      self.init(.protocolViolation, "the request could not be sent: \(error.shortDescription)")
+    }
+  }
+
+  private init(connection error: NIOConnectionError) {
+    let endpoint = "\(error.host):\(error.port)"
+    guard let first = error.connectionErrors.first else {
+      self.init(
+        .dns, "the host \(error.host) is unknown; check the name and the network", isRetryable: true)
+      return
+    }
+    let address = first.target.ipAddress.map { "\($0):\(error.port)" } ?? endpoint
+    if let io = first.error as? IOError, io.errnoCode == ECONNREFUSED {
+      self.init(.connect, "connection refused by \(address); is the server running?", isRetryable: true)
+    } else if case ChannelError.connectTimeout = first.error {
+      self.init(.timeout, "no connection to \(address) in time; is it running?", isRetryable: true)
+    } else {
+      self.init(.connect, "no connection to \(address); check the network", isRetryable: true)
+    }
+  }
+
+  private init(tls error: NIOSSLError) {
+    switch error {
+    case .uncleanShutdown:
+      self.init(
+        .connectionLost, "the TLS connection ended without its closing message", isRetryable: true)
+    case .handshakeFailed(let cause):
+      let text = "\(cause)"
+      if text.contains("CERTIFICATE_VERIFY_FAILED") {
+        self.init(.tls, "the server's certificate is not trusted; see --cacert")
+      } else if text.contains("PROTOCOL_VERSION") || text.contains("UNSUPPORTED_PROTOCOL") {
+        self.init(.tls, "the server speaks only TLS versions older than 1.2")
+      } else {
+        self.init(.tls, "the TLS handshake failed")
+      }
+    case .unableToValidateCertificate:
+      self.init(.tls, "the server's certificate is not trusted; see --cacert")
+    default: self.init(.tls, "the TLS connection failed")
+    }
+  }
+
+  private init(parser error: HTTPParserError) {
+    if case .invalidEOFState = error {
+      self.init(.connectionLost, "the connection ended inside the answer", isRetryable: true)
+    } else {
+      self.init(.protocolViolation, "the answer is not valid HTTP: \(error)")
+    }
+  }
+
+  private init(io error: IOError) {
+    switch error.errnoCode {
+    case ECONNREFUSED:
+      self.init(.connect, "connection refused; is the server running?", isRetryable: true)
+    case ETIMEDOUT: self.init(.timeout, "the connection timed out", isRetryable: true)
+    case ECONNRESET, EPIPE:
+      self.init(.connectionLost, "the server reset the connection", isRetryable: true)
+    default:
+      self.init(.connectionLost, "the connection failed (errno \(error.errnoCode))", isRetryable: true)
+    }
+  }
+}

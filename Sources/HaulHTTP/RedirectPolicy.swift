@@ -1,0 +1,50 @@
+import HaulCore
+
+/// Follows redirects without taking secrets or safety along (RFC 9110, section 15.4).
+struct RedirectPolicy: Sendable {
+  static let maximum = 20
+  /// What may go to another origin.
+  private static let harmlessHeaders: Set = ["user-agent", "accept", "accept-language"]
+
+  private(set) var count = 0
+  private var seen: Set<ResourceURL>
+
+  init(start: ResourceURL) { seen = [start] }
+
+  /// Where the response wants us to go; nil when it is not a redirect to be followed.
+  func location(status: Int, headers: HeaderFields) -> String? {
+    [301, 302, 303, 307, 308].contains(status) ? headers["location"] : nil
+  }
+
+  /// The request that follows the redirect. A change of scheme, host or port leaves every secret behind.
+  /// - Throws: `redirect-refused`, `too-many-redirects`.
+  mutating func next(after request: FetchRequest, location: String) throws(TransferError) -> FetchRequest {
+    count += 1
+    guard count <= Self.maximum else {
+      throw TransferError(.tooManyRedirects, "more than \(Self.maximum) redirects; check the address")
+    }
+    let target: ResourceURL
+    do {
+      target = try request.url.resolving(location)
+    } catch {
+      throw TransferError(.redirectRefused, "a redirect was refused: \(error.message)")
+    }
+    guard target.credentials == nil else {
+      throw TransferError(.redirectRefused, "a redirect to an address with a user name was refused")
+    }
+    guard request.url.origin.scheme == "http" || target.origin.scheme == "https" else {
+      throw TransferError(.redirectRefused, "a redirect from https to http was refused")
+    }
+    guard seen.insert(target).inserted else {
+      throw TransferError(.tooManyRedirects, "the redirects go in a circle; check the address")
+    }
+    var next = request
+    // User information of the first address still holds within its origin.
+    next.url = target.adoptingCredentials(of: request.url)
+    if target.origin != request.url.origin {
+      next.headers.keepOnly(Self.harmlessHeaders)
+      next.allowInsecure = false
+    }
+    return next
+  }
+}

@@ -1,0 +1,38 @@
+import AsyncHTTPClient
+import HaulCore
+import NIOCore
+
+extension ByteBuffer: ByteChunk {
+  package var count: Int { readableBytes }
+
+  package func withBytes<Result>(
+    _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) rethrows -> Result {
+    try withUnsafeReadableBytes(body)
+  }
+}
+
+/// A response body, with the client's errors mapped. Letting go of it closes the connection.
+struct ResponseBodySequence: AsyncSequence, Sendable {
+  typealias Element = any ByteChunk
+
+  private let body: HTTPClientResponse.Body
+
+  init(_ body: HTTPClientResponse.Body) { self.body = body }
+
+  struct AsyncIterator: AsyncIteratorProtocol {
+    var base: HTTPClientResponse.Body.AsyncIterator
+
+    mutating func next() async throws -> (any ByteChunk)? {
+      do {
+        return try await base.next()
+      } catch let error as CancellationError {
+        throw error
+      } catch {
+        throw TransferError(mapping: error)
+      }
+    }
+  }
+
+  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base: body.makeAsyncIterator()) }
+}

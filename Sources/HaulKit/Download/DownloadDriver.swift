@@ -1,0 +1,55 @@
+import HaulCore
+import HaulFiles
+
+/// Runs one download: tells the machine what happens and performs what it returns.
+struct DownloadDriver: Sendable {
+  /// How the run ended.
+  enum End: Sendable {
+    case finished(TransferResult)
+    case paused
+  }
+
+  /// What others may tell it.
+  enum Order: Sendable {
+    case pause, cancel, slotGranted
+  }
+
+  let id: TransferID
+  let request: TransferRequest
+  let engine: Engine
+  let orders: AsyncStream<Order>
+  /// Gives the slot back, and asks for it again, around a delay.
+  let slot: SlotAccess
+
+  struct SlotAccess: Sendable {
+    let leave: @Sendable () async -> Void
+    let enter: @Sendable () async -> Void
+  }
+
+  /// Returns when the download has ended or is paused: every connection closed, every byte written is claimed.
+  func run() async -> End {
+    let started = engine.clock.now
+    do {
+      let nonce = engine.random.bytes(16)
+      let outcome = try await engine.io.run { [request, engine] () throws(TransferError) in
+        try TargetClaim.make(for: request, on: engine.disk, nonce: nonce)
+      }
+      switch outcome {
+      case .alreadyThere(let path, let size, let checksum):
+        return .finished(
+          TransferResult(
+            state: .completed, path: path, bytes: size, reused: size,
+            duration: engine.clock.now - started, checksum: checksum,
+            verified: checksum == nil ? nil : .checksum))
+      case .claimed(let claim):
+        await engine.hooks.recovered(id)
+        var run = DownloadRun(driver: self, claim: claim, started: started)
+        return await run.perform()
+      }
+    } catch {
+      let result = TransferResult(
+        state: .failed, duration: engine.clock.now - started, error: error)
+      return .finished(result)
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import HaulCore
+import HaulFiles
+
+/// Performing what the machine returns.
+extension DownloadRun {
+  mutating func perform(
+    _ command: DownloadMachine.Command, _ group: inout TaskGroup<Void>
+  ) async {
+    switch command {
+    case .open(let id, let fetch): open(id, fetch, &group)
+    case .receive(let id, let body, let version): receive(id, body, begin: version, &group)
+    case .compare(let id, let range): compare(id, range, &group)
+    case .drop(let id): responses[id] = nil
+    case .stop(let id): stops[id]?.stop()
+    case .begin(let version): await begin(version)
+    case .requestConnection: requestConnection()
+    case .releaseConnection: engine.slots.update { $0.releaseConnection(for: driver.id) }
+    case .wake(let timer, let delay): wake(timer, after: delay, &group)
+    case .leaveSlot: await driver.slot.leave()
+    case .enterSlot: await driver.slot.enter()
+    case .limitHost(let alive): limitHost(alive)
+    case .pauseHost(let delay): pauseHost(delay)
+    case .verify(let checksum): verify(checksum, &group)
+    case .publish(let version): publish(version, &group)
+    case .phase(let phase, let reason): tell(.phase(phase, reason: reason))
+    case .attempt(let number, let error, let delay):
+      tell(.attempt(number: number, error: error, delay: delay))
+    case .finish(let end): await finish(end)
+    }
+  }
+
+  func tell(_ kind: TransferEvent.Kind) {
+    engine.hub.publish(kind, of: driver.id, request.url)
+  }
+
+  private mutating func open(
+    _ id: SegmentID, _ fetch: FetchRequest, _ group: inout TaskGroup<Void>
+  ) {
+    let (post, transport) = (post, engine.transport)
+    watch(id, &group) { _ in
+      do {
+        post.yield(.response(id, try await transport.fetch(fetch)))
+        return nil
+      } catch let error as TransferError {
+        return .failed(id, error)
+      } catch {
+        return .stopped(id)
+      }
+    }
+  }
+
+  private mutating func receive(
+    _ id: SegmentID, _ body: ResponseBody, begin version: DownloadMachine.Version?,
+    _ group: inout TaskGroup<Void>
+  ) {
+    guard let response = responses.removeValue(forKey: id) else { return }
+    let post = post
+    let receiver = SegmentReceiver(
+      id: id, response: response, body: body, begin: version.map(journalHead), part: part,
+      plan: plan, engine: engine, maximumSize: request.maximumSize,
+      delivered: { post.yield(.event(.delivered(id))) })
+    watch(id, &group) { silence in
+      switch await receiver.run(silence) {
+      case .ended: .ended(id)
+      case .failed(let error): .failed(id, error)
+      }
+    }
+  }
+
+  private mutating func compare(
+    _ id: SegmentID, _ range: ByteRange, _ group: inout TaskGroup<Void>
+  ) {
+    guard let response = responses.removeValue(forKey: id) else { return }
+    let (part, io) = (part, engine.io)
+    watch(id, &group) { _ in
+      do {
+        var bytes: [UInt8] = []
+        for try await chunk in response.body {
+          chunk.withBytes { bytes.append(contentsOf: $0) }
+          if bytes.count > range.length { break }
+        }
+        let (received, isWhole) = (bytes, Int64(bytes.count) == range.length)
+        let isSame = try await io.run { () throws(TransferError) in
+          isWhole ? try part.holds(received, at: range.lowerBound) : false
+        }
+        return .compared(id, isSame: isSame)
+      } catch let error as TransferError {
+        return .failed(id, error)
+      } catch {
+        return .stopped(id)
+      }
+    }
+  }
+
+  /// Runs one connection's work until it ends, is told to stop, or is silent for too long.
+  private mutating func watch(
+    _ id: SegmentID, _ group: inout TaskGroup<Void>,
+    _ work: @escaping @Sendable (Silence) async -> DownloadMachine.Event?
+  ) {
+    let stop = StopSignal()
+    stops[id] = stop
+    let (post, engine) = (post, engine)
+    group.addTask {
+      let watched = WatchedFetch(id: id, stop: stop, engine: engine)
+      if let event = await watched.run(work) { post.yield(.event(event)) }
+    }
+  }
+
+  private func requestConnection() {
+    if engine.slots.update({ $0.grantConnection(for: driver.id) }) {
+      post.yield(.event(.connectionGranted))
+    }
+  }
+
+  private func wake(
+    _ timer: DownloadMachine.Timer, after delay: Duration, _ group: inout TaskGroup<Void>
+  ) {
+    let (post, clock) = (post, engine.clock)
+    let instant = clock.now + delay
+    group.addTask {
+      if (try? await clock.sleep(until: instant)) != nil { post.yield(.event(.timer(timer))) }
+    }
+  }
+
+  private func limitHost(_ alive: Int) {
+    engine.slots.update { $0.lowerCap(request.url.origin.host, to: alive) }
+  }
+
+  private func pauseHost(_ delay: Duration) {
+    let until = engine.clock.now + delay
+    engine.slots.update { $0.backOff(request.url.origin.host, until: until) }
+  }
+
+  func journalHead(_ version: DownloadMachine.Version) -> JournalHead {
+    JournalHead(
+      url: request.url, validator: version.validator, length: version.length,
+      unverifiedAllowed: request.allowUnverified)
+  }
+}

@@ -1,0 +1,157 @@
+import HaulCore
+import HaulFiles
+
+/// One run of a download on its part file: the loop between the machine and the world.
+struct DownloadRun {
+  enum Message: Sendable {
+    case event(DownloadMachine.Event)
+    case response(SegmentID, FetchResponse)
+    case order(DownloadDriver.Order)
+    case tick
+    case checkpointed(TransferError?)
+    case publishedAs(FileName)
+  }
+
+  let driver: DownloadDriver
+  var claim: TargetClaim
+  let started: Instant
+  var machine: DownloadMachine
+  let plan: SharedPlan
+  let inbox: AsyncStream<Message>
+  let post: AsyncStream<Message>.Continuation
+  var responses: [SegmentID: FetchResponse] = [:]
+  var stops: [SegmentID: StopSignal] = [:]
+  let verifyStop = StopSignal()
+  var meter = RateMeter()
+  var ticks = 0
+  var reused: Int64 = 0
+  var isCancelled = false
+  var end: DownloadDriver.End?
+  var checkpoints: CheckpointTimer
+
+  var engine: Engine { driver.engine }
+  var request: TransferRequest { driver.request }
+  var part: PartFile { claim.part }
+
+  init(driver: DownloadDriver, claim: TargetClaim, started: Instant) {
+    self.driver = driver
+    self.claim = claim
+    self.started = started
+    var rules = DownloadMachine.Rules(url: driver.request.url)
+    rules.headers = driver.request.fields
+    rules.allowInsecure = driver.request.allowInsecure
+    rules.connections = max(driver.request.connections, 1)
+    rules.minimumSplit = driver.request.minimumSplit
+    rules.checksum = driver.request.checksum
+    rules.allowUnverified = driver.request.allowUnverified
+    rules.maximumSize = driver.request.maximumSize
+    rules.retry = driver.request.retry
+    rules.existing = claim.existing
+    rules.givesUpSlowConnections = !driver.engine.throttle.isLimited
+    machine = DownloadMachine(rules: rules, now: started)
+    plan = SharedPlan(SegmentPlan())
+    (inbox, post) = AsyncStream.makeStream()
+    checkpoints = CheckpointTimer(isStrict: driver.request.durability == .strict, now: started)
+  }
+
+  mutating func perform() async -> DownloadDriver.End {
+    if claim.part.recovery.published { return await foundPublished() }
+    let recovered = recover()
+    _ = driver.engine.slots.update { $0.grantConnection(for: driver.id) }
+    await withTaskGroup(of: Void.self) { group in
+      startHelpers(&group)
+      await handle(.start(recovered), &group)
+      if end == nil {
+        for await message in inbox {
+          await receive(message, &group)
+          if end != nil { break }
+        }
+      }
+      group.cancelAll()
+    }
+    return end ?? .paused
+  }
+
+  /// A crash came between the final name and the end of the journal.
+  private mutating func foundPublished() async -> DownloadDriver.End {
+    let length = part.recovery.head?.length ?? part.recovery.received.byteCount
+    reused = length
+    return .finished(result(.completed, path: claim.path, bytes: length, verified: .length))
+  }
+
+  /// What the part file is worth to this request.
+  private mutating func recover() -> DownloadMachine.Recovered? {
+    let recovery = part.recovery
+    let isRejected = request.checksum.map(recovery.rejected.contains) ?? false
+    guard let head = recovery.head, !request.startOver, !isRejected, !recovery.received.isEmpty else {
+      return nil
+    }
+    plan.update { $0.plan = SegmentPlan(length: head.length, received: recovery.received) }
+    reused = recovery.received.byteCount
+    return DownloadMachine.Recovered(
+      version: .init(validator: head.validator, length: head.length),
+      isFromAnotherOrigin: head.origin != request.url.origin.description)
+  }
+
+  private func startHelpers(_ group: inout TaskGroup<Void>) {
+    let (post, clock, orders) = (post, engine.clock, driver.orders)
+    group.addTask {
+      for await order in orders { post.yield(.order(order)) }
+    }
+    group.addTask {
+      // Ends when the group is cancelled.
+      while (try? await clock.sleep(until: clock.now + .milliseconds(100))) != nil {
+        post.yield(.tick)
+      }
+    }
+  }
+
+  private mutating func receive(_ message: Message, _ group: inout TaskGroup<Void>) async {
+    switch message {
+    case .event(let event): await handle(event, &group)
+    case .response(let id, let response):
+      responses[id] = response
+      let wall = engine.clock.wallSeconds
+      await handle(.responded(id, response.head, wallSeconds: wall), &group)
+    case .order(.pause): await pause(&group)
+    case .order(.cancel):
+      isCancelled = true
+      await pause(&group)
+    case .order(.slotGranted):
+      _ = engine.slots.update { $0.grantConnection(for: driver.id) }
+      await handle(.slotGranted, &group)
+    case .tick: await tick(&group)
+    case .checkpointed(let error):
+      checkpoints.ended(at: engine.clock.now)
+      if let error { await handle(.diskFailed(error), &group) }
+    case .publishedAs(let name):
+      claim = claim.named(name)
+      await handle(.published(nil), &group)
+    }
+  }
+
+  private mutating func pause(_ group: inout TaskGroup<Void>) async {
+    verifyStop.stop()
+    await handle(.pause, &group)
+  }
+
+  mutating func handle(
+    _ event: DownloadMachine.Event, _ group: inout TaskGroup<Void>
+  ) async {
+    let now = engine.clock.now
+    let commands = engine.random.withGenerator { generator in
+      plan.update { state in
+        machine.handle(event, plan: &state.plan, at: now, using: &generator)
+      }
+    }
+    for command in commands { await perform(command, &group) }
+  }
+}
+
+extension TargetClaim {
+  func named(_ name: FileName) -> TargetClaim {
+    TargetClaim(
+      directory: directory, name: name, part: part, wanted: wanted, existing: existing,
+      isReplacing: isReplacing, mayBeNumbered: mayBeNumbered)
+  }
+}

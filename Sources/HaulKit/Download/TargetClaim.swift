@@ -1,0 +1,161 @@
+import HaulCore
+import HaulFiles
+
+/// The final name of a download and the part file that will become it. Every call blocks: `BlockingIO` makes them.
+struct TargetClaim: Sendable {
+  let directory: any DiskDirectory
+  /// The name that the finished file gets, unless it is taken by then and another may be.
+  let name: FileName
+  let part: PartFile
+  /// The name before any number was added.
+  let wanted: FileName
+  /// A file under the wanted name that may be the one that is asked for.
+  let existing: DownloadMachine.ExistingFile?
+  let isReplacing: Bool
+  /// Whether a number may be added to the name.
+  let mayBeNumbered: Bool
+
+  enum Outcome: Sendable {
+    case claimed(TargetClaim)
+    /// A file is there and is taken as the one that was asked for.
+    case alreadyThere(path: String, size: Int64, Checksum?)
+  }
+
+  var path: String { directory.filePath(name.text) }
+
+  /// Finds the name, checks what lies there, and takes its part file for this process.
+  /// - Throws: `not-a-regular-file`, `permission-denied`, `name-conflict`, `in-use`, `disk-full`, `io`.
+  static func make(
+    for request: TransferRequest, on disk: any Disk, nonce: [UInt8]
+  ) throws(TransferError) -> Outcome {
+    let search = try TargetSearch(request, on: disk, nonce: nonce)
+    switch try TargetCheck.state(of: search.name.text, in: search.directory) {
+    case .absent: return .claimed(try search.claimFree())
+    case .regular(let size, let modified): return try search.taken(size: size, modified: modified)
+    }
+  }
+
+  /// The next name to try when the wanted one was taken meanwhile.
+  func nextFreeName() throws(TransferError) -> FileName {
+    var number = 1
+    while try TargetCheck.state(of: name.numbered(number).text, in: directory) != .absent {
+      number += 1
+    }
+    return name.numbered(number)
+  }
+}
+
+/// Looks for a name as `--if-exists` says.
+private struct TargetSearch {
+  let request: TransferRequest
+  let disk: any Disk
+  let nonce: [UInt8]
+  let directory: any DiskDirectory
+  let name: FileName
+  let isExact: Bool
+
+  init(_ request: TransferRequest, on disk: any Disk, nonce: [UInt8]) throws(TransferError) {
+    self.request = request
+    self.disk = disk
+    self.nonce = nonce
+    let directoryPath: String
+    switch request.destination {
+    case .directory(let path):
+      isExact = false
+      directoryPath = path
+      name = FileName(request.url)
+    case .file(let path):
+      isExact = true
+      let slash = path.lastIndex(of: "/")
+      directoryPath = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+      let last = slash.map { String(path[path.index(after: $0)...]) } ?? path
+      guard !last.isEmpty, last != ".", last != ".." else {
+        throw TransferError(.notARegularFile, "the target is a directory; give a file name")
+      }
+      name = FileName(exactly: last)
+    }
+    directory = try TargetCheck.openDirectory(directoryPath, on: disk, creating: !isExact)
+  }
+
+  private var mayBeNumbered: Bool {
+    request.ifExists == .rename || (!isExact && request.ifExists == .update)
+  }
+
+  /// The wanted name is free: it is ours, or, for a derived name whose part is of another address, the next.
+  func claimFree() throws(TransferError) -> TargetClaim {
+    let part = try acquire(name)
+    if isExact || isOurs(part) { return claim(name, part) }
+    part.release()
+    return try claimNumbered(existing: nil)
+  }
+
+  func taken(size: Int64, modified: Double) throws(TransferError) -> TargetClaim.Outcome {
+    let there = TargetClaim.Outcome.alreadyThere(path: directory.filePath(name.text), size: size, nil)
+    let conflict = TransferError(
+      .nameConflict, "a file of that name is there; see --if-exists, or give another name with -o")
+    switch request.ifExists {
+    case .skip: return there
+    case .fail: throw conflict
+    case .overwrite: return .claimed(claim(name, try acquire(name)))
+    case .rename: return .claimed(try claimNumbered(existing: nil))
+    case .update: break
+    }
+    if let checksum = request.checksum {
+      if try digest(checksum.algorithm, size: size) == checksum {
+        return .alreadyThere(path: directory.filePath(name.text), size: size, checksum)
+      }
+      if isExact { throw conflict }
+      return .claimed(try claimNumbered(existing: nil))
+    }
+    let existing = DownloadMachine.ExistingFile(
+      size: size, modified: modified, mayTakeAnotherName: !isExact)
+    if isExact { return .claimed(claim(name, try acquire(name), existing: existing)) }
+    return .claimed(try claimNumbered(existing: existing))
+  }
+
+  private func claimNumbered(
+    existing: DownloadMachine.ExistingFile?
+  ) throws(TransferError) -> TargetClaim {
+    var number = 1
+    while true {
+      let candidate = name.numbered(number)
+      number += 1
+      guard try TargetCheck.state(of: candidate.text, in: directory) == .absent else { continue }
+      let part = try acquire(candidate)
+      if isOurs(part) { return claim(candidate, part, existing: existing) }
+      part.release()
+    }
+  }
+
+  /// Whether nothing is in the part, or bytes of this address.
+  private func isOurs(_ part: PartFile) -> Bool {
+    guard let head = part.recovery.head else { return true }
+    return head.fingerprint == JournalHead.fingerprint(of: request.url)
+  }
+
+  private func acquire(_ name: FileName) throws(TransferError) -> PartFile {
+    try PartFile.acquire(
+      disk: disk, directory: directory, name: name.text, nonce: nonce, durability: request.durability)
+  }
+
+  private func claim(
+    _ name: FileName, _ part: PartFile, existing: DownloadMachine.ExistingFile? = nil
+  ) -> TargetClaim {
+    TargetClaim(
+      directory: directory, name: name, part: part, wanted: self.name, existing: existing,
+      isReplacing: request.ifExists == .overwrite, mayBeNumbered: mayBeNumbered)
+  }
+
+  private func digest(
+    _ algorithm: Checksum.Algorithm, size: Int64
+  ) throws(TransferError) -> Checksum {
+    try FileVerifier.digest(algorithm, of: name.text, size: size, in: directory)
+  }
+}
+
+extension DiskDirectory {
+  /// The path of a name in the directory.
+  func filePath(_ name: String) -> String {
+    path == "." ? name : path.hasSuffix("/") ? path + name : "\(path)/\(name)"
+  }
+}

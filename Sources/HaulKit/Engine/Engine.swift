@@ -1,0 +1,76 @@
+package import HaulCore
+package import HaulFiles
+import Logging
+import NIOConcurrencyHelpers
+
+/// What every driver shares: the ports and the counters of a manager.
+package struct Engine: Sendable {
+  package var transport: any Transport
+  package var disk: any Disk
+  package var io: BlockingIO
+  package var clock: any TransferClock
+  package var throttle: Throttle
+  package var idleTimeout: Duration
+  package var hooks: Hooks
+  let hub: EventHub
+  let slots: SlotKeeper
+  let random: SharedRandom
+  let logger: Logger
+
+  package init(
+    transport: any Transport, disk: any Disk, io: BlockingIO, clock: any TransferClock,
+    configuration: Configuration, seed: UInt64? = nil, hooks: Hooks = Hooks()
+  ) {
+    self.transport = transport
+    self.disk = disk
+    self.io = io
+    self.clock = clock
+    self.hooks = hooks
+    throttle = Throttle(rate: configuration.rateLimit, clock: clock)
+    idleTimeout = configuration.idleTimeout
+    hub = EventHub()
+    slots = SlotKeeper(configuration)
+    random = SharedRandom(seed: seed)
+    logger = configuration.logger
+  }
+
+  func log(_ error: TransferError) {
+    logger.error("\(error.message)", metadata: ["code": "\(error.code.rawValue)"])
+  }
+}
+
+/// The one source of randomness of an engine: the system's, or a seeded one that gives the same run again.
+struct SharedRandom: Sendable {
+  private let generator: NIOLockedValueBox<Generator>
+
+  init(seed: UInt64?) { generator = NIOLockedValueBox(Generator(state: seed)) }
+
+  func withGenerator<Result>(_ body: (inout any RandomNumberGenerator) -> Result) -> Result {
+    generator.withLockedValue { generator in
+      var erased: any RandomNumberGenerator = generator
+      defer { generator = erased as? Generator ?? generator }
+      return body(&erased)
+    }
+  }
+
+  func bytes(_ count: Int) -> [UInt8] {
+    withGenerator { generator in (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) } }
+  }
+
+  /// SplitMix64 when seeded.
+  private struct Generator: RandomNumberGenerator {
+    var state: UInt64?
+
+    mutating func next() -> UInt64 {
+      guard let seed = state else {
+        var system = SystemRandomNumberGenerator()
+        return system.next()
+      }
+      let value = seed &+ 0x9E37_79B9_7F4A_7C15
+      state = value
+      var mixed = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+      return mixed ^ (mixed >> 31)
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import HaulCore
+import NIOConcurrencyHelpers
+
+/// The scheduler behind a lock: the manager starts transfers with it, drivers ask it for connections.
+final class SlotKeeper: Sendable {
+  private let scheduler: NIOLockedValueBox<Scheduler>
+
+  init(_ configuration: Configuration) {
+    var limits = Scheduler.Limits()
+    limits.active = configuration.maximumActive
+    limits.activePerHost = configuration.maximumActivePerHost
+    limits.connectionsPerHost = configuration.connectionsPerHost
+    limits.connections = configuration.connectionsInAll
+    // The cap of one transfer is its request's and its machine's.
+    limits.connectionsPerTransfer = .max
+    scheduler = NIOLockedValueBox(Scheduler(limits))
+  }
+
+  func update<Result>(_ body: (inout Scheduler) -> Result) -> Result {
+    scheduler.withLockedValue(body)
+  }
+}

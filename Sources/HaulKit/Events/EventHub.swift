@@ -1,0 +1,126 @@
+import Collections
+import HaulCore
+import NIOConcurrencyHelpers
+
+/// Tells every subscriber every state change, once and in order, and the newest progress of each transfer.
+///
+/// A subscriber is a position in one shared log and a slot per transfer for progress: one that reads slowly
+/// delays nobody, and what it has not read is held once for all of them.
+final class EventHub: Sendable {
+  typealias SubscriberID = UInt64
+  private typealias Waiter = CheckedContinuation<TransferEvent?, Never>
+
+  private struct Subscriber {
+    var cursor: Int
+    var progress: OrderedDictionary<TransferID, TransferEvent> = [:]
+    var waiter: Waiter?
+  }
+
+  private struct State {
+    var log: Deque<TransferEvent> = []
+    var firstNumber = 1
+    var subscribers: [SubscriberID: Subscriber] = [:]
+    var lastSubscriber: SubscriberID = 0
+    var isClosed = false
+
+    var nextNumber: Int { firstNumber + log.count }
+  }
+
+  private static let keptEvents = 10_000
+  private let state = NIOLockedValueBox(State())
+
+  /// Numbers a state change and tells it.
+  func publish(_ kind: TransferEvent.Kind, of id: TransferID, _ url: ResourceURL) {
+    wake { state in
+      state.log.append(TransferEvent(number: state.nextNumber, id: id, url: url, kind: kind))
+      for key in state.subscribers.keys {
+        if case .finished = kind { state.subscribers[key]?.progress[id] = nil }
+      }
+      Self.trim(&state)
+    }
+  }
+
+  /// Tells progress; one that was not read yet is replaced.
+  func publish(progress: Progress, of id: TransferID, _ url: ResourceURL) {
+    wake { state in
+      let event = TransferEvent(number: nil, id: id, url: url, kind: .progress(progress))
+      for key in state.subscribers.keys { state.subscribers[key]?.progress[id] = event }
+    }
+  }
+
+  /// Ends every stream once it has been read to its end.
+  func close() {
+    wake { $0.isClosed = true }
+  }
+
+  func subscribe() -> SubscriberID {
+    state.withLockedValue { state in
+      state.lastSubscriber += 1
+      state.subscribers[state.lastSubscriber] = Subscriber(cursor: state.nextNumber)
+      return state.lastSubscriber
+    }
+  }
+
+  func unsubscribe(_ id: SubscriberID) {
+    let waiter = state.withLockedValue { state in
+      defer { Self.trim(&state) }
+      return state.subscribers.removeValue(forKey: id)?.waiter
+    }
+    waiter?.resume(returning: nil)
+  }
+
+  /// The next event; nil at the end, and when the task is cancelled.
+  func next(_ id: SubscriberID) async -> TransferEvent? {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { waiter in
+        let ready: TransferEvent?? = state.withLockedValue { state in
+          guard state.subscribers[id] != nil, !Task.isCancelled else { return .some(nil) }
+          if let event = Self.pop(id, &state) { return event }
+          if state.isClosed { return .some(nil) }
+          state.subscribers[id]?.waiter = waiter
+          return nil
+        }
+        if let ready { waiter.resume(returning: ready) }
+      }
+    } onCancel: {
+      unsubscribe(id)
+    }
+  }
+
+  private static func pop(_ id: SubscriberID, _ state: inout State) -> TransferEvent? {
+    guard let subscriber = state.subscribers[id] else { return nil }
+    if subscriber.cursor < state.nextNumber {
+      state.subscribers[id]?.cursor += 1
+      defer { trim(&state) }
+      return state.log[subscriber.cursor - state.firstNumber]
+    }
+    guard let key = subscriber.progress.keys.first else { return nil }
+    return state.subscribers[id]?.progress.removeValue(forKey: key)
+  }
+
+  /// Changes the state, then hands what is ready to those who wait; never calls out under the lock.
+  private func wake(_ change: (inout State) -> Void) {
+    let ready: [(Waiter, TransferEvent?)] = state.withLockedValue { state in
+      change(&state)
+      var ready: [(Waiter, TransferEvent?)] = []
+      for (id, subscriber) in state.subscribers {
+        guard let waiter = subscriber.waiter else { continue }
+        let event = Self.pop(id, &state)
+        guard event != nil || state.isClosed else { continue }
+        state.subscribers[id]?.waiter = nil
+        ready.append((waiter, event))
+      }
+      return ready
+    }
+    for (waiter, event) in ready { waiter.resume(returning: event) }
+  }
+
+  /// Forgets what everyone has read, beyond what is kept for those who come later.
+  private static func trim(_ state: inout State) {
+    let slowest = state.subscribers.values.map(\.cursor).min() ?? state.nextNumber
+    while state.log.count > keptEvents, state.firstNumber < slowest {
+      state.log.removeFirst()
+      state.firstNumber += 1
+    }
+  }
+}
