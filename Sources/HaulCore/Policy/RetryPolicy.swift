@@ -5,5 +5,21 @@ public struct RetryPolicy: Sendable, Hashable {
   /// The longest time without progress before giving up.
   public var maximumTime: Duration = .seconds(3600)
 
+  /// The default policy.
   public init() {}
+}
+
+extension RetryPolicy {
+  /// Progress that makes the count of attempts begin anew, in bytes.
+  package static let progressThatCounts: Int64 = 256 << 10
+  /// Retries before the first answer, where a wrong name or port is likelier than a passing fault.
+  package static let firstContactRetries = 2
+  /// The time for them, from the first failure on.
+  package static let firstContactTime: Duration = .seconds(3)
+
+  /// The longest wait before retry `attempt` (from 1): 0.5 s, doubled each time, at most 60 s.
+  package static func ceiling(ofAttempt attempt: Int) -> Duration {
+    let doublings = min(max(attempt - 1, 0), 7)
+    return min(.milliseconds(500) * (1 << doublings), .seconds(60))
+  }
 }

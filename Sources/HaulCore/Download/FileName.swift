@@ -1,0 +1,128 @@
+/// A name that is safe as one component of a path, here and on the systems the file may be copied to.
+///
+/// Unicode is kept as it came: FoundationEssentials has no normaliser to NFC, and Swift already compares canonically
+/// equal names as equal, so the same name in two forms is one name to us.
+package struct FileName: Hashable, Sendable {
+  /// The name: never empty, no separator, no control, at most `byteLimit` bytes.
+  package let text: String
+  /// Whether `text` is not what the source said, so that the person is told what the file is called.
+  package let wasChanged: Bool
+
+  /// A file name holds 255 bytes; beside this one there will be `NAME (999).EXT.haul.journal`.
+  package static let byteLimit = 255 - longestSuffix - " (999)".utf8.count
+  /// The longest name made from an address that has none.
+  package static let fallback = "download"
+
+  private static let longestSuffix = ".haul.journal".utf8.count
+
+  /// The name from the address as the user gave it, never from a redirect's target: the last component of the path,
+  /// decoded once, the query ignored; `download` when nothing is left. A leading dot is the user's own and is kept.
+  package init(_ url: ResourceURL) {
+    let decoded = PercentCoding.decoded(url.path)
+    self = Self.safe(decoded, keepingDot: true) ?? FileName(plain: Self.fallback, wasChanged: false)
+  }
+
+  /// The name from `Content-Disposition`, already decoded; nil when nothing is left, so that the address decides.
+  package init?(contentDisposition name: String) {
+    guard let name = Self.safe(Array(name.utf8), keepingDot: false) else { return nil }
+    self = name
+  }
+
+  /// The name that the user wrote; nil when nothing is left. A leading dot is kept.
+  package init?(user name: String) {
+    guard let name = Self.safe(Array(name.utf8), keepingDot: true) else { return nil }
+    self = name
+  }
+
+  private init(plain text: String, wasChanged: Bool) {
+    self.text = text
+    self.wasChanged = wasChanged
+  }
+
+  /// `NAME (n).EXT`; `.tar.gz` and its like stay together. Shortened when it would leave no room for the journal's name.
+  package func numbered(_ n: Int) -> FileName {
+    let parts = FileNameParts(text)
+    let numbered = parts.shortened(to: 255 - Self.longestSuffix, inserting: " (\(n))")
+    return FileName(plain: numbered, wasChanged: true)
+  }
+
+  private static func safe(_ bytes: [UInt8], keepingDot: Bool) -> FileName? {
+    let separators = [UInt8(ascii: "/"), UInt8(ascii: "\\")]
+    let start = bytes.lastIndex { separators.contains($0) }.map { $0 + 1 } ?? 0
+    let raw = text(bytes[start...])
+    let trimmed = trim(replaceReserved(raw))
+    guard !trimmed.isEmpty else { return nil }
+    let harmless = defuse(trimmed, keepingDot: keepingDot)
+    let name = FileNameParts(harmless).shortened(to: byteLimit, inserting: "")
+    // Cutting may have laid a space or a dot bare.
+    let final = trim(name)
+    guard !final.isEmpty else { return nil }
+    return FileName(plain: final, wasChanged: !final.utf8.elementsEqual(bytes[start...]))
+  }
+}
+
+extension FileName: CustomStringConvertible {
+  package var description: String { text }
+}
+
+extension FileName {
+  /// The bytes as text; each byte that is not UTF-8 becomes `%XX`.
+  private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+    if let text = String(validating: bytes, as: UTF8.self) { return text }
+    var text = ""
+    var rest = bytes
+    while let byte = rest.first {
+      // The shortest valid prefix is one scalar.
+      let scalar = (1...4).lazy.compactMap { String(validating: rest.prefix($0), as: UTF8.self) }
+        .first
+      text += scalar ?? PercentCoding.encoded(byte)
+      rest.removeFirst(scalar?.utf8.count ?? 1)
+    }
+    return text
+  }
+
+  /// Without controls and invisible formatting (U+202E turns `gpj.exe` around); what other systems reserve as `_`.
+  private static func replaceReserved(_ text: String) -> String {
+    var scalars = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator: continue
+      default: scalars.append(reserved.contains(scalar) ? "_" : scalar)
+      }
+    }
+    return String(scalars)
+  }
+
+  /// Without leading spaces and trailing spaces and dots, which some systems drop by themselves.
+  ///
+  /// Scalar by scalar: a dot with a combining mark is another character, but still a dot to the file system.
+  private static func trim(_ text: String) -> String {
+    var scalars = text.unicodeScalars[...]
+    while let first = scalars.first, isSpace(first) { scalars.removeFirst() }
+    while let last = scalars.last, isSpace(last) || last == "." { scalars.removeLast() }
+    return String(scalars)
+  }
+
+  private static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.properties.generalCategory == .spaceSeparator
+  }
+
+  /// Puts `_` before what a shell or a system takes for something else, and makes names that act by being there inert.
+  private static func defuse(_ text: String, keepingDot: Bool) -> String {
+    var name = text
+    let lowercased = text.lowercased()
+    if acting.contains(where: { lowercased.hasSuffix($0) }) { name += ".download" }
+    let first = text.unicodeScalars.first
+    let stem = lowercased.prefix { $0 != "." }
+    let isDevice = devices.contains(trim(String(stem)))
+    let startsOddly = first == "-" || first == "~" || (first == "." && !keepingDot)
+    return isDevice || startsOddly || lowercased == "desktop.ini" ? "_" + name : name
+  }
+
+  private static let reserved = Set("\"*/:<>?\\|".unicodeScalars)
+  /// Shown with a foreign icon or started by a look at the directory.
+  private static let acting = [".lnk", ".scf", ".url"]
+  private static let devices = Set(
+    ["con", "prn", "aux", "nul", "conin$", "conout$", "clock$"]
+      + ["com", "lpt"].flatMap { port in "0123456789¹²³".map { "\(port)\($0)" } })
+}

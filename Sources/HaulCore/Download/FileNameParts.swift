@@ -1,0 +1,56 @@
+/// A file name in two parts: what a person calls it, and the extension that programs look at.
+struct FileNameParts: Hashable {
+  let stem: String
+  /// With its dot; empty when there is none.
+  let pathExtension: String
+
+  /// Splits at the last dot, or before `.tar` when an archive is compressed. What is long, has a space, or follows
+  /// nothing is no extension.
+  init(_ name: String) {
+    let pieces = name.split(separator: ".", omittingEmptySubsequences: false)
+    var count = pieces.count > 1 && Self.isExtension(pieces[pieces.count - 1]) ? 1 : 0
+    if count == 1, pieces.count > 2, pieces[pieces.count - 2].lowercased() == "tar" { count = 2 }
+    let kept = pieces.dropLast(count).joined(separator: ".")
+    if count > 0, !kept.isEmpty {
+      stem = kept
+      pathExtension = "." + pieces.suffix(count).joined(separator: ".")
+    } else {
+      stem = name
+      pathExtension = ""
+    }
+  }
+
+  /// The stem, `infix` and the extension in at most `limit` bytes; the stem is cut between two graphemes.
+  func shortened(to limit: Int, inserting infix: String) -> String {
+    let room = limit - infix.utf8.count - pathExtension.utf8.count
+    return Self.prefix(of: stem, bytes: room) + infix + pathExtension
+  }
+
+  private static func prefix(of text: String, bytes limit: Int) -> String {
+    guard text.utf8.count > limit else { return text }
+    var kept = ""
+    var used = 0
+    for character in text {
+      used += character.utf8.count
+      guard used <= limit else { break }
+      kept.append(character)
+    }
+    return kept.isEmpty ? scalarPrefix(of: text, bytes: limit) : kept
+  }
+
+  /// For a first grapheme that is longer than a whole name.
+  private static func scalarPrefix(of text: String, bytes limit: Int) -> String {
+    var kept = String.UnicodeScalarView()
+    var used = 0
+    for scalar in text.unicodeScalars {
+      used += UTF8.width(scalar)
+      guard used <= limit else { break }
+      kept.append(scalar)
+    }
+    return String(kept)
+  }
+
+  private static func isExtension(_ piece: Substring) -> Bool {
+    (1...16).contains(piece.utf8.count) && !piece.contains(" ")
+  }
+}

@@ -1,0 +1,61 @@
+/// A rate shared by many takers, exact in the long run.
+///
+/// A taker is given its bytes at once together with the time to wait before it uses them: the bucket goes into debt and
+/// the next taker queues behind it. So takers are served in order, and none is woken to find nothing left.
+package struct TokenBucket: Sendable {
+  /// Bytes per second; nil is without limit.
+  package private(set) var rate: Int64?
+  /// Bytes times nanoseconds per second: what may be used now, or, below zero, what is owed. Integers never drift.
+  private var credit: Int128 = 0
+  private var updated: Instant
+
+  /// A bucket that is full at `now`.
+  package init(rate: Int64?, at now: Instant) {
+    self.rate = rate.map { max($0, 1) }
+    updated = now
+    credit = Int128(capacity) * Self.unit
+  }
+
+  /// Takes up to `bytes`, at least one: use `granted` bytes after `wait`, then take the rest.
+  ///
+  /// One grant is at most the bucket's capacity, so the takers' bytes interleave however much each asks for.
+  package mutating func take(upTo bytes: Int, at now: Instant) -> (granted: Int, wait: Duration) {
+    guard let rate, bytes > 0 else { return (max(bytes, 0), .zero) }
+    refill(at: now)
+    let granted = min(bytes, capacity)
+    credit -= Int128(granted) * Self.unit
+    guard credit < 0 else { return (granted, .zero) }
+    // Rounded up: a nanosecond early would be too fast.
+    let nanoseconds = (-credit + Int128(rate) - 1) / Int128(rate)
+    return (granted, .nanoseconds(Int64(clamping: nanoseconds)))
+  }
+
+  /// Changes the rate from now on; a debt made at the old rate is cut to one grant of the new.
+  package mutating func setRate(_ newRate: Int64?, at now: Instant) {
+    refill(at: now)
+    rate = newRate.map { max($0, 1) }
+    let bound = Int128(capacity) * Self.unit
+    credit = max(-bound, min(credit, bound))
+  }
+
+  /// The burst after idling, in bytes: 50 ms worth, at least 16 KiB, but never more than 150 ms worth. The last keeps
+  /// any 10 s within 2 % of the rate when 16 KiB is a good part of it.
+  package var capacity: Int {
+    guard let rate else { return 0 }
+    let smallest = min(16 << 10, max(rate / 20 * 3, 1))
+    return Int(clamping: max(rate / 20, smallest))
+  }
+
+  private mutating func refill(at now: Instant) {
+    // Takers on several threads may read the clock in another order than they arrive in.
+    guard now > updated else { return }
+    defer { updated = now }
+    guard let rate else { return }
+    let parts = (now - updated).components
+    let nanoseconds =
+      Int128(parts.seconds) * Self.unit + Int128(parts.attoseconds / 1_000_000_000)
+    credit = min(credit + nanoseconds * Int128(rate), Int128(capacity) * Self.unit)
+  }
+
+  private static let unit: Int128 = 1_000_000_000
+}
