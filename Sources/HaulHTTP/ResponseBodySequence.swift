@@ -23,7 +23,7 @@ struct ResponseBodySequence: AsyncSequence, Sendable {
   struct AsyncIterator: AsyncIteratorProtocol {
     var base: HTTPClientResponse.Body.AsyncIterator
 
-    mutating func next() async throws -> (any ByteChunk)? {
+    @concurrent mutating func next() async throws -> (any ByteChunk)? {
       do {
         return try await base.next()
       } catch let error as CancellationError {

@@ -27,7 +27,7 @@ struct SegmentReceiver: Sendable {
   /// Returns when the segment has ended, one way or the other; every byte written is claimed then.
   /// A cancelled one returns `interrupted`.
   func run(_ silence: Silence) async -> End {
-    var progress = State(position: body.start, writer: ExtentWriter(at: body.start))
+    var progress = State(position: body.start)
     let end: End
     do {
       if let begin, let length = begin.length {
@@ -44,7 +44,7 @@ struct SegmentReceiver: Sendable {
 
   private struct State {
     var position: Int64
-    var writer: ExtentWriter
+    var writer: ExtentWriter?
     var hasBegun = false
     var hasDelivered = false
   }
@@ -94,12 +94,7 @@ struct SegmentReceiver: Sendable {
     for piece in grant.pieces {
       let bytes = slice.narrowed(
         to: Int(piece.lowerBound - start)..<Int(piece.upperBound - start))
-      if state.writer.position != piece.lowerBound {
-        if let failure = await claim(state.writer) { return try failure.throwing() }
-        state.writer = ExtentWriter(at: piece.lowerBound)
-      }
-      state.writer = try await engine.io.write(
-        [bytes], to: part, with: state.writer, now: engine.clock.now)
+      state.writer = try await append(bytes, at: piece.lowerBound, state.writer)
     }
     plan.update { $0.plan.wrote(id) }
     if !state.hasDelivered {
@@ -107,6 +102,24 @@ struct SegmentReceiver: Sendable {
       delivered()
     }
     return grant.isLast
+  }
+
+  /// Writes behind what the writer wrote, or, where something was skipped, with a new writer.
+  private func append(
+    _ bytes: ChunkSlice, at offset: Int64, _ writer: ExtentWriter?
+  ) async throws(TransferError) -> ExtentWriter {
+    let (part, now) = (part, engine.clock.now)
+    return try await engine.io.run { () throws(TransferError) in
+      var next: ExtentWriter
+      if var writer, writer.offset != offset {
+        try part.claim(&writer)
+        next = try part.writer(at: offset, now: now)
+      } else {
+        next = try writer ?? part.writer(at: offset, now: now)
+      }
+      try part.write([bytes], with: &next, now: now)
+      return next
+    }
   }
 
   private func beginOnce(_ state: inout State) async throws(TransferError) {
@@ -135,23 +148,17 @@ struct SegmentReceiver: Sendable {
     while rest >= 0, let chunk = try? await chunks.next() { rest -= Int64(chunk.count) }
   }
 
-  private func claim(_ writer: ExtentWriter) async -> End? {
+  private func claim(_ writer: ExtentWriter?) async -> End? {
+    guard let writer else { return nil }
     do {
       try await engine.io.run { [part] () throws(TransferError) in
-        var writer = writer
-        try part.claim(&writer)
+        var last = writer
+        try part.claim(&last)
       }
       return nil
     } catch {
       return .failed(error)
     }
-  }
-}
-
-extension SegmentReceiver.End {
-  fileprivate func throwing() throws(TransferError) -> Bool {
-    if case .failed(let error) = self { throw error }
-    return true
   }
 }
 
