@@ -1,1 +1,51 @@
+#define _GNU_SOURCE
 #include "CHaulSystem.h"
+
+#if defined(__linux__)
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef STATX_MNT_ID
+#define STATX_MNT_ID 0x1000U
+#endif
+#ifndef STATX_MNT_ID_UNIQUE
+#define STATX_MNT_ID_UNIQUE 0x4000U
+#endif
+
+int haul_openat(int directory, const char *name, int flags, unsigned int mode) {
+  // O_NONBLOCK: opening a FIFO must not wait for its other end; regular files do not mind.
+  return openat(directory, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, (mode_t)mode);
+}
+
+int haul_fallocate(int file, int64_t size) { return fallocate(file, 0, 0, (off_t)size); }
+
+int haul_start_writeback(int file, int64_t offset, int64_t length) {
+  return sync_file_range(file, (off_t)offset, (off_t)length, SYNC_FILE_RANGE_WRITE);
+}
+
+int haul_rename_noreplace(int directory, const char *from, const char *to) {
+  return renameat2(directory, from, directory, to, RENAME_NOREPLACE);
+}
+
+int haul_mount_id(int file, uint64_t *mount) {
+  struct statx status;
+  if (statx(file, "", AT_EMPTY_PATH, STATX_MNT_ID_UNIQUE, &status) == 0 &&
+      (status.stx_mask & STATX_MNT_ID_UNIQUE)) {
+    *mount = status.stx_mnt_id;
+    return 0;
+  }
+  if (statx(file, "", AT_EMPTY_PATH, STATX_MNT_ID, &status) != 0) return -1;
+  if (!(status.stx_mask & STATX_MNT_ID)) {
+    errno = ENOSYS;
+    return -1;
+  }
+  *mount = status.stx_mnt_id;
+  return 0;
+}
+
+int haul_try_lock(int file) { return flock(file, LOCK_EX | LOCK_NB); }
+#endif

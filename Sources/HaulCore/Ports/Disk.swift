@@ -17,6 +17,8 @@ package struct FileStatus: Hashable, Sendable {
   package var device: UInt64
   package var inode: UInt64
   package var size: Int64
+  /// Bytes of room held on the disk, reserved ones included.
+  package var allocated: Int64
   package var owner: UInt32
   /// The permission bits.
   package var mode: UInt32
@@ -26,12 +28,13 @@ package struct FileStatus: Hashable, Sendable {
 
   package init(
     kind: Kind, device: UInt64, inode: UInt64, size: Int64, owner: UInt32, mode: UInt32,
-    links: UInt64, modified: Double
+    links: UInt64, modified: Double, allocated: Int64 = 0
   ) {
     self.kind = kind
     self.device = device
     self.inode = inode
     self.size = size
+    self.allocated = allocated
     self.owner = owner
     self.mode = mode
     self.links = links
@@ -44,6 +47,8 @@ package protocol Disk: Sendable {
   /// Tells one boot of the machine from another.
   var bootID: String { get }
   var effectiveUser: UInt32 { get }
+  /// The process's `umask`: permission bits that a new file does not get.
+  var creationMask: UInt32 { get }
   /// Opens a directory; makes it and its parents first when asked.
   func openDirectory(_ path: String, creating: Bool) throws(DiskError) -> any DiskDirectory
 }

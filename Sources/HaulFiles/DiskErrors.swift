@@ -1,0 +1,49 @@
+package import HaulCore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Makes disk calls and turns their failure into a transfer's: the one mapping of the two.
+/// - Parameter action: what was tried, as in "cannot ACTION".
+package func mapping<Value>(_ action: String, _ body: () throws(DiskError) -> Value)
+  throws(TransferError) -> Value
+{
+  do throws(DiskError) {
+    return try body()
+  } catch {
+    throw TransferError(error, while: action)
+  }
+}
+
+extension TransferError {
+  /// - Parameter action: what was tried, as in "cannot ACTION".
+  package init(_ error: DiskError, while action: String) {
+    let reason = "cannot \(action): \(String(cString: strerror(error.errno)))"
+    switch error.errno {
+    case EACCES, EPERM:
+      self.init(.permissionDenied, "\(reason); check who may write there")
+    case EROFS:
+      self.init(.permissionDenied, "\(reason); choose a directory that can be written")
+    case ENOSPC, EDQUOT:
+      self.init(.diskFull, "\(reason); free some space and run it again, what is there is kept")
+    case EFBIG:
+      self.init(.diskFull, "\(reason); this file system cannot hold so large a file")
+    case ELOOP, EISDIR, ENXIO:
+      self.init(.notARegularFile, "\(reason); choose another name")
+    case ENOTDIR:
+      self.init(.notARegularFile, "\(reason); a part of the path is not a directory")
+    case EEXIST:
+      self.init(.nameConflict, "\(reason); choose another name or move the file away")
+    case ENAMETOOLONG,
+      EINVAL where error.call == "openat":
+      self.init(.permissionDenied, "\(reason); choose a shorter name")
+    case ENOENT:
+      self.init(.io, "\(reason); was the directory removed?")
+    default:
+      self.init(.io, "\(reason) (\(error.call))")
+    }
+  }
+}

@@ -1,0 +1,67 @@
+package import HaulCore
+
+/// Consecutive bytes of the file that were written, and their CRC32C.
+package struct Extent: Hashable, Sendable {
+  /// The most bytes that one extent covers.
+  package static let maximumLength = 1 << 20
+
+  package var offset: Int64
+  package var length: UInt32
+  package var crc: UInt32
+
+  package var range: ByteRange { offset..<(offset + Int64(length)) }
+
+  package init(offset: Int64, length: UInt32, crc: UInt32) {
+    self.offset = offset
+    self.length = length
+    self.crc = crc
+  }
+}
+
+/// Which file it is; means something within one boot and one mount only.
+package struct FileIdentity: Hashable, Sendable {
+  package var device: UInt64
+  package var inode: UInt64
+
+  package init(device: UInt64, inode: UInt64) {
+    self.device = device
+    self.inode = inode
+  }
+
+  init(_ status: FileStatus) { self.init(device: status.device, inode: status.inode) }
+}
+
+/// One process's possession of the part file.
+package struct JournalRun: Hashable, Sendable {
+  package var nonce: [UInt8]
+  package var mountID: UInt64
+  package var part: FileIdentity
+  package var bootID: String
+}
+
+/// The intent to give the part file its final name.
+package struct Publication: Hashable, Sendable {
+  package var length: Int64
+  package var part: FileIdentity
+  package var name: String
+}
+
+/// One record of a journal. `docs/journal-format.md` is their specification.
+package enum JournalRecord: Hashable, Sendable {
+  /// A new generation of the content: all earlier claims are void.
+  case head(JournalHead)
+  case run(JournalRun)
+  /// Claims: these bytes were written. Numbered from 0 within a generation.
+  case written([Extent])
+  /// A sync of the part began, after this many claims.
+  case syncing(UInt64)
+  /// The first so many claims are on the disk.
+  case durable(UInt64)
+  /// The claims with these numbers are not to be trusted.
+  case void([Range<UInt64>])
+  case publishing(Publication)
+  /// An empty file of ours holds the final name until the rename.
+  case placeholder(FileIdentity)
+  /// The whole file did not have this digest.
+  case rejected(Checksum)
+}

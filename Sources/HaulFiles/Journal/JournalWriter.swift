@@ -1,0 +1,105 @@
+import HaulCore
+
+/// The end of a journal that this process holds: appends, and notices anyone else who does.
+struct JournalWriter {
+  let file: any DiskFile
+  private(set) var end: Int64
+  private var crc: UInt32
+  /// A failed append left bytes behind that could not be cut off.
+  private var isBroken = false
+
+  /// Goes on behind the valid records; what stands there is torn and is cut off by the next write.
+  init(file: any DiskFile, replay: JournalReplay) {
+    self.file = file
+    end = Int64(replay.end)
+    crc = replay.crc
+  }
+
+  /// Takes the file over: cuts the torn tail off and writes the valid records once more, so that a
+  /// sync includes those that an earlier, failed sync of another process may have dropped.
+  mutating func takeOver(_ valid: [UInt8], rewriting: Bool) throws(TransferError) {
+    try mapping("repair the journal") { () throws(DiskError) in
+      if try file.status().size != end { try file.truncate(to: end) }
+    }
+    guard rewriting, !valid.isEmpty else { return }
+    try put(valid, at: 0)
+  }
+
+  /// Where the next record will stand.
+  var nextOffset: Int64 { end == 0 ? Int64(JournalFormat.headerLength) : end }
+
+  /// What the next record's checksum goes on from.
+  var checksumBefore: UInt32 {
+    end == 0 ? UInt32(littleEndian: JournalFormat.header()[12...]) : crc
+  }
+
+  /// Appends records in one write.
+  /// - Throws: `disk-full`, `io`; `in-use` when another process wrote to the journal.
+  mutating func append(_ records: JournalRecord...) throws(TransferError) {
+    guard !isBroken else { throw TransferError(.io, "the journal could not be written") }
+    try checkEnd()
+    var bytes = end == 0 ? JournalFormat.header() : []
+    var sum = checksumBefore
+    for record in records { bytes += try record.framed(after: &sum) }
+    do throws(TransferError) {
+      try put(bytes, at: end)
+    } catch {
+      cutBack()
+      throw error
+    }
+    end += Int64(bytes.count)
+    crc = sum
+  }
+
+  /// - Throws: `in-use` when the journal does not end where this process left it.
+  func checkEnd() throws(TransferError) {
+    let size = try mapping("look at the journal") { () throws(DiskError) in
+      try file.status().size
+    }
+    guard size == end else { throw .takenOver }
+  }
+
+  private mutating func cutBack() {
+    do throws(DiskError) {
+      try file.truncate(to: end)
+    } catch {
+      isBroken = true
+    }
+  }
+
+  private func put(_ bytes: [UInt8], at offset: Int64) throws(TransferError) {
+    let result: Result<Void, TransferError> = bytes.withUnsafeBytes { buffer in
+      Result { () throws(TransferError) in
+        try FileWriter.writeAll(buffer, to: file, at: offset, "write the journal")
+      }
+    }
+    try result.get()
+  }
+}
+
+extension TransferError {
+  static let takenOver = TransferError(
+    .inUse, "another process has taken over the part file; nothing was touched")
+}
+
+enum FileWriter {
+  /// Writes all bytes, however few the system takes at a time.
+  static func writeAll(
+    _ bytes: UnsafeRawBufferPointer, to file: any DiskFile, at offset: Int64, _ action: String,
+    progress: (UnsafeRawBufferPointer) -> Void = { _ in }
+  ) throws(TransferError) {
+    var rest = bytes[...]
+    var offset = offset
+    while !rest.isEmpty {
+      let count = try mapping(action) { () throws(DiskError) in
+        try file.write(UnsafeRawBufferPointer(rebasing: rest), at: offset)
+      }
+      guard count > 0, count <= rest.count else {
+        throw TransferError(.io, "cannot \(action): the system took no bytes")
+      }
+      progress(UnsafeRawBufferPointer(rebasing: rest.prefix(count)))
+      rest = rest.dropFirst(count)
+      offset += Int64(count)
+    }
+  }
+}

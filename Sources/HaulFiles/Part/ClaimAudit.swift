@@ -1,0 +1,83 @@
+import HaulCore
+
+/// Which claims of a journal hold.
+struct ClaimAudit {
+  struct Verdict {
+    /// By number; nil for a claim that does not hold.
+    var ranges: [ByteRange?] = []
+    /// The numbers of the claims that did not hold and are not void yet.
+    var void: [Range<UInt64>] = []
+  }
+
+  let replay: JournalReplay
+  let file: any DiskFile
+  /// Of the file; never evidence for a byte, only against one.
+  let size: Int64
+  /// Same boot, mount and file, and a journal without a torn tail.
+  let trustsUnread: Bool
+  /// Writes claims again whose sync has no known end: a failed sync leaves pages that look clean.
+  let rewritesDoubtful: Bool
+
+  func perform(_ isCancelled: () -> Bool) throws(TransferError) -> Verdict {
+    var verdict = Verdict()
+    var seen = ByteRangeSet()
+    for (number, claim) in replay.claims.enumerated() {
+      if isCancelled() { throw TransferError(.cancelled, "cancelled while reading the part file") }
+      let range = claim.extent.range
+      let isFirst = !claim.isVoid && ByteRangeSet(range).isDisjoint(seen)
+      if isFirst, try holds(claim.extent, number: UInt64(number)) {
+        seen.insert(contentsOf: range)
+        verdict.ranges.append(range)
+      } else {
+        verdict.ranges.append(nil)
+        if !claim.isVoid { verdict.addVoid(UInt64(number)) }
+      }
+    }
+    return verdict
+  }
+
+  private func holds(_ extent: Extent, number: UInt64) throws(TransferError) -> Bool {
+    guard extent.range.upperBound <= size else { return false }
+    let isDoubtful = rewritesDoubtful && replay.syncIsOpen && number >= replay.durableCount
+    if trustsUnread && !isDoubtful { return true }
+    return try ReadBack.matches(extent, in: file, rewriting: isDoubtful)
+  }
+}
+
+extension ClaimAudit.Verdict {
+  fileprivate mutating func addVoid(_ number: UInt64) {
+    if let last = void.last, last.upperBound == number {
+      void[void.count - 1] = last.lowerBound..<(number + 1)
+    } else {
+      void.append(number..<(number + 1))
+    }
+  }
+}
+
+enum ReadBack {
+  /// Whether the bytes on the disk are those that were claimed. Bytes that cannot be read are not.
+  /// - Throws: only when writing them again fails.
+  static func matches(_ extent: Extent, in file: any DiskFile, rewriting: Bool = false)
+    throws(TransferError) -> Bool
+  {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: Int(extent.length), alignment: 64)
+    defer { buffer.deallocate() }
+    var filled = 0
+    while filled < buffer.count {
+      let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+      // An unreadable sector makes a claim void; it must not make recovery fail for ever.
+      guard let count = try? file.read(into: rest, at: extent.offset + Int64(filled)), count > 0
+      else { return false }
+      filled += count
+    }
+    var crc = CRC32C()
+    crc.update(UnsafeRawBufferPointer(buffer))
+    guard crc.value == extent.crc else { return false }
+    if rewriting {
+      try FileWriter.writeAll(
+        UnsafeRawBufferPointer(buffer), to: file, at: extent.offset, "write the part file")
+    }
+    return true
+  }
+}

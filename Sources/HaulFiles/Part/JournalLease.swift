@@ -1,0 +1,87 @@
+import HaulCore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The journal, opened and locked: whoever holds it owns the part file.
+struct JournalLease {
+  let file: any DiskFile
+  let identity: FileIdentity
+  let wasCreated: Bool
+
+  /// - Throws: `in-use`, `name-conflict`, `permission-denied`, `disk-full`, `io`.
+  static func take(_ name: String, in directory: any DiskDirectory, user: UInt32)
+    throws(TransferError) -> JournalLease
+  {
+    // Its owner may remove it, or another may create it, between any two of our calls.
+    for _ in 0..<16 {
+      if let lease = try attempt(name, directory, user) { return lease }
+    }
+    throw TransferError(.inUse, "the journal is being made and removed by another process")
+  }
+
+  private static func attempt(_ name: String, _ directory: any DiskDirectory, _ user: UInt32)
+    throws(TransferError) -> JournalLease?
+  {
+    guard let (file, wasCreated) = try open(name, directory, user) else { return nil }
+    do throws(TransferError) {
+      let status = try mapping("look at the journal") { () throws(DiskError) in
+        try file.status()
+      }
+      if status.links == 0 {
+        file.close()
+        return nil
+      }
+      try Ownership.check(status, user: user, what: "journal")
+      guard try lock(file) else {
+        throw TransferError(.inUse, "another process is downloading to this file")
+      }
+      let identity = FileIdentity(status)
+      let isStill = try mapping("look at the journal") { () throws(DiskError) in
+        try directory.has(identity, as: name)
+      }
+      if isStill { return JournalLease(file: file, identity: identity, wasCreated: wasCreated) }
+    } catch {
+      file.close()
+      throw error
+    }
+    file.close()
+    return nil
+  }
+
+  private static func open(_ name: String, _ directory: any DiskDirectory, _ user: UInt32)
+    throws(TransferError) -> (any DiskFile, wasCreated: Bool)?
+  {
+    let status = try mapping("look at the journal") { () throws(DiskError) in
+      try directory.status(of: name)
+    }
+    if let status { try Ownership.check(status, user: user, what: "journal") }
+    do throws(DiskError) {
+      return status == nil
+        ? (try directory.create(name), true) : (try directory.open(name, writing: true), false)
+    } catch {
+      if error.errno == EEXIST || (error.errno == ENOENT && status != nil) { return nil }
+      throw TransferError(error, while: "open the journal")
+    }
+  }
+
+  /// Where files cannot be locked, the nonce of the run alone keeps writers apart.
+  private static func lock(_ file: any DiskFile) throws(TransferError) -> Bool {
+    do throws(DiskError) {
+      return try file.tryLock()
+    } catch {
+      if [ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL].contains(error.errno) { return true }
+      throw TransferError(error, while: "lock the journal")
+    }
+  }
+
+  /// Gives it back without having used it.
+  func abandon(_ name: String, in directory: any DiskDirectory) {
+    // Litter at worst: an empty journal that the next run takes over.
+    if wasCreated { try? directory.unlink(name, ifStill: identity) }
+    file.close()
+  }
+}

@@ -1,0 +1,154 @@
+package import HaulCore
+
+extension PartFile {
+  /// Takes the part file of a target, adopting what an earlier run left.
+  /// - Parameters:
+  ///   - name: the final name, in `directory`.
+  ///   - nonce: 16 random bytes that name this run.
+  /// - Throws: `in-use` (another process has it), `name-conflict` (files of these names that are
+  ///   not ours, or a journal of a newer version), `permission-denied`, `disk-full`, `io`,
+  ///   `cancelled`.
+  package static func acquire(
+    disk: any Disk, directory: any DiskDirectory, name: String, nonce: [UInt8],
+    durability: TransferRequest.Durability, isCancelled: () -> Bool = { false }
+  ) throws(TransferError) -> PartFile {
+    guard nonce.count == 16 else { throw TransferError(.internal, "a nonce has 16 bytes") }
+    let names = try PartNames(name)
+    let lease = try JournalLease.take(names.journal, in: directory, user: disk.effectiveUser)
+    do throws(TransferError) {
+      let adoption = Adoption(
+        disk: disk, directory: directory, names: names, nonce: nonce, durability: durability,
+        lease: lease)
+      return try adoption.perform(isCancelled)
+    } catch {
+      lease.abandon(names.journal, in: directory)
+      throw error
+    }
+  }
+}
+
+/// One recovery: from a locked journal to a part file that can be gone on with. It may be
+/// interrupted anywhere: until the last record it only makes the journal say less.
+struct Adoption {
+  let disk: any Disk
+  let directory: any DiskDirectory
+  let names: PartNames
+  let nonce: [UInt8]
+  let durability: TransferRequest.Durability
+  let lease: JournalLease
+
+  func perform(_ isCancelled: () -> Bool) throws(TransferError) -> PartFile {
+    let bytes = try mapping("read the journal") { () throws(DiskError) in
+      try FileReader.contents(of: lease.file)
+    }
+    let replay = JournalReplay(bytes)
+    try refuseForeign(replay)
+    try removePlaceholder(replay)
+    if let publication = replay.publication,
+      try isPublished(publication, replay, isCancelled)
+    {
+      return make(published(publication, replay))
+    }
+    let part = try adoptPart()
+    var state = PartState(
+      journal: JournalWriter(file: lease.file, replay: replay), madeJournal: lease.wasCreated)
+    do throws(TransferError) {
+      try state.journal.takeOver(
+        Array(bytes.prefix(replay.end)), rewriting: durability == .strict)
+      state.part = part?.file
+      state.partIdentity = part.map { FileIdentity($0.status) }
+      state.claimCount = UInt64(replay.claims.count)
+      state.durableCount = state.claimCount
+      var recovery = Recovery()
+      recovery.wasCreated = lease.wasCreated && part == nil
+      if let part, let head = replay.head {
+        try resume(&state, replay, part, isCancelled)
+        state.head = head
+        recovery.head = head
+        recovery.received = state.claimed
+        recovery.rejected = replay.rejected
+      }
+      return make((state, recovery))
+    } catch {
+      part?.file.close()
+      throw error
+    }
+  }
+
+  private func make(_ result: (state: PartState, recovery: Recovery)) -> PartFile {
+    PartFile(
+      directory: directory, names: names, durability: durability, nonce: nonce, disk: disk,
+      journalIdentity: lease.identity, state: result.state, recovery: result.recovery)
+  }
+
+  private func refuseForeign(_ replay: JournalReplay) throws(TransferError) {
+    switch replay.condition {
+    case .empty, .valid: return
+    case .foreign:
+      throw TransferError(
+        .nameConflict,
+        "a file with the name of the journal is there that is none; it was left alone")
+    case .newer:
+      throw TransferError(
+        .nameConflict,
+        "the journal was written by a newer version of Haul; use that one, or move it away")
+    }
+  }
+
+  /// The part file, if there is one that may be taken over.
+  private func adoptPart() throws(TransferError) -> (file: any DiskFile, status: FileStatus)? {
+    let named = try mapping("look at the part file") { () throws(DiskError) in
+      try directory.status(of: names.part)
+    }
+    guard let named else { return nil }
+    try Ownership.check(named, user: disk.effectiveUser, what: "part file")
+    let file = try mapping("open the part file") { () throws(DiskError) in
+      try directory.open(names.part, writing: true)
+    }
+    do throws(TransferError) {
+      let status = try mapping("look at the part file") { () throws(DiskError) in
+        try file.status()
+      }
+      try Ownership.check(status, user: disk.effectiveUser, what: "part file")
+      return (file, status)
+    } catch {
+      file.close()
+      throw error
+    }
+  }
+
+  /// Decides which claims hold, voids the others in the journal, and makes the file ours.
+  private func resume(
+    _ state: inout PartState, _ replay: JournalReplay,
+    _ part: (file: any DiskFile, status: FileStatus), _ isCancelled: () -> Bool
+  ) throws(TransferError) {
+    let run = JournalRun(
+      nonce: nonce, mountID: directory.mountID, part: FileIdentity(part.status),
+      bootID: disk.bootID)
+    let isSamePlace =
+      replay.run.map { $0.isSamePlace(as: run) } == true && replay.tornLength == 0
+    let audit = ClaimAudit(
+      replay: replay, file: part.file, size: part.status.size, trustsUnread: isSamePlace,
+      rewritesDoubtful: durability == .strict)
+    let verdict = try audit.perform(isCancelled)
+    if !verdict.void.isEmpty { try state.append(.void(verdict.void)) }
+    try state.appendRun(run)
+    state.adopt(verdict, durableCount: replay.durableCount)
+  }
+}
+
+extension JournalRun {
+  /// Same boot, mount and file: what was written is what is read, on the disk or on its way.
+  func isSamePlace(as other: JournalRun) -> Bool {
+    bootID == other.bootID && mountID == other.mountID && part == other.part
+  }
+}
+
+extension PartState {
+  fileprivate mutating func adopt(_ verdict: ClaimAudit.Verdict, durableCount: UInt64) {
+    self.durableCount = durableCount
+    pending = Array(verdict.ranges[Int(durableCount)...])
+    dirtyBytes = pending.reduce(0) { $0 + ($1?.length ?? 0) }
+    for range in verdict.ranges { if let range { claimed.insert(contentsOf: range) } }
+  }
+}

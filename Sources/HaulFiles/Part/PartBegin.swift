@@ -1,0 +1,109 @@
+package import HaulCore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+extension PartFile {
+  /// Begins a new content: every byte of an earlier one is void. Makes the part file when there is
+  /// none, and reserves its room when the length is known.
+  /// - Throws: `disk-full` before a byte was written; `name-conflict`, `in-use`, `io`.
+  package func begin(_ head: JournalHead) throws(TransferError) {
+    try serialized { _ throws(TransferError) in
+      let part = try locked { state throws(TransferError) in
+        try state.checkUsable()
+        guard state.open.values.allSatisfy({ $0.reserved == nil }) else {
+          throw TransferError(.internal, "the part file is being written to")
+        }
+        return try startGeneration(head, &state)
+      }
+      try reserve(part, length: head.length)
+    }
+  }
+
+  /// The head goes first: from then on no old claim counts, whatever happens to the part file.
+  private func startGeneration(_ head: JournalHead, _ state: inout PartState)
+    throws(TransferError) -> any DiskFile
+  {
+    let part = try openOrCreate(&state)
+    let status = try mapping("look at the part file") { () throws(DiskError) in
+      try part.status()
+    }
+    let hadClaims = state.claimCount > 0
+    try state.append(.head(head))
+    state.startOver(head)
+    try state.appendRun(
+      JournalRun(
+        nonce: nonce, mountID: directory.mountID, part: FileIdentity(status), bootID: bootID))
+    if hadClaims && durability == .strict {
+      // Or a power cut could leave the old claims, some durable, over a part that is empty.
+      do throws(DiskError) {
+        try state.journal.file.syncData()
+      } catch {
+        let failure = TransferError(error, while: "sync the journal")
+        state.failure = failure
+        throw failure
+      }
+    }
+    return part
+  }
+
+  private func openOrCreate(_ state: inout PartState) throws(TransferError) -> any DiskFile {
+    if let part = state.part { return part }
+    let part = try mapping("make the part file") { () throws(DiskError) in
+      try directory.create(names.part)
+    }
+    let status = try mapping("look at the part file") { () throws(DiskError) in
+      try part.status()
+    }
+    state.part = part
+    state.partIdentity = FileIdentity(status)
+    state.madePart = true
+    return part
+  }
+
+  private func reserve(_ part: any DiskFile, length: Int64?) throws(TransferError) {
+    try mapping("empty the part file") { () throws(DiskError) in try part.truncate(to: 0) }
+    guard let length, length > 0 else { return }
+    do throws(DiskError) {
+      try part.allocate(length)
+    } catch {
+      if [EOPNOTSUPP, ENOSYS, EINVAL].contains(error.errno) { return }
+      // What it did reserve is given back: others may need it. The first failure is the one to tell.
+      try? part.truncate(to: 0)
+      throw TransferError(error, while: "reserve \(length) bytes")
+    }
+  }
+
+  /// Refuses a length that does not fit, before its body is fetched. Room that the part file
+  /// already holds counts as free.
+  /// - Throws: `disk-full`, `io`.
+  package func ensureRoom(for length: Int64) throws(TransferError) {
+    let held = try locked { state throws(TransferError) in
+      try mapping("look at the part file") { () throws(DiskError) in
+        try state.part?.status().allocated ?? 0
+      }
+    }
+    let available = try mapping("ask for free space") { () throws(DiskError) in
+      try directory.availableBytes()
+    }
+    guard let available, length - held > available else { return }
+    throw TransferError(
+      .diskFull,
+      "\(length) bytes do not fit: \(available + held) are free; free some space and run it again")
+  }
+}
+
+extension PartState {
+  fileprivate mutating func startOver(_ head: JournalHead) {
+    self.head = head
+    claimed = ByteRangeSet()
+    claimCount = 0
+    durableCount = 0
+    pending = []
+    dirtyBytes = 0
+    open = [:]
+  }
+}

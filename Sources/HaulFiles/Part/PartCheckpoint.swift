@@ -1,0 +1,138 @@
+package import HaulCore
+import NIOConcurrencyHelpers
+
+extension PartFile {
+  /// Claims what was written and, when strict, makes it durable. Once it returns, a power cut
+  /// loses none of it.
+  /// - Throws: `in-use` when another process has taken over; `io` when the sync failed: what was
+  ///   claimed since the last good one is void, and this part file must be released.
+  package func checkpoint() throws(TransferError) {
+    try serialized { namesAreDurable throws(TransferError) in
+      let (part, count) = try locked { state throws(TransferError) in
+        let part = try state.openPart()
+        try state.claimIdle()
+        return (part, state.claimCount > state.durableCount ? state.claimCount : nil)
+      }
+      guard durability == .strict, let count else { return }
+      try verifyStillOurs()
+      try makeDurable(part, count, whole: false, &namesAreDurable)
+    }
+  }
+
+  /// One at a time: the kernel tells a failed write-back to one caller only.
+  func serialized<Value>(_ body: (inout Bool) throws(TransferError) -> Value)
+    throws(TransferError) -> Value
+  {
+    try syncing.withLockedValue { namesAreDurable in
+      Result { () throws(TransferError) in try body(&namesAreDurable) }
+    }.get()
+  }
+
+  /// Data first, then the names, then the record that says so, then the journal.
+  func makeDurable(
+    _ part: any DiskFile, _ count: UInt64, whole: Bool, _ namesAreDurable: inout Bool
+  ) throws(TransferError) {
+    try locked { state throws(TransferError) in try state.append(.syncing(count)) }
+    do throws(DiskError) {
+      if whole { try part.sync() } else { try part.syncData() }
+    } catch {
+      throw afterFailedSync(TransferError(error, while: "sync the part file"))
+    }
+    if !namesAreDurable {
+      try sync("directory") { () throws(DiskError) in try directory.sync() }
+      namesAreDurable = true
+    }
+    try locked { state throws(TransferError) in try state.append(.durable(count)) }
+    try syncJournal()
+    state.withLockedValue { $0.markDurable(count) }
+  }
+
+  func syncJournal() throws(TransferError) {
+    let file = state.withLockedValue { $0.journal.file }
+    try sync("journal") { () throws(DiskError) in try file.syncData() }
+  }
+
+  /// A failed sync is never tried again and believed: this part file does nothing more.
+  private func sync(_ what: String, _ body: () throws(DiskError) -> Void) throws(TransferError) {
+    do throws(DiskError) {
+      try body()
+    } catch {
+      let failure = TransferError(error, while: "sync the \(what)")
+      state.withLockedValue { $0.failure = failure }
+      throw failure
+    }
+  }
+
+  /// The kernel may have dropped the pages that it could not write, and call them clean: what was
+  /// claimed since the last good sync is missing, even if it can still be read.
+  private func afterFailedSync(_ failure: TransferError) -> TransferError {
+    state.withLockedValue { state in
+      do throws(TransferError) {
+        try state.append(.void([state.durableCount..<state.claimCount]))
+      } catch {
+        // Without the record no claim may be left to believe. If this fails too, the open
+        // `syncing` record makes the next run write those bytes again.
+        try? directory.unlink(names.journal, ifStill: journalIdentity)
+      }
+      state.dropPending()
+      state.failure = failure
+      return failure
+    }
+  }
+
+  /// Reads our run record again, through the name: locks do not hold everywhere.
+  /// - Throws: `in-use`, `io`.
+  func verifyStillOurs() throws(TransferError) {
+    try locked { state throws(TransferError) in
+      do throws(TransferError) {
+        try checkNames(state)
+        try state.journal.checkEnd()
+      } catch {
+        state.failure = error
+        throw error
+      }
+    }
+  }
+
+  private func checkNames(_ state: PartState) throws(TransferError) {
+    let (isThere, isOurs, hasPart) = try mapping("look at the journal") { () throws(DiskError) in
+      (
+        try directory.status(of: names.journal) != nil,
+        try directory.has(journalIdentity, as: names.journal),
+        try state.partIdentity.map { identity throws(DiskError) in
+          try directory.has(identity, as: names.part)
+        } == true
+      )
+    }
+    guard isThere else { throw removed("journal") }
+    guard isOurs else { throw .takenOver }
+    guard hasPart else { throw removed("part file") }
+    guard let record = state.runRecord,
+      try readAgain(record.offset, record.bytes.count) == record.bytes
+    else { throw .takenOver }
+  }
+
+  private func readAgain(_ offset: Int64, _ count: Int) throws(TransferError) -> [UInt8] {
+    let file = try mapping("open the journal") { () throws(DiskError) in
+      try directory.open(names.journal, writing: false)
+    }
+    defer { file.close() }
+    var bytes: [UInt8] = []
+    let size = try mapping("look at the journal") { () throws(DiskError) in
+      try file.status().size
+    }
+    guard size >= offset + Int64(count) else { return [] }
+    try FileReader.forEachBlock(of: file, in: offset..<(offset + Int64(count))) { bytes += $0 }
+    return bytes
+  }
+
+  /// Tells honestly what is gone.
+  func removed(_ what: String) -> TransferError {
+    let directoryIsGone = (try? directory.status().links) == 0  // a failure says nothing: no
+    return TransferError(
+      .io,
+      directoryIsGone
+        ? "the target's directory was removed; the received bytes are lost"
+        : "the \(what) was removed or replaced by someone else; run it again")
+  }
+}

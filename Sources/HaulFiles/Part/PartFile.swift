@@ -1,0 +1,174 @@
+package import HaulCore
+import NIOConcurrencyHelpers
+
+/// The bytes of one download on their way to the disk, and the journal that vouches for them.
+/// Every call may block: they are made through `BlockingIO`. After a failed sync, or when another
+/// process took the file over, every call fails: release it, acquire it again.
+package final class PartFile: Sendable {
+  let directory: any DiskDirectory
+  let names: PartNames
+  let durability: TransferRequest.Durability
+  let nonce: [UInt8]
+  let bootID: String
+  let creationMask: UInt32
+  let journalIdentity: FileIdentity
+  let state: NIOLockedValueBox<PartState>
+  /// One sync at a time: an error is told to one caller only. True once the names are durable.
+  let syncing = NIOLockedValueBox(false)
+
+  /// What earlier runs left.
+  package let recovery: Recovery
+
+  init(
+    directory: any DiskDirectory, names: PartNames, durability: TransferRequest.Durability,
+    nonce: [UInt8], disk: any Disk, journalIdentity: FileIdentity, state: PartState,
+    recovery: Recovery
+  ) {
+    self.directory = directory
+    self.names = names
+    self.durability = durability
+    self.nonce = nonce
+    bootID = disk.bootID
+    creationMask = disk.creationMask
+    self.journalIdentity = journalIdentity
+    self.state = NIOLockedValueBox(state)
+    self.recovery = recovery
+  }
+
+  /// The bytes that are there: claimed, or written and about to be claimed.
+  package var received: ByteRangeSet {
+    state.withLockedValue { state in
+      state.open.values.reduce(into: state.claimed) { $0.insert(contentsOf: $1.range) }
+    }
+  }
+
+  /// The bytes that the journal vouches for.
+  package var claimed: ByteRangeSet { state.withLockedValue { $0.claimed } }
+
+  /// Bytes claimed that no sync has made durable yet.
+  package var dirtyBytes: Int64 { state.withLockedValue { $0.dirtyBytes } }
+
+  func locked<Value>(_ body: (inout PartState) throws(TransferError) -> Value)
+    throws(TransferError) -> Value
+  {
+    try state.withLockedValue { state in
+      Result { () throws(TransferError) in try body(&state) }
+    }.get()
+  }
+}
+
+/// Bytes that one writer wrote and has not claimed yet.
+struct OpenExtent {
+  var start: Int64
+  var length: Int64 = 0
+  var crc = CRC32C()
+  var lastClaim: Instant
+  /// The end of a write under way.
+  var reserved: Int64?
+
+  var range: ByteRange { start..<(start + length) }
+  var touched: ByteRange { start..<max(start + length, reserved ?? 0) }
+
+  var extent: Extent? {
+    length > 0 ? Extent(offset: start, length: UInt32(length), crc: crc.value) : nil
+  }
+}
+
+/// What is known about one part file; guarded by the lock of `PartFile`.
+struct PartState {
+  var journal: JournalWriter
+  var part: (any DiskFile)?
+  var partIdentity: FileIdentity?
+  var madePart = false
+  let madeJournal: Bool
+
+  var head: JournalHead?
+  var claimed = ByteRangeSet()
+  /// Claims of this generation, void ones included.
+  var claimCount: UInt64 = 0
+  var durableCount: UInt64 = 0
+  /// The ranges of the claims from `durableCount` on; nil for void ones.
+  var pending: [ByteRange?] = []
+  var dirtyBytes: Int64 = 0
+  var open: [UInt64: OpenExtent] = [:]
+  var nextWriter: UInt64 = 0
+  /// Where our run record stands in the journal.
+  var runRecord: (offset: Int64, bytes: [UInt8])?
+  /// Why nothing more can be done.
+  var failure: TransferError?
+  var isPublished = false
+
+  init(journal: JournalWriter, madeJournal: Bool) {
+    self.journal = journal
+    self.madeJournal = madeJournal
+  }
+
+  /// - Throws: why nothing more can be done.
+  func checkUsable() throws(TransferError) {
+    if let failure { throw failure }
+    if isPublished { throw TransferError(.internal, "the file has been published") }
+  }
+
+  func openPart() throws(TransferError) -> any DiskFile {
+    try checkUsable()
+    guard let part, head != nil else {
+      throw TransferError(.internal, "the part file has not been begun")
+    }
+    return part
+  }
+
+  /// Appends a record; a takeover by another process ends everything here.
+  mutating func append(_ record: JournalRecord) throws(TransferError) {
+    do throws(TransferError) {
+      try journal.append(record)
+    } catch {
+      if error == .takenOver { failure = error }
+      throw error
+    }
+  }
+
+  /// Appends what makes the file ours.
+  mutating func appendRun(_ run: JournalRun) throws(TransferError) {
+    let offset = journal.nextOffset
+    var crc = journal.checksumBefore
+    let bytes = try JournalRecord.run(run).framed(after: &crc)
+    try append(.run(run))
+    runRecord = (offset, bytes)
+  }
+
+  mutating func claim(_ extent: Extent) throws(TransferError) {
+    guard ByteRangeSet(extent.range).isDisjoint(claimed) else {
+      throw TransferError(.internal, "two segments claim the same bytes")
+    }
+    try append(.written([extent]))
+    claimed.insert(contentsOf: extent.range)
+    claimCount += 1
+    pending.append(extent.range)
+    dirtyBytes += extent.range.length
+  }
+
+  /// Closes the extents that nobody writes to at the moment.
+  mutating func claimIdle() throws(TransferError) {
+    for (writer, extent) in open where extent.reserved == nil {
+      if let closed = extent.extent { try claim(closed) }
+      open[writer] = nil
+    }
+  }
+
+  /// The first `count` claims are on the disk.
+  mutating func markDurable(_ count: UInt64) {
+    guard count > durableCount else { return }
+    pending.removeFirst(Int(count - durableCount))
+    durableCount = count
+    dirtyBytes = pending.reduce(0) { $0 + ($1?.length ?? 0) }
+  }
+
+  /// Forgets what was claimed since the last good sync.
+  mutating func dropPending() {
+    for range in pending { if let range { claimed.remove(contentsOf: range) } }
+    pending = []
+    durableCount = claimCount
+    dirtyBytes = 0
+    open = [:]
+  }
+}

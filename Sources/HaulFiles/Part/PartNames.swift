@@ -1,0 +1,35 @@
+import Crypto
+package import HaulCore
+
+/// The names of a target's part file and journal.
+package struct PartNames: Hashable, Sendable {
+  package static let maximumLength = 255
+
+  package let part: String
+  package let journal: String
+
+  /// - Throws: `internal` for what is not the name of a file.
+  package init(_ name: String) throws(TransferError) {
+    guard !name.isEmpty, name != ".", name != "..", !name.utf8.contains(0x2F),
+      !name.utf8.contains(0)
+    else { throw TransferError(.internal, "this is not the name of a file") }
+    let stem = Self.shortened(name, room: Self.maximumLength - ".haul.journal".utf8.count)
+    part = stem + ".haul.part"
+    journal = stem + ".haul.journal"
+  }
+
+  /// The name, or as much of it as there is room for and eight digits of its hash.
+  private static func shortened(_ name: String, room: Int) -> String {
+    guard name.utf8.count > room else { return name }
+    let digest = Array(SHA256.hash(data: Array(name.utf8)))
+    let suffix = "-" + (Checksum(.sha256, bytes: digest)?.hex.prefix(8) ?? "")
+    var stem = ""
+    var length = suffix.utf8.count
+    for character in name {
+      length += character.utf8.count
+      guard length <= room else { break }
+      stem.append(character)
+    }
+    return stem + suffix
+  }
+}

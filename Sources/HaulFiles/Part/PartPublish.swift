@@ -1,0 +1,145 @@
+package import HaulCore
+import NIOConcurrencyHelpers
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+extension PartFile {
+  /// Gives the whole file its final name, in one step.
+  /// - Parameters:
+  ///   - length: of the whole; the caller has verified the content.
+  ///   - modified: modification time in seconds since 1970; nil leaves it.
+  ///   - replacing: whether a file of that name is replaced.
+  /// - Throws: `name-conflict` when the name is taken: everything is still there and may be
+  ///   published under another; `length-mismatch` when bytes are missing; `in-use`, `io`.
+  package func publish(
+    as name: String, length: Int64, modified: Double?, replacing: Bool
+  ) throws(TransferError) {
+    try serialized { namesAreDurable throws(TransferError) in
+      let (part, identity) = try prepare(length)
+      try verifyStillOurs()
+      if !replacing { try refuseTaken(name) }
+      try finish(part, length: length, modified: modified)
+      if durability == .strict {
+        let count = state.withLockedValue { $0.claimCount }
+        try makeDurable(part, count, whole: true, &namesAreDurable)
+      }
+      let publication = Publication(length: length, part: identity, name: name)
+      try locked { state throws(TransferError) in try state.append(.publishing(publication)) }
+      if durability == .strict { try syncJournal() }
+      try giveName(publication, replacing: replacing)
+      state.withLockedValue { $0.isPublished = true }
+      try endPublication()
+    }
+  }
+
+  private func prepare(_ length: Int64) throws(TransferError) -> (any DiskFile, FileIdentity) {
+    try locked { state throws(TransferError) in
+      let part = try state.openPart()
+      try state.claimIdle()
+      guard let identity = state.partIdentity, state.claimed.covers(0..<length),
+        state.claimed.ranges.last.map({ $0.upperBound <= length }) ?? true, state.open.isEmpty
+      else {
+        throw TransferError(.lengthMismatch, "the file is not complete and cannot be published")
+      }
+      return (part, identity)
+    }
+  }
+
+  private func refuseTaken(_ name: String) throws(TransferError) {
+    let status = try mapping("look at the target") { () throws(DiskError) in
+      try directory.status(of: name)
+    }
+    if status != nil { throw Self.taken }
+  }
+
+  private func finish(_ part: any DiskFile, length: Int64, modified: Double?)
+    throws(TransferError)
+  {
+    try mapping("finish the part file") { () throws(DiskError) in
+      try part.truncate(to: length)
+      try part.setMode(0o666 & ~creationMask)
+      if let modified { try part.setModified(modified) }
+    }
+  }
+
+  private static let taken = TransferError(
+    .nameConflict,
+    "a file of that name has appeared; what was received is kept, choose another name")
+
+  /// By rename without replacing; by link where that is unknown; by placeholder where links are.
+  private func giveName(_ publication: Publication, replacing: Bool) throws(TransferError) {
+    do throws(DiskError) {
+      return try directory.rename(names.part, to: publication.name, replacing: replacing)
+    } catch {
+      guard !replacing, [ENOSYS, EINVAL, EOPNOTSUPP].contains(error.errno) else {
+        throw naming(error)
+      }
+    }
+    do throws(DiskError) {
+      try directory.link(names.part, to: publication.name)
+    } catch {
+      guard [EPERM, ENOSYS, EOPNOTSUPP, EMLINK].contains(error.errno) else {
+        throw naming(error)
+      }
+      return try renameOverPlaceholder(publication)
+    }
+    try removeOldName(publication.part)
+  }
+
+  private func naming(_ error: DiskError) -> TransferError {
+    switch error.errno {
+    case EEXIST: Self.taken
+    case ENOENT: removed("part file")
+    default: TransferError(error, while: "give the file its name")
+    }
+  }
+
+  /// The new name is durable before the old one goes: never neither.
+  private func removeOldName(_ identity: FileIdentity) throws(TransferError) {
+    try mapping("remove the name of the part file") { () throws(DiskError) in
+      if durability == .strict { try directory.sync() }
+      try directory.unlink(names.part, ifStill: identity)
+    }
+  }
+
+  private func renameOverPlaceholder(_ publication: Publication) throws(TransferError) {
+    let identity = try makePlaceholder(publication.name)
+    do throws(TransferError) {
+      try locked { state throws(TransferError) in try state.append(.placeholder(identity)) }
+      let isOurs = try mapping("look at the target") { () throws(DiskError) in
+        try directory.has(identity, as: publication.name)
+      }
+      guard isOurs else { throw Self.taken }
+      try mapping("give the file its name") { () throws(DiskError) in
+        try directory.rename(names.part, to: publication.name, replacing: true)
+      }
+    } catch {
+      // An empty file of ours under the final name must not stay; the first failure is told.
+      try? directory.unlink(publication.name, ifStill: identity)
+      throw error
+    }
+  }
+
+  private func makePlaceholder(_ name: String) throws(TransferError) -> FileIdentity {
+    do throws(DiskError) {
+      let placeholder = try directory.create(name)
+      defer { placeholder.close() }
+      return FileIdentity(try placeholder.status())
+    } catch {
+      throw error.errno == EEXIST ? Self.taken : TransferError(error, while: "make the target")
+    }
+  }
+
+  /// What remains once the file has its name.
+  private func endPublication() throws(TransferError) {
+    if durability == .strict {
+      try mapping("sync the directory") { () throws(DiskError) in try directory.sync() }
+    }
+    // The file is there: a journal that stays behind is taken away by the next run.
+    try? directory.unlink(names.journal, ifStill: journalIdentity)
+  }
+}

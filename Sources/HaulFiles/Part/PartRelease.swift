@@ -1,0 +1,71 @@
+package import HaulCore
+import NIOConcurrencyHelpers
+
+extension PartFile {
+  /// Reads the whole file from the disk.
+  /// - Throws: `cancelled`, `length-mismatch`, `io`.
+  package func digest(
+    _ algorithm: Checksum.Algorithm, isCancelled: () -> Bool = { false }
+  ) throws(TransferError) -> Checksum {
+    let (part, length) = try locked { state throws(TransferError) in
+      let part = try state.openPart()
+      try state.claimIdle()
+      return (part, state.claimed.ranges.last?.upperBound ?? 0)
+    }
+    return try FileHasher.digest(algorithm, of: part, length: length, isCancelled: isCancelled)
+  }
+
+  /// Notes that the whole file does not have this digest; the bytes stay.
+  package func reject(_ checksum: Checksum) throws(TransferError) {
+    try locked { state throws(TransferError) in
+      _ = try state.openPart()
+      try state.append(.rejected(checksum))
+    }
+  }
+
+  /// Removes part file and journal, if they still are ours, and closes them.
+  /// - Throws: `permission-denied`, `io`.
+  package func discard() throws(TransferError) {
+    let (part, wasTaken) = state.withLockedValue { state in
+      defer { if state.failure == nil { state.failure = Self.released } }
+      return (state.partIdentity, state.failure == .takenOver)
+    }
+    defer { closeFiles() }
+    guard !wasTaken else { return }
+    try mapping("remove the part file") { () throws(DiskError) in
+      // The part first: a part without a journal would say less than a journal without a part.
+      if let part { try directory.unlink(names.part, ifStill: part) }
+      try directory.unlink(names.journal, ifStill: journalIdentity)
+    }
+  }
+
+  /// Claims what was written, closes and unlocks. When nothing was ever claimed and this run made
+  /// the files, they are removed. The end of every run, also of a failed one; a second is nothing.
+  package func release() {
+    let litter = state.withLockedValue { state -> (part: FileIdentity?, journal: Bool)? in
+      guard state.failure != Self.released else { return nil }
+      let wasTaken = state.failure == .takenOver
+      // A claim that cannot be written costs its bytes, no more.
+      if state.failure == nil, !state.isPublished { try? state.claimIdle() }
+      state.failure = Self.released
+      guard !wasTaken else { return nil }
+      if state.isPublished { return (nil, true) }
+      guard state.claimCount == 0, state.madeJournal else { return nil }
+      return (state.madePart ? state.partIdentity : nil, true)
+    }
+    if let litter {
+      // Litter at worst: the next run takes it over.
+      if let part = litter.part { try? directory.unlink(names.part, ifStill: part) }
+      if litter.journal { try? directory.unlink(names.journal, ifStill: journalIdentity) }
+    }
+    closeFiles()
+  }
+
+  private static let released = TransferError(.internal, "the part file has been released")
+
+  private func closeFiles() {
+    let files = state.withLockedValue { ($0.part, $0.journal.file) }
+    files.0?.close()
+    files.1.close()
+  }
+}

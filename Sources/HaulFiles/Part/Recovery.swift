@@ -1,0 +1,45 @@
+package import HaulCore
+
+/// What earlier runs left.
+package struct Recovery: Hashable, Sendable {
+  /// What the bytes are of; nil when there is nothing to go on from: then `begin`.
+  package var head: JournalHead?
+  /// The bytes that are there with the right content.
+  package var received = ByteRangeSet()
+  /// Digests that the whole file did not have.
+  package var rejected: [Checksum] = []
+  /// An earlier run published the file; nothing is left to do but to record it and to release.
+  package var published = false
+  package var publishedName: String?
+  package var publishedLength: Int64?
+  /// Neither a part file nor a journal was there.
+  package var wasCreated = false
+}
+
+/// Which files may be taken over (design, section 4): ours, and nobody else can have changed them.
+enum Ownership {
+  static func check(_ status: FileStatus, user: UInt32, links: UInt64 = 1, what: String)
+    throws(TransferError)
+  {
+    guard status.kind == .regular, status.owner == user, status.links == links,
+      status.mode & 0o022 == 0
+    else {
+      throw TransferError(
+        .nameConflict,
+        "a \(what) of that name is there that Haul did not make; it was left alone, move it away")
+    }
+  }
+}
+
+extension DiskDirectory {
+  /// Whether the name still is that file.
+  func has(_ identity: FileIdentity, as name: String) throws(DiskError) -> Bool {
+    guard let status = try status(of: name) else { return false }
+    return status.kind == .regular && FileIdentity(status) == identity
+  }
+
+  /// Removes a name if it still is that file: nothing that we did not make is ever deleted.
+  func unlink(_ name: String, ifStill identity: FileIdentity) throws(DiskError) {
+    if try has(identity, as: name) { try unlink(name) }
+  }
+}

@@ -1,0 +1,87 @@
+import HaulCore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// An open directory; every name is looked up from its descriptor.
+final class POSIXDirectory: DiskDirectory {
+  let path: String
+  let mountID: UInt64
+  private let descriptor: DescriptorBox
+
+  init(_ descriptor: DescriptorBox, path: String) throws(DiskError) {
+    self.descriptor = descriptor
+    self.path = path
+    var mount: UInt64 = 0
+    _ = try descriptor.call("statx") { number in
+      mount = PlatformCalls.mountID(number)
+      return 0
+    }
+    mountID = mount
+  }
+
+  func status() throws(DiskError) -> FileStatus {
+    var status = stat()
+    _ = try descriptor.call("fstat") { fstat($0, &status) }
+    return FileStatus(status)
+  }
+
+  func status(of name: String) throws(DiskError) -> FileStatus? {
+    var status = stat()
+    do throws(DiskError) {
+      _ = try descriptor.call("fstatat") { fstatat($0, name, &status, AT_SYMLINK_NOFOLLOW) }
+    } catch {
+      if error.errno == ENOENT { return nil }
+      throw error
+    }
+    return FileStatus(status)
+  }
+
+  func create(_ name: String) throws(DiskError) -> any DiskFile {
+    try open(name, flags: O_RDWR | O_CREAT | O_EXCL)
+  }
+
+  func open(_ name: String, writing: Bool) throws(DiskError) -> any DiskFile {
+    try open(name, flags: writing ? O_RDWR : O_RDONLY)
+  }
+
+  private func open(_ name: String, flags: Int32) throws(DiskError) -> any DiskFile {
+    let number = try descriptor.call("openat") {
+      PlatformCalls.openRelative($0, name, flags, 0o600)
+    }
+    return POSIXFile(DescriptorBox(number))
+  }
+
+  func rename(_ name: String, to newName: String, replacing: Bool) throws(DiskError) {
+    _ = try descriptor.call("rename") {
+      replacing
+        ? renameat($0, name, $0, newName)
+        : PlatformCalls.renameWithoutReplacing($0, name, newName)
+    }
+  }
+
+  func link(_ name: String, to newName: String) throws(DiskError) {
+    _ = try descriptor.call("linkat") { linkat($0, name, $0, newName, 0) }
+  }
+
+  func unlink(_ name: String) throws(DiskError) {
+    _ = try descriptor.call("unlinkat") { unlinkat($0, name, 0) }
+  }
+
+  func sync() throws(DiskError) {
+    _ = try descriptor.call("fsync") { fsync($0) }
+  }
+
+  func availableBytes() throws(DiskError) -> Int64? {
+    var status = statvfs()
+    _ = try descriptor.call("fstatvfs") { fstatvfs($0, &status) }
+    // Some network and FUSE file systems answer zero blocks in all: they do not tell.
+    guard status.f_blocks > 0 else { return nil }
+    let (bytes, overflow) = Int64(clamping: status.f_bavail)
+      .multipliedReportingOverflow(by: Int64(clamping: status.f_frsize))
+    return overflow ? .max : bytes
+  }
+}

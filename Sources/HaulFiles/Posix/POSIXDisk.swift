@@ -1,0 +1,84 @@
+package import HaulCore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The file system of this machine.
+package struct POSIXDisk: Disk {
+  package let bootID: String
+  package let effectiveUser: UInt32
+  package let creationMask: UInt32
+
+  package init() {
+    // Without a boot id nothing is trusted unread: an id of its own for every process.
+    bootID = PlatformCalls.bootID() ?? "unknown-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+    effectiveUser = geteuid()
+    creationMask = PlatformCalls.creationMask() ?? 0o022
+  }
+
+  package func openDirectory(_ path: String, creating: Bool) throws(DiskError) -> any DiskDirectory
+  {
+    let path = path.isEmpty ? "." : path
+    do throws(DiskError) {
+      return try open(path)
+    } catch {
+      guard creating, error.errno == ENOENT else { throw error }
+    }
+    try makeDirectories(path)
+    return try open(path)
+  }
+
+  private func open(_ path: String) throws(DiskError) -> any DiskDirectory {
+    let number = try retrying("open") { Self.openDirectory(path) }
+    return try POSIXDirectory(DescriptorBox(number), path: path)
+  }
+
+  private static func openDirectory(_ path: String) -> Int32 {
+    #if canImport(Glibc)
+      Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    #else
+      Darwin.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    #endif
+  }
+
+  private func makeDirectories(_ path: String) throws(DiskError) {
+    var prefix = path.hasPrefix("/") ? "/" : ""
+    for component in path.split(separator: "/") {
+      prefix += component
+      do throws(DiskError) {
+        _ = try retrying("mkdir") { mkdir(prefix, 0o777) }
+      } catch {
+        guard error.errno == EEXIST || error.errno == EISDIR || error.errno == EROFS else {
+          throw error
+        }
+      }
+      prefix += "/"
+    }
+  }
+}
+
+extension FileStatus {
+  init(_ status: stat) {
+    let kind: Kind =
+      switch status.st_mode & S_IFMT {
+      case S_IFREG: .regular
+      case S_IFDIR: .directory
+      case S_IFLNK: .symlink
+      default: .other
+      }
+    #if canImport(Glibc)
+      let modified = status.st_mtim
+    #else
+      let modified = status.st_mtimespec
+    #endif
+    self.init(
+      kind: kind, device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino),
+      size: Int64(status.st_size), owner: status.st_uid, mode: UInt32(status.st_mode) & 0o7777,
+      links: UInt64(status.st_nlink),
+      modified: Double(modified.tv_sec) + Double(modified.tv_nsec) / 1e9,
+      allocated: Int64(status.st_blocks) * 512)
+  }
+}

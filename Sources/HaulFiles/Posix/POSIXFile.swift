@@ -1,0 +1,86 @@
+import HaulCore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// An open file of this machine.
+final class POSIXFile: DiskFile {
+  private let descriptor: DescriptorBox
+
+  init(_ descriptor: DescriptorBox) { self.descriptor = descriptor }
+
+  func status() throws(DiskError) -> FileStatus {
+    var status = stat()
+    _ = try descriptor.call("fstat") { fstat($0, &status) }
+    return FileStatus(status)
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DiskError) -> Int {
+    try descriptor.call("pwrite") { pwrite($0, bytes.baseAddress, bytes.count, off_t(offset)) }
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DiskError) -> Int {
+    try descriptor.call("pread") { pread($0, buffer.baseAddress, buffer.count, off_t(offset)) }
+  }
+
+  func truncate(to size: Int64) throws(DiskError) {
+    _ = try descriptor.call("ftruncate") { ftruncate($0, off_t(size)) }
+  }
+
+  func allocate(_ size: Int64) throws(DiskError) {
+    _ = try descriptor.call("fallocate") { PlatformCalls.allocate($0, size) }
+  }
+
+  func startWriteback(_ range: ByteRange) {
+    // A hint; a closed file needs none.
+    _ = try? descriptor.call("sync_file_range") { number in
+      PlatformCalls.startWriteback(number, range)
+      return 0
+    }
+  }
+
+  func syncData() throws(DiskError) {
+    try syncOnce("fdatasync") { PlatformCalls.syncData($0) }
+  }
+
+  func sync() throws(DiskError) {
+    try syncOnce("fsync") { fsync($0) }
+  }
+
+  /// Not again after EINTR: a second sync may answer success for pages that the first one lost.
+  private func syncOnce(_ name: String, _ body: (Int32) -> Int32) throws(DiskError) {
+    var failure: Int32 = 0
+    _ = try descriptor.call(name) { number in
+      failure = body(number) == 0 ? 0 : errno
+      return 0
+    }
+    if failure != 0 { throw DiskError(name, failure) }
+  }
+
+  func setMode(_ mode: UInt32) throws(DiskError) {
+    _ = try descriptor.call("fchmod") { fchmod($0, mode_t(mode)) }
+  }
+
+  func setModified(_ seconds: Double) throws(DiskError) {
+    let whole = seconds.rounded(.down)
+    let time = timespec(
+      tv_sec: Int(exactly: whole) ?? 0, tv_nsec: Int((seconds - whole) * 1e9))
+    let times = [timespec(tv_sec: 0, tv_nsec: PlatformCalls.keepTime), time]
+    _ = try descriptor.call("futimens") { futimens($0, times) }
+  }
+
+  func tryLock() throws(DiskError) -> Bool {
+    do throws(DiskError) {
+      _ = try descriptor.call("flock") { PlatformCalls.tryLock($0) }
+      return true
+    } catch {
+      if error.errno == EWOULDBLOCK { return false }
+      throw error
+    }
+  }
+
+  func close() { descriptor.close() }
+}

@@ -1,0 +1,58 @@
+package import HaulCore
+
+/// The state of a final name before anything is asked of the network.
+package enum TargetState: Hashable, Sendable {
+  case absent
+  /// Length in bytes, modification time in seconds since 1970.
+  case regular(size: Int64, modified: Double)
+}
+
+package enum TargetCheck {
+  /// Opens the directory of a target.
+  /// - Throws: `permission-denied`, `not-a-regular-file` (part of the path is no directory), `io`.
+  package static func openDirectory(_ path: String, on disk: any Disk, creating: Bool)
+    throws(TransferError) -> any DiskDirectory
+  {
+    try mapping("open the directory \(Printable.text(path))") { () throws(DiskError) in
+      try disk.openDirectory(path, creating: creating)
+    }
+  }
+
+  /// What lies under the final name.
+  /// - Throws: `not-a-regular-file` for a directory, symlink, FIFO, socket or device;
+  ///   `permission-denied`; `io`.
+  package static func state(of name: String, in directory: any DiskDirectory)
+    throws(TransferError) -> TargetState
+  {
+    let status = try mapping("look at the target") { () throws(DiskError) in
+      try directory.status(of: name)
+    }
+    guard let status else { return .absent }
+    switch status.kind {
+    case .regular:
+      return .regular(size: status.size, modified: status.modified)
+    case .directory:
+      throw TransferError(.notARegularFile, "the target is a directory; give a file name")
+    case .symlink:
+      throw TransferError(
+        .notARegularFile, "the target is a symbolic link; give the file that it leads to")
+    case .other:
+      throw TransferError(
+        .notARegularFile, "the target is a device, socket or FIFO; use -o - to stream")
+    }
+  }
+}
+
+/// Text from outside, made fit for a message.
+enum Printable {
+  static func text(_ text: String) -> String {
+    String(
+      String.UnicodeScalarView(
+        text.unicodeScalars.map { scalar in
+          switch scalar.properties.generalCategory {
+          case .control, .format, .lineSeparator, .paragraphSeparator: "?"
+          default: scalar
+          }
+        }))
+  }
+}

@@ -1,0 +1,84 @@
+import FoundationEssentials
+import HaulCore
+import HaulFiles
+import Testing
+
+@Suite("A part file on the real file system")
+struct PartFileTests {
+  let content = sampleBytes(3_000_000)
+
+  @Test("Written in two segments, checked, published: the final name holds the bytes, nothing else")
+  func publishes() throws {
+    let scratch = try Scratch()
+    let part = try scratch.acquire()
+    #expect(part.recovery.wasCreated)
+    try part.ensureRoom(for: 3_000_000)
+    try part.begin(try sampleHead(3_000_000))
+    try part.write(1_500_000..<3_000_000, of: content)
+    try part.write(0..<1_500_000, of: content, claiming: false)
+    #expect(part.received == ByteRangeSet(0..<3_000_000))
+    #expect(part.dirtyBytes > 0)
+    try part.checkpoint()
+    #expect(part.dirtyBytes == 0)
+    let digest = try part.digest(.crc32c)
+    #expect(
+      digest == Checksum("crc32c=" + String(CRC32C.of(content), radix: 16).leftPadded(to: 8)))
+    try part.publish(as: "file.iso", length: 3_000_000, modified: 1_000_000_000, replacing: false)
+    part.release()
+    #expect(try scratch.names() == ["file.iso"])
+    #expect(try scratch.contents("file.iso") == content)
+    let status = try #require(try scratch.directory.status(of: "file.iso"))
+    #expect(status.mode == 0o666 & ~scratch.disk.creationMask)
+    #expect(status.modified == 1_000_000_000)
+  }
+
+  @Test("What was claimed is there in the next run, and no more", arguments: [true, false])
+  func resumes(strict: Bool) throws {
+    let scratch = try Scratch()
+    let durability: TransferRequest.Durability = strict ? .strict : .relaxed
+    let first = try scratch.acquire(durability: durability)
+    try first.begin(try sampleHead(3_000_000))
+    try first.write(500..<2_000_500, of: content)
+    first.release()
+    let second = try scratch.acquire(durability: durability, nonce: 2)
+    #expect(second.recovery.head == (try sampleHead(3_000_000)))
+    #expect(second.recovery.received == ByteRangeSet(500..<2_000_500))
+    try second.write(0..<500, of: content)
+    try second.write(2_000_500..<3_000_000, of: content)
+    try second.publish(as: "file.iso", length: 3_000_000, modified: nil, replacing: false)
+    second.release()
+    #expect(try scratch.contents("file.iso") == content)
+    #expect(try scratch.names() == ["file.iso"])
+  }
+
+  @Test("A run that claimed nothing leaves nothing")
+  func leavesNoLitter() throws {
+    let scratch = try Scratch()
+    let early = try scratch.acquire()
+    early.release()
+    #expect(try scratch.names().isEmpty)
+    let part = try scratch.acquire()
+    try part.begin(try sampleHead(100))
+    part.release()
+    part.release()
+    #expect(try scratch.names().isEmpty)
+  }
+
+  @Test("A second run at the same time is told so and touches nothing")
+  func isInUse() throws {
+    let scratch = try Scratch()
+    let part = try scratch.acquire()
+    try part.begin(try sampleHead(3_000_000))
+    try part.write(0..<1000, of: content)
+    let journal = try scratch.contents("file.iso.haul.journal")
+    #expect(try code { _ = try scratch.acquire(nonce: 2) } == .inUse)
+    #expect(try scratch.contents("file.iso.haul.journal") == journal)
+    part.release()
+  }
+}
+
+extension String {
+  fileprivate func leftPadded(to width: Int) -> String {
+    String(repeating: "0", count: max(0, width - count)) + self
+  }
+}

@@ -1,0 +1,94 @@
+import FoundationEssentials
+import HaulCore
+import HaulFiles
+import Testing
+
+/// Bytes for a write, as the network would hand them over.
+struct ArrayChunk: ByteChunk {
+  let bytes: [UInt8]
+
+  init(_ bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
+
+  var count: Int { bytes.count }
+
+  func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+    try bytes.withUnsafeBytes(body)
+  }
+}
+
+/// A directory of its own on the real file system, removed at the end.
+final class Scratch {
+  let path: String
+  let disk = POSIXDisk()
+  let directory: any DiskDirectory
+
+  init() throws {
+    let base = FileManager.default.temporaryDirectory.path
+    path = base + "/haul-files-\(UInt64.random(in: 0 ... .max))"
+    directory = try disk.openDirectory(path, creating: true)
+  }
+
+  deinit {
+    // A test's litter in the temporary directory is no failure.
+    try? FileManager.default.removeItem(atPath: path)
+  }
+
+  func names() throws -> Set<String> {
+    Set(try FileManager.default.contentsOfDirectory(atPath: path))
+  }
+
+  func put(_ bytes: [UInt8], as name: String, mode: Int = 0o600) throws {
+    try Data(bytes).write(to: URL(filePath: "\(path)/\(name)"))
+    try FileManager.default.setAttributes(
+      [.posixPermissions: mode], ofItemAtPath: "\(path)/\(name)")
+  }
+
+  func contents(_ name: String) throws -> [UInt8] {
+    Array(try Data(contentsOf: URL(filePath: "\(path)/\(name)")))
+  }
+
+  func acquire(
+    _ name: String = "file.iso", durability: TransferRequest.Durability = .strict, nonce: UInt8 = 1
+  ) throws -> PartFile {
+    try PartFile.acquire(
+      disk: disk, directory: directory, name: name, nonce: Array(repeating: nonce, count: 16),
+      durability: durability)
+  }
+}
+
+func sampleHead(_ length: Int64?, tag: String = "\"a\"") throws -> JournalHead {
+  JournalHead(
+    url: try ResourceURL("https://example.com/file.iso?token=secret"),
+    validator: Validator(entityTag: tag, lastModified: nil, lastModifiedIsStrong: false),
+    length: length)
+}
+
+/// Bytes that no shift or swap leaves the same.
+func sampleBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+  var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+  return (0..<count).map { _ in
+    state ^= state << 13
+    state ^= state >> 7
+    state ^= state << 17
+    return UInt8(truncatingIfNeeded: state >> 24)
+  }
+}
+
+extension PartFile {
+  /// Writes a stretch of `content` through a writer of its own, and claims it.
+  func write(_ range: Range<Int>, of content: [UInt8], claiming: Bool = true) throws {
+    var writer = try writer(at: Int64(range.lowerBound), now: Instant())
+    try write([ArrayChunk(content[range])], with: &writer, now: Instant())
+    if claiming { try claim(&writer) }
+  }
+}
+
+/// The code of the `TransferError` that `body` throws; nil when it throws none.
+func code(_ body: () throws -> Void) throws -> TransferError.Code? {
+  do {
+    try body()
+    return nil
+  } catch let error as TransferError {
+    return error.code
+  }
+}
