@@ -1,0 +1,22 @@
+/// Makes the answer to a request from the resource and the actions of the faults that match.
+struct AnswerPlanner {
+  let resource: FaultScript.Resource
+  let actions: [Fault.Action]
+  let request: RequestFacts
+  /// Seconds since 1970.
+  let now: Int64
+  let port: Int
+  let keepsAlive: Bool
+
+  func answer() -> Answer {
+    var view = HonestAnswer.View(resource)
+    for action in actions { view.apply(action) }
+    var draft = HonestAnswer(
+      resource: resource, view: view, request: request, now: now, port: port
+    ).draft()
+    draft.pace = resource.rate.map(Answer.Pace.rate)
+    for action in actions { draft.apply(action, now: now) }
+    if request.method == "HEAD" { draft.hasNoBody = true }
+    return draft.rendered(keepsAlive: keepsAlive)
+  }
+}

@@ -1,0 +1,94 @@
+import Crypto
+import FoundationEssentials
+import NIOSSL
+import SwiftASN1
+import X509
+
+/// A certificate authority made on the spot, for servers that tests may trust.
+package struct CertificateAuthority: Sendable {
+  private let key: Certificate.PrivateKey
+  private let certificate: Certificate
+  /// For `--cacert` and trust stores.
+  package let pem: String
+
+  package init() throws {
+    key = Certificate.PrivateKey(P256.Signing.PrivateKey())
+    let now = Date.now
+    let name = try DistinguishedName { CommonName("Haul test authority") }
+    certificate = try Certificate(
+      version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: key.publicKey,
+      notValidBefore: now.addingTimeInterval(-Self.day),
+      notValidAfter: now.addingTimeInterval(30 * Self.day),
+      issuer: name, subject: name, signatureAlgorithm: .ecdsaWithSHA256,
+      extensions: try Certificate.Extensions {
+        Critical(BasicConstraints.isCertificateAuthority(maxPathLength: nil))
+        Critical(KeyUsage(keyCertSign: true, cRLSign: true))
+      },
+      issuerPrivateKey: key)
+    pem = try certificate.serializeAsPEM().pemString
+  }
+
+  private static let day: Double = 86_400
+
+  /// What a server of that kind shows; nil without TLS.
+  func configuration(_ kind: FaultServerTLS) throws -> TLSConfiguration? {
+    guard kind != .none else { return nil }
+    let leafKey = P256.Signing.PrivateKey()
+    let leaf = try leaf(kind, key: Certificate.PrivateKey(leafKey))
+    var serializer = DER.Serializer()
+    try leaf.serialize(into: &serializer)
+    var configuration = TLSConfiguration.makeServerConfiguration(
+      certificateChain: [
+        .certificate(try NIOSSLCertificate(bytes: serializer.serializedBytes, format: .der))
+      ],
+      privateKey: .privateKey(
+        try NIOSSLPrivateKey(bytes: Array(leafKey.derRepresentation), format: .der)))
+    configuration.applicationProtocols = ["http/1.1"]
+    configuration.minimumTLSVersion = .tlsv12
+    if kind == .tls11Only {
+      configuration.minimumTLSVersion = .tlsv11
+      configuration.maximumTLSVersion = .tlsv11
+      configuration.cipherSuites = "ALL"
+    }
+    return configuration
+  }
+
+  private func leaf(_ kind: FaultServerTLS, key leafKey: Certificate.PrivateKey) throws
+    -> Certificate
+  {
+    let now = Date.now
+    let subject = try DistinguishedName { CommonName("Haul test server") }
+    let isOwnIssuer = kind == .selfSigned
+    let names: [GeneralName] =
+      kind == .wrongHost
+      ? [.dnsName("elsewhere.invalid")]
+      : [.dnsName("localhost"), .ipAddress(ASN1OctetString(contentBytes: [127, 0, 0, 1]))]
+    return try Certificate(
+      version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: leafKey.publicKey,
+      notValidBefore: now.addingTimeInterval(-2 * Self.day),
+      notValidAfter: now.addingTimeInterval(kind == .expired ? -Self.day : 7 * Self.day),
+      issuer: isOwnIssuer ? subject : certificate.subject, subject: subject,
+      signatureAlgorithm: .ecdsaWithSHA256,
+      extensions: try Certificate.Extensions {
+        Critical(BasicConstraints.notCertificateAuthority)
+        Critical(KeyUsage(digitalSignature: true))
+        try ExtendedKeyUsage([.serverAuth])
+        SubjectAlternativeNames(names)
+      },
+      issuerPrivateKey: isOwnIssuer ? leafKey : key)
+  }
+}
+
+/// What a fault server shows when a client wants TLS.
+package enum FaultServerTLS: String, CaseIterable, Codable, Sendable {
+  case none
+  /// Signed by the authority for localhost and 127.0.0.1.
+  case good
+  case expired
+  /// Not by the authority.
+  case selfSigned
+  /// Signed by the authority for another name.
+  case wrongHost
+  /// Good, but speaks nothing newer than TLS 1.1.
+  case tls11Only
+}

@@ -1,0 +1,120 @@
+extension Fault {
+  /// How a response stops.
+  package enum Ending: String, Codable, Hashable, Sendable {
+    /// A TCP reset, after the bytes before it were acknowledged by the other side.
+    case reset
+    /// A FIN, over TLS after a close_notify.
+    case close
+    /// A FIN without close_notify; the same as `close` without TLS.
+    case closeWithoutNotify
+    /// Nothing more until the test releases it.
+    case stall
+  }
+
+  package enum Part: String, Codable, Hashable, Sendable {
+    case head, body
+  }
+
+  package enum TextPlace: String, Codable, Hashable, Sendable {
+    case reason, header, fold, disposition
+  }
+
+  package enum DigestField: String, Codable, Hashable, Sendable {
+    /// `Repr-Digest` of the whole resource (RFC 9530, section 3).
+    case repr
+    /// `Content-Digest` of the bytes of this response (RFC 9530, section 2).
+    case content
+    /// `Digest` of the whole resource (RFC 3230).
+    case legacy
+  }
+
+  /// One change of the honest answer. In templates `{first}`, `{last}`, `{total}` (of the range
+  /// served), `{length}` (of the body) and `{port}` are replaced.
+  package enum Action: Codable, Hashable, Sendable {
+    // What the resource is for this request
+    /// Other content, with the old validators unless `entityTag` follows.
+    case content(seed: UInt64, length: Int64? = nil)
+    /// Another entity tag as on the wire, nil for none.
+    case entityTag(value: String?)
+    case lastModified(seconds: Int64?)
+    /// Answers 200 and the whole.
+    case ignoreRange
+    /// Answers 206 whatever validator the client has.
+    case ignoreIfRange
+    /// Answers 200 and the whole to every `If-Range`, equal or not.
+    case refuseIfRange
+
+    // Another answer
+    /// This status with these fields (`Name: value`) and this body.
+    case respond(status: Int, reason: String? = nil, headers: [String] = [], body: String = "")
+    case redirect(status: Int = 302, location: String?)
+    /// A status with `Retry-After` as seconds or as the date so many seconds from now.
+    case retryLater(status: Int = 503, seconds: Int64, asDate: Bool = false)
+    /// 416, with `Content-Range: bytes */N` or without.
+    case rangeNotSatisfiable(withTotal: Bool = true)
+    /// Bytes in place of the whole answer: a scalar up to U+00FF is one byte, others are UTF-8.
+    case raw(text: String, then: Ending = .close)
+
+    // Ranges
+    /// 206 with the whole to a request without a range.
+    case unaskedPartial
+    /// `Content-Range` from a template, nil for none.
+    case contentRange(value: String?)
+    /// The range begins so many bytes later; told in `Content-Range` when honest, else hidden.
+    case shiftRange(by: Int64, honest: Bool = true)
+    /// A 206 of at most so many bytes, told truly.
+    case shortenRange(to: Int64)
+    /// The one range as `multipart/byteranges`.
+    case multipart
+
+    // Body and framing
+    /// So many bytes beyond the range or the end, in `Content-Length` when declared.
+    case lengthenBody(by: Int64, declared: Bool = true)
+    /// `Content-Length` so much off (over: the connection closes short; under: bytes follow).
+    case declareLength(by: Int64)
+    /// These `Content-Length` lines, literally (templates); none for an empty list.
+    case contentLength(values: [String])
+    /// Chunked without `Content-Length`; without a terminal chunk it closes instead.
+    case chunked(terminal: Bool = true, trailers: [String] = [])
+    /// No length: the end is the end of the connection.
+    case closeDelimited(version: String = "1.0", closeNotify: Bool = true)
+    /// A body without end: chunked or close-delimited.
+    case endless(chunked: Bool = true)
+
+    // Head
+    case setHeaders(fields: [String])
+    case addHeaders(fields: [String])
+    case removeHeaders(names: [String])
+    case digest(field: DigestField = .repr, wrong: Bool = false)
+    /// ESC, BEL, 0x9B, U+009B, U+202E and friends in that place; `fold` is a folded line.
+    case hostileText(place: TextPlace)
+    /// One line of so many bytes and so many small fields.
+    case headerBomb(lineBytes: Int = 0, fields: Int = 0)
+    /// Interim responses before the head, so many milliseconds apart; a nil count never ends.
+    case informational(
+      status: Int = 103, count: Int? = nil, headers: [String] = [], milliseconds: Int64 = 0)
+
+    // Time and connection
+    /// Ends or holds the response after so many bytes of the body or head. Beyond the end: nothing.
+    case cut(how: Ending, after: Int64, in: Part = .body)
+    /// So many body bytes at a time, so far apart.
+    case drip(bytes: Int = 1, milliseconds: Int64 = 1000)
+    case rate(bytesPerSecond: Int64)
+    /// Closes after the whole answer, told in `Connection` or in silence.
+    case closeAfterwards(announced: Bool = false)
+  }
+}
+
+extension Fault.Action {
+  package static func reset(after bytes: Int64) -> Self { .cut(how: .reset, after: bytes) }
+  package static func close(after bytes: Int64) -> Self { .cut(how: .close, after: bytes) }
+  /// Holds the response after so many body bytes until the test releases it.
+  package static func stall(after bytes: Int64) -> Self { .cut(how: .stall, after: bytes) }
+  package static var stallBeforeHead: Self { .cut(how: .stall, after: 0, in: .head) }
+  package static func stallInHead(after bytes: Int64) -> Self {
+    .cut(how: .stall, after: bytes, in: .head)
+  }
+  package static func status(_ status: Int, headers: [String] = [], body: String = "") -> Self {
+    .respond(status: status, headers: headers, body: body)
+  }
+}

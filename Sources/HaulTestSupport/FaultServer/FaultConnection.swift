@@ -1,0 +1,268 @@
+import HaulCore
+import NIOCore
+import NIOHTTP1
+
+/// Serves the requests of one connection, one after the other, as the answers say.
+final class FaultConnection: ChannelInboundHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias OutboundOut = ByteBuffer
+
+  private struct Incoming {
+    var head: HTTPRequestHead
+    var body: ByteBuffer
+    var bodyBytes: Int64 = 0
+  }
+
+  /// The response being written.
+  private struct Current {
+    /// Nil for responses that are not recorded.
+    var number: Int?
+    var path: String
+    var cursor: AnswerCursor
+    var pacer: Pacer?
+  }
+
+  private enum Phase {
+    case idle, writing, waiting, ending
+  }
+
+  /// Wakes a held response; carries its number, as the answer held may be another by now.
+  struct Release: Sendable {
+    var number: Int
+  }
+
+  /// Resets the connection at once.
+  struct Drop: Sendable {}
+
+  private static let pieceSize = 64 * 1024
+  private static let largestControlBody = 16 * 1024 * 1024
+
+  private let state: FaultServerState
+  private let now: @Sendable () -> Int64
+  private var connection = 0
+  private var incoming: Incoming?
+  private var queue: [Incoming] = []
+  private var current: Current?
+  private var phase = Phase.idle
+  private var isPumping = false
+  private var unwritten = 0
+  private var whenWritten: (() -> Void)?
+
+  init(state: FaultServerState, now: @escaping @Sendable () -> Int64) {
+    self.state = state
+    self.now = now
+  }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    connection = state.opened(context.channel)
+    let (state, connection) = (state, connection)
+    context.channel.closeFuture.whenComplete { _ in state.closed(connection: connection) }
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch unwrapInboundIn(data) {
+    case .head(let head):
+      incoming = Incoming(head: head, body: context.channel.allocator.buffer(capacity: 0))
+      if head.headers["expect"].contains("100-continue") {
+        let bytes = context.channel.allocator.buffer(string: "HTTP/1.1 100 Continue\r\n\r\n")
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+      }
+    case .body(var bytes):
+      incoming?.bodyBytes += Int64(bytes.readableBytes)
+      // Only control requests need their body; the rest is counted and let go.
+      if incoming?.head.uri.hasPrefix(FaultControl.prefix) == true,
+        incoming?.body.readableBytes ?? 0 < Self.largestControlBody
+      {
+        incoming?.body.writeBuffer(&bytes)
+      }
+    case .end:
+      if let complete = incoming { queue.append(complete) }
+      incoming = nil
+      startNext(context)
+    }
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    pump(context)
+    context.fireChannelWritabilityChanged()
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    switch event {
+    case let release as Release:
+      if phase == .waiting, current?.number == release.number { resume(context) }
+    case is Drop:
+      phase = .ending
+      finish(.reset)
+      ConnectionClosing(context: context).end(.reset)
+    default: context.fireUserInboundEventTriggered(event)
+    }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    phase = .ending
+    whenWritten = nil
+    finish(.abandoned)
+    context.fireChannelInactive()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    // The client broke off or sent nonsense; channelInactive records what that ended.
+    context.close(promise: nil)
+  }
+
+  // MARK: One response after the other
+
+  private func startNext(_ context: ChannelHandlerContext) {
+    guard phase == .idle, !queue.isEmpty else { return }
+    let request = queue.removeFirst()
+    current = respond(to: request, context: context)
+    phase = .writing
+    pump(context)
+  }
+
+  private func respond(to request: Incoming, context: ChannelHandlerContext) -> Current {
+    let head = request.head
+    let allocator = context.channel.allocator
+    if head.uri.hasPrefix(FaultControl.prefix) {
+      let answer = FaultControl(state: state).answer(
+        method: head.method.rawValue, target: head.uri, body: Array(request.body.readableBytesView))
+      return Current(path: "", cursor: AnswerCursor(answer, allocator: allocator))
+    }
+    let headers = HeaderFields(head.headers.map { ($0.name, $0.value) })
+    guard
+      let taken = state.begin(
+        method: head.method.rawValue, target: head.uri, headers: headers, connection: connection,
+        bodyReceived: request.bodyBytes)
+    else {
+      let answer = FaultControl.simple(404, "no such resource\n", hasBody: head.method != .HEAD)
+      return Current(path: "", cursor: AnswerCursor(answer, allocator: allocator))
+    }
+    let answer = AnswerPlanner(
+      resource: taken.resource, actions: taken.actions, request: taken.facts, now: now(),
+      port: context.channel.localAddress?.port ?? 0, keepsAlive: head.isKeepAlive
+    ).answer()
+    state.answered(taken.number, status: answer.status)
+    return Current(
+      number: taken.number, path: taken.resource.path,
+      cursor: AnswerCursor(answer, allocator: allocator),
+      pacer: answer.pace.map { Pacer($0, now: .now()) })
+  }
+
+  private func finish(_ outcome: RequestRecord.Outcome) {
+    guard let ended = current else { return }
+    current = nil
+    guard let number = ended.number else { return }
+    state.unhold(number)
+    state.ended(number, path: ended.path, outcome)
+  }
+
+  // MARK: Writing
+
+  private func pump(_ context: ChannelHandlerContext) {
+    guard !isPumping, phase == .writing else { return }
+    isPumping = true
+    while phase == .writing, context.channel.isWritable { step(context) }
+    context.flush()
+    isPumping = false
+    guard phase == .writing, context.channel.isWritable else { return }
+    // The socket took it all: let the other connections have their turn first.
+    context.eventLoop.assumeIsolated().execute { self.pump(context) }
+  }
+
+  private func step(_ context: ChannelHandlerContext) {
+    guard var active = current else { return }
+    var limit = Self.pieceSize
+    if active.cursor.isInBody, var pacer = active.pacer {
+      switch pacer.turn(.now()) {
+      case .wait(let deadline):
+        current?.pacer = pacer
+        wait(context, until: deadline)
+        return
+      case .write(let count): limit = min(limit, count)
+      }
+      active.pacer = pacer
+    }
+    let output = active.cursor.next(limit: limit)
+    if case .bytes(_, let body) = output { active.pacer?.wrote(body) }
+    current = active
+    switch output {
+    case .bytes(let bytes, let body): write(bytes, bodyBytes: body, context)
+    case .pause(let milliseconds): wait(context, until: .now() + .milliseconds(milliseconds))
+    case .stop(let how): stop(how, context)
+    case .finished: complete(context)
+    }
+  }
+
+  private func write(_ bytes: ByteBuffer, bodyBytes: Int, _ context: ChannelHandlerContext) {
+    unwritten += 1
+    let number = current?.number
+    let path = current?.path ?? ""
+    context.write(wrapOutboundOut(bytes)).assumeIsolated().whenComplete { result in
+      if case .success = result, let number, bodyBytes > 0 {
+        self.state.sent(number, path: path, bodyBytes: bodyBytes)
+      }
+      self.unwritten -= 1
+      if self.unwritten == 0, let action = self.whenWritten {
+        self.whenWritten = nil
+        action()
+      }
+    }
+  }
+
+  /// Does `action` when every byte so far was handed to the socket.
+  private func afterWriting(_ context: ChannelHandlerContext, _ action: @escaping () -> Void) {
+    guard unwritten > 0 else { return action() }
+    whenWritten = action
+    context.flush()
+  }
+
+  private func wait(_ context: ChannelHandlerContext, until deadline: NIODeadline) {
+    phase = .waiting
+    context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
+      self.resume(context)
+    }
+  }
+
+  private func resume(_ context: ChannelHandlerContext) {
+    guard phase == .waiting else { return }
+    phase = .writing
+    pump(context)
+  }
+
+  private func stop(_ how: Fault.Ending, _ context: ChannelHandlerContext) {
+    guard how != .stall else { return hold(context) }
+    phase = .ending
+    afterWriting(context) {
+      self.finish(how == .reset ? .reset : .closed)
+      ConnectionClosing(context: context).end(how)
+    }
+  }
+
+  private func hold(_ context: ChannelHandlerContext) {
+    phase = .waiting
+    guard let active = current, let number = active.number else { return }
+    let channel = context.channel
+    afterWriting(context) {
+      guard self.phase == .waiting else { return }
+      self.state.hold(number, path: active.path) {
+        channel.pipeline.fireUserInboundEventTriggered(Release(number: number))
+      }
+    }
+  }
+
+  private func complete(_ context: ChannelHandlerContext) {
+    let ending = current?.cursor.ending
+    phase = .ending
+    afterWriting(context) {
+      self.finish(.completed)
+      switch ending {
+      case nil:
+        self.phase = .idle
+        self.startNext(context)
+      case .stall: break
+      case .some(let how): ConnectionClosing(context: context).end(how)
+      }
+    }
+  }
+}

@@ -1,0 +1,270 @@
+import HaulCore
+import NIOConcurrencyHelpers
+import NIOCore
+
+/// All that the connections of one fault server share, behind one lock.
+final class FaultServerState: Sendable {
+  /// A request taken in: what its answer is made of.
+  struct Taken: Sendable {
+    var number: Int
+    var resource: FaultScript.Resource
+    var actions: [Fault.Action]
+    var facts: RequestFacts
+  }
+
+  fileprivate struct Waiter {
+    let id: Int
+    let holds: @Sendable (FaultServerSnapshot) -> Bool
+    let promise: EventLoopPromise<Void>
+  }
+
+  fileprivate struct Entry {
+    var resource: FaultScript.Resource
+    var requests = 0
+    /// How many requests each fault has matched.
+    var matched: [Int]
+
+    init(_ resource: FaultScript.Resource) {
+      self.resource = resource
+      matched = resource.faults.map { _ in 0 }
+    }
+  }
+
+  fileprivate struct Values {
+    var entries: [String: Entry] = [:]
+    var snapshot = FaultServerSnapshot()
+    var firstNumber = 1
+    var waiters: [Waiter] = []
+    var nextWaiter = 1
+    var held: [Int: (path: String, release: @Sendable () -> Void)] = [:]
+    var channels: [Int: any Channel] = [:]
+  }
+
+  private let values: NIOLockedValueBox<Values>
+
+  init(_ script: FaultScript) {
+    var values = Values()
+    for resource in script.resources { values.entries[resource.path] = Entry(resource) }
+    self.values = NIOLockedValueBox(values)
+  }
+
+  var snapshot: FaultServerSnapshot { values.withLockedValue { $0.snapshot } }
+
+  /// Changes the values, then wakes whoever waited for what they are now.
+  private func change<Result>(_ body: (inout Values) -> Result) -> Result {
+    let (result, woken) = values.withLockedValue { values in
+      let result = body(&values)
+      guard !values.waiters.isEmpty else { return (result, [EventLoopPromise<Void>]()) }
+      let snapshot = values.snapshot
+      let woken = values.waiters.filter { $0.holds(snapshot) }
+      let ids = Set(woken.map(\.id))
+      values.waiters.removeAll { ids.contains($0.id) }
+      return (result, woken.map(\.promise))
+    }
+    for promise in woken { promise.succeed() }
+    return result
+  }
+}
+
+// MARK: Script
+
+extension FaultServerState {
+  var script: FaultScript {
+    values.withLockedValue { values in
+      FaultScript(values.entries.values.map(\.resource).sorted { $0.path < $1.path })
+    }
+  }
+
+  func replace(_ script: FaultScript) {
+    change { values in
+      values.entries = [:]
+      for resource in script.resources { values.entries[resource.path] = Entry(resource) }
+    }
+  }
+
+  /// Puts in or changes one resource; its fault counts begin anew when its faults changed.
+  func update(_ path: String, _ body: (inout FaultScript.Resource) -> Void) -> Bool {
+    change { values in
+      guard var entry = values.entries[path] else { return false }
+      let faults = entry.resource.faults
+      body(&entry.resource)
+      if entry.resource.faults != faults { entry.matched = entry.resource.faults.map { _ in 0 } }
+      values.entries[path] = entry
+      return true
+    }
+  }
+
+  func add(_ resource: FaultScript.Resource) {
+    change { $0.entries[resource.path] = Entry(resource) }
+  }
+}
+
+// MARK: Requests and responses
+
+extension FaultServerState {
+  func opened(_ channel: any Channel) -> Int {
+    change { values in
+      values.snapshot.connectionsOpened += 1
+      values.snapshot.connectionsOpen += 1
+      values.channels[values.snapshot.connectionsOpened] = channel
+      return values.snapshot.connectionsOpened
+    }
+  }
+
+  func closed(connection: Int) {
+    change { values in
+      values.snapshot.connectionsOpen -= 1
+      values.channels[connection] = nil
+    }
+  }
+
+  var channels: [any Channel] { values.withLockedValue { Array($0.channels.values) } }
+
+  /// Takes a request in; the response is in progress from now on.
+  func begin(
+    method: String, target: String, headers: HeaderFields, connection: Int, bodyReceived: Int64
+  ) -> Taken? {
+    change { values -> Taken? in
+      let path = Self.path(of: target)
+      let number = values.firstNumber + values.snapshot.requests.count
+      values.snapshot.requests.append(
+        RequestRecord(
+          number: number, method: method, path: path, target: target, headers: headers,
+          connection: connection, bodyReceived: bodyReceived))
+      guard var entry = values.entries[path] else { return nil }
+      entry.requests += 1
+      let facts = RequestFacts(
+        method: method, headers: headers, number: entry.requests,
+        othersInProgress: values.snapshot.inProgress(path))
+      let actions = entry.takeActions(facts)
+      values.entries[path] = entry
+      values.snapshot.change(path) { counters in
+        counters.requests += 1
+        counters.inProgress += 1
+        counters.maximumInProgress = max(counters.maximumInProgress, counters.inProgress)
+      }
+      return Taken(number: number, resource: entry.resource, actions: actions, facts: facts)
+    }
+  }
+
+  func answered(_ number: Int, status: Int?) {
+    change { $0.edit(number) { $0.status = status } }
+  }
+
+  func sent(_ number: Int, path: String, bodyBytes: Int) {
+    change { values in
+      values.edit(number) { $0.bodyBytesSent += Int64(bodyBytes) }
+      values.snapshot.change(path) { $0.bytes += Int64(bodyBytes) }
+    }
+  }
+
+  func ended(_ number: Int, path: String, _ outcome: RequestRecord.Outcome) {
+    change { values in
+      values.edit(number) { $0.outcome = outcome }
+      values.snapshot.change(path) { $0.inProgress -= 1 }
+    }
+  }
+
+  func hold(_ number: Int, path: String, release: @escaping @Sendable () -> Void) {
+    change { values in
+      values.held[number] = (path, release)
+      values.snapshot.change(path) { $0.held += 1 }
+    }
+  }
+
+  /// Forgets a held response, because it was released or its connection ended.
+  func unhold(_ number: Int) {
+    change { values in
+      guard let held = values.held.removeValue(forKey: number) else { return }
+      values.snapshot.change(held.path) { $0.held -= 1 }
+    }
+  }
+
+  /// Lets the held responses of a path, or all, go on; the number of those released.
+  func release(_ path: String?) -> Int {
+    let released = change { values in
+      let chosen = values.held.filter { path == nil || $0.value.path == path }
+      for (number, held) in chosen {
+        values.held[number] = nil
+        values.snapshot.change(held.path) { $0.held -= 1 }
+      }
+      return chosen.values.map(\.release)
+    }
+    for release in released { release() }
+    return released.count
+  }
+
+  func resetStatistics() {
+    change { values in
+      values.firstNumber += values.snapshot.requests.count
+      values.snapshot.requests = []
+      values.snapshot.total.restart()
+      for path in values.snapshot.counters.keys { values.snapshot.counters[path]?.restart() }
+    }
+  }
+
+  /// The path of an origin-form or absolute-form target, without the query.
+  static func path(of target: String) -> String {
+    var rest = target[...]
+    if let scheme = ["http://", "https://"].first(where: { target.lowercased().hasPrefix($0) }) {
+      rest = rest.dropFirst(scheme.count).drop { $0 != "/" }
+    }
+    return String(rest.prefix { $0 != "?" })
+  }
+}
+
+extension FaultServerSnapshot.Counters {
+  fileprivate mutating func restart() {
+    bytes = 0
+    requests = 0
+    maximumInProgress = inProgress
+  }
+}
+
+extension FaultServerState.Values {
+  fileprivate mutating func edit(_ number: Int, _ body: (inout RequestRecord) -> Void) {
+    let index = number - firstNumber
+    guard snapshot.requests.indices.contains(index) else { return }
+    body(&snapshot.requests[index])
+  }
+}
+
+extension FaultServerState.Entry {
+  /// The actions of all faults that act on the request; counts the matches.
+  fileprivate mutating func takeActions(_ facts: RequestFacts) -> [Fault.Action] {
+    var actions: [Fault.Action] = []
+    for (index, fault) in resource.faults.enumerated()
+    where facts.satisfies(fault.match, length: resource.length) {
+      let earlier = matched[index] - (fault.match.skip ?? 0)
+      matched[index] += 1
+      if earlier >= 0, earlier < fault.match.times ?? .max { actions += fault.actions }
+    }
+    return actions
+  }
+}
+
+// MARK: Waiting
+
+extension FaultServerState {
+  /// Completes the promise when the condition holds; the id takes the waiting back.
+  func wait(
+    _ promise: EventLoopPromise<Void>,
+    until holds: @escaping @Sendable (FaultServerSnapshot) -> Bool
+  ) -> Int {
+    change { values in
+      let id = values.nextWaiter
+      values.nextWaiter += 1
+      values.waiters.append(Waiter(id: id, holds: holds, promise: promise))
+      return id
+    }
+  }
+
+  /// Takes a waiter away; false when it was woken before.
+  func stopWaiting(_ id: Int) -> Bool {
+    values.withLockedValue { values in
+      let count = values.waiters.count
+      values.waiters.removeAll { $0.id == id }
+      return values.waiters.count < count
+    }
+  }
+}

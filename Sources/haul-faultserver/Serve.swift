@@ -1,0 +1,93 @@
+import ArgumentParser
+import Dispatch
+import FoundationEssentials
+import HaulTestSupport
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+struct Serve: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Serves until SIGTERM; prints {\"port\":N} when ready.")
+
+  @Option(help: "The script: which resources and faults there are.")
+  var script: String?
+
+  @Option(name: .customLong("file"), help: "A well-behaved resource: PATH:SEED:LENGTH[:RATE].")
+  var files: [FileOption] = []
+
+  @Option(help: "The port; 0 for any.")
+  var port = 0
+
+  @Option(help: "none, good, expired, selfSigned, wrongHost or tls11Only.")
+  var tls = FaultServerTLS.none
+
+  @Option(help: "Where the certificate authority is written as PEM.")
+  var caOut: String?
+
+  @Option(help: "Threads that serve.")
+  var threads = 1
+
+  func run() async throws {
+    var script = FaultScript()
+    if let path = self.script {
+      script = try FaultScript(json: try Data(contentsOf: URL(filePath: path)))
+    }
+    script.resources += files.map(\.resource)
+    let termination = TerminationSignals()
+    let server = try await FaultServer.start(script, tls: tls, port: port, threads: threads)
+    if let caOut {
+      try Data(server.certificateAuthorityPEM.utf8).write(to: URL(filePath: caOut))
+    }
+    try StandardOutput.writeLine("{\"port\":\(server.port)}")
+    await termination.waitForFirst()
+    try await server.shutdown()
+  }
+}
+
+/// SIGTERM and SIGINT, caught from the moment this is made.
+struct TerminationSignals {
+  private let signals: AsyncStream<Void>
+  private let sources: [any DispatchSourceSignal]
+
+  init() {
+    let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
+    self.signals = signals
+    sources = [SIGTERM, SIGINT].map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler { continuation.yield() }
+      source.resume()
+      return source
+    }
+  }
+
+  /// Returns at the first signal.
+  func waitForFirst() async {
+    for await _ in signals { break }
+    sources.forEach { $0.cancel() }
+  }
+}
+
+extension FaultServerTLS: ExpressibleByArgument {}
+
+/// `PATH:SEED:LENGTH[:RATE]`.
+struct FileOption: ExpressibleByArgument {
+  let resource: FaultScript.Resource
+
+  init?(argument: String) {
+    let parts = argument.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 3 || parts.count == 4, parts[0].hasPrefix("/"),
+      let seed = UInt64(parts[1]), let length = Int64(parts[2]), length >= 0
+    else { return nil }
+    var resource = FaultScript.Resource(String(parts[0]), seed: seed, length: length)
+    if parts.count == 4 {
+      guard let rate = Int64(parts[3]), rate > 0 else { return nil }
+      resource.rate = rate
+    }
+    self.resource = resource
+  }
+}
