@@ -1,0 +1,68 @@
+import ArgumentParser
+
+/// What the words of a command line ask for.
+package enum Invocation: Hashable, Sendable {
+  case get(GetPlan)
+  case verify(VerifyPlan)
+  /// Text for standard output: help, the version, a completion script.
+  case print(String)
+}
+
+extension Invocation {
+  /// Reads the arguments (without the program's name); starts nothing.
+  /// - Parameter read: gives the text of a file, for `-H @FILE`.
+  package init(
+    _ arguments: [String], reading read: (String) throws(UsageError) -> String
+  ) throws(UsageError) {
+    if let name = NotYetSupported.command(in: arguments) {
+      throw UsageError("the command '\(name)' is not yet supported")
+    }
+    do {
+      self = try Self.parse(arguments, reading: read)
+    } catch {
+      if let name = NotYetSupported.option(in: arguments) {
+        throw UsageError("\(name) is not yet supported")
+      }
+      throw error
+    }
+  }
+
+  private static func parse(
+    _ arguments: [String], reading read: (String) throws(UsageError) -> String
+  ) throws(UsageError) -> Invocation {
+    guard !arguments.isEmpty else {
+      throw UsageError("what is to be done? For example: haul get URL; see 'haul --help'")
+    }
+    let command: any ParsableCommand
+    do {
+      command = try HaulCommand.parseAsRoot(arguments)
+    } catch {
+      return try outcome(of: error, arguments)
+    }
+    switch command {
+    case let get as GetCommand: return .get(try GetPlan(get, reading: read))
+    case let verify as VerifyCommand: return .verify(try VerifyPlan(verify))
+    default:
+      do {
+        var command = command
+        try command.run()
+      } catch {
+        return try outcome(of: error, arguments)
+      }
+      return .print("")
+    }
+  }
+
+  /// Help and version are errors to the parser; the rest is wrong usage.
+  private static func outcome(
+    of error: any Error, _ arguments: [String]
+  ) throws(UsageError) -> Invocation {
+    guard HaulCommand.exitCode(for: error) != .success else {
+      return .print(HaulCommand.fullMessage(for: error))
+    }
+    let line = HaulCommand.message(for: error).split(separator: "\n").joined(separator: " ")
+    let name = arguments.first ?? ""
+    let command = ["get", "verify"].contains(name) ? "\(name) " : ""
+    throw UsageError("\(line); see 'haul \(command)--help'")
+  }
+}

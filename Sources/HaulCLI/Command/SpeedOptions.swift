@@ -1,0 +1,40 @@
+import ArgumentParser
+import HaulCore
+
+/// How much at once, and how fast.
+struct SpeedOptions: ParsableArguments {
+  @Option(
+    name: [.customShort("j", allowingJoined: true), .customLong("max-active")],
+    help: ArgumentHelp("Files at once (default: 8).", valueName: "N"),
+    transform: { try ArgumentValue.count($0, in: 1...1000) })
+  var maximumActive: Int?
+
+  @Option(
+    name: .customLong("max-per-host"),
+    help: ArgumentHelp("Files at once from one host (default: 4).", valueName: "N"),
+    transform: { try ArgumentValue.count($0, in: 1...1000) })
+  var maximumPerHost: Int?
+
+  @Option(
+    name: [.customShort("x", allowingJoined: true), .long],
+    help: ArgumentHelp("Connections of one file, at most (default: 8).", valueName: "N"),
+    transform: { try ArgumentValue.count($0, in: 1...256) })
+  var connections: Int?
+
+  @Option(
+    name: .customLong("min-split"),
+    help: ArgumentHelp("Bytes worth a connection of their own (default: 1M).", valueName: "SIZE"),
+    transform: ArgumentValue.bytes)
+  var minimumSplit: Int64?
+
+  @Option(
+    name: .customLong("limit-rate"),
+    help: ArgumentHelp("Bytes per second, all files together.", valueName: "RATE"),
+    transform: ArgumentValue.bytes)
+  var rateLimit: Int64?
+
+  func apply(to request: inout TransferRequest) {
+    if let connections { request.connections = connections }
+    if let minimumSplit { request.minimumSplit = minimumSplit }
+  }
+}

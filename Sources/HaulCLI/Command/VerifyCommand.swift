@@ -1,0 +1,27 @@
+import ArgumentParser
+
+/// The words of `haul verify`.
+struct VerifyCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "verify",
+    abstract: "Checks a file that is there.",
+    discussion: """
+      Examples:
+        haul verify big.iso --checksum sha-256=HEX
+        haul verify -q big.iso --checksum md5=HEX && echo good
+
+      Exit status: 0 the file has the digest, 1 it has not or cannot be read, 2 wrong usage.
+      """)
+
+  @Argument(help: ArgumentHelp("The file to check.", valueName: "FILE"))
+  var path: String
+
+  @Option(
+    help: ArgumentHelp(
+      "The digest it must have: sha-256, sha-512, sha-384, sha-1, md5 or crc32c.",
+      valueName: "ALG=HEX"))
+  var checksum: String
+
+  @Flag(name: .shortAndLong, help: "Print only errors.")
+  var quiet = false
+}

@@ -1,0 +1,37 @@
+import HaulCore
+
+/// `{ "code", "message", "status", "retryable" }`.
+struct JSONError: Encodable {
+  private let error: TransferError
+
+  init(_ error: TransferError) { self.error = error }
+
+  func encode(to encoder: any Encoder) throws {
+    var object = encoder.container(keyedBy: Key.self)
+    try object.encode(error.code.rawValue, forKey: .code)
+    try object.encode(error.message, forKey: .message)
+    try object.encode(error.status, forKey: .status)
+    try object.encode(error.isRetryable, forKey: .retryable)
+  }
+
+  private enum Key: String, CodingKey { case code, message, status, retryable }
+}
+
+/// Numbers that JSON can hold: finite, not negative.
+enum JSONNumber {
+  /// Whole bytes per second; nil for a rate that is not a number.
+  static func rate(_ bytesPerSecond: Double) -> Int64? {
+    guard bytesPerSecond.isFinite, bytesPerSecond < 9e18 else { return nil }
+    return Int64(max(0, bytesPerSecond).rounded())
+  }
+
+  /// Seconds, in milliseconds' precision; nil when it is not a number.
+  static func seconds(_ seconds: Double) -> Double? {
+    guard seconds.isFinite, seconds < 1e12 else { return nil }
+    return (max(0, seconds) * 1000).rounded() / 1000
+  }
+
+  static func seconds(_ duration: Duration) -> Double {
+    seconds(Units.seconds(duration)) ?? 0
+  }
+}

@@ -1,0 +1,128 @@
+package import HaulCore
+
+/// One line of `--json`. What is unknown is written as `null`, never left out.
+package struct JSONEvent: Encodable, Sendable {
+  /// The counts of the last line.
+  package struct Summary: Hashable, Sendable {
+    package var completed = 0
+    package var failed = 0
+    package var cancelled = 0
+    package var paused = 0
+    /// Bytes of the completed files.
+    package var bytes: Int64 = 0
+    package var duration: Duration = .zero
+
+    package init() {}
+  }
+
+  package enum Content: Sendable {
+    case transfer(TransferEvent)
+    case summary(Summary)
+  }
+
+  /// The number of the line, from 1.
+  package var number: Int
+  /// RFC 3339, UTC.
+  package var time: String
+  package var content: Content
+
+  package init(number: Int, time: String, content: Content) {
+    self.number = number
+    self.time = time
+    self.content = content
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var line = encoder.container(keyedBy: Key.self)
+    try line.encode(number, forKey: .seq)
+    try line.encode(time, forKey: .time)
+    switch content {
+    case .transfer(let event):
+      try line.encode(event.id.description, forKey: .id)
+      try line.encode(event.url.redacted, forKey: .url)
+      try event.kind.encode(to: &line)
+    case .summary(let summary):
+      try summary.encode(to: &line)
+    }
+  }
+
+  enum Key: String, CodingKey {
+    case type, seq, time, id, url
+    case kind, target, phase, reason, by
+    case bytes, total, rate, eta, connections
+    case attempt, error, delay
+    case state, background, path, fetched, reused, duration, checksum, verified
+    case completed, failed, cancelled, paused
+  }
+}
+
+private typealias Line = KeyedEncodingContainer<JSONEvent.Key>
+
+extension TransferEvent.Kind {
+  fileprivate func encode(to line: inout Line) throws {
+    switch self {
+    case .added(let target):
+      try line.encode("added", forKey: .type)
+      try line.encode("download", forKey: .kind)
+      try line.encode(target, forKey: .target)
+    case .phase(let phase, let reason):
+      try line.encode("phase", forKey: .type)
+      try line.encode(phase.rawValue, forKey: .phase)
+      try line.encode(reason, forKey: .reason)
+    case .paused(let origin):
+      try line.encode("paused", forKey: .type)
+      try line.encode(origin.rawValue, forKey: .by)
+    case .resumed(let origin):
+      try line.encode("resumed", forKey: .type)
+      try line.encode(origin.rawValue, forKey: .by)
+    case .progress(let progress):
+      try progress.encode(to: &line)
+    case .attempt(let number, let error, let delay):
+      try line.encode("attempt", forKey: .type)
+      try line.encode(number, forKey: .attempt)
+      try line.encode(JSONError(error), forKey: .error)
+      try line.encode(JSONNumber.seconds(delay), forKey: .delay)
+    case .finished(let result):
+      try result.encode(to: &line)
+    }
+  }
+}
+
+extension Progress {
+  fileprivate func encode(to line: inout Line) throws {
+    try line.encode("progress", forKey: .type)
+    try line.encode(bytes, forKey: .bytes)
+    try line.encode(total, forKey: .total)
+    try line.encode(JSONNumber.rate(rate), forKey: .rate)
+    try line.encode(secondsLeft.flatMap(JSONNumber.seconds), forKey: .eta)
+    try line.encode(connections, forKey: .connections)
+  }
+}
+
+extension TransferResult {
+  fileprivate func encode(to line: inout Line) throws {
+    try line.encode("finished", forKey: .type)
+    try line.encode(state.rawValue, forKey: .state)
+    try line.encode(false, forKey: .background)
+    try line.encode(path, forKey: .path)
+    try line.encode(bytes, forKey: .bytes)
+    try line.encode(fetched, forKey: .fetched)
+    try line.encode(reused, forKey: .reused)
+    try line.encode(JSONNumber.seconds(duration), forKey: .duration)
+    try line.encode(checksum.map { [$0.algorithm.rawValue: $0.hex] }, forKey: .checksum)
+    try line.encode(verified?.rawValue, forKey: .verified)
+    try line.encode(error.map(JSONError.init), forKey: .error)
+  }
+}
+
+extension JSONEvent.Summary {
+  fileprivate func encode(to line: inout Line) throws {
+    try line.encode("summary", forKey: .type)
+    try line.encode(completed, forKey: .completed)
+    try line.encode(failed, forKey: .failed)
+    try line.encode(cancelled, forKey: .cancelled)
+    try line.encode(paused, forKey: .paused)
+    try line.encode(bytes, forKey: .bytes)
+    try line.encode(JSONNumber.seconds(duration), forKey: .duration)
+  }
+}

@@ -1,0 +1,86 @@
+import HaulCore
+
+/// The lines for a person. Everything from outside is escaped here.
+enum Messages {
+  static func usage(_ message: String) -> String { shown("haul: \(message)") }
+
+  static func failure(_ error: TransferError, of url: ResourceURL) -> String {
+    about(url, error.message)
+  }
+
+  static func retry(number: Int, _ error: TransferError, delay: Duration, of url: ResourceURL)
+    -> String
+  {
+    about(url, "\(error.message); attempt \(number) failed, again in \(Units.span(delay))")
+  }
+
+  static func restarted(_ url: ResourceURL, reason: String?) -> String {
+    about(url, "\(reason ?? "the bytes that were there cannot be used"); starting over")
+  }
+
+  static func paused(_ url: ResourceURL, by origin: TransferEvent.Origin) -> String? {
+    switch origin {
+    case .signal, .user: nil
+    case .disk: about(url, "paused: no space left on the disk")
+    case .network: about(url, "paused: the network is down")
+    }
+  }
+
+  static func started(_ name: String, _ url: ResourceURL, total: Int64?) -> String {
+    let size = total.map { ", \(Units.bytes($0))" } ?? ""
+    return shown("\(name): started\(size), from \(url.redacted)")
+  }
+
+  static func progress(_ name: String, _ progress: Progress) -> String {
+    var parts = [
+      progress.total.map { "\(Units.bytes(progress.bytes)) of \(Units.bytes($0))" }
+        ?? Units.bytes(progress.bytes)
+    ]
+    if let percent = progress.percent { parts.append("\(percent)%") }
+    parts.append(Units.rate(progress.rate))
+    if let left = progress.secondsLeft { parts.append("\(Units.clock(seconds: left)) left") }
+    parts.append("\(progress.connections) connection\(progress.connections == 1 ? "" : "s")")
+    let line = parts.filter { !$0.isEmpty }.joined(separator: ", ")
+    return shown("\(name): \(line)")
+  }
+
+  static func completed(_ name: String, _ result: TransferResult) -> String {
+    let path = result.path ?? name
+    guard result.fetched > 0 || result.bytes == 0 || result.reused < result.bytes else {
+      return shown("\(path): complete, \(Units.bytes(result.bytes)) already there")
+    }
+    let seconds = Units.seconds(result.duration)
+    let speed = seconds > 0 ? ", \(Units.rate(Double(result.fetched) / seconds))" : ""
+    let reused = result.reused > 0 ? ", \(Units.bytes(result.reused)) from an earlier run" : ""
+    return shown(
+      "\(path): complete, \(Units.bytes(result.bytes)) in \(Units.span(result.duration))"
+        + "\(speed)\(reused)\(vouched(result.verified))")
+  }
+
+  static func cancelled(_ url: ResourceURL) -> String { about(url, "cancelled") }
+
+  static func interrupted(_ cause: Interruption, paused: Int) -> String {
+    let files = paused == 1 ? "1 file is" : "\(paused) files are"
+    return "haul: \(cause.words); \(files) not complete, the bytes are kept; "
+      + "run the same command again to go on"
+  }
+
+  /// Text from outside made fit for one line of a terminal, and cut when it is absurdly long.
+  static func shown(_ text: String) -> String {
+    TerminalText.cut(TerminalText.escaped(text), to: 2000)
+  }
+
+  static let endedEarly = "haul: the engine stopped before every transfer had ended"
+
+  private static func vouched(_ verified: TransferResult.Verification?) -> String {
+    switch verified {
+    case .checksum: ", checksum verified"
+    case .unverified: ", unverified: the server told no length"
+    case .length, .framing, nil: ""
+    }
+  }
+
+  private static func about(_ url: ResourceURL, _ message: String) -> String {
+    shown("haul: \(url.redacted): \(message)")
+  }
+}

@@ -1,0 +1,133 @@
+import HaulCore
+
+/// The columns of one progress line, before they are fitted into a width.
+struct ProgressRow {
+  private let name: String
+  private let percent: Int?
+  private let bytes: String
+  private let speed: String
+  private let timeLeft: String
+  private let connections: String
+
+  init(_ file: FileProgress) {
+    name = TerminalText.escaped(file.name)
+    let progress = file.progress
+    percent = progress?.percent
+    bytes = progress.map(Self.bytes) ?? ""
+    connections = progress.map { $0.connections > 0 ? "x\($0.connections)" : "" } ?? ""
+    if file.phase == .transferring {
+      speed = progress.map { Units.rate($0.rate) } ?? ""
+      timeLeft = progress?.secondsLeft.map(Units.clock) ?? ""
+    } else {
+      speed = file.phase.rawValue
+      timeLeft = ""
+    }
+  }
+
+  /// The sum of all files; lengths are summed only when each is known.
+  init(totalOf files: [FileProgress], expected: Int) {
+    let known = files.compactMap(\.progress)
+    let lengths = known.compactMap(\.total)
+    let isWhole = lengths.count == expected
+    let sum = Progress(
+      bytes: Self.sum(known.map { max(0, $0.bytes) }),
+      total: isWhole ? Self.sum(lengths.map { max(0, $0) }) : nil,
+      rate: files.filter(\.isActive).compactMap(\.progress?.rate).reduce(0, +),
+      connections: files.filter(\.isActive).compactMap(\.progress?.connections).reduce(0, +))
+    name = "\(files.filter(\.hasEnded).count) of \(expected) files"
+    percent = sum.percent
+    bytes = Self.bytes(sum)
+    speed = Units.rate(sum.rate)
+    timeLeft = sum.secondsLeft.map(Units.clock) ?? ""
+    connections = sum.connections > 0 ? "x\(sum.connections)" : ""
+  }
+
+  /// The richest arrangement that leaves the name a readable width.
+  func line(room: Int, style: FrameStyle) -> ProgressFrame.Line {
+    let nameCells = TerminalText.width(name)
+    for columns in Self.arrangements {
+      let fixed = columns.map { cells(of: $0) + 2 }.reduce(0, +)
+      let wanted = min(nameCells, Self.leastName)
+      guard fixed + wanted <= room else { continue }
+      return line(columns: columns, room: room, fixed: fixed, style: style)
+    }
+    let text = TerminalText.cut(percent.map { "\($0)%" } ?? name, to: room)
+    return ProgressFrame.Line(text: text, cells: TerminalText.width(text))
+  }
+
+  private enum Column { case bar, percent, bytes, speed, timeLeft, connections }
+
+  private static let arrangements: [[Column]] = [
+    [.bar, .percent, .bytes, .speed, .timeLeft, .connections],
+    [.percent, .bytes, .speed, .timeLeft, .connections],
+    [.percent, .bytes, .speed, .timeLeft],
+    [.percent, .speed, .timeLeft],
+    [.percent, .speed],
+    [.percent],
+  ]
+
+  private static let leastName = 12
+  private static let leastBar = 10
+  private static let mostBar = 40
+
+  /// Fixed widths, so that columns stand still while numbers change.
+  private func cells(of column: Column) -> Int {
+    switch column {
+    case .bar: Self.leastBar
+    case .percent: 4
+    case .bytes: 21
+    case .speed: 12
+    case .timeLeft: 8
+    case .connections: 4
+    }
+  }
+
+  private func line(
+    columns: [Column], room: Int, fixed: Int, style: FrameStyle
+  ) -> ProgressFrame.Line {
+    let spare = room - fixed
+    let hasBar = columns.contains(.bar)
+    let nameRoom = hasBar ? min(spare, max(24, spare / 2)) : min(spare, 48)
+    let barRoom = Self.leastBar + min(Self.mostBar - Self.leastBar, spare - nameRoom)
+    let shownName = TerminalText.cut(name, to: nameRoom)
+    var text = shownName + spaces(nameRoom - TerminalText.width(shownName))
+    var used = nameRoom
+    for column in columns {
+      text += "  "
+      let width = column == .bar ? barRoom : cells(of: column)
+      text += column == .bar ? bar(width, style) : spaces(width - value(column).count)
+      if column != .bar { text += value(column) }
+      used += 2 + width
+    }
+    return ProgressFrame.Line(text: text, cells: used)
+  }
+
+  private func value(_ column: Column) -> String {
+    switch column {
+    case .bar: ""
+    case .percent: percent.map { "\($0)%" } ?? ""
+    case .bytes: bytes
+    case .speed: speed
+    case .timeLeft: timeLeft
+    case .connections: connections
+    }
+  }
+
+  private func bar(_ width: Int, _ style: FrameStyle) -> String {
+    let filled = (percent ?? 0) * width / 100
+    let done = String(repeating: style.unicode ? "━" : "#", count: filled)
+    let rest = String(repeating: style.unicode ? "─" : "-", count: width - filled)
+    return style.colored ? "\u{1B}[32m\(done)\u{1B}[0m\(rest)" : done + rest
+  }
+
+  private func spaces(_ count: Int) -> String { String(repeating: " ", count: max(0, count)) }
+
+  private static func bytes(_ progress: Progress) -> String {
+    let there = Units.bytes(progress.bytes)
+    return progress.total.map { "\(there)/\(Units.bytes($0))" } ?? there
+  }
+
+  private static func sum(_ numbers: [Int64]) -> Int64 {
+    numbers.reduce(0) { $0.addingReportingOverflow($1).overflow ? .max : $0 + $1 }
+  }
+}

@@ -1,0 +1,52 @@
+/// Bytes, rates and times for a person.
+enum Units {
+  /// `512 B`, `1.5 KiB`, `12.0 MiB`; never negative, at most 10 characters.
+  static func bytes(_ count: Int64) -> String {
+    let count = max(0, count)
+    guard count >= 1024 else { return "\(count) B" }
+    var value = Double(count) / 1024
+    var unit = 0
+    while value >= 1023.95, unit < names.count - 1 {
+      value /= 1024
+      unit += 1
+    }
+    return "\(tenths(value)) \(names[unit])"
+  }
+
+  /// Bytes per second; nothing for a rate that is not a number.
+  static func rate(_ bytesPerSecond: Double) -> String {
+    guard bytesPerSecond.isFinite, bytesPerSecond >= 0, bytesPerSecond < 1e18 else { return "" }
+    return "\(bytes(Int64(bytesPerSecond)))/s"
+  }
+
+  /// `0:09`, `12:34`, `1:02:03`, `3d 4h`; at most 8 characters.
+  static func clock(seconds: Double) -> String {
+    guard seconds.isFinite, seconds >= 0, seconds < 1e9 else { return "" }
+    let whole = Int(seconds.rounded(.up))
+    let (hours, minutes, rest) = (whole / 3600, whole / 60 % 60, whole % 60)
+    if hours >= 100 { return "\(hours / 24)d \(hours % 24)h" }
+    if hours > 0 { return "\(hours):\(padded(minutes)):\(padded(rest))" }
+    return "\(minutes):\(padded(rest))"
+  }
+
+  /// `0.4 s`, `12.0 s`, then as `clock`.
+  static func span(_ duration: Duration) -> String {
+    let seconds = max(0, self.seconds(duration))
+    return seconds < 60 ? "\(tenths(seconds)) s" : clock(seconds: seconds)
+  }
+
+  static func seconds(_ duration: Duration) -> Double {
+    Double(duration.components.seconds) + Double(duration.components.attoseconds) * 1e-18
+  }
+
+  private static let names = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+
+  private static func tenths(_ value: Double) -> String {
+    let all = Int64((value * 10).rounded())
+    return "\(all / 10).\(all % 10)"
+  }
+
+  private static func padded(_ number: Int) -> String {
+    number < 10 ? "0\(number)" : "\(number)"
+  }
+}

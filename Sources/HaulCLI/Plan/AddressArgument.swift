@@ -1,0 +1,59 @@
+import FoundationEssentials
+import HaulCore
+
+/// A URL as it was typed.
+enum AddressArgument {
+  /// - Throws: a message that names the address that was probably meant when the scheme is missing.
+  static func url(_ text: String) throws(UsageError) -> ResourceURL {
+    if text.contains("\t") {
+      throw UsageError("\(redacted(text)): mirrors of one address are not yet supported")
+    }
+    if let guess = probablyMeant(text) {
+      let meant = (try? ResourceURL(guess))?.redacted  // no guess is better than a wrong one
+      let hint = meant.map { "did you mean \($0) ?" } ?? "it should begin with https://"
+      throw UsageError("\(redacted(text)): the address has no scheme; \(hint)")
+    }
+    do {
+      return try ResourceURL(text)
+    } catch {
+      throw UsageError("\(redacted(text)): \(error.message)")
+    }
+  }
+
+  /// The address with a scheme put before it; nil when it has one.
+  private static func probablyMeant(_ text: String) -> String? {
+    if text.contains("://"), let first = text.first, first.isLetter { return nil }
+    var rest = text[...]
+    for scheme in ["https", "http"] where rest.lowercased().hasPrefix(scheme + ":") {
+      let address = rest.dropFirst(scheme.count + 1).drop { $0 == "/" }
+      return address.isEmpty ? nil : "\(scheme)://\(address)"
+    }
+    if !looksLikeHost(rest) { return nil }
+    rest = rest.drop { $0 == "/" || $0 == ":" }
+    return rest.isEmpty ? nil : "\(isLoopback(rest) ? "http" : "https")://\(rest)"
+  }
+
+  /// Tells `host:8080/x` from `mailto:x`.
+  private static func looksLikeHost(_ text: Substring) -> Bool {
+    let authority = text.drop { $0 == "/" }.prefix { $0 != "/" && $0 != "?" }
+    guard let colon = authority.firstIndex(of: ":"), !authority.hasPrefix("[") else { return true }
+    return authority[..<colon].contains(".")
+      || authority[authority.index(after: colon)...].first?.isNumber == true
+      || authority.contains("@")
+  }
+
+  private static func isLoopback(_ text: Substring) -> Bool {
+    ["localhost", "127.", "[::1]"].contains { text.hasPrefix($0) }
+  }
+
+  /// What may be shown of a text that could not be read as an address: no user information,
+  /// no query, no fragment.
+  static func redacted(_ text: String) -> String {
+    let base = text.prefix { $0 != "?" && $0 != "#" }
+    let hidden = base.count < text.count ? "?***" : ""
+    guard let at = base.lastIndex(of: "@") else { return base + hidden }
+    let host = base[base.index(after: at)...]
+    guard let scheme = base.firstRange(of: "://"), scheme.upperBound <= at else { return host + hidden }
+    return base[..<scheme.upperBound] + host + hidden
+  }
+}

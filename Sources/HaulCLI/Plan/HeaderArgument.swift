@@ -1,0 +1,60 @@
+import HaulCore
+
+/// Header fields from `-H 'Name: value'` and `-H @FILE`.
+enum HeaderArgument {
+  typealias Field = (name: String, value: String)
+
+  /// The fields of one `-H`; a file has one a line, empty lines are skipped.
+  static func fields(
+    _ text: String, reading read: (String) throws(UsageError) -> String
+  ) throws(UsageError) -> [Field] {
+    guard text.hasPrefix("@") else { return [try field(text, from: "-H")] }
+    let path = String(text.dropFirst())
+    let content = try read(path)
+    var fields: [Field] = []
+    for line in content.split(whereSeparator: { $0 == "\n" || $0 == "\r\n" }) {
+      fields.append(try field(String(line), from: "-H @\(path)"))
+    }
+    return fields
+  }
+
+  /// One field (RFC 9110, section 5); values are never repeated in a message, they may be secrets.
+  private static func field(_ text: String, from origin: String) throws(UsageError) -> Field {
+    guard let colon = text.firstIndex(of: ":") else {
+      throw UsageError("\(origin): a header is written 'Name: value'")
+    }
+    let name = String(text[..<colon])
+    guard !name.isEmpty, name.utf8.allSatisfy(isTokenByte) else {
+      throw UsageError("\(origin): the header's name is empty or has a forbidden character")
+    }
+    let value = trimmed(text[text.index(after: colon)...])
+    guard value.utf8.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }) else {
+      throw UsageError("\(origin): the value of \(name) has a line break or a control character")
+    }
+    guard !reserved.contains(name.lowercased()) else {
+      throw UsageError("\(origin): \(name) is set by haul itself and cannot be given")
+    }
+    return (name, value)
+  }
+
+  /// What decides which bytes come and how they are framed.
+  private static let reserved: Set<String> = [
+    "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
+    "accept-encoding", "connection", "content-length", "expect", "host", "keep-alive",
+    "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+  ]
+
+  private static func trimmed(_ text: Substring) -> String {
+    let start = text.drop { $0 == " " || $0 == "\t" }
+    guard let last = start.lastIndex(where: { $0 != " " && $0 != "\t" }) else { return "" }
+    return String(start[...last])
+  }
+
+  /// `tchar` (RFC 9110, section 5.6.2).
+  private static func isTokenByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+    }
+  }
+}

@@ -1,0 +1,21 @@
+/// What is shown, and how.
+package struct OutputOptions: Hashable, Sendable {
+  /// How progress is shown on standard error.
+  package enum ProgressMode: String, CaseIterable, Sendable {
+    /// Bars on a terminal, plain lines elsewhere.
+    case auto
+    case bar
+    case plain
+    case none
+  }
+
+  /// Events as JSON lines on standard output.
+  package var json = false
+  /// Only errors.
+  package var quiet = false
+  /// The engine's log as well.
+  package var verbose = false
+  package var progress = ProgressMode.auto
+
+  package init() {}
+}

@@ -1,0 +1,19 @@
+package import HaulCore
+
+/// What `haul verify` checks.
+package struct VerifyPlan: Hashable, Sendable {
+  package var path: String
+  package var checksum: Checksum
+  package var quiet: Bool
+}
+
+extension VerifyPlan {
+  init(_ command: VerifyCommand) throws(UsageError) {
+    guard !command.path.isEmpty, !command.path.contains("\0") else {
+      throw UsageError("the file's name is empty or has a NUL")
+    }
+    path = command.path
+    checksum = try GetPlan.checksum(command.checksum)
+    quiet = command.quiet
+  }
+}

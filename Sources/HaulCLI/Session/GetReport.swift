@@ -1,0 +1,175 @@
+package import HaulCore
+
+/// What a run tells the world: a value that turns the engine's events into lines.
+package struct GetReport: Sendable {
+  /// Something to write.
+  package enum Output: Hashable, Sendable {
+    /// A line for standard error.
+    case message(String)
+    /// A line for standard output, with its line break.
+    case json(String)
+  }
+
+  /// How progress is shown, once it is known where standard error leads.
+  package enum ProgressView: Hashable, Sendable { case bar, plain, none }
+
+  package let expected: Int
+  package private(set) var files: [FileProgress] = []
+  package private(set) var interruption: Interruption?
+
+  private let options: OutputOptions
+  private let view: ProgressView
+  private let start: Instant
+  private var index: [TransferID: Int] = [:]
+  private var hasStarted: Set<TransferID> = []
+  private var summary = JSONEvent.Summary()
+  private var lines = JSONLines()
+  private var lastPlain: Instant
+
+  /// - Parameter expected: how many transfers were asked for.
+  package init(expected: Int, options: OutputOptions, view: ProgressView, at start: Instant) {
+    self.expected = expected
+    self.options = options
+    self.view = view
+    self.start = start
+    lastPlain = start
+  }
+
+  private var ended: Int { summary.completed + summary.failed + summary.cancelled }
+
+  /// Whether every transfer has ended.
+  package var isDone: Bool { ended >= expected }
+
+  /// Takes one event of the engine.
+  /// - Parameter wallSeconds: seconds since 1970, for the JSON line.
+  package mutating func handle(
+    _ event: TransferEvent, wallSeconds: Double
+  ) throws -> [Output] {
+    update(for: event)
+    var outputs: [Output] = []
+    if options.json {
+      outputs.append(.json(try lines.line(.transfer(event), wallSeconds: wallSeconds)))
+    }
+    if let text = message(for: event) { outputs.append(.message(text)) }
+    return outputs
+  }
+
+  /// The plain progress lines that are due: one a running file every 10 s.
+  package mutating func tick(at now: Instant) -> [Output] {
+    guard view == .plain, now - lastPlain >= .seconds(10) else { return [] }
+    lastPlain = now
+    return files.compactMap { file in
+      guard file.isActive, let progress = file.progress else { return nil }
+      return .message(Messages.progress(file.name, progress))
+    }
+  }
+
+  /// Takes note of a signal, or of a reader that went away; the first one counts.
+  package mutating func interrupt(_ cause: Interruption) {
+    if interruption == nil { interruption = cause }
+  }
+
+  /// What is said last; the engine has stopped.
+  package mutating func end(at now: Instant, wallSeconds: Double) throws -> [Output] {
+    summary.paused = max(0, expected - ended)
+    summary.duration = now - start
+    var outputs: [Output] = []
+    if !isDone {
+      if let interruption {
+        let text = Messages.interrupted(interruption, paused: summary.paused)
+        if !options.quiet { outputs.append(.message(text)) }
+      } else {
+        outputs.append(.message(Messages.endedEarly))
+      }
+    }
+    if options.json {
+      outputs.append(.json(try lines.line(.summary(summary), wallSeconds: wallSeconds)))
+    }
+    return outputs
+  }
+
+  /// The status to exit with, once everything has stopped.
+  package var status: ExitStatus {
+    if interruption == .outputGone { return .outputGone }
+    if isDone { return summary.completed == expected ? .completed : .failed }
+    return interruption?.status ?? .failed
+  }
+}
+
+extension GetReport {
+  private mutating func update(for event: TransferEvent) {
+    let position = position(of: event)
+    switch event.kind {
+    case .added(let target):
+      if let target { files[position].name = Self.lastComponent(target) }
+    case .phase(let phase, _):
+      files[position].phase = phase
+    case .paused:
+      files[position].phase = .waiting
+    case .resumed:
+      break
+    case .progress(let progress):
+      files[position].progress = progress
+    case .attempt:
+      files[position].progress?.stop()
+    case .finished(let result):
+      files[position].hasEnded = true
+      count(result)
+    }
+  }
+
+  private mutating func position(of event: TransferEvent) -> Int {
+    if let known = index[event.id] { return known }
+    index[event.id] = files.count
+    files.append(FileProgress(name: Self.lastComponent(event.url.redacted)))
+    return files.count - 1
+  }
+
+  private mutating func count(_ result: TransferResult) {
+    switch result.state {
+    case .completed:
+      summary.completed += 1
+      summary.bytes += result.bytes
+    case .failed: summary.failed += 1
+    case .cancelled: summary.cancelled += 1
+    }
+  }
+
+  private mutating func message(for event: TransferEvent) -> String? {
+    if case .finished(let result) = event.kind, let error = result.error {
+      return Messages.failure(error, of: event.url)
+    }
+    guard !options.quiet, let position = index[event.id] else { return nil }
+    let file = files[position]
+    switch event.kind {
+    case .attempt(let number, let error, let delay):
+      return Messages.retry(number: number, error, delay: delay, of: event.url)
+    case .phase(.restarted, let reason):
+      return Messages.restarted(event.url, reason: reason)
+    case .phase(.transferring, _), .progress:
+      guard view == .plain, hasStarted.insert(event.id).inserted else { return nil }
+      return Messages.started(file.name, event.url, total: file.progress?.total)
+    case .paused(let origin):
+      return Messages.paused(event.url, by: origin)
+    case .finished(let result):
+      return result.state == .cancelled
+        ? Messages.cancelled(event.url) : Messages.completed(file.name, result)
+    case .added, .phase, .resumed:
+      return nil
+    }
+  }
+
+  /// The name at the end of a path or an address; the whole of it when there is none.
+  private static func lastComponent(_ text: String) -> String {
+    let path = text.prefix { $0 != "?" }
+    guard let name = path.split(separator: "/").last, !path.hasSuffix("/") else { return text }
+    return String(name)
+  }
+}
+
+extension Progress {
+  /// Nothing flows while an attempt waits for the next.
+  fileprivate mutating func stop() {
+    self = Progress(bytes: bytes, total: total, rate: 0, connections: 0)
+  }
+}

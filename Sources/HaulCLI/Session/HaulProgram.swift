@@ -1,0 +1,68 @@
+import FoundationEssentials
+import HaulCore
+import HaulKit
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The composition root: the only place that sees the process.
+@MainActor
+package enum HaulProgram {
+  /// Does what the command line says.
+  /// - Parameter arguments: without the program's name.
+  /// - Returns: the exit status.
+  package static func run(_ arguments: [String]) async -> Int32 {
+    OutputStream.occupyClosedDescriptors()
+    let invocation: Invocation
+    do {
+      invocation = try Invocation(arguments, reading: readText)
+    } catch {
+      await OutputStream.standardError.write(Messages.usage(error.message) + "\n")
+      return ExitStatus.usage.rawValue
+    }
+    switch invocation {
+    case .print(let text): return await show(text).rawValue
+    case .verify(let plan): return await VerifySession(plan: plan).run().rawValue
+    case .get(let plan):
+      let signals = Signals.takeOver()
+      let session = GetSession(
+        plan: plan, surroundings: surroundings, interruptions: signals.interruptions)
+      return await session.run().rawValue
+    }
+  }
+
+  private static var surroundings: Surroundings {
+    Surroundings(
+      environment: ProcessInfo.processInfo.environment,
+      standardOutputIsTerminal: OutputStream.standardOutput.isTerminal,
+      standardErrorIsTerminal: OutputStream.standardError.isTerminal,
+      terminalSize: { OutputStream.standardError.terminalSize }, clock: SystemClock())
+  }
+
+  private static func show(_ text: String) async -> ExitStatus {
+    let line = text.isEmpty || text.hasSuffix("\n") ? text : text + "\n"
+    signal(SIGPIPE, SIG_IGN)
+    switch await OutputStream.standardOutput.write(line) {
+    case .written: return .completed
+    case .gone: return .outputGone
+    case .failed: return .failed
+    }
+  }
+
+  /// A file of header fields: text of at most 1 MiB.
+  private static func readText(_ path: String) throws(UsageError) -> String {
+    let data: Data
+    do {
+      data = try Data(contentsOf: URL(filePath: path))
+    } catch {
+      throw UsageError("-H @\(path): the file cannot be read")
+    }
+    guard data.count <= 1 << 20, let text = String(bytes: data, encoding: .utf8) else {
+      throw UsageError("-H @\(path): the file is too large or not UTF-8 text")
+    }
+    return text
+  }
+}

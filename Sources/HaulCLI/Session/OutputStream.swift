@@ -1,0 +1,91 @@
+import Dispatch
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Standard output or error: writes whole texts, in order, off the cooperative threads.
+package struct OutputStream: Sendable {
+  /// What became of a text.
+  package enum Outcome: Hashable, Sendable {
+    case written
+    /// The reader went away.
+    case gone
+    /// `errno`.
+    case failed(Int32)
+  }
+
+  private let descriptor: Int32
+  private let queue: DispatchQueue
+
+  init(descriptor: Int32) {
+    self.descriptor = descriptor
+    queue = DispatchQueue(label: "haul.output.\(descriptor)")
+  }
+
+  package static let standardOutput = OutputStream(descriptor: STDOUT_FILENO)
+  package static let standardError = OutputStream(descriptor: STDERR_FILENO)
+
+  /// Writes all of the text; texts come out in the order of the calls.
+  @discardableResult
+  package func write(_ text: String) async -> Outcome {
+    if text.isEmpty { return .written }
+    let bytes = Array(text.utf8)
+    return await withCheckedContinuation { continuation in
+      queue.async { [descriptor] in
+        continuation.resume(returning: Self.write(bytes, to: descriptor))
+      }
+    }
+  }
+
+  private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Outcome {
+    bytes.withUnsafeBytes { buffer in
+      var rest = buffer[...]
+      while !rest.isEmpty {
+        let count = systemWrite(descriptor, UnsafeRawBufferPointer(rebasing: rest))
+        if count >= 0 {
+          rest = rest.dropFirst(count)
+          continue
+        }
+        switch errno {
+        case EINTR: continue
+        case EAGAIN: waitUntilWritable(descriptor)
+        case EPIPE: return .gone
+        default: return .failed(errno)
+        }
+      }
+      return .written
+    }
+  }
+
+  /// Somebody else has made the shared descriptor non-blocking.
+  private static func waitUntilWritable(_ descriptor: Int32) {
+    var poller = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    _ = poll(&poller, 1, -1)  // on failure the write is tried again and tells why
+  }
+}
+
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+  write(descriptor, bytes.baseAddress, bytes.count)
+}
+
+extension OutputStream {
+  var isTerminal: Bool { isatty(descriptor) == 1 }
+
+  /// The terminal's width and height in cells; nil when it is none or does not tell.
+  var terminalSize: (width: Int, height: Int)? {
+    var size = winsize()
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+    return (Int(size.ws_col), size.ws_row > 0 ? Int(size.ws_row) : 24)
+  }
+
+  /// Fills closed standard descriptors, so that no file of a transfer is opened as one of them and
+  /// gets messages written into it. Writing to the filler fails, as to the closed descriptor.
+  static func occupyClosedDescriptors() {
+    for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
+      _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+    }
+  }
+}
