@@ -1,0 +1,121 @@
+# shellcheck shell=bash
+# Which system packages each job needs, how to see that one is missing, how to get it.
+# Sourced by the launcher and by Scripts/install. Writes to standard error only.
+
+# job  probe  Debian package. The list for `build` was found in a bare Debian 12 with only the
+# Swift toolchain: each line is one that the build, or a tool of the toolchain, failed without.
+required_packages() {
+  cat <<'LIST'
+build  command:git                   git
+build  file:/etc/ssl/certs/ca-certificates.crt ca-certificates
+build  header:stdlib.h               libc6-dev
+build  header:c++/*/vector           g++
+build  command:ld.gold               binutils-gold
+build  header:zlib.h                 zlib1g-dev
+build  library:libcurl.so.4          libcurl4
+build  library:libncurses.so.6       libncurses6
+build  library:libsqlite3.so.0       libsqlite3-0
+build  library:libxml2.so.2          libxml2
+python command:python3               python3-minimal
+server command:nginx                 nginx
+peers  command:aria2c                aria2
+peers  command:axel                  axel
+peers  command:curl                  curl
+peers  command:wget2                 wget2
+chroot command:debootstrap           debootstrap
+lint   command:shellcheck            shellcheck
+LIST
+}
+
+# say TEXT...: our own words, on standard error.
+say() {
+  printf 'haul: %s\n' "$*" >&2
+}
+
+# requirement_met PROBE: is it there?
+requirement_met() {
+  local kind=${1%%:*} name=${1#*:} directory
+  case $kind in
+    command) PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin command -v "$name" >/dev/null ;;
+    file) [ -e "$name" ] ;;
+    header)
+      for directory in /usr/include "/usr/include/*" /usr/local/include; do
+        compgen -G "$directory/$name" >/dev/null && return 0
+      done
+      return 1
+      ;;
+    library)
+      for directory in "/usr/lib/*" "/lib/*" /usr/lib64 /usr/lib /usr/local/lib; do
+        compgen -G "$directory/$name" >/dev/null && return 0
+      done
+      return 1
+      ;;
+  esac
+}
+
+# missing_packages JOB...: the packages that are not there, one a line.
+missing_packages() {
+  local job probe package
+  while read -r job probe package; do
+    case " $* " in *" $job "*) requirement_met "$probe" || printf '%s\n' "$package" ;; esac
+  done < <(required_packages)
+}
+
+# Runs "$@" with services kept from starting: a server is installed for its program, and one that
+# cannot have its port would fail the whole installation.
+without_services() {
+  local policy=/usr/sbin/policy-rc.d status=0
+  [ ! -e "$policy" ] || { "$@"; return; }
+  printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod 755 "$policy"
+  "$@" || status=$?
+  rm -f "$policy"
+  return "$status"
+}
+
+# apt_install PREFIX PACKAGE...: PREFIX is empty or sudo. The lists may be empty or old: then they
+# are fetched and it is tried once more.
+apt_install() {
+  local prefix=$1
+  shift
+  local install=(env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -y
+    install --no-install-recommends "$@")
+  ${prefix:+"$prefix"} "${install[@]}" && return 0
+  ${prefix:+"$prefix"} apt-get -o DPkg::Lock::Timeout=300 update &&
+    ${prefix:+"$prefix"} "${install[@]}"
+}
+
+# ensure_packages LOG JOB...: installs what the jobs need. As root at once; on a terminal after a
+# question; else the command is printed and the answer is 1.
+ensure_packages() {
+  local log=$1 missing answer
+  shift
+  mapfile -t missing < <(missing_packages "$@")
+  [ "${#missing[@]}" -gt 0 ] || return 0
+
+  if ! command -v apt-get >/dev/null; then
+    say "cannot find what Debian calls: ${missing[*]}; going on, but if what follows fails," \
+      "install them with this system's package manager"
+    return 0
+  fi
+  if [ "$(id -u)" -eq 0 ]; then
+    say "installing ${missing[*]}"
+    without_services apt_install "" "${missing[@]}" >"$log" 2>&1 </dev/null && return 0
+  elif [ -t 2 ] && { : </dev/tty; } 2>/dev/null && command -v sudo >/dev/null; then
+    printf 'haul: install %s with sudo apt-get? [Y/n] ' "${missing[*]}" >&2
+    read -r answer </dev/tty
+    case $answer in
+      "" | [Yy]*) apt_install sudo "${missing[@]}" >"$log" 2>&1 </dev/tty && return 0 ;;
+      *)
+        say "not installed"
+        return 1
+        ;;
+    esac
+  else
+    say "packages are missing; as root, run: apt-get update && apt-get install -y" \
+      "--no-install-recommends ${missing[*]}"
+    return 1
+  fi
+  say "installing failed; the whole output is in $log and ends:"
+  tail -n 15 "$log" >&2
+  return 1
+}
