@@ -16,6 +16,9 @@ extension Target.Dependency {
     name: "ArgumentParser", package: "swift-argument-parser")
   static let asyncHTTPClient = product(name: "AsyncHTTPClient", package: "async-http-client")
   static let collections = product(name: "Collections", package: "swift-collections")
+  static let deque = product(name: "DequeModule", package: "swift-collections")
+  static let orderedCollections = product(
+    name: "OrderedCollections", package: "swift-collections")
   static let crypto = product(name: "Crypto", package: "swift-crypto")
   static let logging = product(name: "Logging", package: "swift-log")
   static let nioCore = product(name: "NIOCore", package: "swift-nio")
@@ -66,7 +69,7 @@ let package = Package(
     .target(
       name: "HaulKit",
       dependencies: [
-        "HaulCore", "HaulHTTP", "HaulFiles", .collections, .logging, .nioConcurrency, .nioPosix,
+        "HaulCore", "HaulHTTP", "HaulFiles", .deque, .orderedCollections, .logging, .nioConcurrency, .nioPosix,
       ],
       swiftSettings: settings),
     .target(

@@ -1,8 +1,8 @@
-import Collections
 public import HaulCore
 import HaulFiles
 import HaulHTTP
 import NIOPosix
+import OrderedCollections
 
 /// Runs transfers: the one mutable thing of the library.
 ///

@@ -13,6 +13,12 @@ package struct FileName: Hashable, Sendable {
   /// The longest name made from an address that has none.
   package static let fallback = "download"
 
+  /// A name that the user gave whole: taken as it is.
+  package init(exactly text: String) {
+    self.text = text
+    wasChanged = false
+  }
+
   private static let longestSuffix = ".haul.journal".utf8.count
 
   /// The name from the address as the user gave it, never from a redirect's target: the last component of the path,

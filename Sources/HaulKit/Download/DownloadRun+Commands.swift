@@ -14,7 +14,7 @@ extension DownloadRun {
     case .stop(let id): stops[id]?.stop()
     case .begin(let version): await begin(version)
     case .requestConnection: requestConnection()
-    case .releaseConnection: engine.slots.update { $0.releaseConnection(for: driver.id) }
+    case .releaseConnection: engine.slots.update { _ = $0.releaseConnection(for: driver.id) }
     case .wake(let timer, let delay): wake(timer, after: delay, &group)
     case .leaveSlot: await driver.slot.leave()
     case .enterSlot: await driver.slot.enter()

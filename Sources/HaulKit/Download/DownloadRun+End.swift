@@ -20,7 +20,7 @@ extension DownloadRun {
   private func checkpoint(_ group: inout TaskGroup<Void>) {
     let (post, part, io) = (post, part, engine.io)
     group.addTask {
-      do {
+      do throws(TransferError) {
         try await io.run { () throws(TransferError) in try part.checkpoint() }
         post.yield(.checkpointed(nil))
       } catch {
@@ -72,7 +72,7 @@ extension DownloadRun {
     }
     group.addTask {
       await engine.hooks.willPublish(id)
-      do {
+      do throws(TransferError) {
         let name = try await engine.io.run { () throws(TransferError) in
           try claim.publish(length: length, modified: modified.map { Double($0.secondsSince1970) })
         }

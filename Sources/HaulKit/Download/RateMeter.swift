@@ -1,4 +1,4 @@
-import Collections
+import DequeModule
 import HaulCore
 
 /// Bytes per second over the last five seconds.

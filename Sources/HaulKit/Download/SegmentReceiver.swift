@@ -111,11 +111,11 @@ struct SegmentReceiver: Sendable {
     let (part, now) = (part, engine.clock.now)
     return try await engine.io.run { () throws(TransferError) in
       var next: ExtentWriter
-      if var writer, writer.offset != offset {
-        try part.claim(&writer)
-        next = try part.writer(at: offset, now: now)
+      if let writer, writer.offset == offset {
+        next = writer
       } else {
-        next = try writer ?? part.writer(at: offset, now: now)
+        if var last = writer { try part.claim(&last) }
+        next = try part.writer(at: offset, now: now)
       }
       try part.write([bytes], with: &next, now: now)
       return next
@@ -129,7 +129,7 @@ struct SegmentReceiver: Sendable {
   }
 
   /// The body is over: was that all that it announced?
-  private func ended(_ state: inout State) async throws(TransferError) -> End {
+  private func ended(_ state: inout State) async throws -> End {
     if let end = body.end, state.position < end {
       return .failed(
         TransferError(.connectionLost, "the body ended early", isRetryable: true))

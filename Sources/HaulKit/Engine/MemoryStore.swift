@@ -1,6 +1,6 @@
-import Collections
-import HaulCore
+package import HaulCore
 import NIOConcurrencyHelpers
+import OrderedCollections
 
 /// A store that ends with the process.
 package struct MemoryStore: Store {

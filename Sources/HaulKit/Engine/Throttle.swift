@@ -1,4 +1,4 @@
-import HaulCore
+package import HaulCore
 import NIOConcurrencyHelpers
 
 /// One rate limit that every connection of a manager shares.

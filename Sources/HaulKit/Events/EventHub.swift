@@ -1,6 +1,7 @@
-import Collections
+import DequeModule
 import HaulCore
 import NIOConcurrencyHelpers
+import OrderedCollections
 
 /// Tells every subscriber every state change, once and in order, and the newest progress of each transfer.
 ///
