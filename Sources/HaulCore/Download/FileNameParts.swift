@@ -9,7 +9,12 @@ struct FileNameParts: Hashable {
   init(_ name: String) {
     let pieces = name.split(separator: ".", omittingEmptySubsequences: false)
     var count = pieces.count > 1 && Self.isExtension(pieces[pieces.count - 1]) ? 1 : 0
-    if count == 1, pieces.count > 2, pieces[pieces.count - 2].lowercased() == "tar" { count = 2 }
+    let beforeTwo = pieces.dropLast(2)
+    if count == 1, pieces[pieces.count - 2].lowercased() == "tar", beforeTwo != [""],
+      !beforeTwo.isEmpty
+    {
+      count = 2
+    }
     let kept = pieces.dropLast(count).joined(separator: ".")
     if count > 0, !kept.isEmpty {
       stem = kept

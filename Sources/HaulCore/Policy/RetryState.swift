@@ -77,6 +77,8 @@ package struct RetryState: Hashable, Sendable {
   ) -> Duration {
     let parts = ceiling.components
     let nanoseconds = parts.seconds * 1_000_000_000 + parts.attoseconds / 1_000_000_000
-    return .nanoseconds(Int64.random(in: 0...nanoseconds, using: &generator))
+    // One draw, scaled. `Int64.random` draws until it likes the bits, and hangs on a generator that repeats itself.
+    let scaled = generator.next().multipliedFullWidth(by: UInt64(nanoseconds) + 1).high
+    return .nanoseconds(Int64(scaled))
   }
 }

@@ -1,0 +1,119 @@
+import HaulCore
+import Testing
+
+@Suite struct FileNameTests {
+  @Test(
+    "The address gives the last component, decoded once",
+    arguments: [
+      ("https://h/a/b.iso", "b.iso"), ("https://h/a/b.iso?x=/y.z#f", "b.iso"),
+      ("https://h/", "download"), ("https://h", "download"), ("https://h/dir/", "download"),
+      ("https://h/a%20b.txt", "a b.txt"), ("https://h/a%2520b", "a%20b"),
+      ("https://h/..%2F..%2Fetc%2Fpasswd", "passwd"), ("https://h/a%5C..%5Cb.txt", "b.txt"),
+      ("https://h/%2e%2e", "download"), ("https://h/.bashrc", ".bashrc"),
+      ("https://h/%C3%A9.txt", "é.txt"), ("https://h/%E9%FF.txt", "%E9%FF.txt"),
+      ("https://h/%C3%A9%E9", "é%E9"), ("https://h/a%00b", "ab"),
+      ("https://h/CON.txt", "_CON.txt"),
+    ])
+  func address(address: String, name: String) throws {
+    #expect(try FileName(ResourceURL(address)).text == name)
+  }
+
+  @Test(
+    "A server's name is made safe",
+    arguments: [
+      ("../../etc/passwd", "passwd"), ("C:\\x\\y.txt", "y.txt"), ("C:y.txt", "C_y.txt"),
+      (".", nil), ("..", nil), ("...", nil), ("", nil), (" ", nil), ("a/", nil), ("/", nil),
+      ("\u{0}\u{202E}", nil), ("\u{FF0E}", "\u{FF0E}"), ("~", "_~"), ("~root", "_~root"),
+      (".ssh", "_.ssh"), ("-rf", "_-rf"), ("a.txt. .", "a.txt"), (" a ", "a"),
+      ("\u{A0}a\u{3000}", "a"), ("ab\u{202E}gpj.exe", "abgpj.exe"),
+      ("a\u{200B}b\u{9B}c\r\n", "abc"),
+      ("a\u{2028}b", "ab"), ("a<b>c|d?e*f\"g:h", "a_b_c_d_e_f_g_h"), ("con", "_con"),
+      ("NUL.tar.gz", "_NUL.tar.gz"), ("com1", "_com1"), ("COM¹.x", "_COM¹.x"),
+      ("LPT9 .x", "_LPT9 .x"),
+      ("console", "console"), ("com", "com"), ("com10", "com10"), ("Desktop.INI", "_Desktop.INI"),
+      ("evil.LNK", "evil.LNK.download"), ("x.lnk. ", "x.lnk.download"), ("a.b", "a.b"),
+      (".\u{301}x", "_.\u{301}x"), ("a%2Fb", "a%2Fb"),
+    ] as [(String, String?)])
+  func server(name: String, safe: String?) {
+    #expect(FileName(contentDisposition: name)?.text == safe)
+  }
+
+  @Test func `A person's own leading dot is kept, the rest is made safe too`() {
+    #expect(FileName(user: ".config")?.text == ".config")
+    #expect(FileName(user: "../.config")?.text == ".config")
+    #expect(FileName(user: "..")?.text == nil)
+    #expect(FileName(user: "-x")?.text == "_-x")
+  }
+
+  @Test func `A change is told`() throws {
+    #expect(try !FileName(ResourceURL("https://h/a%20b.txt")).wasChanged)
+    #expect(FileName(contentDisposition: "a.txt")?.wasChanged == false)
+    #expect(FileName(contentDisposition: "x.lnk")?.wasChanged == true)
+    #expect(FileName(contentDisposition: "a\u{202E}b")?.wasChanged == true)
+  }
+
+  @Test func `A long name is cut between graphemes and keeps its extension`() throws {
+    let long = try #require(FileName(user: String(repeating: "é", count: 300) + ".tar.gz")?.text)
+    #expect(long.hasSuffix("é.tar.gz"))
+    #expect((FileName.byteLimit - 1...FileName.byteLimit).contains(long.utf8.count))
+    let emoji = try #require(FileName(user: String(repeating: "👍🏽", count: 99) + ".png")?.text)
+    #expect(emoji.dropLast(4).allSatisfy { $0 == "👍🏽" })
+    let zalgo = "e" + String(repeating: "\u{301}", count: 400)
+    #expect(try #require(FileName(user: zalgo)).text.utf8.count <= FileName.byteLimit)
+    let noExtension = "a." + String(repeating: "b", count: 300)
+    #expect(FileName(user: noExtension)?.text.utf8.count == FileName.byteLimit)
+  }
+
+  @Test(
+    "A number goes before the extension",
+    arguments: [
+      ("a.txt", 1, "a (1).txt"), ("a.tar.gz", 12, "a (12).tar.gz"), ("a", 2, "a (2)"),
+      (".bashrc", 1, ".bashrc (1)"), ("a.b.c", 1, "a.b (1).c"), (".tar.gz", 1, ".tar (1).gz"),
+      ("v1. two words", 3, "v1. two words (3)"), ("a.TAR.zst", 1, "a (1).TAR.zst"),
+    ])
+  func numbered(name: String, number: Int, result: String) throws {
+    #expect(try #require(FileName(user: name)).numbered(number).text == result)
+  }
+
+  @Test func `A numbered name leaves room for the journal however great the number`() throws {
+    let name = try #require(FileName(user: String(repeating: "x", count: 300) + ".iso"))
+    for number in [1, 999, 1_000_000, Int.max] {
+      let text = name.numbered(number).text
+      #expect((text + ".haul.journal").utf8.count <= 255)
+      #expect(text.hasSuffix(" (\(number)).iso"))
+    }
+  }
+
+  @Test func `Whatever goes in, what comes out is safe, and safe again unchanged`() throws {
+    let alphabet: [String] = [
+      "a", "Z", ".", " ", "/", "\\", "~", "-", "_", ":", "\u{0}", "\u{1B}", "\u{202E}", "é",
+      "e\u{301}", "漢", "👩‍👧", "con", "nul", ".lnk", "desktop.ini", ".tar", ".gz", "%2e", "%FF",
+      String(repeating: "long", count: 70),
+    ]
+    for seed in UInt64(0)..<4000 {
+      var generator = SplitMix64(seed: seed)
+      let length = Int.random(in: 0...8, using: &generator)
+      let text = (0..<length).map { _ in alphabet[Int(generator.next() % UInt64(alphabet.count))] }
+        .joined()
+      for keepsDot in [false, true] {
+        let make = { keepsDot ? FileName(user: $0) : FileName(contentDisposition: $0) }
+        guard let name = make(text)?.text else { continue }
+        #expect(isSafe(name, allowingDot: keepsDot), "seed \(seed): \(name)")
+        let again = make(name)?.text ?? ""
+        #expect(again.utf8.elementsEqual(name.utf8), "seed \(seed): \(name), then \(again)")
+      }
+    }
+  }
+
+  private func isSafe(_ name: String, allowingDot: Bool) -> Bool {
+    let scalars = name.unicodeScalars
+    guard let first = scalars.first, let last = scalars.last else { return false }
+    let isClean = scalars.allSatisfy {
+      $0.value >= 0x20 && $0.value != 0x7F && !"/\\:*?\"<>|\u{202E}".unicodeScalars.contains($0)
+    }
+    return isClean && !"~- ".unicodeScalars.contains(first) && (allowingDot || first != ".")
+      && last != "." && last != " " && name.utf8.count <= FileName.byteLimit
+      && !["con", "nul"].contains(name.lowercased().prefix { $0 != "." })
+      && !name.lowercased().hasSuffix(".lnk") && name.lowercased() != "desktop.ini"
+  }
+}

@@ -1,0 +1,30 @@
+import HaulCore
+import Testing
+
+@Suite struct ContentLengthTests {
+  @Test(
+    "Lengths are read",
+    arguments: [
+      (["0"], 0), (["10"], 10), ([" 10\t"], 10), (["9223372036854775807"], .max),
+      (["10", "10"], 10), (["10, 10"], 10), (["010"], 10),
+    ] as [([String], Int64)])
+  func read(values: [String], length: Int64) {
+    #expect(ContentLength(fields(values)) == .bytes(length))
+  }
+
+  @Test(
+    "What cannot frame a body is invalid",
+    arguments: [
+      [""], ["+5"], ["-5"], ["0x10"], ["5.0"], ["5 5"], ["9223372036854775808"], ["10", "11"],
+      ["10, 11"], ["10,"], [",10"], ["10", "x"], ["x", "x"], ["٥"],
+    ])
+  func invalid(values: [String]) { #expect(ContentLength(fields(values)) == .invalid) }
+
+  @Test func `A response without the field is told apart`() {
+    #expect(ContentLength(HeaderFields()) == .absent)
+  }
+
+  private func fields(_ values: [String]) -> HeaderFields {
+    HeaderFields(values.map { ("Content-Length", $0) })
+  }
+}

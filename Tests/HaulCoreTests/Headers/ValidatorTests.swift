@@ -1,0 +1,72 @@
+import HaulCore
+import Testing
+
+@Suite struct ValidatorTests {
+  static let early = "Sun, 06 Nov 1994 08:49:37 GMT"
+  static let late = "Sun, 06 Nov 1994 08:50:37 GMT"
+
+  private func read(_ fields: (String, String)...) -> Validator {
+    Validator(HeaderFields(fields), now: 784_111_777)
+  }
+
+  @Test func `A date is strong from 60 seconds before the response on`() {
+    #expect(read(("Last-Modified", Self.early), ("Date", Self.late)).lastModifiedIsStrong)
+    let second = "Sun, 06 Nov 1994 08:49:38 GMT"
+    #expect(!read(("Last-Modified", second), ("Date", Self.late)).lastModifiedIsStrong)
+    #expect(!read(("Last-Modified", Self.early)).lastModifiedIsStrong)
+    #expect(!read(("Last-Modified", "yesterday"), ("Date", Self.late)).lastModifiedIsStrong)
+    #expect(!read(("Last-Modified", Self.late), ("Date", Self.early)).lastModifiedIsStrong)
+  }
+
+  @Test func `Fields are kept as they were sent and contradictions are dropped`() {
+    #expect(read(("ETag", "W/\"a\"")).entityTag == "W/\"a\"")
+    #expect(read(("ETag", "a")).entityTag == nil)
+    #expect(read(("ETag", "\"a\""), ("etag", "\"a\"")).entityTag == "\"a\"")
+    #expect(read(("ETag", "\"a\""), ("etag", "\"b\"")).entityTag == nil)
+    let weekday = "Sunday, 06-Nov-94 08:49:37 GMT"
+    #expect(read(("Last-Modified", weekday), ("Date", Self.late)).ifRange == weekday)
+  }
+
+  @Test func `If-Range takes a strong tag, else a strong date, but no date beside a weak tag`() {
+    let table: [(tag: String?, strongDate: Bool, ifRange: String?, isStrong: Bool)] = [
+      ("\"a\"", false, "\"a\"", true), ("\"a\"", true, "\"a\"", true),
+      ("W/\"a\"", false, nil, false), ("W/\"a\"", true, nil, true),
+      (nil, true, Self.early, true), (nil, false, nil, false),
+    ]
+    for row in table {
+      let validator = Validator(
+        entityTag: row.tag, lastModified: Self.early, lastModifiedIsStrong: row.strongDate)
+      #expect(validator.ifRange == row.ifRange)
+      #expect(validator.isStrong == row.isStrong)
+    }
+  }
+
+  @Test func `Versions compare by this table`() {
+    let tags: [String?] = [nil, "\"a\"", "\"b\"", "W/\"a\"", "W/\"b\""]
+    let dates: [String?] = [nil, Self.early, Self.late]
+    for (ours, ourDate, isStrong) in product(tags, dates, [false, true]) {
+      for (theirs, theirDate, theirStrength) in product(tags, dates, [false, true]) {
+        let old = Validator(
+          entityTag: ours, lastModified: ourDate, lastModifiedIsStrong: isStrong)
+        let new = Validator(
+          entityTag: theirs, lastModified: theirDate, lastModifiedIsStrong: theirStrength)
+        let found = old.comparison(with: new)
+        if let ours, let theirs, ours.suffix(3) != theirs.suffix(3) {
+          #expect(found == .different)
+        } else if let ours, ours == theirs, !ours.hasPrefix("W/") {
+          #expect(found == .same)
+        } else if ourDate == nil || theirDate == nil {
+          #expect(found == .unknown)
+        } else if ourDate != theirDate {
+          #expect(found == .different)
+        } else {
+          #expect(found == (isStrong ? .same : .unknown))
+        }
+      }
+    }
+  }
+
+  private func product<A, B, C>(_ a: [A], _ b: [B], _ c: [C]) -> [(A, B, C)] {
+    a.flatMap { a in b.flatMap { b in c.map { (a, b, $0) } } }
+  }
+}

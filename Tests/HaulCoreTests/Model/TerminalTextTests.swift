@@ -1,0 +1,50 @@
+import HaulCore
+import Testing
+
+@Suite struct TerminalTextTests {
+  @Test(
+    "What could act on the terminal is escaped",
+    arguments: [
+      ("plain text ~", "plain text ~"), ("\u{1B}[31mred", "\\x1b[31mred"),
+      ("a\nb\r\tc", "a\\nb\\r\\tc"),
+      ("\u{7}", "\\x07"), ("\u{7F}", "\\x7f"), ("\u{9B}2J", "\\u{9b}2J"),
+      ("a\u{202E}b", "a\\u{202e}b"),
+      ("\u{2066}x\u{2069}", "\\u{2066}x\\u{2069}"), ("\u{200F}", "\\u{200f}"),
+      ("\u{2028}", "\\u{2028}"), ("\r\n", "\\r\\n"), ("é漢👩‍👧", "é漢👩‍👧"), ("", ""),
+    ])
+  func escaped(text: String, result: String) { #expect(TerminalText.escaped(text) == result) }
+
+  @Test func `No control and no bidirectional control survives`() throws {
+    let bidirectional: [ClosedRange<UInt32>] = [
+      0x61C...0x61C, 0x200E...0x200F, 0x202A...0x202E, 0x2066...0x2069,
+    ]
+    for value in [0...0x1F, 0x7F...0x9F] + bidirectional {
+      for number in value {
+        let scalar = try #require(Unicode.Scalar(number))
+        let result = TerminalText.escaped("a\(Character(scalar))b")
+        #expect(result.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }, "\(number)")
+      }
+    }
+  }
+
+  @Test(
+    "Cells are counted",
+    arguments: [
+      ("", 0), ("abc", 3), ("é", 1), ("e\u{301}", 1), ("漢字", 4), ("한", 2),
+      ("\u{1112}\u{1161}\u{11AB}", 2), ("Ａ", 2), ("ｱ", 1), ("👍", 2), ("…", 1), ("ж", 1),
+    ])
+  func width(text: String, cells: Int) { #expect(TerminalText.width(text) == cells) }
+
+  @Test(
+    "Text is cut to the width between graphemes",
+    arguments: [
+      ("abcdef", 6, "abcdef"), ("abcdef", 5, "abcd…"), ("abcdef", 1, "…"), ("abcdef", 0, ""),
+      ("abc", -1, ""), ("漢字漢字", 5, "漢字…"), ("漢字漢字", 4, "漢…"),
+      ("e\u{301}e\u{301}e\u{301}", 2, "e\u{301}…"),
+      ("", 0, ""),
+    ])
+  func cut(text: String, cells: Int, result: String) {
+    #expect(TerminalText.cut(text, to: cells) == result)
+    #expect(TerminalText.width(result) <= max(cells, 0))
+  }
+}

@@ -1,0 +1,187 @@
+import HaulCore
+import Testing
+
+@Suite struct SchedulerTests {
+  private let ids: [TransferID]
+
+  init() {
+    var generator = SplitMix64(seed: 7)
+    ids = (0..<40).map { _ in TransferID(using: &generator) }
+  }
+
+  private func at(_ seconds: Int) -> Instant { Instant(.seconds(seconds)) }
+
+  private func scheduler(_ change: (inout Scheduler.Limits) -> Void = { _ in }) -> Scheduler {
+    var limits = Scheduler.Limits()
+    change(&limits)
+    return Scheduler(limits)
+  }
+
+  @Test func `First come, first served, up to the limits of host and slots`() {
+    var queue = scheduler()
+    for index in 0..<12 { queue.add(ids[index], host: index < 6 ? "a" : "b") }
+    check(queue.next(at: at(0)), is: Array(ids[0..<4] + ids[6..<10]))
+    check(queue.next(at: at(0)).isEmpty, is: true)
+    #expect(queue.reason(for: ids[4], at: at(0)) == .hostLimit)
+    queue.add(ids[20], host: "c")
+    check(queue.next(at: at(0)).isEmpty, is: true)
+    #expect(queue.reason(for: ids[20], at: at(0)) == .slot)
+    queue.finished(ids[7])
+    check(queue.next(at: at(0)), is: [ids[10]])
+    queue.finished(ids[0])
+    check(queue.next(at: at(0)), is: [ids[4]])
+    #expect(queue.reason(for: ids[4], at: at(0)) == nil)
+  }
+
+  @Test func `A slot is given back once`() {
+    var queue = scheduler { $0.active = 1 }
+    for id in ids[0..<3] { queue.add(id, host: "a") }
+    check(queue.next(at: at(0)), is: [ids[0]])
+    check(queue.paused(ids[0]), is: true)
+    check(queue.paused(ids[0]), is: false)
+    check(queue.finished(ids[0]), is: false)
+    check(queue.remove(ids[0]), is: false)
+    #expect(queue.active == 0)
+    check(queue.next(at: at(0)), is: [ids[1]])
+    check(queue.next(at: at(0)).isEmpty, is: true)
+  }
+
+  @Test func `What was paused comes back in its old place`() {
+    var queue = scheduler { $0.active = 1 }
+    for id in ids[0..<3] { queue.add(id, host: "a") }
+    check(queue.next(at: at(0)), is: [ids[0]])
+    queue.paused(ids[1])
+    queue.paused(ids[0])
+    queue.add(ids[1], host: "a")
+    queue.add(ids[0], host: "a")
+    check(queue.next(at: at(0)), is: [ids[0]])
+    queue.finished(ids[0])
+    check(queue.next(at: at(0)), is: [ids[1]])
+    queue.add(ids[1], host: "a")
+    check(queue.next(at: at(0)).isEmpty, is: true)
+  }
+
+  @Test func `A host that asked for a pause holds up itself only`() {
+    var queue = scheduler()
+    queue.add(ids[0], host: "a")
+    queue.add(ids[1], host: "b")
+    queue.backOff("a", until: at(10))
+    queue.backOff("a", until: at(5))
+    check(queue.next(at: at(0)), is: [ids[1]])
+    #expect(queue.reason(for: ids[0], at: at(0)) == .hostBackOff(until: at(10)))
+    check(queue.nextWakeUp(), is: at(10))
+    check(queue.next(at: at(9)).isEmpty, is: true)
+    check(queue.next(at: at(10)), is: [ids[0]])
+    check(queue.nextWakeUp(), is: nil)
+  }
+
+  @Test func `A longer pause replaces the shorter one`() {
+    var queue = scheduler()
+    queue.add(ids[0], host: "a")
+    queue.backOff("a", until: at(5))
+    queue.backOff("a", until: at(10))
+    check(queue.nextWakeUp(), is: at(10))
+    check(queue.next(at: at(7)).isEmpty, is: true)
+    check(queue.next(at: at(11)), is: [ids[0]])
+  }
+
+  @Test func `A pause adds no connection and takes none away`() {
+    var queue = scheduler()
+    queue.add(ids[0], host: "a")
+    _ = queue.next(at: at(0))
+    check(queue.grantConnection(for: ids[0]), is: true)
+    queue.backOff("a", until: at(5))
+    check(queue.grantConnection(for: ids[0]), is: false)
+    #expect(queue.connections(of: ids[0]) == 1)
+    _ = queue.next(at: at(5))
+    check(queue.grantConnection(for: ids[0]), is: true)
+  }
+
+  @Test func `Raising a limit starts more, lowering one lets what runs run on`() {
+    var queue = scheduler { $0.active = 2 }
+    for id in ids[0..<6] { queue.add(id, host: "a") }
+    check(queue.next(at: at(0)).count, is: 2)
+    var limits = queue.limits
+    limits.active = 4
+    queue.setLimits(limits)
+    check(queue.next(at: at(0)), is: [ids[2], ids[3]])
+    limits.activePerHost = 1
+    queue.setLimits(limits)
+    #expect(queue.active == 4)
+    for id in ids[0..<3] {
+      queue.finished(id)
+      check(queue.next(at: at(0)).isEmpty, is: true)
+    }
+    queue.finished(ids[3])
+    check(queue.next(at: at(0)), is: [ids[4]])
+    limits.active = 0
+    queue.setLimits(limits)
+    #expect(queue.limits.active == 1)
+  }
+
+  @Test func `Connections stay within the limits of transfer, host and all`() {
+    var queue = scheduler {
+      $0.connectionsPerTransfer = 3
+      $0.connectionsPerHost = 5
+      $0.connections = 7
+    }
+    queue.add(ids[0], host: "a")
+    queue.add(ids[1], host: "a")
+    queue.add(ids[2], host: "b")
+    check(queue.next(at: at(0)).count, is: 3)
+    func grants(_ id: TransferID) -> Int { (0..<9).count { _ in queue.grantConnection(for: id) } }
+    #expect(grants(ids[0]) == 3)
+    #expect(grants(ids[1]) == 2)
+    #expect(grants(ids[2]) == 2)
+    queue.releaseConnection(for: ids[0])
+    #expect(grants(ids[2]) == 1)
+    check(queue.finished(ids[1]), is: true)
+    check(queue.releaseConnection(for: ids[1]), is: false)
+    #expect(queue.connections == 5)
+    #expect(grants(ids[1]) == 0)
+  }
+
+  @Test func `Each started transfer has a connection reserved`() {
+    var queue = scheduler { $0.connections = 4 }
+    for index in 0..<3 { queue.add(ids[index], host: "h\(index)") }
+    check(queue.next(at: at(0)).count, is: 3)
+    #expect((0..<9).count { _ in queue.grantConnection(for: ids[0]) } == 2)
+    check(queue.grantConnection(for: ids[1]), is: true)
+    check(queue.grantConnection(for: ids[2]), is: true)
+    #expect(queue.connections == 4)
+  }
+
+  @Test func `A transfer that waits for a connection comes before a second one for another`() {
+    var queue = scheduler { $0.connectionsPerHost = 2 }
+    queue.add(ids[0], host: "a")
+    _ = queue.next(at: at(0))
+    check(queue.grantConnection(for: ids[0]), is: true)
+    check(queue.grantConnection(for: ids[0]), is: true)
+    queue.add(ids[1], host: "a")
+    check(queue.next(at: at(0)).isEmpty, is: true)
+    #expect(queue.reason(for: ids[1], at: at(0)) == .hostLimit)
+    queue.releaseConnection(for: ids[0])
+    check(queue.grantConnection(for: ids[0]), is: false)
+    check(queue.next(at: at(0)), is: [ids[1]])
+    check(queue.grantConnection(for: ids[1]), is: true)
+  }
+
+  @Test func `A cap learned from a host never rises and holds for those who come`() {
+    var queue = scheduler()
+    queue.add(ids[0], host: "a")
+    _ = queue.next(at: at(0))
+    for _ in 0..<3 { check(queue.grantConnection(for: ids[0]), is: true) }
+    queue.lowerCap("a", to: 2)
+    queue.lowerCap("a", to: 9)
+    #expect(queue.connections(of: ids[0]) == 3)
+    queue.releaseConnection(for: ids[0])
+    check(queue.grantConnection(for: ids[0]), is: false)
+    queue.releaseConnection(for: ids[0])
+    check(queue.grantConnection(for: ids[0]), is: true)
+    queue.finished(ids[0])
+    queue.lowerCap("a", to: 0)
+    queue.add(ids[1], host: "a")
+    queue.add(ids[2], host: "a")
+    check(queue.next(at: at(0)), is: [ids[1]])
+  }
+}
