@@ -33,11 +33,7 @@ extension PartFile {
     _ part: any DiskFile, _ count: UInt64, whole: Bool, _ namesAreDurable: inout Bool
   ) throws(TransferError) {
     try locked { state throws(TransferError) in try state.append(.syncing(count)) }
-    do throws(DiskError) {
-      if whole { try part.sync() } else { try part.syncData() }
-    } catch {
-      throw afterFailedSync(TransferError(error, while: "sync the part file"))
-    }
+    try syncPart(part, dataOnly: !whole)
     if !namesAreDurable {
       try sync("directory") { () throws(DiskError) in try directory.sync() }
       namesAreDurable = true
@@ -47,13 +43,21 @@ extension PartFile {
     state.withLockedValue { $0.markDurable(count) }
   }
 
+  func syncPart(_ part: any DiskFile, dataOnly: Bool = false) throws(TransferError) {
+    do throws(DiskError) {
+      if dataOnly { try part.syncData() } else { try part.sync() }
+    } catch {
+      throw afterFailedSync(TransferError(error, while: "sync the part file"))
+    }
+  }
+
   func syncJournal() throws(TransferError) {
     let file = state.withLockedValue { $0.journal.file }
     try sync("journal") { () throws(DiskError) in try file.syncData() }
   }
 
   /// A failed sync is never tried again and believed: this part file does nothing more.
-  private func sync(_ what: String, _ body: () throws(DiskError) -> Void) throws(TransferError) {
+  func sync(_ what: String, _ body: () throws(DiskError) -> Void) throws(TransferError) {
     do throws(DiskError) {
       try body()
     } catch {
