@@ -9,6 +9,8 @@ struct Schedule {
 
   static let path = "/downloads"
   static let target = "file.iso"
+  /// The target, and what is tried when it is taken.
+  static let names = [target] + (1...8).map { "\(target) (\($0))" }
   /// Random bytes that every schedule takes its content from.
   static let pool = sampleBytes(1 << 17, seed: 7)
 
@@ -122,7 +124,7 @@ struct Schedule {
   /// A run that ended between the removal of its journal and its own end.
   private func finishedWithoutJournal() -> String? {
     guard !machine.names(in: Self.path).contains(Self.target + ".haul.journal") else { return nil }
-    return [Self.target, Self.target + " (1)"].first {
+    return Self.names.first {
       machine.contents(of: $0, in: Self.path) == content
     }
   }
@@ -144,7 +146,7 @@ struct Schedule {
           [ArrayChunk(bytes[..<middle]), ArrayChunk(bytes[middle...])], with: &writer, now: clock)
       }
       if random.oneIn(2) { try part.claim(&writer) }
-      if random.oneIn(4) { try checkpoint(part) }
+      if random.oneIn(2) { try checkpoint(part) }
       if isFaulty, random.oneIn(25) { throw Paused() }
     }
   }
@@ -158,7 +160,7 @@ struct Schedule {
   }
 
   private mutating func publish(_ part: PartFile) throws {
-    for name in [Self.target, Self.target + " (1)"] {
+    for name in Self.names {
       do {
         try part.publish(
           as: name, length: Int64(content.count), modified: 1_000, replacing: false)

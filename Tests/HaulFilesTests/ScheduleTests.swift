@@ -39,7 +39,7 @@ struct ScheduleTests {
 
   @Test("Broken variants are caught", arguments: BrokenDisk.Defect.allCases)
   func controlsAreCaught(defect: BrokenDisk.Defect) {
-    let caught = (UInt64(1)...400).first { seed in
+    let caught = (UInt64(1)...3_000).first { seed in
       !Schedule.violations(seed: seed, strict: true) { BrokenDisk($0, defect: defect) }.isEmpty
     }
     #expect(caught != nil, "no schedule noticed: \(defect)")

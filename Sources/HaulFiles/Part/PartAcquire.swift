@@ -141,6 +141,10 @@ struct Adoption {
       try mapping("protect the part file") { () throws(DiskError) in try part.file.setMode(0o600) }
     }
     try state.appendRun(run)
+    if durability == .strict {
+      // Or a power cut could take this head back and leave older claims over bytes of this one.
+      try mapping("sync the journal") { () throws(DiskError) in try lease.file.syncData() }
+    }
     state.adopt(verdict, durableCount: replay.durableCount)
   }
 }

@@ -71,13 +71,9 @@ extension PartFile {
   /// claimed since the last good sync is missing, even if it can still be read.
   private func afterFailedSync(_ failure: TransferError) -> TransferError {
     state.withLockedValue { state in
-      do throws(TransferError) {
-        try state.append(.void([state.durableCount..<state.claimCount]))
-      } catch {
-        // Without the record no claim may be left to believe. If this fails too, the open
-        // `syncing` record makes the next run write those bytes again.
-        try? directory.unlink(names.journal, ifStill: journalIdentity)
-      }
+      // Where even this cannot be written, the open `syncing` record makes the next run read those
+      // bytes and write them again, so that nothing durable is lost with them.
+      try? state.append(.void([state.durableCount..<state.claimCount]))
       state.dropPending()
       state.failure = failure
       return failure

@@ -46,6 +46,7 @@ extension PartFile {
       else {
         throw TransferError(.lengthMismatch, "the file is not complete and cannot be published")
       }
+      state.hasBegunToPublish = true
       return (part, identity)
     }
   }

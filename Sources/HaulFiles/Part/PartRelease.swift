@@ -52,7 +52,7 @@ extension PartFile {
       state.failure = Self.released
       guard !wasTaken else { return nil }
       if state.isPublished { return isDone ? (nil, true) : nil }
-      guard state.claimCount == 0, state.madeJournal else { return nil }
+      guard state.claimCount == 0, state.madeJournal, !state.hasBegunToPublish else { return nil }
       return (state.madePart ? state.partIdentity : nil, true)
     }
     if let litter {
