@@ -49,7 +49,7 @@ struct Adoption {
     {
       return make(published(publication, replay))
     }
-    let part = try adoptPart()
+    let part = try adoptPart(replay)
     var state = PartState(
       journal: JournalWriter(file: lease.file, replay: replay), madeJournal: lease.wasCreated)
     do throws(TransferError) {
@@ -96,12 +96,16 @@ struct Adoption {
   }
 
   /// The part file, if there is one that may be taken over.
-  private func adoptPart() throws(TransferError) -> (file: any DiskFile, status: FileStatus)? {
+  private func adoptPart(_ replay: JournalReplay)
+    throws(TransferError) -> (file: any DiskFile, status: FileStatus)?
+  {
+    // A publication cut short leaves the mode of the final file, which a group may be able to write.
+    let published = replay.head == nil ? nil : 0o666 & ~disk.creationMask
     let named = try mapping("look at the part file") { () throws(DiskError) in
       try directory.status(of: names.part)
     }
     guard let named else { return nil }
-    try Ownership.check(named, user: disk.effectiveUser, what: "part file")
+    try Ownership.check(named, user: disk.effectiveUser, mode: published, what: "part file")
     let file = try mapping("open the part file") { () throws(DiskError) in
       try directory.open(names.part, writing: true)
     }
@@ -109,7 +113,7 @@ struct Adoption {
       let status = try mapping("look at the part file") { () throws(DiskError) in
         try file.status()
       }
-      try Ownership.check(status, user: disk.effectiveUser, what: "part file")
+      try Ownership.check(status, user: disk.effectiveUser, mode: published, what: "part file")
       return (file, status)
     } catch {
       file.close()
@@ -127,12 +131,20 @@ struct Adoption {
       bootID: disk.bootID)
     let isSamePlace =
       replay.run.map { $0.isSamePlace(as: run) } == true && replay.tornLength == 0
+      && part.status.mode & 0o022 == 0
     let audit = ClaimAudit(
       replay: replay, file: part.file, size: part.status.size, trustsUnread: isSamePlace,
       rewritesDoubtful: durability == .strict)
     let verdict = try audit.perform(isCancelled)
     if !verdict.void.isEmpty { try state.append(.void(verdict.void)) }
+    if part.status.mode != 0o600 {
+      try mapping("protect the part file") { () throws(DiskError) in try part.file.setMode(0o600) }
+    }
     try state.appendRun(run)
+    if durability == .strict {
+      // Or a power cut could take this head back and leave older claims over bytes of this one.
+      try mapping("sync the journal") { () throws(DiskError) in try lease.file.syncData() }
+    }
     state.adopt(verdict, durableCount: replay.durableCount)
   }
 }

@@ -31,13 +31,14 @@ extension PartFile {
     let status = try mapping("look at the part file") { () throws(DiskError) in
       try part.status()
     }
-    let hadClaims = state.claimCount > 0
+    // An earlier head may not be on the disk yet either, and older claims may: any earlier journal.
+    let mayHaveClaims = !state.madeJournal || state.claimCount > 0
     try state.append(.head(head))
     state.startOver(head)
     try state.appendRun(
       JournalRun(
         nonce: nonce, mountID: directory.mountID, part: FileIdentity(status), bootID: bootID))
-    if hadClaims && durability == .strict {
+    if mayHaveClaims && durability == .strict {
       // Or a power cut could leave the old claims, some durable, over a part that is empty.
       do throws(DiskError) {
         try state.journal.file.syncData()

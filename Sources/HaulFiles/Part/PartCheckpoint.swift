@@ -33,11 +33,7 @@ extension PartFile {
     _ part: any DiskFile, _ count: UInt64, whole: Bool, _ namesAreDurable: inout Bool
   ) throws(TransferError) {
     try locked { state throws(TransferError) in try state.append(.syncing(count)) }
-    do throws(DiskError) {
-      if whole { try part.sync() } else { try part.syncData() }
-    } catch {
-      throw afterFailedSync(TransferError(error, while: "sync the part file"))
-    }
+    try syncPart(part, dataOnly: !whole)
     if !namesAreDurable {
       try sync("directory") { () throws(DiskError) in try directory.sync() }
       namesAreDurable = true
@@ -47,13 +43,21 @@ extension PartFile {
     state.withLockedValue { $0.markDurable(count) }
   }
 
+  func syncPart(_ part: any DiskFile, dataOnly: Bool = false) throws(TransferError) {
+    do throws(DiskError) {
+      if dataOnly { try part.syncData() } else { try part.sync() }
+    } catch {
+      throw afterFailedSync(TransferError(error, while: "sync the part file"))
+    }
+  }
+
   func syncJournal() throws(TransferError) {
     let file = state.withLockedValue { $0.journal.file }
     try sync("journal") { () throws(DiskError) in try file.syncData() }
   }
 
   /// A failed sync is never tried again and believed: this part file does nothing more.
-  private func sync(_ what: String, _ body: () throws(DiskError) -> Void) throws(TransferError) {
+  func sync(_ what: String, _ body: () throws(DiskError) -> Void) throws(TransferError) {
     do throws(DiskError) {
       try body()
     } catch {
@@ -67,13 +71,9 @@ extension PartFile {
   /// claimed since the last good sync is missing, even if it can still be read.
   private func afterFailedSync(_ failure: TransferError) -> TransferError {
     state.withLockedValue { state in
-      do throws(TransferError) {
-        try state.append(.void([state.durableCount..<state.claimCount]))
-      } catch {
-        // Without the record no claim may be left to believe. If this fails too, the open
-        // `syncing` record makes the next run write those bytes again.
-        try? directory.unlink(names.journal, ifStill: journalIdentity)
-      }
+      // Where even this cannot be written, the open `syncing` record makes the next run read those
+      // bytes and write them again, so that nothing durable is lost with them.
+      try? state.append(.void([state.durableCount..<state.claimCount]))
       state.dropPending()
       state.failure = failure
       return failure

@@ -97,6 +97,8 @@ struct PartState {
   /// Why nothing more can be done.
   var failure: TransferError?
   var isPublished = false
+  /// The part may have its final mode, with which only the journal tells that it is ours.
+  var hasBegunToPublish = false
 
   init(journal: JournalWriter, madeJournal: Bool) {
     self.journal = journal

@@ -30,6 +30,7 @@ extension PartFile {
       let publication = Publication(length: length, part: identity, name: name)
       try locked { state throws(TransferError) in try state.append(.publishing(publication)) }
       if durability == .strict { try syncJournal() }
+      if isModeLate { try setModeLate(part) }
       try giveName(publication, replacing: replacing)
       state.withLockedValue { $0.isPublished = true }
       try endPublication()
@@ -45,6 +46,7 @@ extension PartFile {
       else {
         throw TransferError(.lengthMismatch, "the file is not complete and cannot be published")
       }
+      state.hasBegunToPublish = true
       return (part, identity)
     }
   }
@@ -61,9 +63,20 @@ extension PartFile {
   {
     try mapping("finish the part file") { () throws(DiskError) in
       try part.truncate(to: length)
-      try part.setMode(0o666 & ~creationMask)
+      if !isModeLate { try part.setMode(finalMode) }
       if let modified { try part.setModified(modified) }
     }
+  }
+
+  private var finalMode: UInt32 { 0o666 & ~creationMask }
+
+  /// A part that a group can write is taken for a stranger's unless the journal says `publishing`:
+  /// where the mask allows that, the mode comes after the record.
+  private var isModeLate: Bool { finalMode & 0o022 != 0 }
+
+  private func setModeLate(_ part: any DiskFile) throws(TransferError) {
+    try mapping("finish the part file") { () throws(DiskError) in try part.setMode(finalMode) }
+    if durability == .strict { try syncPart(part) }
   }
 
   private static let taken = TransferError(
@@ -137,7 +150,7 @@ extension PartFile {
   /// What remains once the file has its name.
   private func endPublication() throws(TransferError) {
     if durability == .strict {
-      try mapping("sync the directory") { () throws(DiskError) in try directory.sync() }
+      try sync("directory") { () throws(DiskError) in try directory.sync() }
     }
     // The file is there: a journal that stays behind is taken away by the next run.
     try? directory.unlink(names.journal, ifStill: journalIdentity)

@@ -45,12 +45,14 @@ extension PartFile {
     let litter = state.withLockedValue { state -> (part: FileIdentity?, journal: Bool)? in
       guard state.failure != Self.released else { return nil }
       let wasTaken = state.failure == .takenOver
+      // A name that may not be durable still needs its journal.
+      let isDone = state.isPublished && state.failure == nil
       // A claim that cannot be written costs its bytes, no more.
       if state.failure == nil, !state.isPublished { try? state.claimIdle() }
       state.failure = Self.released
       guard !wasTaken else { return nil }
-      if state.isPublished { return (nil, true) }
-      guard state.claimCount == 0, state.madeJournal else { return nil }
+      if state.isPublished { return isDone ? (nil, true) : nil }
+      guard state.claimCount == 0, state.madeJournal, !state.hasBegunToPublish else { return nil }
       return (state.madePart ? state.partIdentity : nil, true)
     }
     if let litter {

@@ -18,11 +18,12 @@ package struct Recovery: Hashable, Sendable {
 
 /// Which files may be taken over (design, section 4): ours, and nobody else can have changed them.
 enum Ownership {
-  static func check(_ status: FileStatus, user: UInt32, links: UInt64 = 1, what: String)
+  /// - Parameter mode: one that is right although others may write: the bytes are then read back.
+  static func check(_ status: FileStatus, user: UInt32, mode: UInt32? = nil, what: String)
     throws(TransferError)
   {
-    guard status.kind == .regular, status.owner == user, status.links == links,
-      status.mode & 0o022 == 0
+    guard status.kind == .regular, status.owner == user, status.links == 1,
+      status.mode & 0o022 == 0 || status.mode == mode
     else {
       throw TransferError(
         .nameConflict,

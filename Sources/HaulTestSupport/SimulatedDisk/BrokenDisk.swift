@@ -1,0 +1,147 @@
+package import HaulCore
+import NIOConcurrencyHelpers
+
+/// A disk that moves or omits syncs of the part file: what the oracle of the schedules must notice.
+package struct BrokenDisk: Disk {
+  package enum Defect: CaseIterable, Sendable {
+    /// The durable record is written before the sync.
+    case syncAfterDurableRecord
+    /// The final name is given before the sync.
+    case syncAfterRename
+    /// No sync does anything.
+    case noSync
+    /// The directory is never synced.
+    case noDirectorySync
+  }
+
+  let base: any Disk
+  let defect: Defect
+
+  package init(_ base: any Disk, defect: Defect) {
+    self.base = base
+    self.defect = defect
+  }
+
+  package var bootID: String { base.bootID }
+  package var effectiveUser: UInt32 { base.effectiveUser }
+  package var creationMask: UInt32 { base.creationMask }
+
+  package func openDirectory(_ path: String, creating: Bool) throws(DiskError)
+    -> any DiskDirectory
+  {
+    BrokenDirectory(try base.openDirectory(path, creating: creating), defect)
+  }
+}
+
+/// The sync that was put off.
+final class PutOff: Sendable {
+  private let file = NIOLockedValueBox<(any DiskFile)?>(nil)
+
+  func put(_ file: any DiskFile) { self.file.withLockedValue { $0 = file } }
+
+  func perform() throws(DiskError) {
+    let file = file.withLockedValue { file in
+      defer { file = nil }
+      return file
+    }
+    try file?.sync()
+  }
+}
+
+final class BrokenDirectory: DiskDirectory {
+  let base: any DiskDirectory
+  let defect: BrokenDisk.Defect
+  let putOff = PutOff()
+
+  init(_ base: any DiskDirectory, _ defect: BrokenDisk.Defect) {
+    self.base = base
+    self.defect = defect
+  }
+
+  var path: String { base.path }
+  var mountID: UInt64 { base.mountID }
+
+  func status() throws(DiskError) -> FileStatus { try base.status() }
+  func status(of name: String) throws(DiskError) -> FileStatus? { try base.status(of: name) }
+
+  func create(_ name: String) throws(DiskError) -> any DiskFile {
+    wrap(try base.create(name), name)
+  }
+
+  func open(_ name: String, writing: Bool) throws(DiskError) -> any DiskFile {
+    wrap(try base.open(name, writing: writing), name)
+  }
+
+  private func wrap(_ file: any DiskFile, _ name: String) -> any DiskFile {
+    BrokenFile(file, isPart: name.hasSuffix(".part"), defect, putOff)
+  }
+
+  func rename(_ name: String, to newName: String, replacing: Bool) throws(DiskError) {
+    try base.rename(name, to: newName, replacing: replacing)
+    if defect == .syncAfterRename { try putOff.perform() }
+  }
+
+  func link(_ name: String, to newName: String) throws(DiskError) {
+    try base.link(name, to: newName)
+    if defect == .syncAfterRename { try putOff.perform() }
+  }
+
+  func unlink(_ name: String) throws(DiskError) { try base.unlink(name) }
+
+  func sync() throws(DiskError) {
+    if defect != .noSync, defect != .noDirectorySync { try base.sync() }
+  }
+
+  func availableBytes() throws(DiskError) -> Int64? { try base.availableBytes() }
+}
+
+final class BrokenFile: DiskFile {
+  let base: any DiskFile
+  let isPart: Bool
+  let defect: BrokenDisk.Defect
+  let putOff: PutOff
+
+  init(_ base: any DiskFile, isPart: Bool, _ defect: BrokenDisk.Defect, _ putOff: PutOff) {
+    self.base = base
+    self.isPart = isPart
+    self.defect = defect
+    self.putOff = putOff
+  }
+
+  func status() throws(DiskError) -> FileStatus { try base.status() }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DiskError) -> Int {
+    let count = try base.write(bytes, at: offset)
+    if !isPart, defect == .syncAfterDurableRecord { try putOff.perform() }
+    return count
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DiskError) -> Int {
+    try base.read(into: buffer, at: offset)
+  }
+
+  func truncate(to size: Int64) throws(DiskError) { try base.truncate(to: size) }
+  func allocate(_ size: Int64) throws(DiskError) { try base.allocate(size) }
+  func startWriteback(_ range: ByteRange) { base.startWriteback(range) }
+
+  func syncData() throws(DiskError) {
+    switch defect {
+    case .syncAfterDurableRecord where isPart: putOff.put(base)
+    case .noSync: break
+    default: try base.syncData()
+    }
+  }
+
+  func sync() throws(DiskError) {
+    switch defect {
+    case .syncAfterDurableRecord where isPart, .syncAfterRename where isPart: putOff.put(base)
+    case .noSync: break
+    default: try base.sync()
+    }
+  }
+
+  func setMode(_ mode: UInt32) throws(DiskError) { try base.setMode(mode) }
+  func setModified(_ seconds: Double) throws(DiskError) { try base.setModified(seconds) }
+  func tryLock() throws(DiskError) -> Bool { try base.tryLock() }
+  func close() { base.close() }
+}

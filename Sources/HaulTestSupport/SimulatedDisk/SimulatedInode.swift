@@ -1,0 +1,80 @@
+import HaulCore
+
+/// A file as programs see it, and as a power cut would leave it.
+struct SimulatedInode {
+  /// What a power cut can tear apart.
+  static let blockSize = 512
+
+  /// The page cache.
+  private(set) var cache: [UInt8] = []
+  /// What is on the disk for certain.
+  private(set) var disk: [UInt8] = []
+  /// Blocks that differ and that the next sync will write.
+  private var dirty: Set<Int> = []
+  var mode: UInt32 = 0o600
+  var modified: Double = 0
+
+  mutating func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
+    guard !bytes.isEmpty else { return }
+    grow(to: offset + bytes.count)
+    cache.replaceSubrange(offset..<(offset + bytes.count), with: bytes)
+    markDirty(offset..<(offset + bytes.count))
+  }
+
+  mutating func truncate(to size: Int) {
+    if size < cache.count {
+      markDirty(size..<cache.count)
+      cache.removeLast(cache.count - size)
+    }
+    grow(to: size)
+  }
+
+  mutating func grow(to size: Int) {
+    guard size > cache.count else { return }
+    cache += repeatElement(0, count: size - cache.count)
+  }
+
+  private mutating func markDirty(_ range: Range<Int>) {
+    dirty.formUnion((range.lowerBound / Self.blockSize)...((range.upperBound - 1) / Self.blockSize))
+  }
+
+  mutating func sync() {
+    resizeDisk(to: cache.count)
+    for block in dirty { copy(block, bytes: Self.blockSize) }
+    dirty = []
+  }
+
+  /// As Linux does it: the pages stay as they are and count as clean, and are never written.
+  mutating func failSync() { dirty = [] }
+
+  /// Keeps some of what was not synced, also parts of a block, in no order.
+  mutating func losePower(_ random: inout SimulationRandom) {
+    let size = Bool.random(using: &random) ? cache.count : disk.count
+    resizeDisk(to: max(cache.count, disk.count))
+    for block in dirty.sorted() {
+      switch random.below(5) {
+      case 0, 1: copy(block, bytes: Self.blockSize)
+      case 2: copy(block, bytes: random.below(Self.blockSize))
+      default: break
+      }
+    }
+    resizeDisk(to: size)
+    cache = disk
+    dirty = []
+  }
+
+  private mutating func resizeDisk(to size: Int) {
+    if disk.count > size { disk.removeLast(disk.count - size) }
+    if disk.count < size { disk += repeatElement(0, count: size - disk.count) }
+  }
+
+  private mutating func copy(_ block: Int, bytes: Int) {
+    let start = block * Self.blockSize
+    let end = min(start + bytes, disk.count)
+    guard start < end else { return }
+    let kept = min(end, cache.count)
+    if start < kept { disk.replaceSubrange(start..<kept, with: cache[start..<kept]) }
+    let zeros = max(start, kept)..<end
+    disk.replaceSubrange(zeros, with: repeatElement(0, count: zeros.count))
+  }
+}

@@ -1,0 +1,124 @@
+package import HaulCore
+import NIOConcurrencyHelpers
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A machine with a disk that can lose its power, and processes that can die in any change they
+/// make. Everything random comes from the seed.
+package final class SimulatedMachine: Sendable {
+  let world: NIOLockedValueBox<SimulatedWorld>
+
+  package init(seed: UInt64, faults: SimulatedFaults = SimulatedFaults()) {
+    world = NIOLockedValueBox(
+      SimulatedWorld(random: SimulationRandom(seed: seed), faults: faults))
+  }
+
+  /// A new process and its view of the disk.
+  package func startProcess() -> SimulatedDisk {
+    world.withLockedValue { world in
+      let process = world.number()
+      world.living.insert(process)
+      return SimulatedDisk(machine: self, process: process, boot: world.boot)
+    }
+  }
+
+  /// Lets whichever process makes the change of this number, from now on, die in it.
+  package func crash(afterChanges count: Int?) {
+    world.withLockedValue { $0.changesUntilCrash = count }
+  }
+
+  package func setFaults(_ faults: SimulatedFaults) {
+    world.withLockedValue { $0.faults = faults }
+  }
+
+  /// Ends all processes; the page cache stays, locks go.
+  package func killProcesses() {
+    world.withLockedValue { world in
+      for process in world.living { world.kill(process) }
+      world.changesUntilCrash = nil
+    }
+  }
+
+  /// Cuts the power: of what was not synced, some stays, in no order. The next boot is another one.
+  package func losePower() {
+    world.withLockedValue { $0.losePower() }
+  }
+
+  /// What a program would read under the name.
+  package func contents(of name: String, in path: String) -> [UInt8]? {
+    world.withLockedValue { world in
+      world.directories[path]?.current[name].flatMap { world.inodes[$0]?.cache }
+    }
+  }
+
+  package func names(in path: String) -> [String] {
+    world.withLockedValue { ($0.directories[path]?.current.keys).map { $0.sorted() } ?? [] }
+  }
+
+  /// Puts a durable file there, as another program would.
+  package func plant(_ bytes: [UInt8], as name: String, in path: String, mode: UInt32 = 0o600) {
+    world.withLockedValue { world in
+      let inode = world.number()
+      var file = SimulatedInode()
+      file.mode = mode
+      bytes.withUnsafeBytes { file.write($0, at: 0) }
+      file.sync()
+      world.inodes[inode] = file
+      world.directories[path, default: SimulatedEntries()].current[name] = inode
+      world.directories[path]?.durable[name] = inode
+    }
+  }
+
+  /// Makes one call of a process; a dead one gets `EIO` and changes nothing.
+  func perform<Value>(
+    _ call: String, by process: UInt64, isChange: Bool = false,
+    _ body: (inout SimulatedWorld) throws(DiskError) -> Value
+  ) throws(DiskError) -> Value {
+    try world.withLockedValue { world in
+      Result { () throws(DiskError) in
+        guard world.living.contains(process) else { throw DiskError(call, EIO) }
+        guard isChange, world.diesNow() else { return try body(&world) }
+        if Bool.random(using: &world.random) {
+          world.isDying = true
+          defer { world.isDying = false }
+          // It dies with its last change made, or made in part, or not at all.
+          _ = try? body(&world)
+        }
+        world.kill(process)
+        throw DiskError(call, EIO)
+      }
+    }.get()
+  }
+}
+
+/// The disk of a simulated machine, as one process sees it.
+package struct SimulatedDisk: Disk {
+  let machine: SimulatedMachine
+  let process: UInt64
+  let boot: Int
+
+  package var bootID: String { "boot-\(boot)" }
+  package var effectiveUser: UInt32 { 1000 }
+  package var creationMask: UInt32 { 0o002 }
+
+  /// Whether the process has not died.
+  package var isAlive: Bool {
+    machine.world.withLockedValue { $0.living.contains(process) }
+  }
+
+  package func openDirectory(_ path: String, creating: Bool) throws(DiskError)
+    -> any DiskDirectory
+  {
+    try machine.perform("open", by: process) { world throws(DiskError) in
+      if world.directories[path] == nil {
+        guard creating else { throw DiskError("open", ENOENT) }
+        world.directories[path] = SimulatedEntries()
+      }
+    }
+    return SimulatedDirectory(disk: self, path: path)
+  }
+}

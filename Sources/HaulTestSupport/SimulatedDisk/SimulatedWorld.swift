@@ -1,0 +1,127 @@
+import HaulCore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// What goes wrong on a simulated disk, besides crashes.
+package struct SimulatedFaults: Sendable {
+  /// Writes take some of the bytes only.
+  package var shortWrites = false
+  /// One sync in so many fails, once; the next one finds nothing to write.
+  package var syncFailsOneIn: Int?
+  /// Bytes that all files together may have.
+  package var capacity: Int?
+  package var supportsRenameWithoutReplacing = true
+  package var supportsLinks = true
+  package var supportsAllocation = true
+
+  package init() {}
+}
+
+/// A directory: what it shows, what is on the disk, and the changes between them.
+struct SimulatedEntries {
+  var current: [String: UInt64] = [:]
+  var durable: [String: UInt64] = [:]
+  /// Changes that no sync has made durable: each as names and what they lead to from then on.
+  var pending: [[String: UInt64?]] = []
+
+  mutating func change(_ assignments: [String: UInt64?]) {
+    for (name, inode) in assignments { current[name] = inode }
+    pending.append(assignments)
+  }
+
+  mutating func sync() {
+    durable = current
+    pending = []
+  }
+
+  /// Keeps a beginning of the changes, or any of them.
+  mutating func losePower(_ random: inout SimulationRandom) {
+    let inOrder = Bool.random(using: &random)
+    let prefix = random.below(pending.count + 1)
+    for (index, change) in pending.enumerated() {
+      guard inOrder ? index < prefix : Bool.random(using: &random) else { continue }
+      for (name, inode) in change { durable[name] = inode }
+    }
+    current = durable
+    pending = []
+  }
+}
+
+struct SimulatedWorld {
+  var random: SimulationRandom
+  var faults: SimulatedFaults
+  var inodes: [UInt64: SimulatedInode] = [:]
+  var directories: [String: SimulatedEntries] = [:]
+  var locks: [UInt64: UInt64] = [:]
+  var boot = 1
+  /// Handles and processes get their numbers from here, inodes too.
+  var lastNumber: UInt64 = 0
+  var living: Set<UInt64> = []
+  var processOfHandle: [UInt64: UInt64] = [:]
+  /// Changes until the process that makes the last of them dies in it.
+  var changesUntilCrash: Int?
+  var isDying = false
+
+  mutating func number() -> UInt64 {
+    lastNumber += 1
+    return lastNumber
+  }
+
+  mutating func kill(_ process: UInt64) {
+    living.remove(process)
+    locks = locks.filter { processOfHandle[$0.value] != process }
+    changesUntilCrash = nil
+  }
+
+  /// Whether the change about to be made is the one that the process dies in.
+  mutating func diesNow() -> Bool {
+    guard let left = changesUntilCrash else { return false }
+    changesUntilCrash = left - 1
+    return left <= 1
+  }
+
+  mutating func failsToSync() -> Bool {
+    guard let often = faults.syncFailsOneIn else { return false }
+    return random.oneIn(often)
+  }
+
+  func links(to inode: UInt64) -> Int {
+    directories.values.reduce(0) { $0 + $1.current.values.count { $0 == inode } }
+  }
+
+  /// Bytes that files may still grow by.
+  var room: Int {
+    guard let capacity = faults.capacity else { return .max }
+    let held = Set(directories.values.flatMap(\.current.values))
+    return max(0, capacity - held.reduce(0) { $0 + (inodes[$1]?.cache.count ?? 0) })
+  }
+
+  mutating func checkRoom(_ call: String, _ inode: UInt64, size: Int) throws(DiskError) {
+    let growth = size - (inodes[inode]?.cache.count ?? 0)
+    if growth > 0, growth > room { throw DiskError(call, ENOSPC) }
+  }
+
+  mutating func losePower() {
+    boot += 1
+    living = []
+    locks = [:]
+    processOfHandle = [:]
+    changesUntilCrash = nil
+    for path in directories.keys.sorted() { directories[path]?.losePower(&random) }
+    let reachable = Set(directories.values.flatMap(\.current.values))
+    inodes = inodes.filter { reachable.contains($0.key) }
+    for inode in inodes.keys.sorted() { inodes[inode]?.losePower(&random) }
+  }
+
+  func status(_ inode: UInt64) -> FileStatus {
+    let file = inodes[inode] ?? SimulatedInode()
+    return FileStatus(
+      kind: .regular, device: 1, inode: inode, size: Int64(file.cache.count), owner: 1000,
+      mode: file.mode, links: UInt64(links(to: inode)), modified: file.modified,
+      allocated: Int64(file.cache.count))
+  }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import HaulCore
+import HaulFiles
+import Testing
+
+@Suite("The independent reader, written from docs/journal-format.md alone")
+struct JournalReaderTests {
+  static let script =
+    URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().appending(path: "Scripts/journal_reader.py").path
+
+  static let hasPython = FileManager.default.isExecutableFile(atPath: "/usr/bin/python3")
+
+  private struct Answer: Decodable {
+    var condition: String
+    var claimed: [[Int64]]
+    var durable: Int
+    var torn: Int
+    var violations: [String]
+    var head: JournalHead?
+  }
+
+  private func read(_ scratch: Scratch, truth: String) throws -> (status: Int32, answer: Answer) {
+    let process = Process()
+    let output = Pipe()
+    process.executableURL = URL(filePath: "/usr/bin/python3")
+    process.arguments = [
+      Self.script, "\(scratch.path)/file.iso.haul.journal", "\(scratch.path)/file.iso.haul.part",
+      "--truth", "\(scratch.path)/\(truth)", "--crc",
+    ]
+    process.standardOutput = output
+    try process.run()
+    let data = output.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return (process.terminationStatus, try JSONDecoder().decode(Answer.self, from: data))
+  }
+
+  @Test("It reads what we write, and tells a claim that does not hold", .enabled(if: hasPython))
+  func agrees() throws {
+    let scratch = try Scratch()
+    let content = sampleBytes(50_000)
+    try scratch.put(content, as: "truth")
+    let part = try scratch.acquire()
+    try part.begin(try sampleHead(50_000))
+    try part.write(0..<20_000, of: content)
+    try part.checkpoint()
+    try part.write(30_000..<50_000, of: content)
+    part.release()
+    let (status, answer) = try read(scratch, truth: "truth")
+    #expect(status == 0)
+    #expect(answer.condition == "valid")
+    #expect(answer.claimed == [[0, 20_000], [30_000, 50_000]])
+    #expect(answer.durable == 1)
+    #expect(answer.torn == 0)
+    #expect(answer.head == (try sampleHead(50_000)))
+
+    var damaged = try scratch.contents("file.iso.haul.part")
+    damaged[31_000] ^= 1
+    try scratch.put(damaged, as: "file.iso.haul.part")
+    let second = try read(scratch, truth: "truth")
+    #expect(second.status == 1)
+    #expect(second.answer.violations.count == 2)
+  }
+}

@@ -1,0 +1,177 @@
+import HaulCore
+import HaulFiles
+import HaulTestSupport
+import Testing
+
+@Suite("The journal and what is read out of it")
+struct JournalTests {
+  static let path = "/d"
+  static let journal = "f.haul.journal"
+  static let part = "f.haul.part"
+  let content = sampleBytes(9_000)
+
+  private func acquire(_ machine: SimulatedMachine, strict: Bool = true) throws -> PartFile {
+    let disk = machine.startProcess()
+    return try PartFile.acquire(
+      disk: disk, directory: try disk.openDirectory(Self.path, creating: true), name: "f",
+      nonce: Array(repeating: 3, count: 16), durability: strict ? .strict : .relaxed)
+  }
+
+  /// A run that ends with claims, a checkpoint and more claims.
+  private func machineWithBytes() throws -> SimulatedMachine {
+    let machine = SimulatedMachine(seed: 5)
+    let part = try acquire(machine)
+    try part.begin(try sampleHead(9_000))
+    try part.write(0..<2_000, of: content)
+    try part.write(5_000..<6_000, of: content)
+    try part.checkpoint()
+    try part.write(2_000..<4_000, of: content)
+    part.release()
+    return machine
+  }
+
+  /// Another machine state with the same part and this journal, in the same boot.
+  private func received(journal: [UInt8], on machine: SimulatedMachine) throws -> ByteRangeSet? {
+    let bytes = try #require(machine.contents(of: Self.part, in: Self.path))
+    let copy = SimulatedMachine(seed: 1)
+    copy.plant(journal, as: Self.journal, in: Self.path)
+    copy.plant(bytes, as: Self.part, in: Self.path)
+    do {
+      let part = try acquire(copy)
+      defer { part.release() }
+      return part.recovery.received
+    } catch let error as TransferError where error.code == .nameConflict {
+      // Left alone: nothing counted, nothing touched.
+      #expect(copy.contents(of: Self.journal, in: Self.path) == journal)
+      return nil
+    }
+  }
+
+  private let all = ByteRangeSet([0..<4_000, 5_000..<6_000])
+
+  @Test("Every beginning of a journal counts a part of the claims, never another byte")
+  func everyPrefix() throws {
+    let machine = try machineWithBytes()
+    let journal = try #require(machine.contents(of: Self.journal, in: Self.path))
+    for length in 0...journal.count {
+      let counted = try received(journal: Array(journal.prefix(length)), on: machine)
+      #expect(counted?.subtracting(all).isEmpty ?? false, "first \(length) bytes")
+    }
+    #expect(try received(journal: journal, on: machine) == all)
+  }
+
+  @Test("Every changed byte of a journal is noticed or does no harm")
+  func everyFlip() throws {
+    let machine = try machineWithBytes()
+    let journal = try #require(machine.contents(of: Self.journal, in: Self.path))
+    for index in journal.indices {
+      var changed = journal
+      changed[index] ^= 0x41
+      let counted = try received(journal: changed, on: machine) ?? ByteRangeSet()
+      #expect(counted.subtracting(all).isEmpty, "byte \(index)")
+      #expect(JournalReplay(changed).end <= index, "byte \(index)")
+    }
+  }
+
+  @Test("A claim whose bytes have changed is not counted after another boot")
+  func readsBack() throws {
+    let machine = try machineWithBytes()
+    machine.losePower()
+    var bytes = try #require(machine.contents(of: Self.part, in: Self.path))
+    bytes[5_500] ^= 1
+    machine.plant(bytes, as: Self.part, in: Self.path)
+    let part = try acquire(machine)
+    #expect(part.recovery.received.covers(0..<2_000))
+    #expect(part.recovery.received.intersection(ByteRangeSet(5_000..<6_000)).isEmpty)
+    part.release()
+    let again = try acquire(machine)
+    #expect(again.recovery.received == part.recovery.received)
+    again.release()
+  }
+
+  @Test("A newer journal and a file that is none are left alone")
+  func refusesForeign() throws {
+    for bytes in [JournalFormat.header(version: 2), sampleBytes(64), Array("notes".utf8)] {
+      let machine = SimulatedMachine(seed: 1)
+      machine.plant(bytes, as: Self.journal, in: Self.path)
+      #expect(try code { _ = try acquire(machine) } == .nameConflict)
+      #expect(machine.contents(of: Self.journal, in: Self.path) == bytes)
+    }
+  }
+
+  @Test("After a failed sync nothing since the last good one counts, in this run or the next")
+  func voidsAfterFailedSync() throws {
+    let machine = SimulatedMachine(seed: 5)
+    let part = try acquire(machine)
+    try part.begin(try sampleHead(9_000))
+    try part.write(0..<2_000, of: content)
+    try part.checkpoint()
+    try part.write(2_000..<4_000, of: content)
+    var faults = SimulatedFaults()
+    faults.syncFailsOneIn = 1
+    machine.setFaults(faults)
+    #expect(try code { try part.checkpoint() } == .io)
+    #expect(part.received == ByteRangeSet(0..<2_000))
+    machine.setFaults(SimulatedFaults())
+    #expect(try code { try part.checkpoint() } == .io)
+    part.release()
+    let next = try acquire(machine)
+    #expect(next.recovery.received == ByteRangeSet(0..<2_000))
+    next.release()
+  }
+
+  @Test("Two segments cannot write to the same bytes, nor beyond the announced length")
+  func refusesOverlap() throws {
+    let part = try acquire(SimulatedMachine(seed: 1))
+    try part.begin(try sampleHead(9_000))
+    try part.write(0..<1_000, of: content, claiming: false)
+    #expect(try code { try part.write(999..<1_500, of: content) } == .internal)
+    try part.write(1_000..<1_500, of: content)
+    #expect(try code { try part.write(1_400..<1_600, of: content) } == .internal)
+    let beyond = content + [0]
+    #expect(try code { try part.write(8_000..<9_001, of: beyond) } == .lengthMismatch)
+    #expect(part.received == ByteRangeSet(0..<1_500))
+    part.release()
+  }
+
+  @Test("A rejected digest is remembered until the content is begun anew")
+  func remembersRejected() throws {
+    let machine = try machineWithBytes()
+    let checksum = try #require(Checksum("crc32c=01020304"))
+    let part = try acquire(machine)
+    try part.reject(checksum)
+    part.release()
+    let next = try acquire(machine)
+    #expect(next.recovery.rejected == [checksum])
+    try next.begin(try sampleHead(9_000, tag: "\"b\""))
+    next.release()
+    let last = try acquire(machine)
+    #expect(last.recovery.rejected.isEmpty)
+    #expect(last.recovery.received.isEmpty)
+    last.release()
+  }
+}
+
+@Suite("CRC32C")
+struct CRC32CTests {
+  @Test("The published vectors (RFC 3720, appendix B.4)")
+  func vectors() {
+    #expect(CRC32C.of(Array("123456789".utf8)) == 0xE306_9283)
+    #expect(CRC32C.of(Array(repeating: 0, count: 32)) == 0x8A91_36AA)
+    #expect(CRC32C.of(Array(repeating: 0xFF, count: 32)) == 0x62A8_AB43)
+    #expect(CRC32C.of(Array(0..<32)) == 0x46DD_794E)
+  }
+
+  @Test("Instruction and table agree, whole and in pieces")
+  func agree() {
+    let bytes = sampleBytes(40_000)
+    for length in [0, 1, 7, 8, 9, 4_095, 12_287, 12_288, 12_289, 24_600, 40_000] {
+      let slice = Array(bytes.suffix(length))
+      #expect(CRC32C.of(slice) == CRC32C.portable(slice), "\(length) bytes")
+      var pieces = CRC32C()
+      pieces.update(Array(slice.prefix(length / 3)))
+      pieces.update(Array(slice.dropFirst(length / 3)))
+      #expect(pieces.value == CRC32C.of(slice), "\(length) bytes in two")
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import FoundationEssentials
+import HaulCore
+import HaulFiles
+import Testing
+
+@Suite("What is not ours is left alone")
+struct OwnershipTests {
+  private static let part = "file.iso.haul.part"
+  private static let journal = "file.iso.haul.journal"
+
+  @Test(
+    "A part or journal that others can write, with two links, or a symlink, is refused untouched")
+  func refuses() throws {
+    for name in [Self.part, Self.journal] {
+      for spoil in Spoil.allCases {
+        let scratch = try Scratch()
+        try spoil.perform(in: scratch, name: name)
+        #expect(
+          try code { _ = try scratch.acquire() } == .nameConflict, "\(name), \(spoil)")
+        #expect(try scratch.contents("other") == [1, 2, 3], "\(name), \(spoil)")
+        #expect(try scratch.names() == [name, "other"])
+      }
+    }
+  }
+
+  enum Spoil: CaseIterable {
+    case groupWritable, twoLinks, symlink
+
+    func perform(in scratch: Scratch, name: String) throws {
+      try scratch.put([1, 2, 3], as: "other", mode: self == .groupWritable ? 0o660 : 0o600)
+      let manager = FileManager.default
+      switch self {
+      case .groupWritable: try scratch.put([1, 2, 3], as: name, mode: 0o660)
+      case .twoLinks: try scratch.directory.link("other", to: name)
+      case .symlink:
+        try manager.createSymbolicLink(
+          atPath: "\(scratch.path)/\(name)", withDestinationPath: "other")
+      }
+    }
+  }
+
+  @Test("A target that is a directory or a symlink is refused; absent and regular ones are told")
+  func checksTargets() throws {
+    let scratch = try Scratch()
+    #expect(try TargetCheck.state(of: "x", in: scratch.directory) == .absent)
+    try scratch.put([1, 2, 3], as: "x")
+    guard case .regular(3, _) = try TargetCheck.state(of: "x", in: scratch.directory) else {
+      Issue.record("x is a regular file of 3 bytes")
+      return
+    }
+    try FileManager.default.createSymbolicLink(
+      atPath: "\(scratch.path)/y", withDestinationPath: "x")
+    try FileManager.default.createDirectory(
+      atPath: "\(scratch.path)/z", withIntermediateDirectories: false)
+    for name in ["y", "z"] {
+      #expect(
+        try code { _ = try TargetCheck.state(of: name, in: scratch.directory) } == .notARegularFile)
+    }
+    #expect(
+      try code {
+        _ = try TargetCheck.openDirectory(scratch.path + "/x", on: scratch.disk, creating: true)
+      } == .notARegularFile)
+  }
+
+  @Test("A file that appears meanwhile is kept, and the download goes under another name")
+  func keepsForeignTarget() throws {
+    let scratch = try Scratch()
+    let content = sampleBytes(5_000)
+    let part = try scratch.acquire()
+    try part.begin(try sampleHead(5_000))
+    try part.write(0..<5_000, of: content)
+    try scratch.put([9], as: "file.iso")
+    #expect(
+      try code {
+        try part.publish(as: "file.iso", length: 5_000, modified: nil, replacing: false)
+      } == .nameConflict)
+    try part.publish(as: "file (1).iso", length: 5_000, modified: nil, replacing: false)
+    part.release()
+    #expect(try scratch.contents("file.iso") == [9])
+    #expect(try scratch.contents("file (1).iso") == content)
+    #expect(try scratch.names() == ["file.iso", "file (1).iso"])
+  }
+
+  @Test("Asked to replace, it replaces in one step; incomplete, it never publishes")
+  func replaces() throws {
+    let scratch = try Scratch()
+    let content = sampleBytes(5_000)
+    try scratch.put([9], as: "file.iso")
+    let part = try scratch.acquire()
+    try part.begin(try sampleHead(5_000))
+    try part.write(0..<4_999, of: content)
+    #expect(
+      try code {
+        try part.publish(as: "file.iso", length: 5_000, modified: nil, replacing: true)
+      } == .lengthMismatch)
+    try part.write(4_999..<5_000, of: content)
+    try part.publish(as: "file.iso", length: 5_000, modified: nil, replacing: true)
+    part.release()
+    #expect(try scratch.contents("file.iso") == content)
+  }
+
+  @Test("Another's journal under our name stops the run, and is left alone")
+  func noticesTakeover() throws {
+    let scratch = try Scratch()
+    let part = try scratch.acquire()
+    try part.begin(try sampleHead(5_000))
+    try part.write(0..<1_000, of: sampleBytes(5_000))
+    try scratch.directory.unlink(Self.journal)
+    try scratch.put([1], as: Self.journal)
+    #expect(try code { try part.checkpoint() } == .inUse)
+    try part.discard()
+    #expect(try scratch.names() == [Self.part, Self.journal])
+    #expect(try scratch.contents(Self.journal) == [1])
+  }
+
+  @Test("Discarded, nothing is left; a name of 255 bytes still has room for its part")
+  func discards() throws {
+    let scratch = try Scratch()
+    let name = String(repeating: "ü", count: 127) + "x"
+    let part = try scratch.acquire(name)
+    try part.begin(try sampleHead(nil))
+    try part.write(0..<1_000, of: sampleBytes(1_000))
+    #expect(try scratch.names().allSatisfy { $0.utf8.count <= 255 })
+    try part.discard()
+    #expect(try scratch.names().isEmpty)
+  }
+
+  @Test("A length that cannot fit is refused")
+  func refusesTooLong() throws {
+    let scratch = try Scratch()
+    let part = try scratch.acquire()
+    #expect(try code { try part.ensureRoom(for: 1 << 60) } == .diskFull)
+    part.release()
+    #expect(try scratch.names().isEmpty)
+  }
+}

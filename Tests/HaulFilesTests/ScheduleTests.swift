@@ -1,0 +1,47 @@
+import FoundationEssentials
+import HaulCore
+import HaulTestSupport
+import Testing
+
+@Suite("Random schedules of writes, syncs, crashes and recoveries over the simulated disk")
+struct ScheduleTests {
+  /// How many, by `HAUL_SCHEDULES`; from which seed, by `HAUL_SEED` (then one, unless told).
+  static let environment = ProcessInfo.processInfo.environment
+  static let firstSeed = environment["HAUL_SEED"].flatMap { UInt64($0) }
+  static let count =
+    environment["HAUL_SCHEDULES"].flatMap { UInt64($0) } ?? (firstSeed == nil ? 300 : 1)
+
+  @Test("Every byte that is counted is right; what was promised stays", arguments: [true, false])
+  func invariantsHold(strict: Bool) {
+    let base = Self.firstSeed ?? 20_000
+    print("schedules: \(Self.count) \(strict ? "strict" : "relaxed") from seed \(base)")
+    var failures = 0
+    for seed in base..<(base + Self.count) {
+      let violations = Schedule.violations(seed: seed, strict: strict)
+      if violations.isEmpty { continue }
+      failures += 1
+      Issue.record("HAUL_SEED=\(seed) \(strict ? "strict" : "relaxed"): \(violations)")
+      if failures == 5 { return }
+    }
+  }
+
+  @Test("The same seed gives the same run")
+  func isRepeatable() {
+    for seed in UInt64(1)...20 {
+      var first = Schedule(seed: seed, strict: true)
+      var second = Schedule(seed: seed, strict: true)
+      first.run()
+      second.run()
+      #expect(first.machine.names(in: Schedule.path) == second.machine.names(in: Schedule.path))
+      #expect(first.random.next() == second.random.next(), "seed \(seed)")
+    }
+  }
+
+  @Test("Broken variants are caught", arguments: BrokenDisk.Defect.allCases)
+  func controlsAreCaught(defect: BrokenDisk.Defect) {
+    let caught = (UInt64(1)...3_000).first { seed in
+      !Schedule.violations(seed: seed, strict: true) { BrokenDisk($0, defect: defect) }.isEmpty
+    }
+    #expect(caught != nil, "no schedule noticed: \(defect)")
+  }
+}
