@@ -49,7 +49,7 @@ extension AnswerDraft {
     case .cut(let how, let after, let part):
       stops.append(Answer.Stop(how: how, part: part, after: after))
     case .drip(let bytes, let milliseconds):
-      pace = Answer.Pace(bytes: max(1, bytes), nanoseconds: milliseconds * 1_000_000)
+      pace = Pacer.Pace(bytes: max(1, bytes), nanoseconds: milliseconds * 1_000_000)
     case .rate(let bytesPerSecond): pace = .rate(bytesPerSecond)
     case .closeAfterwards(let announced):
       closesAfterwards = true
