@@ -93,6 +93,7 @@ final class FaultConnection: ChannelInboundHandler {
       if phase == .waiting, current?.number == release.number { resume(context) }
     case is Drop:
       phase = .ending
+      whenWritten = nil
       finish(.reset)
       ConnectionClosing(context: context).end(.reset)
     default: context.fireUserInboundEventTriggered(event)

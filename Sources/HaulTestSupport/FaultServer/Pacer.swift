@@ -1,26 +1,43 @@
-import NIOCore
+package import NIOCore
 
 /// Paces bytes against a monotonic clock: a piece is due when the time of the pieces before is up.
-struct Pacer {
-  private let pace: Answer.Pace
-  private var due: NIODeadline
-  private var left: Int
-  /// A pacer late by more than this forgets the rest, or a stall would end in a burst.
-  private static let patience = TimeAmount.milliseconds(100)
+package struct Pacer: Sendable {
+  /// So many bytes each so many nanoseconds.
+  package struct Pace: Hashable, Sendable {
+    package var bytes: Int
+    package var nanoseconds: Int64
 
-  init(_ pace: Answer.Pace, now: NIODeadline) {
-    self.pace = pace
-    due = now
-    left = 0
+    package init(bytes: Int, nanoseconds: Int64) {
+      self.bytes = bytes
+      self.nanoseconds = nanoseconds
+    }
+
+    /// Pieces of about 20 ms, at most 256 KiB.
+    package static func rate(_ bytesPerSecond: Int64) -> Pace {
+      let rate = max(1, bytesPerSecond)
+      let bytes = min(max(1, rate / 50), 256 * 1024)
+      return Pace(bytes: Int(bytes), nanoseconds: bytes * 1_000_000_000 / rate)
+    }
   }
 
-  enum Turn: Equatable {
+  package enum Turn: Hashable, Sendable {
     case write(Int)
     case wait(NIODeadline)
   }
 
+  private let pace: Pace
+  private var due: NIODeadline
+  private var left = 0
+  /// A pacer late by more than this forgets the rest, or a stall would end in a burst.
+  private static let patience = TimeAmount.milliseconds(100)
+
+  package init(_ pace: Pace, now: NIODeadline) {
+    self.pace = pace
+    due = now
+  }
+
   /// How many bytes may be written now, or when to ask again.
-  mutating func turn(_ now: NIODeadline) -> Turn {
+  package mutating func turn(_ now: NIODeadline) -> Turn {
     if left > 0 { return .write(left) }
     guard due <= now else { return .wait(due) }
     if now - due > Self.patience { due = now - Self.patience }
@@ -29,7 +46,7 @@ struct Pacer {
     return .write(left)
   }
 
-  mutating func wrote(_ count: Int) {
+  package mutating func wrote(_ count: Int) {
     left -= count
   }
 }

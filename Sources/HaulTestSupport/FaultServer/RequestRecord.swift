@@ -30,6 +30,12 @@ package struct RequestRecord: Hashable, Sendable {
   /// Nil while the response is in progress.
   package internal(set) var outcome: Outcome?
 
+  /// The first value of the field of that name.
+  package func header(_ name: String) -> String? { headers[name] }
+
+  /// Every field as `Name: value`, in order: for searches that no secret was sent.
+  package var headerLines: [String] { headers.fields.map { "\($0.name): \($0.value)" } }
+
   /// The value of `Range`.
   package var range: String? { headers["Range"] }
   /// The value of `If-Range`.

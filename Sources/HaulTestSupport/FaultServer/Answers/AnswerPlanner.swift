@@ -14,7 +14,7 @@ struct AnswerPlanner {
     var draft = HonestAnswer(
       resource: resource, view: view, request: request, now: now, port: port
     ).draft()
-    draft.pace = resource.rate.map(Answer.Pace.rate)
+    draft.pace = resource.rate.map(Pacer.Pace.rate)
     for action in actions { draft.apply(action, now: now) }
     if request.method == "HEAD" { draft.hasNoBody = true }
     return draft.rendered(keepsAlive: keepsAlive)

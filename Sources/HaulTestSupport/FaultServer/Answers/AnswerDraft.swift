@@ -35,7 +35,7 @@ struct AnswerDraft {
   var contentLengths: [String]?
   var interim: Answer.Interim?
   var stops: [Answer.Stop] = []
-  var pace: Answer.Pace?
+  var pace: Pacer.Pace?
   var raw: (bytes: [UInt8], then: Fault.Ending)?
   var closesAfterwards = false
   var announcesClose = false

@@ -28,7 +28,8 @@ extension Fault {
     case legacy
   }
 
-  /// One change of the honest answer. In templates `{first}`, `{last}`, `{total}` (of the range
+  /// One change of the honest answer. What is optional has the default its comment tells (JSON may
+  /// leave it out). In templates `{first}`, `{last}`, `{total}` (of the range
   /// served), `{length}` (of the body) and `{port}` are replaced.
   package enum Action: Codable, Hashable, Sendable {
     // What the resource is for this request
@@ -46,62 +47,71 @@ extension Fault {
 
     // Another answer
     /// This status with these fields (`Name: value`) and this body.
-    case respond(status: Int, reason: String? = nil, headers: [String] = [], body: String = "")
-    case redirect(status: Int = 302, location: String?)
-    /// A status with `Retry-After` as seconds or as the date so many seconds from now.
-    case retryLater(status: Int = 503, seconds: Int64, asDate: Bool = false)
-    /// 416, with `Content-Range: bytes */N` or without.
-    case rangeNotSatisfiable(withTotal: Bool = true)
-    /// Bytes in place of the whole answer: a scalar up to U+00FF is one byte, others are UTF-8.
-    case raw(text: String, then: Ending = .close)
+    case respond(status: Int, reason: String? = nil, headers: [String]? = nil, body: String? = nil)
+    /// 302 unless told.
+    case redirect(status: Int? = nil, location: String?)
+    /// A status (503 unless told) with `Retry-After` in seconds, or as the date so many seconds from
+    /// now.
+    case retryLater(status: Int? = nil, seconds: Int64, asDate: Bool? = nil)
+    /// 416, with `Content-Range: bytes */N` unless told without.
+    case rangeNotSatisfiable(withTotal: Bool? = nil)
+    /// Bytes in place of the whole answer: a scalar up to U+00FF is one byte, others are UTF-8;
+    /// then `close` unless told.
+    case raw(text: String, then: Ending? = nil)
 
     // Ranges
     /// 206 with the whole to a request without a range.
     case unaskedPartial
     /// `Content-Range` from a template, nil for none.
     case contentRange(value: String?)
-    /// The range begins so many bytes later; told in `Content-Range` when honest, else hidden.
-    case shiftRange(by: Int64, honest: Bool = true)
+    /// The range begins so many bytes later; told in `Content-Range` unless it is
+    /// not honest.
+    case shiftRange(by: Int64, honest: Bool? = nil)
     /// A 206 of at most so many bytes, told truly.
     case shortenRange(to: Int64)
     /// The one range as `multipart/byteranges`.
     case multipart
 
     // Body and framing
-    /// So many bytes beyond the range or the end, in `Content-Length` when declared.
-    case lengthenBody(by: Int64, declared: Bool = true)
+    /// So many bytes beyond the range or the end, in `Content-Length` unless not
+    /// declared.
+    case lengthenBody(by: Int64, declared: Bool? = nil)
     /// `Content-Length` so much off (over: the connection closes short; under: bytes follow).
     case declareLength(by: Int64)
     /// These `Content-Length` lines, literally (templates); none for an empty list.
     case contentLength(values: [String])
     /// Chunked without `Content-Length`; without a terminal chunk it closes instead.
-    case chunked(terminal: Bool = true, trailers: [String] = [])
-    /// No length: the end is the end of the connection.
-    case closeDelimited(version: String = "1.0", closeNotify: Bool = true)
-    /// A body without end: chunked or close-delimited.
-    case endless(chunked: Bool = true)
+    case chunked(terminal: Bool? = nil, trailers: [String]? = nil)
+    /// No length: the end is the end of the connection. HTTP/1.0 and close_notify unless told.
+    case closeDelimited(version: String? = nil, closeNotify: Bool? = nil)
+    /// A body without end: chunked, or close-delimited when told so.
+    case endless(chunked: Bool? = nil)
 
     // Head
     case setHeaders(fields: [String])
     case addHeaders(fields: [String])
     case removeHeaders(names: [String])
-    case digest(field: DigestField = .repr, wrong: Bool = false)
+    /// `Repr-Digest` and right unless told.
+    case digest(field: DigestField? = nil, wrong: Bool? = nil)
     /// ESC, BEL, 0x9B, U+009B, U+202E and friends in that place; `fold` is a folded line.
     case hostileText(place: TextPlace)
     /// One line of so many bytes and so many small fields.
-    case headerBomb(lineBytes: Int = 0, fields: Int = 0)
-    /// Interim responses before the head, so many milliseconds apart; a nil count never ends.
+    case headerBomb(lineBytes: Int? = nil, fields: Int? = nil)
+    /// Interim responses (103 unless told) before the head, so many milliseconds apart (0); a nil
+    /// count never ends.
     case informational(
-      status: Int = 103, count: Int? = nil, headers: [String] = [], milliseconds: Int64 = 0)
+      status: Int? = nil, count: Int? = nil, headers: [String]? = nil,
+      milliseconds: Int64? = nil)
 
     // Time and connection
-    /// Ends or holds the response after so many bytes of the body or head. Beyond the end: nothing.
-    case cut(how: Ending, after: Int64, in: Part = .body)
-    /// So many body bytes at a time, so far apart.
-    case drip(bytes: Int = 1, milliseconds: Int64 = 1000)
+    /// Ends or holds the response after so many bytes of the body, or head when told.
+    /// Beyond the end: nothing.
+    case cut(how: Ending, after: Int64, in: Part? = nil)
+    /// So many body bytes (1) at a time, so far apart (1000).
+    case drip(bytes: Int? = nil, milliseconds: Int64? = nil)
     case rate(bytesPerSecond: Int64)
-    /// Closes after the whole answer, told in `Connection` or in silence.
-    case closeAfterwards(announced: Bool = false)
+    /// Closes after the whole answer, in silence unless announced in `Connection`.
+    case closeAfterwards(announced: Bool? = nil)
   }
 }
 

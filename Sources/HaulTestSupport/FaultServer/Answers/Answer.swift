@@ -21,19 +21,6 @@ struct Answer: Sendable {
     var after: Int64
   }
 
-  /// So many bytes each so many nanoseconds.
-  struct Pace: Sendable, Equatable {
-    var bytes: Int
-    var nanoseconds: Int64
-
-    /// Pieces of about 20 ms, at most 256 KiB.
-    static func rate(_ bytesPerSecond: Int64) -> Pace {
-      let rate = max(1, bytesPerSecond)
-      let bytes = min(max(1, rate / 50), 256 * 1024)
-      return Pace(bytes: Int(bytes), nanoseconds: bytes * 1_000_000_000 / rate)
-    }
-  }
-
   var status: Int?
   var interim: Interim?
   var head: [UInt8]
@@ -42,7 +29,7 @@ struct Answer: Sendable {
   /// After the last body byte: the terminal chunk with its trailers, or nothing.
   var tail: [UInt8] = []
   var stops: [Stop] = []
-  var pace: Pace?
+  var pace: Pacer.Pace?
   /// Nil keeps the connection.
   var ending: Fault.Ending?
 }

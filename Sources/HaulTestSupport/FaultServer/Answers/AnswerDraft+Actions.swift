@@ -47,29 +47,31 @@ extension AnswerDraft {
       .informational:
       applyHead(action)
     case .cut(let how, let after, let part):
-      stops.append(Answer.Stop(how: how, part: part, after: after))
+      stops.append(Answer.Stop(how: how, part: part ?? .body, after: after))
     case .drip(let bytes, let milliseconds):
-      pace = Answer.Pace(bytes: max(1, bytes), nanoseconds: milliseconds * 1_000_000)
+      pace = Pacer.Pace(bytes: max(1, bytes ?? 1), nanoseconds: (milliseconds ?? 1000) * 1_000_000)
     case .rate(let bytesPerSecond): pace = .rate(bytesPerSecond)
     case .closeAfterwards(let announced):
       closesAfterwards = true
-      announcesClose = announced
+      announcesClose = announced ?? false
     }
   }
 
   private mutating func applyReplacement(_ action: Fault.Action, now: Int64) {
     switch action {
     case .respond(let status, let reason, let headers, let body):
-      replace(status: status, reason: reason, headers: headers.map { expand($0) }, body: body)
+      replace(
+        status: status, reason: reason, headers: (headers ?? []).map { expand($0) },
+        body: body ?? "")
     case .redirect(let status, let location):
-      replace(status: status, headers: location.map { ["Location: \(expand($0))"] } ?? [])
+      replace(status: status ?? 302, headers: location.map { ["Location: \(expand($0))"] } ?? [])
     case .retryLater(let status, let seconds, let asDate):
-      let value = asDate ? HTTPDate.text(max(0, now + seconds)) : String(seconds)
-      replace(status: status, headers: ["Retry-After: \(value)"])
+      let value = asDate == true ? HTTPDate.text(max(0, now + seconds)) : String(seconds)
+      replace(status: status ?? 503, headers: ["Retry-After: \(value)"])
     case .rangeNotSatisfiable(let withTotal):
-      replace(status: 416, headers: withTotal ? ["Content-Range: bytes */\(total)"] : [])
+      replace(status: 416, headers: withTotal != false ? ["Content-Range: bytes */\(total)"] : [])
     case .raw(let text, let then):
-      raw = (text.unicodeScalars.flatMap(Self.bytes), then)
+      raw = (text.unicodeScalars.flatMap(Self.bytes), then ?? .close)
     default: break
     }
   }
@@ -91,9 +93,10 @@ extension AnswerDraft {
     case .shiftRange(let distance, let honest):
       guard case .content(let range) = payload else { return }
       let lower = max(0, range.lowerBound + distance)
-      let upper = honest ? max(lower + 1, min(range.upperBound, total)) : lower + range.length
+      let upper =
+        honest != false ? max(lower + 1, min(range.upperBound, total)) : lower + range.length
       payload = .content(lower..<upper)
-      if honest, claimed != nil { claimed = lower..<upper }
+      if honest != false, claimed != nil { claimed = lower..<upper }
     case .shortenRange(let count):
       guard case .content(let range) = payload, claimed != nil else { return }
       let shorter = range.lowerBound..<min(range.upperBound, range.lowerBound + max(1, count))
@@ -109,17 +112,17 @@ extension AnswerDraft {
     switch action {
     case .lengthenBody(let count, let declared):
       extraBytes = count
-      extraIsDeclared = declared
+      extraIsDeclared = declared ?? true
     case .declareLength(let difference): declaredDifference = difference
     case .contentLength(let values): contentLengths = values
     case .chunked(let terminal, let trailers):
-      framing = .chunked(terminal: terminal, trailers: trailers)
+      framing = .chunked(terminal: terminal ?? true, trailers: trailers ?? [])
     case .closeDelimited(let version, let closeNotify):
-      framing = .closeDelimited(version: version, closeNotify: closeNotify)
+      framing = .closeDelimited(version: version ?? "1.0", closeNotify: closeNotify ?? true)
     case .endless(let chunked):
       payload = .endless
       framing =
-        chunked
+        chunked != false
         ? .chunked(terminal: true, trailers: [])
         : .closeDelimited(version: "1.1", closeNotify: true)
     default: break

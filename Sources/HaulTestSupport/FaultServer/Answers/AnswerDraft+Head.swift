@@ -10,16 +10,17 @@ extension AnswerDraft {
       for (name, value) in lines.map(Self.split) { add(name, expand(value)) }
     case .removeHeaders(let names):
       names.forEach { remove($0) }
-    case .digest(let field, let wrong): addDigest(field, wrong: wrong)
+    case .digest(let field, let wrong): addDigest(field ?? .repr, wrong: wrong ?? false)
     case .hostileText(let place): addHostileText(place)
     case .headerBomb(let lineBytes, let count):
-      if lineBytes > 0 { add("X-Long", String(repeating: "a", count: lineBytes)) }
-      for index in 0..<count { add("X-\(index)", "b") }
+      if let lineBytes { add("X-Long", String(repeating: "a", count: lineBytes)) }
+      for index in 0..<(count ?? 0) { add("X-\(index)", "b") }
     case .informational(let status, let count, let headers, let milliseconds):
-      let lines = ["HTTP/1.1 \(status) Interim"] + headers.map { expand($0) } + ["", ""]
+      let lines =
+        ["HTTP/1.1 \(status ?? 103) Interim"] + (headers ?? []).map { expand($0) } + ["", ""]
       interim = Answer.Interim(
         bytes: Array(lines.joined(separator: "\r\n").utf8), count: count,
-        milliseconds: milliseconds)
+        milliseconds: milliseconds ?? 0)
     default: break
     }
   }
