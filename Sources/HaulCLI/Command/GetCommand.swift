@@ -6,21 +6,22 @@ struct GetCommand: ParsableCommand {
     commandName: "get",
     abstract: "Downloads now, in the foreground.",
     discussion: """
-      Running the same command again after an interruption or a crash goes on from the bytes
-      that are there.
+      Running the same command again after an interruption or a crash goes on from the \
+      bytes that are there.
 
       Examples:
         haul get https://example.org/big.iso
         haul get -o disk.iso --checksum sha-256=HEX https://example.org/big.iso
-        haul get -d Downloads -j 2 --limit-rate 2M https://example.org/a https://example.org/b
-        haul get -H 'Authorization: Bearer TOKEN' -x 4 https://example.org/private.bin
-        haul get --json --progress none https://example.org/big.iso > events.ndjson
+        haul get -d Music --limit-rate 2M https://example.org/a https://example.org/b
+        haul get -x 4 -H 'Authorization: Bearer TOKEN' https://example.org/x.bin
+        haul get --json --progress none https://example.org/x.bin > events.ndjson
 
-      SIZE and RATE are bytes, with K, M or G for powers of 1024. DURATION is seconds, or like
-      90s, 5m, 1h.
+      SIZE and RATE are bytes, with K, M or G for powers of 1024. DURATION is seconds, or \
+      like 90s, 5m, 1h.
 
-      Exit status: 0 all completed, 1 at least one failed, 2 wrong usage (nothing was started),
-      130 and 143 interrupted (bytes are kept), 141 the reader of standard output went away.
+      Exit status: 0 all completed; 1 at least one failed; 2 wrong usage, nothing was \
+      started; 130 and 143 interrupted, the bytes are kept; 141 the reader of standard \
+      output went away.
       """)
 
   @Argument(help: ArgumentHelp("What to download.", valueName: "URL"))

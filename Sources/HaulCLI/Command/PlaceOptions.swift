@@ -15,14 +15,14 @@ struct PlaceOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "What to do when the name is taken: update, skip, rename, overwrite or fail.",
+      "What to do when the name is taken: update, skip, rename, overwrite or fail (default: update).",
       valueName: "what"),
     transform: ArgumentValue.choice)
   var ifExists = TransferRequest.IfExists.update
 
   @Option(
     help: ArgumentHelp(
-      "What a finished file survives: strict, a power cut too; relaxed, the death of haul.",
+      "What a finished file survives: strict, a power cut too; relaxed, the death of haul (default: strict).",
       valueName: "how"),
     transform: ArgumentValue.choice)
   var durability = TransferRequest.Durability.strict

@@ -14,7 +14,7 @@ struct ProgressRow {
     let progress = file.progress
     percent = progress?.percent
     bytes = progress.map(Self.bytes) ?? ""
-    connections = progress.map { $0.connections > 0 ? "x\($0.connections)" : "" } ?? ""
+    connections = Self.connections(progress?.connections ?? 0)
     if file.phase == .transferring {
       speed = progress.map { Units.rate($0.rate) } ?? ""
       timeLeft = progress?.secondsLeft.map(Units.clock) ?? ""
@@ -39,7 +39,7 @@ struct ProgressRow {
     bytes = Self.bytes(sum)
     speed = Units.rate(sum.rate)
     timeLeft = sum.secondsLeft.map(Units.clock) ?? ""
-    connections = sum.connections > 0 ? "x\(sum.connections)" : ""
+    connections = Self.connections(sum.connections)
   }
 
   /// The richest arrangement that leaves the name a readable width.
@@ -67,7 +67,7 @@ struct ProgressRow {
   ]
 
   private static let leastName = 12
-  private static let leastBar = 10
+  private static let leastBar = 6
   private static let mostBar = 40
 
   /// Fixed widths, so that columns stand still while numbers change.
@@ -125,6 +125,11 @@ struct ProgressRow {
   private static func bytes(_ progress: Progress) -> String {
     let there = Units.bytes(progress.bytes)
     return progress.total.map { "\(there)/\(Units.bytes($0))" } ?? there
+  }
+
+  private static func connections(_ count: Int) -> String {
+    if count <= 0 { return "" }
+    return count < 1000 ? "x\(count)" : "999+"
   }
 
   private static func sum(_ numbers: [Int64]) -> Int64 {

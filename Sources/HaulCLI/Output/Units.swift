@@ -19,9 +19,9 @@ enum Units {
     return "\(bytes(Int64(bytesPerSecond)))/s"
   }
 
-  /// `0:09`, `12:34`, `1:02:03`, `3d 4h`; at most 8 characters.
+  /// `0:09`, `12:34`, `1:02:03`, `12d 4h`; at most 8 characters, nothing from 1000 days on.
   static func clock(seconds: Double) -> String {
-    guard seconds.isFinite, seconds >= 0, seconds < 1e9 else { return "" }
+    guard seconds.isFinite, seconds >= 0, seconds < 86_399_999 else { return "" }
     let whole = Int(seconds.rounded(.up))
     let (hours, minutes, rest) = (whole / 3600, whole / 60 % 60, whole % 60)
     if hours >= 100 { return "\(hours / 24)d \(hours % 24)h" }

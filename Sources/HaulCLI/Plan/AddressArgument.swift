@@ -53,7 +53,9 @@ enum AddressArgument {
     let hidden = base.count < text.count ? "?***" : ""
     guard let at = base.lastIndex(of: "@") else { return base + hidden }
     let host = base[base.index(after: at)...]
-    guard let scheme = base.firstRange(of: "://"), scheme.upperBound <= at else { return host + hidden }
+    guard let scheme = base.firstRange(of: "://"), scheme.upperBound <= at else {
+      return host + hidden
+    }
     return base[..<scheme.upperBound] + host + hidden
   }
 }

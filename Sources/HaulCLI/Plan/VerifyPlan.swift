@@ -5,6 +5,12 @@ package struct VerifyPlan: Hashable, Sendable {
   package var path: String
   package var checksum: Checksum
   package var quiet: Bool
+
+  package init(path: String, checksum: Checksum, quiet: Bool) {
+    self.path = path
+    self.checksum = checksum
+    self.quiet = quiet
+  }
 }
 
 extension VerifyPlan {

@@ -113,7 +113,7 @@ extension GetReport {
     case .attempt:
       files[position].progress?.stop()
     case .finished(let result):
-      files[position].hasEnded = true
+      files[position].end(result)
       count(result)
     }
   }
@@ -164,6 +164,17 @@ extension GetReport {
     let path = text.prefix { $0 != "?" }
     guard let name = path.split(separator: "/").last, !path.hasSuffix("/") else { return text }
     return String(name)
+  }
+}
+
+extension FileProgress {
+  /// Takes the end over: small files and those that were there already tell no progress before.
+  fileprivate mutating func end(_ result: TransferResult) {
+    hasEnded = true
+    progress?.stop()
+    if result.state == .completed {
+      progress = Progress(bytes: result.bytes, total: result.bytes, rate: 0, connections: 0)
+    }
   }
 }
 

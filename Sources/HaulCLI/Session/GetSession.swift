@@ -29,6 +29,7 @@ struct GetSession {
       group.addTask { for await line in log { await console.log(line) } }
       group.addTask { await stop(manager, console) }
       await follow(events, manager, console)
+      logLines.finish()
       group.cancelAll()
     }
     return await console.end()
@@ -43,14 +44,13 @@ struct GetSession {
   private func follow(
     _ events: TransferEvents, _ manager: TransferManager, _ console: GetConsole
   ) async {
+    var isStopping = false
     for await event in events {
-      switch await console.handle(event) {
-      case .goOn: break
-      case .allEnded: await manager.shutdown()
-      case .outputGone:
-        await manager.pauseAll(by: .signal)
-        await manager.shutdown()
-      }
+      let verdict = await console.handle(event)
+      guard !isStopping, verdict != .goOn else { continue }
+      isStopping = true
+      if verdict == .outputGone { await manager.pauseAll(by: .signal) }
+      await manager.shutdown()
     }
   }
 

@@ -20,7 +20,7 @@ package struct OutputStream: Sendable {
   private let descriptor: Int32
   private let queue: DispatchQueue
 
-  init(descriptor: Int32) {
+  package init(descriptor: Int32) {
     self.descriptor = descriptor
     queue = DispatchQueue(label: "haul.output.\(descriptor)")
   }

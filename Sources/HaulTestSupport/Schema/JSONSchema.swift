@@ -1,0 +1,154 @@
+/// A validator of the part of JSON Schema (draft 2020-12) that our schemas use. A keyword that it
+/// does not know is an error, so that no rule is passed over in silence.
+package struct JSONSchema: Sendable {
+  /// The schema itself is wrong, or uses more than this validator knows.
+  package struct InvalidSchema: Error, Hashable {
+    package let message: String
+  }
+
+  private let root: JSONValue
+
+  package init(_ root: JSONValue) { self.root = root }
+
+  /// What is wrong with the value, each with the place it is found at; empty when it is valid.
+  package func violations(of value: JSONValue) throws -> [String] {
+    try check(value, root, at: "$")
+  }
+
+  private func check(
+    _ value: JSONValue, _ schema: JSONValue, at place: String
+  ) throws -> [String] {
+    guard let keywords = schema.object else {
+      throw InvalidSchema(message: "a schema at \(place) is not an object")
+    }
+    return try keywords.sorted { $0.key < $1.key }.flatMap { keyword, rule in
+      try check(value, keyword, rule, schema, at: place)
+    }
+  }
+
+  private func check(
+    _ value: JSONValue, _ keyword: String, _ rule: JSONValue, _ schema: JSONValue,
+    at place: String
+  ) throws -> [String] {
+    switch keyword {
+    case "$schema", "$defs", "title", "description": return []
+    case "$ref": return try check(value, try resolve(rule), at: place)
+    case "oneOf": return try checkOneOf(value, rule, at: place)
+    case "type": return try checkType(value, rule, at: place)
+    case "const": return value == rule ? [] : ["\(place): is not \(rule)"]
+    case "enum":
+      return try list(rule, keyword).contains(value) ? [] : ["\(place): \(value) is not allowed"]
+    case "pattern": return try checkPattern(value, rule, at: place)
+    case "minimum": return try checkBound(value, rule, at: place) { $0 >= $1 }
+    case "maximum": return try checkBound(value, rule, at: place) { $0 <= $1 }
+    case "minProperties":
+      guard let members = value.object, let least = rule.double else { return [] }
+      return Double(members.count) >= least ? [] : ["\(place): has too few members"]
+    case "properties": return try checkProperties(value, rule, at: place)
+    case "required": return try checkRequired(value, rule, at: place)
+    case "additionalProperties": return try checkAdditional(value, rule, schema, at: place)
+    default: throw InvalidSchema(message: "the keyword \(keyword) is not known")
+    }
+  }
+}
+
+extension JSONSchema {
+  private func resolve(_ reference: JSONValue) throws -> JSONValue {
+    let prefix = "#/$defs/"
+    guard let path = reference.string, path.hasPrefix(prefix),
+      let target = root["$defs"]?[String(path.dropFirst(prefix.count))]
+    else { throw InvalidSchema(message: "the reference \(reference) leads nowhere") }
+    return target
+  }
+
+  /// On failure the branch that fits best tells what is wrong.
+  private func checkOneOf(
+    _ value: JSONValue, _ rule: JSONValue, at place: String
+  ) throws -> [String] {
+    let results = try list(rule, "oneOf").map { try check(value, $0, at: place) }
+    let matches = results.count { $0.isEmpty }
+    if matches == 1 { return [] }
+    if matches > 1 { return ["\(place): fits \(matches) of the variants, not one"] }
+    return results.min { $0.count < $1.count } ?? ["\(place): there is no variant"]
+  }
+
+  private func checkType(
+    _ value: JSONValue, _ rule: JSONValue, at place: String
+  ) throws -> [String] {
+    let names = try rule.string.map { [$0] } ?? list(rule, "type").compactMap(\.string)
+    guard try names.contains(where: { try isType($0, value) }) else {
+      return ["\(place): is not of type \(names.joined(separator: " or "))"]
+    }
+    return []
+  }
+
+  private func isType(_ name: String, _ value: JSONValue) throws -> Bool {
+    switch (name, value) {
+    case ("null", .null), ("boolean", .bool), ("string", .string), ("array", .array),
+      ("object", .object), ("integer", .integer), ("number", .integer), ("number", .number):
+      return true
+    case ("integer", .number(let number)): return number == number.rounded()
+    default:
+      guard Self.types.contains(name) else {
+        throw InvalidSchema(message: "the type \(name) is not known")
+      }
+      return false
+    }
+  }
+
+  private static let types: Set<String> = [
+    "null", "boolean", "string", "array", "object", "integer", "number",
+  ]
+
+  private func checkPattern(
+    _ value: JSONValue, _ rule: JSONValue, at place: String
+  ) throws -> [String] {
+    guard let pattern = rule.string else { throw InvalidSchema(message: "pattern is no text") }
+    guard let text = value.string else { return [] }
+    return text.contains(try Regex(pattern)) ? [] : ["\(place): does not match \(pattern)"]
+  }
+
+  private func checkBound(
+    _ value: JSONValue, _ rule: JSONValue, at place: String,
+    _ holds: (Double, Double) -> Bool
+  ) throws -> [String] {
+    guard let bound = rule.double else { throw InvalidSchema(message: "a bound is no number") }
+    guard let number = value.double else { return [] }
+    return holds(number, bound) ? [] : ["\(place): \(number) is out of bounds"]
+  }
+
+  private func checkProperties(
+    _ value: JSONValue, _ rule: JSONValue, at place: String
+  ) throws -> [String] {
+    guard let schemas = rule.object else {
+      throw InvalidSchema(message: "properties is no object")
+    }
+    return try (value.object ?? [:]).sorted { $0.key < $1.key }.flatMap { name, member in
+      try schemas[name].map { try check(member, $0, at: "\(place).\(name)") } ?? []
+    }
+  }
+
+  private func checkRequired(
+    _ value: JSONValue, _ rule: JSONValue, at place: String
+  ) throws -> [String] {
+    guard let members = value.object else { return [] }
+    return try list(rule, "required").compactMap(\.string).filter { members[$0] == nil }
+      .map { "\(place): \($0) is missing" }
+  }
+
+  private func checkAdditional(
+    _ value: JSONValue, _ rule: JSONValue, _ schema: JSONValue, at place: String
+  ) throws -> [String] {
+    guard rule == .bool(false) else {
+      throw InvalidSchema(message: "additionalProperties can only be false")
+    }
+    let known = schema["properties"]?.object ?? [:]
+    return (value.object ?? [:]).keys.filter { known[$0] == nil }.sorted()
+      .map { "\(place): \($0) is not allowed here" }
+  }
+
+  private func list(_ rule: JSONValue, _ keyword: String) throws -> [JSONValue] {
+    guard let list = rule.array else { throw InvalidSchema(message: "\(keyword) is no list") }
+    return list
+  }
+}

@@ -1,0 +1,75 @@
+import HaulCLI
+import HaulCore
+import HaulTestSupport
+import Testing
+
+@Suite("The schema refuses what is not in the contract") struct EventSchemaTests {
+  @Test(
+    "a line that breaks one rule is refused",
+    arguments: [
+      (#""by":"user""#, #""by":"nobody""#), (#""by":"user""#, #""by":null"#),
+      (#","by":"user""#, ""), (#""seq":1"#, #""seq":0"#), (#""seq":1"#, #""seq":1.5"#),
+      (#""seq":1"#, #""seq":"1""#), (#""type":"paused""#, #""type":"stopped""#),
+      (#""type":"paused""#, #""type":"summary""#), (#""type":"paused","#, ""),
+      (#""id":"0123ABCD""#, #""id":"0123ABCU""#), (#""id":"0123ABCD""#, #""id":"0123ABCDE""#),
+      (#"T00:00:00.000Z"#, "T00:00:00Z"), (#"T00:00:00.000Z"#, "T00:00:00.000+00:00"),
+      ("https://h/x", "https://user@h/x"), (#""by":"user""#, #""by":"user","more":1"#),
+    ])
+  func refused(part: String, replacement: String) throws {
+    let line = #"""
+      {"type":"paused","seq":1,"time":"1970-01-01T00:00:00.000Z","id":"0123ABCD",\#
+      "url":"https://h/x","by":"user"}
+      """#
+    let schema = try EventSchema()
+    #expect(try schema.violations(line: line) == [])
+    let start = try #require(line.firstRange(of: part))
+    let broken = line.replacingCharacters(start, with: replacement)
+    #expect(try schema.violations(line: broken) != [])
+  }
+
+  @Test("a keyword that the validator does not know is an error, not a pass")
+  func unknownKeyword() throws {
+    for text in [
+      #"{"maxLength":3}"#, #"{"type":"text"}"#, ##"{"$ref":"#/$defs/none"}"##,
+      #"{"additionalProperties":true}"#,
+    ] {
+      let schema = JSONSchema(try JSONValue(parsing: text))
+      #expect(throws: JSONSchema.InvalidSchema.self) {
+        try schema.violations(of: try JSONValue(parsing: "{}"))
+      }
+    }
+  }
+
+  @Test("a whole output needs rising numbers, known transfers, one end each and one summary")
+  func wholeOutput() throws {
+    let schema = try EventSchema()
+    let event = try EventMaker()
+    let contents: [JSONEvent.Content] = [
+      .transfer(event(.added(target: nil))), .transfer(event.failed()),
+      .summary(JSONEvent.Summary()),
+    ]
+    #expect(try schema.violations(output: Self.output(contents)) == [])
+    for wrong: [JSONEvent.Content] in [
+      [], Array(contents.dropLast()), Array(contents.dropFirst()),
+      [contents[0], contents[1], contents[1], contents[2]], contents + [contents[2]],
+    ] {
+      #expect(try schema.violations(output: Self.output(wrong)) != [])
+    }
+    let right = try Self.output(contents)
+    #expect(try schema.violations(output: String(right.dropLast())) != [])
+    #expect(try schema.violations(output: right + right) != [])
+  }
+
+  private static func output(_ contents: [JSONEvent.Content]) throws -> String {
+    var lines = JSONLines()
+    return try contents.map { try lines.line($0, wallSeconds: 0) }.joined()
+  }
+}
+
+extension String {
+  fileprivate func replacingCharacters(
+    _ range: Range<String.Index>, with replacement: String
+  ) -> String {
+    String(self[..<range.lowerBound]) + replacement + String(self[range.upperBound...])
+  }
+}

@@ -1,0 +1,99 @@
+import HaulCLI
+import HaulCore
+import HaulTestSupport
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+@Suite("Standard output and standard error of a run") struct GetConsoleTests {
+  /// A pipe whose ends are closed by the test.
+  private struct Pipe {
+    let reader: Int32
+    let writer: Int32
+
+    init() throws {
+      var ends: [Int32] = [0, 0]
+      try #require(pipe(&ends) == 0)
+      reader = ends[0]
+      writer = ends[1]
+    }
+
+    /// Everything up to the end; short texts only, a pipe's room is enough for them.
+    func text() -> String {
+      close(writer)
+      var bytes = [UInt8](repeating: 0, count: 65_536)
+      var count = 0
+      while true {
+        let more = bytes.withUnsafeMutableBytes { buffer in
+          read(reader, buffer.baseAddress.map { $0 + count }, buffer.count - count)
+        }
+        guard more > 0 else { break }
+        count += more
+      }
+      close(reader)
+      return String(decoding: bytes.prefix(count), as: UTF8.self)
+    }
+  }
+
+  private static func console(_ output: Pipe, _ error: Pipe, json: Bool = true) -> GetConsole {
+    var options = OutputOptions()
+    options.json = json
+    return GetConsole(
+      expected: 1, options: options, surroundings: SurroundingsTests.surroundings(),
+      standardOutput: OutputStream(descriptor: output.writer),
+      standardError: OutputStream(descriptor: error.writer))
+  }
+
+  @Test("lines go to standard output, messages to standard error")
+  func streams() async throws {
+    let (output, error) = (try Pipe(), try Pipe())
+    let console = Self.console(output, error)
+    let event = try EventMaker()
+    #expect(await console.handle(event(.added(target: nil))) == .goOn)
+    #expect(await console.handle(event.failed()) == .allEnded)
+    #expect(await console.end() == .failed)
+    #expect(try EventSchema().violations(output: output.text()) == [])
+    #expect(error.text() == "haul: https://h/x.iso?token=***: the server has no such file\n")
+  }
+
+  @Test("without --json standard output stays empty")
+  func noJSON() async throws {
+    let (output, error) = (try Pipe(), try Pipe())
+    let console = Self.console(output, error, json: false)
+    #expect(await console.handle(try EventMaker().completed()) == .allEnded)
+    #expect(await console.end() == .completed)
+    #expect(output.text().isEmpty)
+    #expect(error.text().hasPrefix("/d/x.iso: complete"))
+  }
+
+  @Test("when the reader of standard output goes away the run stops with 141")
+  func readerGone() async throws {
+    signal(SIGPIPE, SIG_IGN)
+    let (output, error) = (try Pipe(), try Pipe())
+    close(output.reader)
+    let console = Self.console(output, error)
+    #expect(await console.handle(try EventMaker()(.added(target: nil))) == .outputGone)
+    #expect(await console.end() == .outputGone)
+    #expect(error.text().contains("the reader of standard output went away"))
+    close(output.writer)
+  }
+
+  @Test("standard output that cannot be written is told and makes the run fail")
+  func cannotWrite() async throws {
+    let (output, error) = (try Pipe(), try Pipe())
+    var options = OutputOptions()
+    options.json = true
+    let console = GetConsole(
+      expected: 1, options: options, surroundings: SurroundingsTests.surroundings(),
+      standardOutput: OutputStream(descriptor: output.reader),
+      standardError: OutputStream(descriptor: error.writer))
+    #expect(await console.handle(try EventMaker().completed()) == .allEnded)
+    #expect(await console.end() == .failed)
+    #expect(error.text().contains("standard output cannot be written"))
+    #expect(output.text().isEmpty)
+  }
+}

@@ -1,0 +1,169 @@
+import HaulCLI
+import HaulCore
+import Testing
+
+@Suite("What the options of get mean") struct GetPlanTests {
+  struct RequestCase: Sendable, CustomTestStringConvertible {
+    let arguments: [String]
+    let change: @Sendable (inout TransferRequest) -> Void
+
+    init(_ arguments: String..., change: @escaping @Sendable (inout TransferRequest) -> Void) {
+      self.arguments = arguments
+      self.change = change
+    }
+
+    var testDescription: String { arguments.joined(separator: " ") }
+  }
+
+  static let requestCases: [RequestCase] = [
+    RequestCase("-o", "a.iso") { $0.destination = .file("a.iso") },
+    RequestCase("-oa.iso") { $0.destination = .file("a.iso") },
+    RequestCase("--output=/x/a.iso") { $0.destination = .file("/x/a.iso") },
+    RequestCase("-d", "/x") { $0.destination = .directory("/x") },
+    RequestCase("--directory", "y") { $0.destination = .directory("y") },
+    RequestCase("-d", "y/", "-o", "a") { $0.destination = .file("y/a") },
+    RequestCase("-d", "y", "-o", "a") { $0.destination = .file("y/a") },
+    RequestCase("--if-exists", "update") { $0.ifExists = .update },
+    RequestCase("--if-exists", "skip") { $0.ifExists = .skip },
+    RequestCase("--if-exists", "rename") { $0.ifExists = .rename },
+    RequestCase("--if-exists=overwrite") { $0.ifExists = .overwrite },
+    RequestCase("--if-exists", "fail") { $0.ifExists = .fail },
+    RequestCase("--durability", "relaxed") { $0.durability = .relaxed },
+    RequestCase("--durability", "strict") { $0.durability = .strict },
+    RequestCase("--start-over") { $0.startOver = true },
+    RequestCase("--max-filesize", "2G") { $0.maximumSize = 2 << 30 },
+    RequestCase("--checksum", "crc32c=E3069283") {
+      $0.checksum = Checksum(.crc32c, bytes: [0xE3, 0x06, 0x92, 0x83])
+    },
+    RequestCase("--allow-unverified") { $0.allowUnverified = true },
+    RequestCase("-x", "3") { $0.connections = 3 },
+    RequestCase("-x3") { $0.connections = 3 },
+    RequestCase("--connections", "3") { $0.connections = 3 },
+    RequestCase("--min-split", "512k") { $0.minimumSplit = 512 << 10 },
+    RequestCase("-H", "A: b", "--header=C:  d e \t") { $0.headers = [("A", "b"), ("C", "d e")] },
+    RequestCase("-H", "Empty:") { $0.headers = [("Empty", "")] },
+    RequestCase("--insecure") { $0.allowInsecure = true },
+    RequestCase("--retries", "0") { $0.retry.retries = 0 },
+    RequestCase("--retry-max-time", "5m") { $0.retry.maximumTime = .seconds(300) },
+    RequestCase("--retry-max-time", "1.5h") { $0.retry.maximumTime = .seconds(5400) },
+  ]
+
+  @Test("an option changes the request, and only what it names", arguments: requestCases)
+  func request(_ example: RequestCase) throws {
+    guard case .get(let plan) = try invocation(["get", "https://h/x"] + example.arguments) else {
+      Issue.record("not a get")
+      return
+    }
+    var wanted = TransferRequest(url: try ResourceURL("https://h/x"), to: .directory("."))
+    example.change(&wanted)
+    #expect(plan.requests == [wanted])
+  }
+
+  @Test("without options everything is as the library has it, in the current directory")
+  func defaults() throws {
+    let plan = try getPlan("https://h/a", "http://h/b")
+    let urls = [try ResourceURL("https://h/a"), try ResourceURL("http://h/b")]
+    #expect(plan.requests == urls.map { TransferRequest(url: $0, to: .directory(".")) })
+    #expect(plan.limits == EngineLimits())
+    #expect(plan.output == OutputOptions())
+  }
+
+  struct LimitCase: Sendable, CustomTestStringConvertible {
+    let arguments: [String]
+    let change: @Sendable (inout EngineLimits) -> Void
+
+    init(_ arguments: String..., change: @escaping @Sendable (inout EngineLimits) -> Void) {
+      self.arguments = arguments
+      self.change = change
+    }
+
+    var testDescription: String { arguments.joined(separator: " ") }
+  }
+
+  static let limitCases: [LimitCase] = [
+    LimitCase("-j", "2") { $0.maximumActive = 2 },
+    LimitCase("-j12") { $0.maximumActive = 12 },
+    LimitCase("--max-active=100") {
+      $0.maximumActive = 100
+      $0.connectionsInAll = 100
+    },
+    LimitCase("--max-per-host", "20") {
+      $0.maximumActivePerHost = 20
+      $0.connectionsPerHost = 20
+    },
+    LimitCase("-x", "100") {
+      $0.connectionsPerHost = 100
+      $0.connectionsInAll = 100
+    },
+    LimitCase("--limit-rate", "2M") { $0.rateLimit = 2 << 20 },
+    LimitCase("--limit-rate=1000") { $0.rateLimit = 1000 },
+    LimitCase("--connect-timeout", "0.2") { $0.connectTimeout = .milliseconds(200) },
+    LimitCase("--idle-timeout", "90s") { $0.idleTimeout = .seconds(90) },
+    LimitCase("--cacert", "ca.pem") { $0.certificateAuthorities = "ca.pem" },
+  ]
+
+  @Test("an option changes the limits of the run, and only what it names", arguments: limitCases)
+  func limits(_ example: LimitCase) throws {
+    guard case .get(let plan) = try invocation(["get", "https://h/x"] + example.arguments) else {
+      Issue.record("not a get")
+      return
+    }
+    var wanted = EngineLimits()
+    example.change(&wanted)
+    #expect(plan.limits == wanted)
+  }
+
+  @Test("output options are taken over")
+  func output() throws {
+    #expect(try getPlan("https://h/x", "--json").output.json)
+    #expect(try getPlan("https://h/x", "-q").output.quiet)
+    #expect(try getPlan("https://h/x", "--quiet", "--progress", "none").output.quiet)
+    #expect(try getPlan("https://h/x", "-v").output.verbose)
+    #expect(try getPlan("https://h/x", "--verbose").output.verbose)
+    for mode in OutputOptions.ProgressMode.allCases {
+      #expect(try getPlan("https://h/x", "--progress", mode.rawValue).output.progress == mode)
+    }
+  }
+
+  @Test("header fields can come from a file, one a line")
+  func headerFile() throws {
+    let arguments = ["get", "-H", "@secrets", "-H", "C: d", "https://h/x"]
+    let invocation = try Invocation(arguments) { (path) throws(UsageError) in
+      guard path == "secrets" else { throw UsageError("no file") }
+      return "Authorization: Bearer t\r\n\nA:b\n"
+    }
+    guard case .get(let plan) = invocation else {
+      Issue.record("not a get")
+      return
+    }
+    var wanted = plan.requests[0]
+    wanted.headers = [("Authorization", "Bearer t"), ("A", "b"), ("C", "d")]
+    #expect(plan.requests == [wanted])
+  }
+
+  @Test("verify takes a file and a digest")
+  func verify() throws {
+    let checksum = try #require(Checksum("md5=00112233445566778899aabbccddeeff"))
+    let words = ["verify", "-q", "f", "--checksum", "MD5=00112233445566778899AABBCCDDEEFF"]
+    guard case .verify(let plan) = try invocation(words) else {
+      Issue.record("not a verify")
+      return
+    }
+    #expect(plan == VerifyPlan(path: "f", checksum: checksum, quiet: true))
+  }
+
+  @Test(
+    "help and version are text for standard output",
+    arguments: [
+      (["--help"], "haul get https://"), (["get", "--help"], "Examples:"),
+      (["verify", "-h"], "Examples:"), (["help", "get"], "--limit-rate"),
+      (["--version"], "haul 0"), (["get", "--version"], "haul 0"),
+    ])
+  func help(words: [String], part: String) throws {
+    guard case .print(let text) = try invocation(words) else {
+      Issue.record("nothing to print")
+      return
+    }
+    #expect(text.contains(part))
+  }
+}

@@ -1,0 +1,162 @@
+import HaulCLI
+import HaulCore
+import HaulTestSupport
+import Testing
+
+@Suite("What a run tells") struct GetReportTests {
+  private struct Run {
+    var report: GetReport
+    var messages: [String] = []
+    var json = ""
+
+    init(
+      _ expected: Int = 1, json: Bool = false, quiet: Bool = false,
+      view: GetReport.ProgressView = .plain
+    ) {
+      var options = OutputOptions()
+      options.json = json
+      options.quiet = quiet
+      report = GetReport(expected: expected, options: options, view: view, at: Instant())
+    }
+
+    mutating func take(_ outputs: [GetReport.Output]) {
+      for output in outputs {
+        switch output {
+        case .message(let line): messages.append(line)
+        case .json(let line): json += line
+        }
+      }
+    }
+
+    mutating func handle(_ events: TransferEvent...) throws {
+      for event in events { take(try report.handle(event, wallSeconds: 0)) }
+    }
+
+    mutating func tick(_ seconds: Int) { take(report.tick(at: Instant(.seconds(seconds)))) }
+
+    mutating func end() throws {
+      take(try report.end(at: Instant(.seconds(60)), wallSeconds: 60))
+    }
+  }
+
+  /// True for completed, false for failed, nil for not ended.
+  private static let statuses: [([Bool?], Interruption?, HaulCLI.ExitStatus)] = [
+    ([true], nil, .completed),
+    ([false], nil, .failed),
+    ([true, false], nil, .failed),
+    ([true, nil], nil, .failed),
+    ([true, nil], .interrupt, .interrupted),
+    ([nil, false], .terminate, .terminated),
+    ([true], .interrupt, .completed),
+    ([false], .terminate, .failed),
+    ([nil], .outputGone, .outputGone),
+    ([true], .outputGone, .outputGone),
+  ]
+
+  @Test("the exit status follows from the outcomes", arguments: statuses)
+  func status(
+    outcomes: [Bool?], interruption: Interruption?, status: HaulCLI.ExitStatus
+  ) throws {
+    var run = Run(outcomes.count)
+    for (number, outcome) in outcomes.enumerated() {
+      let event = try EventMaker("https://h/\(number)", id: "0000000\(number)")
+      try run.handle(event(.added(target: nil)))
+      if let outcome { try run.handle(outcome ? event.completed() : event.failed()) }
+    }
+    if let interruption { run.report.interrupt(interruption) }
+    #expect(run.report.isDone == !outcomes.contains(nil))
+    try run.end()
+    #expect(run.report.status == status)
+  }
+
+  @Test("the statuses are the contract's numbers")
+  func numbers() {
+    let all: [HaulCLI.ExitStatus] = [
+      .completed, .failed, .usage, .interrupted, .outputGone, .terminated,
+    ]
+    #expect(all.map(\.rawValue) == [0, 1, 2, 130, 141, 143])
+  }
+
+  @Test("elsewhere than on a terminal: a line at the start, every 10 s, and at the end")
+  func plain() throws {
+    var run = Run()
+    let event = try EventMaker()
+    try run.handle(
+      event(.added(target: "/d/x.iso")), event(.phase(.connecting, reason: nil)),
+      event(.phase(.transferring, reason: nil)))
+    run.tick(9)
+    try run.handle(event.progress(5 << 20, of: 10 << 20, rate: 1_048_576, connections: 2))
+    run.tick(10)
+    run.tick(19)
+    try run.handle(event.progress(6 << 20, of: nil, rate: 0))
+    run.tick(20)
+    try run.handle(event.completed(10 << 20))
+    run.tick(30)
+    try run.end()
+    #expect(
+      run.messages == [
+        "x.iso: started, from https://h/x.iso?token=***",
+        "x.iso: 5.0 MiB of 10.0 MiB, 50%, 1.0 MiB/s, 0:05 left, 2 connections",
+        "x.iso: 6.0 MiB, 0 B/s, 1 connection",
+        "/d/x.iso: complete, 10.0 MiB in 2.0 s, 5.0 MiB/s",
+      ])
+  }
+
+  @Test("messages have one line, without secrets, and tell what goes on")
+  func messages() throws {
+    var run = Run(view: .none)
+    let event = try EventMaker()
+    let error = TransferError(.connect, "connection refused\u{1B}[2J\nby 192.0.2.7:443")
+    try run.handle(
+      event(.attempt(number: 2, error: error, delay: .milliseconds(500))),
+      event(.phase(.restarted, reason: "the file changed on the server")), event.failed())
+    try run.end()
+    #expect(
+      run.messages == [
+        "haul: https://h/x.iso?token=***: connection refused\\x1b[2J\\nby 192.0.2.7:443; "
+          + "attempt 2 failed, again in 0.5 s",
+        "haul: https://h/x.iso?token=***: the file changed on the server; starting over",
+        "haul: https://h/x.iso?token=***: the server has no such file",
+      ])
+  }
+
+  @Test("-q leaves only errors")
+  func quiet() throws {
+    var run = Run(2, quiet: true)
+    let (good, bad) = (try EventMaker(id: "00000001"), try EventMaker(id: "00000002"))
+    try run.handle(
+      good(.phase(.transferring, reason: nil)), good(.phase(.restarted, reason: nil)),
+      good.completed(), bad.failed())
+    run.tick(100)
+    try run.end()
+    #expect(run.messages == ["haul: https://h/x.iso?token=***: the server has no such file"])
+  }
+
+  @Test("a file that was there already is told as such")
+  func alreadyThere() throws {
+    var run = Run()
+    let result = TransferResult(
+      state: .completed, path: "/d/x", bytes: 10, reused: 10, verified: .length)
+    try run.handle(try EventMaker()(.finished(result)))
+    #expect(run.messages == ["/d/x: complete, 10 B already there"])
+  }
+
+  @Test("after a signal the way to go on is told, and the lines end with paused and summary")
+  func interrupted() throws {
+    var run = Run(2, json: true, view: .none)
+    let (done, rest) = (try EventMaker(id: "00000001"), try EventMaker(id: "00000002"))
+    try run.handle(done(.added(target: nil)), rest(.added(target: nil)), done.completed(10))
+    run.report.interrupt(.terminate)
+    try run.handle(rest(.paused(by: .signal)))
+    try run.end()
+    #expect(
+      run.messages.last == "haul: terminated; 1 file is not complete, the bytes are kept; "
+        + "run the same command again to go on")
+    #expect(try EventSchema().violations(output: run.json) == [])
+    let lines = try run.json.split(separator: "\n").map { try JSONValue(parsing: String($0)) }
+    #expect(lines.suffix(2).map { $0["type"] } == [.string("paused"), .string("summary")])
+    let summary = try #require(lines.last)
+    #expect(summary["completed"] == .integer(1) && summary["paused"] == .integer(1))
+    #expect(summary["bytes"] == .integer(10) && summary["duration"] == .integer(60))
+  }
+}

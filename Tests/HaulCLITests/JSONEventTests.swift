@@ -1,0 +1,93 @@
+import HaulCLI
+import HaulCore
+import HaulTestSupport
+import Testing
+
+@Suite("The lines of --json") struct JSONEventTests {
+  @Test("every kind of event with every variant is valid by the published schema")
+  func everyVariant() throws {
+    let schema = try EventSchema()
+    var lines = JSONLines()
+    for kind in try Self.kinds() {
+      let event = try EventMaker()(kind)
+      let line = try lines.line(.transfer(event), wallSeconds: 1_800_000_000.25)
+      #expect(try schema.violations(line: line) == [], "\(line)")
+      #expect(line.hasSuffix("\n") && !line.dropLast().contains("\n"))
+      #expect(!line.contains("s3cret"))
+    }
+    let line = try lines.line(.summary(JSONEvent.Summary()), wallSeconds: 0)
+    #expect(try schema.violations(line: line) == [])
+  }
+
+  static func kinds() throws -> [TransferEvent.Kind] {
+    var kinds: [TransferEvent.Kind] = [.added(target: nil), .added(target: "/d/\u{85}x\n")]
+    let phases: [TransferEvent.Phase] = [
+      .waiting, .connecting, .transferring, .verifying, .publishing, .restarted, .running,
+    ]
+    for phase in phases { kinds += [.phase(phase, reason: nil), .phase(phase, reason: "r")] }
+    for origin in [TransferEvent.Origin.user, .signal, .disk, .network] {
+      kinds += [.paused(by: origin), .resumed(by: origin)]
+    }
+    for (total, rate): (Int64?, Double) in [
+      (nil, 0), (nil, 5), (100, 0), (100, 3.3), (5, 1), (.max, 1), (100, .infinity), (100, .nan),
+      (100, -1), (.max, .leastNonzeroMagnitude),
+    ] {
+      let progress = Progress(bytes: 10, total: total, rate: rate, connections: 3)
+      kinds.append(.progress(progress))
+    }
+    for code in TransferError.Code.allCases {
+      for status in [nil, 503] {
+        let error = TransferError(code, "why", status: status, isRetryable: status != nil)
+        kinds.append(.attempt(number: 1, error: error, delay: .milliseconds(1500)))
+        kinds.append(.finished(TransferResult(state: .failed, error: error)))
+      }
+    }
+    kinds.append(.finished(TransferResult(state: .cancelled)))
+    for verified in [TransferResult.Verification.checksum, .length, .framing, .unverified] {
+      for algorithm in Checksum.Algorithm.allCases {
+        let bytes = [UInt8](repeating: 0xAB, count: algorithm.byteCount)
+        let checksum: Checksum = try #require(Checksum(algorithm, bytes: bytes))
+        let result = TransferResult(
+          state: .completed, path: "/d/x", bytes: .max, fetched: 3, reused: 4,
+          duration: .seconds(5), checksum: checksum,
+          verified: verified)
+        kinds.append(.finished(result))
+      }
+    }
+    return kinds
+  }
+
+  @Test("lines are numbered from 1, dated in UTC, and hold null for what is unknown")
+  func wording() throws {
+    var lines = JSONLines()
+    let event = try EventMaker()
+    let first = try lines.line(.transfer(event(.added(target: nil))), wallSeconds: 86_399.5)
+    #expect(
+      first == """
+        {"id":"0123ABCD","kind":"download","seq":1,"target":null,"time":"1970-01-01T23:59:59.500Z",\
+        "type":"added","url":"https://h/x.iso?token=***"}
+
+        """)
+    let second = try lines.line(
+      .transfer(event.progress(5, of: nil)), wallSeconds: 1_800_000_000)
+    #expect(
+      second == """
+        {"bytes":5,"connections":1,"eta":null,"id":"0123ABCD","rate":0,"seq":2,\
+        "time":"2027-01-15T08:00:00.000Z","total":null,"type":"progress",\
+        "url":"https://h/x.iso?token=***"}
+
+        """)
+  }
+
+  @Test("control and direction characters are written as escapes that mean the same")
+  func harmless() throws {
+    var lines = JSONLines()
+    let path = "/d/\u{1B}[2J\u{9B}\u{202E}\u{7F}\u{2028}é漢\u{E0041}"
+    let line = try lines.line(
+      .transfer(try EventMaker()(.added(target: path))), wallSeconds: 0)
+    for scalar in ["\u{1B}", "\u{9B}", "\u{202E}", "\u{7F}", "\u{2028}", "\u{E0041}"] {
+      #expect(!line.unicodeScalars.contains(try #require(scalar.unicodeScalars.first)))
+    }
+    #expect(try JSONValue(parsing: line)["target"] == .string(path))
+  }
+}

@@ -1,0 +1,64 @@
+import HaulCLI
+import HaulCore
+import Testing
+
+/// A clock that stands still.
+struct StandingClock: TransferClock {
+  let now = Instant()
+  let wallSeconds: Double = 0
+  func sleep(until instant: Instant) async throws {}
+}
+
+@Suite("How the surroundings decide about the view") struct SurroundingsTests {
+  static func surroundings(
+    _ environment: [String: String] = [:], output: Bool = false, error: Bool = false,
+    size: (width: Int, height: Int)? = nil
+  ) -> Surroundings {
+    Surroundings(
+      environment: environment, standardOutputIsTerminal: output, standardErrorIsTerminal: error,
+      terminalSize: { size }, clock: StandingClock())
+  }
+
+  @Test("bars on a terminal, plain lines elsewhere, unless asked otherwise")
+  func view() {
+    var options = OutputOptions()
+    #expect(Self.surroundings(error: true).view(for: options) == .bar)
+    #expect(Self.surroundings().view(for: options) == .plain)
+    #expect(Self.surroundings(["TERM": "dumb"], error: true).view(for: options) == .plain)
+    options.verbose = true
+    #expect(Self.surroundings(error: true).view(for: options) == .plain)
+    options.verbose = false
+    options.json = true
+    #expect(Self.surroundings(error: true).view(for: options) == .bar)
+    #expect(Self.surroundings(output: true, error: true).view(for: options) == .none)
+    options.progress = .bar
+    #expect(Self.surroundings().view(for: options) == .bar)
+    options.progress = .plain
+    #expect(Self.surroundings(error: true).view(for: options) == .plain)
+    options.progress = .none
+    #expect(Self.surroundings(error: true).view(for: options) == .none)
+    options.progress = .auto
+    options.quiet = true
+    #expect(Self.surroundings(error: true).view(for: options) == .none)
+  }
+
+  @Test("NO_COLOR and the locale are honoured")
+  func style() {
+    #expect(Self.surroundings(error: true).style.colored)
+    #expect(!Self.surroundings(["NO_COLOR": "1"], error: true).style.colored)
+    #expect(Self.surroundings(["NO_COLOR": ""], error: true).style.colored)
+    #expect(!Self.surroundings().style.colored)
+    #expect(Self.surroundings(["LANG": "de_DE.UTF-8"]).style.unicode)
+    #expect(!Self.surroundings(["LANG": "de_DE.UTF-8", "LC_ALL": "C"]).style.unicode)
+    #expect(!Self.surroundings().style.unicode)
+  }
+
+  @Test("the width comes from the terminal, else from COLUMNS, else it is 80")
+  func width() {
+    #expect(Self.surroundings(["COLUMNS": "50"], size: (100, 30)).size.width == 100)
+    #expect(Self.surroundings(["COLUMNS": "50"], size: (100, 30)).size.height == 30)
+    #expect(Self.surroundings(["COLUMNS": "50"]).size.width == 50)
+    #expect(Self.surroundings(["COLUMNS": "-1"]).size.width == 80)
+    #expect(Self.surroundings().size.width == 80)
+  }
+}

@@ -1,0 +1,115 @@
+import HaulCLI
+import Testing
+
+private let zeros32 = String(repeating: "0", count: 32)
+
+@Suite("Wrong usage is refused before anything starts") struct UsageErrorTests {
+  private static let cases: [([String], String)] = [
+    ([], "haul get URL"),
+    (["get"], "at least one URL"),
+    (["get", "-o", "a", "https://h/1", "https://h/2"], "several URLs"),
+    (
+      [
+        "get", "--checksum", "md5=\(zeros32)", "https://h/1",
+        "https://h/2",
+      ], "several URLs"
+    ),
+    (["get", "--checksum", "md5=00", "https://h/1"], "32 hexadecimal digits"),
+    (
+      ["get", "--checksum", "sha-256=\(zeros32)\(zeros32)g", "https://h/1"],
+      "64 hexadecimal"
+    ),
+    (
+      ["get", "--checksum", "sha256=\(zeros32)\(zeros32)", "https://h/1"],
+      "sha-256"
+    ),
+    (["get", "--checksum", "abc", "https://h/1"], "ALG=HEX"),
+    (["get", "-o", "", "https://h/1"], "empty"),
+    (["get", "-o", "d/", "https://h/1"], "directory"),
+    (["get", "-o", "..", "https://h/1"], "directory"),
+    (["get", "-d", "", "https://h/1"], "empty"),
+    (["get", "-d", "x", "-o", "/y", "https://h/1"], "contradict"),
+    (["get", "-q", "-v", "https://h/1"], "contradict"),
+    (["get", "-q", "--progress", "bar", "https://h/1"], "contradict"),
+    (["get", "--progress", "dots", "https://h/1"], "--progress"),
+    (["get", "--if-exists", "replace", "https://h/1"], "overwrite"),
+    (["get", "--durability", "none", "https://h/1"], "relaxed"),
+    (["get", "-H", "no colon", "https://h/1"], "Name: value"),
+    (["get", "-H", ": v", "https://h/1"], "name"),
+    (["get", "-H", "A b: v", "https://h/1"], "name"),
+    (["get", "-H", "A: v\r\nB: w", "https://h/1"], "line break"),
+    (["get", "-H", "A: v\nB: w", "https://h/1"], "line break"),
+    (["get", "-H", "A\r\nB: w", "https://h/1"], "name"),
+    (["get", "-H", "Range: bytes=0-1", "https://h/1"], "set by haul"),
+    (["get", "-H", "@missing", "https://h/1"], "no file"),
+    (["get", "-j", "0", "https://h/1"], "from 1"),
+    (["get", "-x", "x", "https://h/1"], "from 1"),
+    (["get", "-x", "+3", "https://h/1"], "from 1"),
+    (["get", "--retries=-1", "https://h/1"], "from 0"),
+    (["get", "--limit-rate", "0", "https://h/1"], "more than 0"),
+    (["get", "--limit-rate", "K", "https://h/1"], "500K"),
+    (["get", "--min-split", "1.5M", "https://h/1"], "500K"),
+    (["get", "--min-split", "9999999999G", "https://h/1"], "too large"),
+    (["get", "--max-filesize", "1T", "https://h/1"], "500K"),
+    (["get", "--idle-timeout", "0", "https://h/1"], "longer than 0"),
+    (["get", "--idle-timeout", "1d", "https://h/1"], "90s"),
+    (["get", "--connect-timeout", "inf", "https://h/1"], "90s"),
+    (["get", "--retry-max-time", "1e9", "https://h/1"], "90s"),
+    (["get", "--retry-max-time", "999999h", "https://h/1"], "too long"),
+    (["get", "--cacert", "", "https://h/1"], "name of a file"),
+    (["get", "--no-such-option", "https://h/1"], "--no-such-option"),
+    (["get", "https://h/1", "-o"], "-o"),
+    (["frobnicate"], "frobnicate"),
+    (["verify", "f"], "--checksum"),
+    (["verify", "--checksum", "md5=\(zeros32)"], "FILE"),
+    (["verify", "f", "--checksum", "md5=x"], "32"),
+    (["verify", "", "--checksum", "md5=\(zeros32)"], "empty"),
+  ]
+
+  @Test(
+    "a wrong command line tells what is wrong in one line",
+    arguments: cases)
+  func refused(words: [String], part: String) throws {
+    let message = try #require(refusal(words))
+    #expect(message.contains(part))
+    #expect(!message.contains("\n"))
+  }
+
+  @Test(
+    "an address without a scheme is refused with the one that was probably meant",
+    arguments: [
+      ("example.org/x", "https://example.org/x"), ("//example.org/x", "https://example.org/x"),
+      ("example.org", "https://example.org/"), ("h:8080/x", "https://h:8080/x"),
+      ("localhost/x", "http://localhost/x"), ("127.0.0.1:80/x", "http://127.0.0.1:80/x"),
+      ("[::1]:80/x", "http://[::1]:80/x"), ("https:/h/x", "https://h/x"),
+      ("http:h/x", "http://h/x"), ("user:secret@h/x", "https://h/x"),
+    ])
+  func missingScheme(text: String, meant: String) throws {
+    let message = try #require(refusal(["get", text]))
+    #expect(message.contains("did you mean \(meant) ?"))
+    #expect(!message.contains("secret"))
+  }
+
+  @Test(
+    "an address that cannot be fetched is refused",
+    arguments: ["ftp://h/x", "file:///etc/passwd", "mailto:a", "https://", "https://h:0/x", ""])
+  func badAddress(text: String) throws {
+    let message = try #require(refusal(["get", text]))
+    #expect(!message.contains("did you mean"))
+  }
+
+  @Test("a message never repeats secrets of an address or a header")
+  func secrets() throws {
+    for words in [
+      ["get", "ftp://user:hunter2@h/x?token=hunter2"],
+      ["get", "h/x?token=hunter2#hunter2"],
+      ["get", "https://user:hunter2@h:99999/x"],
+      ["get", "-H", "hunter2", "https://h/x"],
+      ["get", "-H", "A: hunter2\u{7}", "https://h/x"],
+    ] {
+      let message = try #require(refusal(words))
+      #expect(!message.contains("hunter2"))
+    }
+  }
+
+}
