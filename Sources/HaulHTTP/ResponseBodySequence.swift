@@ -23,9 +23,13 @@ struct ResponseBodySequence: AsyncSequence, Sendable {
   struct AsyncIterator: AsyncIteratorProtocol {
     var base: HTTPClientResponse.Body.AsyncIterator
 
-    @concurrent mutating func next() async throws -> (any ByteChunk)? {
+    mutating func next() async throws -> (any ByteChunk)? {
+      try await next(isolation: #isolation)
+    }
+
+    mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
       do {
-        return try await base.next()
+        return try await base.next(isolation: actor)
       } catch let error as CancellationError {
         throw error
       } catch {

@@ -23,7 +23,12 @@ struct GetSession {
       expected: plan.requests.count, options: plan.output, surroundings: surroundings,
       standardOutput: .standardOutput, standardError: .standardError)
     let events = manager.events()
-    await manager.add(plan.requests)
+    do {
+      try await manager.add(plan.requests)
+    } catch {
+      await OutputStream.standardError.write(Messages.usage(error.message) + "\n")
+      return .failed
+    }
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await tick(console) }
       group.addTask { for await line in log { await console.log(line) } }

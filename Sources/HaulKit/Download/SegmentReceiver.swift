@@ -53,7 +53,7 @@ struct SegmentReceiver: Sendable {
     var chunks = response.body.makeAsyncIterator()
     while true {
       silence.begin(at: engine.clock.now)
-      guard let chunk = try await chunks.next() else {
+      guard let chunk = try await chunks.next(isolation: #isolation) else {
         try Task.checkCancellation()
         return try await ended(&state)
       }
@@ -145,7 +145,7 @@ struct SegmentReceiver: Sendable {
   ) async {
     guard let end = body.end, end - position <= Self.worthDraining else { return }
     var rest = end - position
-    while rest >= 0, let chunk = try? await chunks.next() { rest -= Int64(chunk.count) }
+    while rest >= 0, let chunk = try? await chunks.next(isolation: #isolation) { rest -= Int64(chunk.count) }
   }
 
   private func claim(_ writer: ExtentWriter?) async -> End? {
