@@ -1,0 +1,117 @@
+import FoundationEssentials
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// A fault server, an empty directory, and a manager on the real file system and the real network stack.
+struct Bench: Sendable {
+  let server: FaultServer
+  let directory: String
+
+  /// What a run came to.
+  struct Outcome: Sendable {
+    let result: TransferResult
+    let events: [TransferEvent.Kind]
+
+    /// How often the download began again with another version.
+    var restarts: Int {
+      events.filter { if case .phase(.restarted, _) = $0 { true } else { false } }.count
+    }
+
+    var attempts: Int {
+      events.filter { if case .attempt = $0 { true } else { false } }.count
+    }
+  }
+
+  /// Runs `body` with a server of these resources; removes the directory afterwards.
+  static func with<Value>(
+    _ resources: [FaultScript.Resource], tls: FaultServerTLS = .none,
+    _ body: (Bench) async throws -> Value
+  ) async throws -> Value {
+    try await withFaultServer(FaultScript(resources), tls: tls) { server in
+      let directory = FileManager.default.temporaryDirectory
+        .appending(path: "haul-test-\(UUID().uuidString)").path
+      try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(atPath: directory) }
+      return try await body(Bench(server: server, directory: directory))
+    }
+  }
+
+  /// A request for a path of the server into the directory, with short waits and `change` applied.
+  func request(
+    _ path: String, as name: String? = nil, _ change: (inout TransferRequest) -> Void = { _ in }
+  ) throws -> TransferRequest {
+    var request = TransferRequest(
+      url: try ResourceURL(server.url(path)),
+      to: name.map { .file("\(directory)/\($0)") } ?? .directory(directory))
+    request.minimumSplit = 64 << 10
+    change(&request)
+    return request
+  }
+
+  /// Runs one request to its end, or, when `interruption` returns, pauses it there; the result is nil then.
+  func run(
+    _ request: TransferRequest, idleTimeout: Duration = .seconds(20),
+    configure: (inout Configuration) -> Void = { _ in },
+    interruption: (@Sendable () async throws -> Void)? = nil
+  ) async throws -> Outcome? {
+    var configuration = Configuration()
+    configuration.idleTimeout = idleTimeout
+    if server.tls != .none { configuration.certificateAuthorities = try authorityFile() }
+    configure(&configuration)
+    let manager = try TransferManager(configuration)
+    let stream = manager.events()
+    try await manager.add(request)
+    let interrupter = Task {
+      guard let interruption else { return }
+      try await interruption()
+      await manager.pauseAll(by: .signal)
+    }
+    var kinds: [TransferEvent.Kind] = []
+    var result: TransferResult?
+    events: for await event in stream {
+      kinds.append(event.kind)
+      switch event.kind {
+      case .finished(let end):
+        result = end
+        break events
+      case .paused: break events
+      default: break
+      }
+    }
+    interrupter.cancel()
+    _ = await interrupter.result
+    await manager.shutdown()
+    return result.map { Outcome(result: $0, events: kinds) }
+  }
+
+  /// Runs one request to its end.
+  func finish(
+    _ request: TransferRequest, idleTimeout: Duration = .seconds(20)
+  ) async throws -> Outcome {
+    try #require(try await run(request, idleTimeout: idleTimeout))
+  }
+
+  func authorityFile() throws -> String {
+    let path = "\(directory)/authority.pem"
+    try server.certificateAuthorityPEM.write(toFile: path, atomically: true, encoding: .utf8)
+    return path
+  }
+
+  func contents(_ name: String) throws -> [UInt8] {
+    Array(try Data(contentsOf: URL(filePath: "\(directory)/\(name)")))
+  }
+
+  /// Whether the file is, byte for byte, the content of that seed and length.
+  func isWhole(_ name: String, seed: UInt64, length: Int) throws -> Bool {
+    let bytes = try contents(name)
+    return bytes.count == length && SeededContent.matches(seed: seed, bytes, at: 0)
+  }
+
+  /// The names in the directory, sorted.
+  func names() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: directory)
+      .filter { $0 != "authority.pem" }.sorted()
+  }
+}
