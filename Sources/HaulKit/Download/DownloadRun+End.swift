@@ -130,7 +130,7 @@ extension DownloadRun {
     return failure
   }
 
-  private func letGo() async {
+  func letGo() async {
     let part = part
     // Letting go cannot fail: there is nothing left to lose.
     try? await engine.io.run { () throws(TransferError) in part.release() }

@@ -74,9 +74,11 @@ struct DownloadRun {
 
   /// A crash came between the final name and the end of the journal.
   private mutating func foundPublished() async -> DownloadDriver.End {
-    let length = part.recovery.head?.length ?? part.recovery.received.byteCount
-    reused = length
-    return .finished(result(.completed, path: claim.path, bytes: length, verified: .length))
+    let recovery = part.recovery
+    reused = recovery.publishedLength ?? 0
+    let path = recovery.publishedName.map(claim.directory.filePath) ?? claim.path
+    await letGo()
+    return .finished(result(.completed, path: path, bytes: reused, verified: .length))
   }
 
   /// What the part file is worth to this request.
