@@ -57,7 +57,8 @@ extension DownloadMachine {
   private mutating func receive(
     _ id: SegmentID, _ body: ResponseBody, begin: Version? = nil
   ) -> [Command] {
-    let isFirst = fetches.values.allSatisfy { $0.body == nil }
+    let isFirst = !isTransferring
+    isTransferring = true
     fetches[id]?.body = body
     return (isFirst ? [.phase(.transferring, reason: nil)] : []) + [.receive(id, body, begin: begin)]
   }

@@ -169,6 +169,7 @@ extension DownloadMachine {
     version = nil
     resolved = nil
     mustCompare = false
+    isTransferring = false
     (wanted, cap) = (1, 1)
     plan.startOver(length: nil)
     receivedAtLastFailure = 0

@@ -149,6 +149,8 @@ package struct DownloadMachine: Sendable {
   var goal = Goal.transfer
   var version: Version?
   var fetches: [SegmentID: Fetch] = [:]
+  /// Whether that was told, for this version.
+  var isTransferring = false
   var isFinishing = false
 
   /// Connections that may be open, and those that we want.
