@@ -69,6 +69,10 @@ extension DownloadMachine {
   ) -> [Command] {
     let version = Version(validator: body.validator, length: body.total)
     if let end = refusal(of: version) { return [.drop(id)] + closeAndFinish(id, end, &plan) }
+    if asksForExisting, !isWhole {
+      hasComparedExisting = true
+      return [.drop(id), open(id, plan)]
+    }
     self.version = version
     if let length = version.length { plan.learn(length: length) }
     let isProved = version.validator.isStrong || rules.checksum != nil || rules.allowUnverified

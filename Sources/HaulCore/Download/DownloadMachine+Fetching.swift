@@ -48,12 +48,16 @@ extension DownloadMachine {
       request.lastByte = range.upperBound - 1
     } else if sendsRange {
       request.firstByte = segment.next
+      if asksForExisting { request.lastByte = 0 }
       if version != nil, segment.end != .max { request.lastByte = segment.end - 1 }
       if segment.next > 0, sendsIfRange { request.ifRange = version?.validator.ifRange }
     }
     fetches[id] = Fetch(request: request, purpose: purpose, wave: wave)
     return .open(id, request)
   }
+
+  /// Whether one byte is asked for first, as the file may be there already and its body be sent for nothing.
+  var asksForExisting: Bool { rules.existing != nil && version == nil && !hasComparedExisting }
 
   /// How much of what is there is compared where no validator vouches for it.
   static var comparedBytes: Int64 { 64 << 10 }

@@ -168,6 +168,7 @@ package struct DownloadMachine: Sendable {
   var confirmations = 0
   var restarts = 0
   var mustCompare = false
+  var hasComparedExisting = false
 
   var retry: RetryState
   var wave = 0
