@@ -1,3 +1,5 @@
+import HaulCore
+import HaulKit
 import HaulTestSupport
 import Testing
 
