@@ -56,6 +56,33 @@ extension Bench {
     server.resetStatistics()
   }
 
+  /// Runs the request to its end; calls `steer` when so many bytes are there, and again after each restart, with
+  /// the count of its calls. The server must hold the response there until then.
+  func finish(
+    _ request: TransferRequest, at bytes: Int64 = 200 * kibi, steer: (Int) throws -> Void
+  ) async throws -> Outcome {
+    let manager = try TransferManager()
+    let events = manager.events()
+    try await manager.add(request)
+    var (kinds, calls, isArmed): ([TransferEvent.Kind], Int, Bool) = ([], 0, true)
+    for await event in events {
+      kinds.append(event.kind)
+      switch event.kind {
+      case .phase(.restarted, _): isArmed = true
+      case .progress(let progress)
+      where isArmed && progress.bytes >= bytes && server.snapshot.held(resourcePath) > 0:
+        isArmed = false
+        calls += 1
+        try steer(calls)
+      case .finished(let result):
+        await manager.shutdown()
+        return Outcome(result: result, events: kinds)
+      default: break
+      }
+    }
+    throw TransferError(.internal, "the events ended before the transfer")
+  }
+
   var requests: [RequestRecord] { server.snapshot.requests(resourcePath) }
 
   /// What the requests asked for, in order; `-` for no range.

@@ -4,7 +4,7 @@ import HaulKit
 import HaulTestSupport
 import Testing
 
-@Suite("Cases 13 to 16: which bytes belong together")
+@Suite("Cases 13 to 15: which bytes belong together")
 struct VersionCases {
   static let half = Fault(.stall(after: 200 * kibi))
   static let resumed = "bytes=204800-524287"
@@ -92,16 +92,16 @@ struct VersionCases {
     }
   }
 
+  static let heldAtHalf = Fault(.stall(after: 200 * kibi), when: .init(offsetBelow: 1))
+
   @Test("Case 15: a version that changes midway is read from its beginning, and never mixed")
   func changesMidway() async throws {
-    let fault = Fault(.stall(after: 200 * kibi), when: .request(1))
-    try await Bench.serving(.file(512 * kibi, fault)) { bench in
-      let request = try bench.file()
-      async let run = bench.finish(request)
-      try await bench.server.waitForHeld(resourcePath)
-      bench.server.replaceContent(resourcePath, seed: 8)
-      bench.server.dropConnections()
-      let outcome = try await run
+    try await Bench.serving(.file(512 * kibi, Self.heldAtHalf)) { bench in
+      let outcome = try await bench.finish(try bench.file()) { _ in
+        bench.server.setFaults(resourcePath, [])
+        bench.server.replaceContent(resourcePath, seed: 8)
+        bench.server.dropConnections()
+      }
       try bench.expectWhole(outcome, seed: 8)
       #expect(outcome.restarts == 1)
     }
@@ -109,18 +109,11 @@ struct VersionCases {
 
   @Test("Case 15: a version that changes twice in one run is given up")
   func changesTwice() async throws {
-    try await Bench.serving(
-      .file(512 * kibi, Fault(.stall(after: 200 * kibi), when: .init(offsetBelow: 1)))
-    ) { bench in
-      let request = try bench.file()
-      async let run = bench.finish(request)
-      for seed in [8, 9] as [UInt64] {
-        try await bench.server.waitForHeld(resourcePath)
-        bench.server.replaceContent(resourcePath, seed: seed)
+    try await Bench.serving(.file(512 * kibi, Self.heldAtHalf)) { bench in
+      let outcome = try await bench.finish(try bench.file()) { count in
+        bench.server.replaceContent(resourcePath, seed: 7 + UInt64(count))
         bench.server.dropConnections()
-        try await bench.server.waitUntil { $0.held(resourcePath) == 0 }
       }
-      let outcome = try await run
       try bench.expectFailure(outcome, .changedOnServer)
       #expect(outcome.restarts == 1)
     }
@@ -128,14 +121,14 @@ struct VersionCases {
 
   @Test("Case 15: one node with another tag does not cost the bytes")
   func otherNode() async throws {
-    let other = Fault(
-      .entityTag(value: "\"other\""), .ignoreIfRange, when: .init(times: 1, offsetAtLeast: 1))
-    let cut = Fault(.reset(after: 200_000), when: .request(1))
-    try await Bench.serving(.file(512 * kibi, other, cut)) { bench in
+    let other = Fault(.entityTag(value: "\"other\""), .ignoreIfRange, when: .first(1))
+    try await Bench.serving(.file(512 * kibi, Self.half)) { bench in
+      try await bench.interrupt(try bench.file())
+      bench.server.setFaults(resourcePath, [other])
       let outcome = try await bench.finish(try bench.file())
       try bench.expectWhole(outcome)
       #expect(outcome.restarts == 0)
-      #expect(bench.ranges.count(where: { $0 == "bytes=0-" }) == 1)
+      #expect(bench.ranges == [Self.resumed, Self.resumed])
     }
   }
 
@@ -152,73 +145,6 @@ struct VersionCases {
       let outcome = try await bench.finish(try bench.file())
       try bench.expectWhole(outcome)
       #expect(outcome.result.reused == 200 * kibi)
-    }
-  }
-
-  static func bare(_ faults: Fault...) -> FaultScript.Resource {
-    FaultScript.Resource(resourcePath, seed: 7, length: 512 * kibi, faults: faults).with {
-      $0.entityTag = nil
-      $0.lastModified = nil
-    }
-  }
-
-  @Test("Case 16: without validators there is one connection, and each interruption begins anew")
-  func noValidator() async throws {
-    let cut = Fault(.reset(after: 200_000), when: .first(2))
-    try await Bench.serving(Self.bare(cut)) { bench in
-      let outcome = try await bench.finish(try bench.file(connections: 4))
-      try bench.expectWhole(outcome)
-      #expect(outcome.attempts == 2)
-      #expect(bench.ranges == ["bytes=0-", "bytes=0-", "bytes=0-"])
-    }
-  }
-
-  @Test("Case 16: without validators a server that always breaks off is given up in the end")
-  func noValidatorBrokenOff() async throws {
-    try await Bench.serving(Self.bare(Fault(.reset(after: 400_000)))) { bench in
-      let outcome = try await bench.finish(try bench.file(retries: 2))
-      try bench.expectFailure(outcome, .connectionLost)
-      #expect(bench.requests.count == 3)
-    }
-  }
-
-  @Test("Case 16: with a digest the bytes of an earlier run count without validators")
-  func noValidatorButDigest() async throws {
-    try await Bench.serving(Self.bare(Self.half)) { bench in
-      let request = try bench.file { $0.checksum = rightChecksum() }
-      try await bench.interrupt(request)
-      bench.server.setFaults(resourcePath, [])
-      let outcome = try await bench.finish(request)
-      try bench.expectWhole(outcome)
-      #expect(outcome.result.verified == .checksum)
-      #expect(bench.ranges == [Self.resumed])
-    }
-  }
-
-  @Test("Case 16: unverified, they count when their last 64 KiB are still the server's")
-  func noValidatorCompared() async throws {
-    try await Bench.serving(Self.bare(Self.half)) { bench in
-      let request = try bench.file { $0.allowUnverified = true }
-      try await bench.interrupt(request)
-      bench.server.setFaults(resourcePath, [])
-      let outcome = try await bench.finish(request)
-      try bench.expectWhole(outcome)
-      #expect(outcome.restarts == 0)
-      #expect(bench.ranges == ["bytes=139264-204799", Self.resumed])
-    }
-  }
-
-  @Test("Case 16: unverified, they do not count when the server has others there")
-  func noValidatorComparedAndOther() async throws {
-    try await Bench.serving(Self.bare(Self.half)) { bench in
-      let request = try bench.file { $0.allowUnverified = true }
-      try await bench.interrupt(request)
-      bench.server.setFaults(resourcePath, [])
-      bench.server.update(resourcePath) { $0.seed = 8 }
-      let outcome = try await bench.finish(request)
-      try bench.expectWhole(outcome, seed: 8)
-      #expect(outcome.restarts == 1)
-      #expect(bench.ranges == ["bytes=139264-204799", "bytes=0-"])
     }
   }
 }
