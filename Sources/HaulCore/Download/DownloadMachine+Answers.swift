@@ -27,10 +27,36 @@ extension DownloadMachine {
     case .whole(let body): return answered(id, with: body, isWhole: true, plan: &plan)
     case .empty(let validator): return answeredEmpty(id, validator, plan: &plan)
     case .unusableRange(let why): return withoutRange(id, why, plan: &plan)
-    case .unsatisfiable:
-      if fetch.request.firstByte == 0 { return withoutRange(id, "416 to the whole", plan: &plan) }
-      return changed(id, "the server no longer has the range (416)", plan: &plan)
+    case .unsatisfiable(let total): return unsatisfied(id, head, total: total, plan: &plan)
     }
+  }
+
+  private mutating func unsatisfied(
+    _ id: SegmentID, _ head: ResponseHead, total: Int64?, plan: inout SegmentPlan
+  ) -> [Command] {
+    guard let first = fetches[id]?.request.firstByte, first > 0 else {
+      return withoutRange(id, "416 to the whole", plan: &plan)
+    }
+    let newer = Validator(head.headers, now: wallSeconds)
+    if let version, version.length == nil, plan.received.covers(0..<first),
+      version.validator.comparison(with: newer) != .different
+    {
+      // The length was not told so far: it may be that nothing is missing.
+      if total == nil { return withoutRange(id, "416 without a length", plan: &plan) }
+      if total == first { return nothingIsMissing(id, length: first, plan: &plan) }
+    }
+    return changed(id, "the server no longer has the range (416)", plan: &plan)
+  }
+
+  private mutating func nothingIsMissing(
+    _ id: SegmentID, length: Int64, plan: inout SegmentPlan
+  ) -> [Command] {
+    goal = .transfer
+    version?.length = length
+    plan.learn(length: length)
+    _ = close(id)
+    plan.release(id)
+    return [.drop(id)] + finishing()
   }
 
   private mutating func answered(
@@ -45,6 +71,10 @@ extension DownloadMachine {
     case .same, .unknown: break
     }
     if goal == .confirm { goal = .transfer }
+    if version.length == nil, let total = body.total {
+      self.version?.length = total
+      plan.learn(length: total)
+    }
     if isWhole { return streamWhole(id, body, plan: &plan) }
     return receive(id, body)
   }
@@ -60,7 +90,9 @@ extension DownloadMachine {
     let isFirst = !isTransferring
     isTransferring = true
     fetches[id]?.body = body
-    return (isFirst ? [.phase(.transferring, reason: nil)] : []) + [.receive(id, body, begin: begin)]
+    return (isFirst ? [.phase(.transferring, reason: nil)] : []) + [
+      .receive(id, body, begin: begin)
+    ]
   }
 
   /// The first answer of a version: everything that can refuse it does so before a byte of the body is read.
@@ -75,9 +107,8 @@ extension DownloadMachine {
     }
     self.version = version
     if let length = version.length { plan.learn(length: length) }
-    let isProved = version.validator.isStrong || rules.checksum != nil || rules.allowUnverified
     sendsRange = !isWhole
-    cap = !isWhole && version.length != nil && isProved ? rules.connections : 1
+    cap = !isWhole && version.length != nil && mayCombine ? rules.connections : 1
     framing = body.framing
     return receive(id, body, begin: version)
   }
@@ -92,12 +123,14 @@ extension DownloadMachine {
       if !existing.mayTakeAnotherName {
         return .failed(
           TransferError(
-            .nameConflict, "another file has that name; see --if-exists, or give another name with -o"))
+            .nameConflict,
+            "another file has that name; see --if-exists, or give another name with -o"))
       }
     }
     if let length = version.length, let maximum = rules.maximumSize, length > maximum {
       return .failed(
-        TransferError(.tooLarge, "the file has \(length) bytes, more than --max-filesize \(maximum)"))
+        TransferError(
+          .tooLarge, "the file has \(length) bytes, more than --max-filesize \(maximum)"))
     }
     return nil
   }

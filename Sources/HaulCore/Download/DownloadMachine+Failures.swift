@@ -9,13 +9,15 @@ extension DownloadMachine {
     if isAdditional, [403, 429, 503].contains(head.status) {
       return learnLimit(id, error, plan: &plan)
     }
-    let mayHaveExpired = [401, 403, 410].contains(head.status) && (head.wasRedirected || resolved != nil)
+    let mayHaveExpired =
+      [401, 403, 410].contains(head.status) && (head.wasRedirected || resolved != nil)
     if mayHaveExpired {
       guard !hasResolvedAgain else {
         return fail(
           id,
           TransferError(
-            .needsNewURL, "the link has expired (\(head.status)); get a new one and use the same -o",
+            .needsNewURL,
+            "the link has expired (\(head.status)); get a new one and use the same -o",
             status: head.status), plan: &plan)
       }
       hasResolvedAgain = true
@@ -64,8 +66,9 @@ extension DownloadMachine {
     let received = plan.receivedCount
     let rest = plan.length.map { $0 - receivedAtLastFailure } ?? .max
     let decision = retry.failed(
-      error, hasAnswered: hasAnswered, at: now, progressed: received - receivedAtLastFailure,
-      remaining: rest, using: &rng)
+      error, hasAnswered: hasAnswered, at: now,
+      // What must be fetched again is no progress, or it would be fetched for ever.
+      progressed: mayCombine ? received - receivedAtLastFailure : 0, remaining: rest, using: &rng)
     receivedAtLastFailure = received
     if received > 0 { hasResolvedAgain = false }
     switch decision {
@@ -76,8 +79,21 @@ extension DownloadMachine {
       let pause = error.retryAfter.map { [Command.pauseHost($0)] } ?? []
       return pause
         + [.attempt(attempt, error, delay: delay), .wake(.retry, after: delay)]
-        + giveBackConnection()
+        + giveBackConnection() + forgetUncombinable(&plan)
     }
+  }
+
+  /// What is there cannot be told from another version's: the next attempt begins anew. It is no change on the
+  /// server, so it does not count as one.
+  private mutating func forgetUncombinable(_ plan: inout SegmentPlan) -> [Command] {
+    guard !mayCombine, fetches.isEmpty else { return [] }
+    let hadBytes = plan.receivedCount > 0
+    version = nil
+    (wanted, cap) = (1, 1)
+    plan.startOver(length: nil)
+    receivedAtLastFailure = 0
+    let reason = "nothing tells whether the rest is of the same version"
+    return hadBytes ? [.phase(.restarted, reason: reason)] : []
   }
 
   private mutating func fail(

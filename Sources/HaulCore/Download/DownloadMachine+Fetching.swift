@@ -16,7 +16,9 @@ extension DownloadMachine {
   /// Gives back connections that have no work; asks for more while there is work for them.
   private mutating func balanceConnections(_ plan: SegmentPlan) -> [Command] {
     let hasWorkForMore = fetches.count == held && held < min(wanted, cap) && !isWaitingToRetry
-    if hasWorkForMore { return Array(repeating: .requestConnection, count: min(wanted, cap) - held) }
+    if hasWorkForMore {
+      return Array(repeating: .requestConnection, count: min(wanted, cap) - held)
+    }
     return keepConnections(max(fetches.count, 1))
   }
 
@@ -74,7 +76,9 @@ extension DownloadMachine {
 
   mutating func ended(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
     guard let fetch = close(id) else { return [] }
-    if goal == .transfer, plan.length == nil, let segment = plan.segments[id] {
+    // A range of a whole of unknown length ends where the server liked: more may follow.
+    let isToTheEnd = fetch.body?.end == nil
+    if goal == .transfer, isToTheEnd, plan.length == nil, let segment = plan.segments[id] {
       plan.learn(length: segment.next)
       version?.length = segment.next
       framing = fetch.body?.framing ?? .close
@@ -151,7 +155,9 @@ extension DownloadMachine {
     }
     guard close(id) != nil else { return [] }
     plan.release(id)
-    if goal == .transfer { return plan.isComplete && fetches.isEmpty ? finishing() : openMore(&plan) }
+    if goal == .transfer {
+      return plan.isComplete && fetches.isEmpty ? finishing() : openMore(&plan)
+    }
     return settle(&plan)
   }
 
@@ -188,7 +194,9 @@ extension DownloadMachine {
       guard goal == .transfer else { return [] }
       return held == 0 ? [.enterSlot] : openMore(&plan)
     case .confirm:
-      guard goal == .confirm, let id = plan.assign(minimumSplit: rules.minimumSplit) else { return [] }
+      guard goal == .confirm, let id = plan.assign(minimumSplit: rules.minimumSplit) else {
+        return []
+      }
       sendsIfRange = false
       return [open(id, plan)]
     }

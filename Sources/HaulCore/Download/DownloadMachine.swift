@@ -178,6 +178,11 @@ package struct DownloadMachine: Sendable {
   /// Wall time of the last answer, for dates with two-digit years.
   var wallSeconds = 0.0
 
+  /// Whether bytes of several answers may make one file: something vouches, or will, for their being of one version.
+  var mayCombine: Bool {
+    version?.validator.isStrong ?? true || rules.checksum != nil || rules.allowUnverified
+  }
+
   package init(rules: Rules, now: Instant) {
     self.rules = rules
     retry = RetryState(rules.retry, startedAt: now)
@@ -185,7 +190,8 @@ package struct DownloadMachine: Sendable {
 
   /// Takes one event in, changes the plan where it must, and returns what to do, in order; O(segments + ranges).
   package mutating func handle(
-    _ event: Event, plan: inout SegmentPlan, at now: Instant, using rng: inout some RandomNumberGenerator
+    _ event: Event, plan: inout SegmentPlan, at now: Instant,
+    using rng: inout some RandomNumberGenerator
   ) -> [Command] {
     if goal == .done { return late(event) }
     switch event {

@@ -54,6 +54,8 @@ extension DownloadRun {
     _ group: inout TaskGroup<Void>
   ) {
     guard let response = responses.removeValue(forKey: id) else { return }
+    // A new generation begins: nothing of an earlier run is in it.
+    if version != nil { reused = 0 }
     let post = post
     let receiver = SegmentReceiver(
       id: id, response: response, body: body, begin: version.map(journalHead), part: part,
