@@ -6,7 +6,7 @@ extension DownloadMachine {
   ) -> [Command] {
     guard let fetch = fetches[id] else { return [.drop(id)] }
     self.wallSeconds = wallSeconds
-    guard goal == .transfer || goal == .confirm else {
+    guard goal == .transfer || (goal == .confirm && id == confirming) else {
       _ = close(id)
       plan.release(id)
       return [.drop(id)] + settle(&plan)
@@ -23,7 +23,12 @@ extension DownloadMachine {
     if head.wasRedirected { resolved = head.url }
     switch verdict {
     case .failure: return []
-    case .range(let body): return answered(id, with: body, isWhole: false, plan: &plan)
+    case .range(let body):
+      // Only a body that is whole ends where such a resource ends.
+      if body.total == nil, version?.length == nil {
+        return withoutRange(id, "a range of a whole of unknown length", plan: &plan)
+      }
+      return answered(id, with: body, isWhole: false, plan: &plan)
     case .whole(let body): return answered(id, with: body, isWhole: true, plan: &plan)
     case .empty(let validator): return answeredEmpty(id, validator, plan: &plan)
     case .unusableRange(let why): return withoutRange(id, why, plan: &plan)
@@ -70,8 +75,11 @@ extension DownloadMachine {
       return changed(id, "the server no longer tells which version it sends", plan: &plan)
     case .same, .unknown: break
     }
-    if goal == .confirm { goal = .transfer }
+    if goal == .confirm { (goal, confirmations) = (.transfer, 0) }
     if version.length == nil, let total = body.total {
+      if let last = plan.received.ranges.last, last.upperBound > total {
+        return changed(id, "the file is shorter now", plan: &plan)
+      }
       self.version?.length = total
       plan.learn(length: total)
     }
@@ -107,8 +115,9 @@ extension DownloadMachine {
     }
     self.version = version
     if let length = version.length { plan.learn(length: length) }
+    hasBegun = false
     sendsRange = !isWhole
-    cap = !isWhole && version.length != nil && mayCombine ? rules.connections : 1
+    cap = !isWhole && version.length != nil && mayResume ? rules.connections : 1
     framing = body.framing
     return receive(id, body, begin: version)
   }
@@ -183,7 +192,7 @@ extension DownloadMachine {
   private mutating func withoutRange(
     _ id: SegmentID, _ why: String, plan: inout SegmentPlan
   ) -> [Command] {
-    guard sendsRange else {
+    guard fetches[id]?.request.firstByte != nil else {
       let error = TransferError(.protocolViolation, "the server sent \(why)")
       return [.drop(id)] + stopAll(for: .fail(error), plan: &plan)
     }
@@ -200,6 +209,7 @@ extension DownloadMachine {
   mutating func changed(_ id: SegmentID, _ reason: String, plan: inout SegmentPlan) -> [Command] {
     _ = close(id)
     plan.release(id)
+    confirming = nil
     if restarts > 0 {
       let error = TransferError(
         .changedOnServer, "\(reason), again in one run; run the same command when it is stable")

@@ -54,7 +54,9 @@ extension DownloadMachine {
     _ = close(id)
     plan.release(id)
     goal = .transfer
-    guard fetch.wave == wave else { return giveBackConnection() }
+    confirming = nil
+    // Another of its wave has been counted; but when nothing else will go on, this one must.
+    if fetch.wave != wave, isWaitingToRetry || !fetches.isEmpty { return giveBackConnection() }
     return countAttempt(error, plan: &plan, at: now, using: &rng)
   }
 
@@ -68,32 +70,30 @@ extension DownloadMachine {
     let decision = retry.failed(
       error, hasAnswered: hasAnswered, at: now,
       // What must be fetched again is no progress, or it would be fetched for ever.
-      progressed: mayCombine ? received - receivedAtLastFailure : 0, remaining: rest, using: &rng)
-    receivedAtLastFailure = received
-    if received > 0 { hasResolvedAgain = false }
+      progressed: mayResume ? received - receivedAtLastFailure : 0, remaining: rest, using: &rng)
+    receivedAtLastFailure = max(receivedAtLastFailure, received)
     switch decision {
     case .giveUp:
       return stopAll(for: .fail(error.after(attempts: retry.attempts)), plan: &plan)
     case .retry(let delay, let attempt):
       isWaitingToRetry = true
       let pause = error.retryAfter.map { [Command.pauseHost($0)] } ?? []
-      return pause
+      return pause + forgetUnresumable(&plan)
         + [.attempt(attempt, error, delay: delay), .wake(.retry, after: delay)]
-        + giveBackConnection() + forgetUncombinable(&plan)
+        + giveBackConnection()
     }
   }
 
-  /// What is there cannot be told from another version's: the next attempt begins anew. It is no change on the
-  /// server, so it does not count as one.
-  private mutating func forgetUncombinable(_ plan: inout SegmentPlan) -> [Command] {
-    guard !mayCombine, fetches.isEmpty else { return [] }
-    let hadBytes = plan.receivedCount > 0
+  /// Forgets a version that has no byte on disk yet, or that nothing proves to be the one of the next answer.
+  mutating func forgetUnresumable(_ plan: inout SegmentPlan) -> [Command] {
+    guard version != nil, fetches.isEmpty, !hasBegun || !mayResume else { return [] }
+    let isLoss = plan.receivedCount > 0
     version = nil
+    hasBegun = false
     (wanted, cap) = (1, 1)
     plan.startOver(length: nil)
-    receivedAtLastFailure = 0
-    let reason = "nothing tells whether the rest is of the same version"
-    return hadBytes ? [.phase(.restarted, reason: reason)] : []
+    let reason = "the connection broke, and the server gives nothing to resume by"
+    return isLoss ? [.phase(.restarted, reason: reason)] : []
   }
 
   private mutating func fail(
