@@ -32,6 +32,19 @@ struct PartFileTests {
     #expect(status.modified == 1_000_000_000)
   }
 
+  @Test("A checkpoint before the first byte and one that comes after the end have nothing to do")
+  func checkpointsAtTheEnds() throws {
+    let scratch = try Scratch()
+    let part = try scratch.acquire()
+    try part.checkpoint()
+    try part.begin(try sampleHead(3_000_000))
+    try part.write(0..<3_000_000, of: content)
+    try part.publish(as: "file.iso", length: 3_000_000, modified: nil, replacing: false)
+    try part.checkpoint()
+    part.release()
+    #expect(try scratch.names() == ["file.iso"])
+  }
+
   @Test("What was claimed is there in the next run, and no more", arguments: [true, false])
   func resumes(strict: Bool) throws {
     let scratch = try Scratch()
