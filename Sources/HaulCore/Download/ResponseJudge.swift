@@ -87,7 +87,9 @@ package struct ResponseJudge: Sendable {
 
   private func unsatisfiable(_ head: ResponseHead, to request: FetchRequest) -> ResponseVerdict {
     let length = ContentRange(head.headers)?.total
-    if request.firstByte == 0, length == 0 { return .empty(Validator(head.headers, now: wallSeconds)) }
+    if request.firstByte == 0, length == 0 {
+      return .empty(Validator(head.headers, now: wallSeconds))
+    }
     return .unsatisfiable(length: length)
   }
 
@@ -113,7 +115,9 @@ package struct ResponseJudge: Sendable {
 extension ResponseJudge {
   private func failure(for head: ResponseHead) -> TransferError {
     let retryAfter = RetryAfter.delay(head.headers, now: wallSeconds)
-    func error(_ code: TransferError.Code, _ words: String, retryable: Bool = false) -> TransferError {
+    func error(_ code: TransferError.Code, _ words: String, retryable: Bool = false)
+      -> TransferError
+    {
       TransferError(
         code, "the server answered \(head.status); \(words)", status: head.status,
         isRetryable: retryable, retryAfter: retryAfter)

@@ -33,6 +33,12 @@ package struct SegmentPlan: Sendable, Hashable {
     package let used: Int
     /// Whether the segment ends with them.
     package let isLast: Bool
+
+    package init(pieces: [ByteRange], used: Int, isLast: Bool) {
+      self.pieces = pieces
+      self.used = used
+      self.isLast = isLast
+    }
   }
 
   /// The whole length in bytes, once known.

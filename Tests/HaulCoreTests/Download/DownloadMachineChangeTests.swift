@@ -1,0 +1,118 @@
+import HaulCore
+import Testing
+
+@Suite("A changed file is noticed, asked about twice, and never mixed")
+struct DownloadMachineChangeTests {
+  /// Half of the file is there, the connection broke, and the range is asked for again.
+  private func resumed() throws -> MachineScript {
+    var script = try MachineScript(received: [0..<50], length: 100)
+    _ = script.resume(tag: "\"v1\"", length: 100)
+    return script
+  }
+
+  @Test("A 200 to If-Range is asked as a plain range; the same validator goes on")
+  func ifRangeIgnored() throws {
+    var script = try resumed()
+    check(try script.whole(1), is: ["drop 1", "open 1 50-99"])
+    check(try script.range(1, 50, 99), is: ["transferring", "receive 1 50"])
+  }
+
+  @Test("A plain 200 of the same version is streamed past the bytes that are there")
+  func streamsPast() throws {
+    var script = try resumed()
+    _ = try script.whole(1)
+    check(try script.whole(1), is: ["transferring", "receive 1 0"])
+    let grant = script.plan.reserve(SegmentID(number: 1), count: 60)
+    #expect(grant.pieces == [50..<60])
+  }
+
+  @Test(
+    "A change is confirmed twice, a second apart, then the file starts over; a second change fails")
+  func confirmed() throws {
+    var script = try resumed()
+    check(try script.whole(1, tag: "\"v2\""), is: ["drop 1", "open 1 50-99"])
+    check(try script.range(1, 50, 99, tag: "\"v2\""), is: ["drop 1", "wake confirm 1"])
+    check(script.send(.timer(.confirm)), is: ["open 2 50-99"])
+    check(try script.range(2, 50, 99, tag: "\"v2\""), is: ["drop 2", "wake confirm 1"])
+    check(script.send(.timer(.confirm)), is: ["open 3 50-99"])
+    check(
+      try script.range(3, 50, 99, tag: "\"v2\""), is: ["drop 3", "restarted", "open 4 0-"])
+    #expect(script.plan.receivedCount == 0)
+    check(try script.range(4, 0, 99, tag: "\"v2\""), is: ["transferring", "receive 4 0 new"])
+    _ = script.deliver(4)
+    _ = script.lose(4)
+    _ = script.send(.timer(.retry))
+    check(script.send(.slotGranted), is: ["open 5 1-99"])
+    check(
+      try script.range(5, 1, 99, tag: "\"v3\""), is: ["drop 5", "failed changed-on-server"])
+  }
+
+  @Test("One node of many that tells another version is asked again, and the bytes stay")
+  func oneNode() throws {
+    var script = try resumed()
+    _ = try script.whole(1, tag: "\"v2\"")
+    _ = try script.range(1, 50, 99, tag: "\"v2\"")
+    check(script.send(.timer(.confirm)), is: ["open 2 50-99"])
+    check(try script.range(2, 50, 99), is: ["transferring", "receive 2 50"])
+    #expect(script.plan.receivedCount == 50)
+  }
+
+  @Test("Answers that were on their way confirm nothing")
+  func onTheirWay() throws {
+    var script = try MachineScript.withTwo { $0.connections = 4 }
+    _ = try script.range(2, 51, 99)
+    _ = script.deliver(2)
+    _ = script.send(.connectionGranted)
+    _ = script.send(.connectionGranted)
+    _ = try script.whole(3, tag: "\"v2\"")
+    check(
+      try script.range(3, 26, 50, tag: "\"v2\""), is: ["drop 3", "stop 1", "stop 2", "stop 4"])
+    check(try script.range(4, 76, 99, tag: "\"v2\""), is: ["drop 4"])
+    check(script.stopped(1), is: [])
+    check(script.stopped(2), is: ["wake confirm 1"])
+  }
+
+  @Test("416 to a range that was there means a change")
+  func unsatisfiable() throws {
+    var script = try resumed()
+    check(
+      try script.answer(1, 416, ["Content-Range: bytes */20"]), is: ["drop 1", "wake confirm 1"])
+  }
+
+  @Test("A version whose first byte never came is forgotten: the next answer begins the file")
+  func neverBegun() throws {
+    var script = try MachineScript()
+    _ = script.start()
+    _ = try script.range(1, 0, 99)
+    check(script.lose(1), is: ["attempt 1", "wake retry", "leave"])
+    check(script.send(.timer(.retry)), is: ["enter"])
+    check(script.send(.slotGranted), is: ["open 2 0-"])
+    check(
+      try script.range(2, 0, 99, tag: "\"v2\""), is: ["transferring", "receive 2 0 new"])
+  }
+
+  @Test("Nothing is opened before the first byte of a new version is written")
+  func beginsFirst() throws {
+    var script = try MachineScript()
+    _ = script.start()
+    _ = try script.range(1, 0, 99)
+    check(script.send(.connectionGranted), is: [])
+    check(script.deliver(1), is: ["open 2 51-99 if"])
+  }
+
+  @Test("Without a validator an interrupted file starts over at each retry, and is no change")
+  func unresumable() throws {
+    var script = try MachineScript()
+    _ = script.start()
+    for attempt in 1...3 {
+      check(
+        try script.range(attempt, 0, 99, tag: nil),
+        is: ["transferring", "receive \(attempt) 0 new"])
+      check(script.deliver(attempt, 40), is: [])
+      check(
+        script.lose(attempt), is: ["restarted", "attempt \(attempt)", "wake retry", "leave"])
+      check(script.send(.timer(.retry)), is: ["enter"])
+      check(script.send(.slotGranted), is: ["open \(attempt + 1) 0-"])
+    }
+  }
+}

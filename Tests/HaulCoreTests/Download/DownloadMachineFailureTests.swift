@@ -1,0 +1,199 @@
+import HaulCore
+import Testing
+
+@Suite("Failures of a download: which count, which teach, which end it")
+struct DownloadMachineFailureTests {
+  @Test(
+    "A refused additional connection lowers the cap and counts no attempt",
+    arguments: [403, 429, 503])
+  func limit(status: Int) throws {
+    var script = try MachineScript.withTwo()
+    check(try script.answer(2, status), is: ["drop 2", "limit 1", "release"])
+    check(script.send(.tick), is: [])
+  }
+
+  @Test("So does a reset before its answer; a pause that was asked for is the host's")
+  func resetAndRetryAfter() throws {
+    var script = try MachineScript.withTwo()
+    check(script.lose(2), is: ["limit 1", "release"])
+    var other = try MachineScript.withTwo()
+    check(
+      try other.answer(2, 429, ["Retry-After: 7"]),
+      is: ["drop 2", "limit 1", "pause host 7", "release"])
+  }
+
+  @Test("Failures of one wave count once")
+  func waves() throws {
+    var script = try MachineScript.withTwo()
+    _ = try script.range(2, 51, 99)
+    _ = script.deliver(2)
+    check(script.lose(1), is: ["attempt 1", "wake retry", "release"])
+    check(script.lose(2), is: ["leave"])
+    check(script.send(.timer(.retry)), is: ["enter"])
+  }
+
+  @Test("A failure of an earlier wave is not dropped when nothing else goes on")
+  func lateWave() throws {
+    var script = try MachineScript.withTwo {
+      $0.connections = 2
+      $0.minimumSplit = 30
+    }
+    _ = try script.range(2, 51, 99)
+    _ = script.deliver(2)
+    check(script.lose(1), is: ["attempt 1", "wake retry", "release"])
+    check(script.send(.timer(.retry)), is: ["request"])
+    check(script.send(.connectionGranted), is: ["open 3 1-50 if"])
+    _ = try script.range(3, 1, 50)
+    script.write(3, 50)
+    check(script.end(3), is: ["release"])
+    let commands = script.lose(2)
+    #expect(commands.suffix(2) == ["wake retry", "leave"], "\(commands)")
+  }
+
+  @Test("A delay gives the slot back and asks for it again")
+  func delay() throws {
+    var script = try MachineScript.running { $0.connections = 1 }
+    check(script.lose(1), is: ["attempt 1", "wake retry", "leave"])
+    check(script.send(.tick), is: [])
+    check(script.send(.timer(.retry)), is: ["enter"])
+    check(script.send(.tick), is: [])
+    check(script.send(.slotGranted), is: ["open 2 1-99 if"])
+  }
+
+  @Test("A connection granted while the slot was given back is not used")
+  func crossedGrant() throws {
+    var script = try MachineScript.running()
+    check(script.lose(1), is: ["attempt 1", "wake retry", "leave"])
+    check(script.send(.connectionGranted), is: [])
+    check(script.send(.timer(.retry)), is: ["enter"])
+  }
+
+  @Test("A connection that was refused is asked for again with the next tick")
+  func refusedConnection() throws {
+    var script = try MachineScript.running { $0.connections = 2 }
+    check(script.send(.tick), is: ["request"])
+  }
+
+  @Test("What will not pass by itself ends the download")
+  func ends() throws {
+    for (status, code) in [(404, "not-found"), (401, "unauthorized"), (403, "forbidden")] {
+      var script = try MachineScript()
+      _ = script.start()
+      check(try script.answer(1, status), is: ["drop 1", "failed \(code)"])
+    }
+  }
+
+  @Test("Attempts run out")
+  func givesUp() throws {
+    var script = try MachineScript { $0.retry.retries = 1 }
+    _ = script.start()
+    check(
+      try script.answer(1, 500), is: ["drop 1", "attempt 1", "wake retry", "leave"])
+    _ = script.send(.timer(.retry))
+    check(script.send(.slotGranted), is: ["open 2 0-"])
+    check(try script.answer(2, 500), is: ["drop 2", "failed http-status"])
+  }
+
+  @Test(
+    "An expired link is resolved once more, then a new one is needed", arguments: [401, 403, 410])
+  func expired(status: Int) throws {
+    let elsewhere = "http://b.example/signed"
+    var script = try MachineScript { $0.headers.append("Cookie", "secret") }
+    check(script.start(), is: ["connecting", "open 1 0- with cookie"])
+    _ = try script.range(1, 0, 99, from: elsewhere)
+    check(script.deliver(1), is: ["request"])
+    _ = script.lose(1)
+    _ = script.send(.timer(.retry))
+    check(script.send(.slotGranted), is: ["open 2 1-99 if at b.example"])
+    check(try script.answer(2, status), is: ["drop 2", "open 2 1-99 if with cookie"])
+    check(
+      try script.answer(2, status, from: elsewhere), is: ["drop 2", "failed needs-new-url"])
+  }
+
+  @Test("A body without an announced end that stops short is a failure, not an end")
+  func stopsShort() throws {
+    var script = try MachineScript(received: [0..<40], length: 100)
+    _ = script.resume(tag: "\"v1\"", length: 100)
+    _ = try script.whole(1, length: nil)
+    check(try script.whole(1, length: nil), is: ["transferring", "receive 1 0"])
+    _ = script.deliver(1, 50)
+    check(script.end(1), is: ["attempt 1", "wake retry", "leave"])
+  }
+
+  @Test("A connection under 1 KiB/s for a minute is given up; others are not")
+  func slow() throws {
+    var script = try MachineScript { $0.connections = 1 }
+    _ = script.start()
+    _ = try script.range(1, 0, 999_999, of: 1_000_000)
+    _ = script.deliver(1)
+    check(script.send(.tick), is: [])
+    script.now = script.now + .seconds(59)
+    script.write(1, 59 << 10)
+    check(script.send(.tick), is: [])
+    var fast = script
+    script.now = script.now + .seconds(1)
+    check(script.send(.tick), is: ["stop 1"])
+    check(script.stopped(1), is: ["attempt 1", "wake retry", "leave"])
+    fast.write(1, 2 << 10)
+    fast.now = fast.now + .seconds(1)
+    check(fast.send(.tick), is: [])
+  }
+
+  @Test("A disk that refuses stops everything, then fails")
+  func disk() throws {
+    var script = try MachineScript.withTwo()
+    check(script.send(.diskFailed(TransferError(.diskFull, "full"))), is: ["stop 1", "stop 2"])
+    check(script.send(.pause), is: ["stop 1", "stop 2"])
+    check(script.stopped(2), is: [])
+    check(script.end(1), is: ["failed disk-full"])
+  }
+}
+
+@Suite("A download pauses at any point, once everything has stopped")
+struct DownloadMachinePauseTests {
+  @Test("Before an answer; one that still comes is let go of")
+  func beforeAnswer() throws {
+    var script = try MachineScript()
+    _ = script.start()
+    check(script.send(.pause), is: ["stop 1"])
+    check(try script.range(1, 0, 99), is: ["drop 1", "paused"])
+    check(script.stopped(1), is: [])
+  }
+
+  @Test("While bytes come, over several connections")
+  func receiving() throws {
+    var script = try MachineScript.withTwo()
+    check(script.send(.pause), is: ["stop 1", "stop 2"])
+    check(script.lose(1), is: [])
+    check(script.stopped(2), is: ["paused"])
+  }
+
+  @Test("During a delay, while waiting for a slot, and before a change is confirmed")
+  func waiting() throws {
+    var delayed = try MachineScript.running()
+    _ = delayed.lose(1)
+    var queued = delayed
+    check(delayed.send(.pause), is: ["paused"])
+    check(delayed.send(.timer(.retry)), is: [])
+    _ = queued.send(.timer(.retry))
+    check(queued.send(.pause), is: ["paused"])
+    check(queued.send(.slotGranted), is: [])
+    var changed = try MachineScript(received: [0..<50], length: 100)
+    _ = changed.resume(tag: "\"v1\"", length: 100)
+    _ = try changed.answer(1, 416)
+    check(changed.send(.pause), is: ["paused"])
+  }
+
+  @Test("During verification when it returns; a publication that has begun is ended")
+  func finishing() throws {
+    let checksum = try #require(Checksum("crc32c=00000000"))
+    var script = try MachineScript(received: [0..<9], length: 9) { $0.checksum = checksum }
+    _ = script.resume(tag: nil, length: 9)
+    var publishing = script
+    check(script.send(.pause), is: [])
+    check(script.send(.verified(TransferError(.interrupted, "stopped"))), is: ["paused"])
+    _ = publishing.send(.verified(nil))
+    check(publishing.send(.pause), is: [])
+    check(publishing.send(.published(nil)), is: ["completed checksum"])
+  }
+}

@@ -1,0 +1,216 @@
+import HaulCore
+import Testing
+
+@Suite("A download asks, adopts and ends")
+struct DownloadMachineTests {
+  @Test(
+    "The probe is the first segment; connections grow 1, 2, 4, each step after the last delivered")
+  func ramp() throws {
+    var script = try MachineScript { $0.connections = 4 }
+    check(script.start(), is: ["connecting", "open 1 0-"])
+    check(try script.range(1, 0, 99), is: ["transferring", "receive 1 0 new"])
+    check(script.deliver(1), is: ["request"])
+    check(script.send(.connectionGranted), is: ["open 2 51-99 if"])
+    check(try script.range(2, 51, 99), is: ["receive 2 51"])
+    check(script.deliver(2), is: ["request", "request"])
+    check(script.send(.connectionGranted), is: ["open 3 26-50 if", "request"])
+    check(script.send(.connectionGranted), is: ["open 4 76-99 if"])
+  }
+
+  @Test("A file that is there whole is verified by its length and published once")
+  func completes() throws {
+    var script = try MachineScript.running { $0.connections = 1 }
+    check(script.write(1, 99), is: true)
+    check(script.end(1), is: ["publishing", "publish 100"])
+    check(script.send(.published(nil)), is: ["completed length"])
+    check(script.end(1), is: [])
+    check(script.send(.tick), is: [])
+  }
+
+  @Test("A connection that reaches its moved end gives its connection to what is left")
+  func movesOn() throws {
+    var script = try MachineScript.withTwo { $0.connections = 2 }
+    _ = try script.range(2, 51, 99)
+    _ = script.deliver(2)
+    check(script.write(1, 50), is: true)
+    check(script.end(1), is: ["open 3 76-99 if"])
+  }
+
+  @Test("A checksum is verified before the name is given")
+  func verifies() throws {
+    let checksum = try #require(Checksum("crc32c=00000000"))
+    var script = try MachineScript.running {
+      $0.connections = 1
+      $0.checksum = checksum
+    }
+    script.write(1, 99)
+    check(script.end(1), is: ["verifying", "verify"])
+    var other = script
+    check(
+      other.send(.verified(TransferError(.checksumMismatch, "not it"))),
+      is: ["failed checksum-mismatch"])
+    check(script.send(.verified(nil)), is: ["publishing", "publish 100"])
+    check(script.send(.published(nil)), is: ["completed checksum"])
+  }
+
+  @Test("An empty file begins, and is published without a body")
+  func empty() throws {
+    var ranged = try MachineScript()
+    _ = ranged.start()
+    check(
+      try ranged.answer(1, 416, ["Content-Range: bytes */0"]),
+      is: ["drop 1", "begin", "publishing", "publish 0"])
+    var plain = try MachineScript()
+    _ = plain.start()
+    check(try plain.whole(1, length: 0), is: ["drop 1", "begin", "publishing", "publish 0"])
+  }
+
+  @Test("A 200 to a range is taken whole, on one connection")
+  func wholeAnswer() throws {
+    var script = try MachineScript()
+    _ = script.start()
+    check(try script.whole(1), is: ["transferring", "receive 1 0 new"])
+    check(script.deliver(1), is: [])
+  }
+
+  @Test("The end of a chunked body is the length; the framing vouches for it")
+  func unknownLength() throws {
+    var script = try MachineScript()
+    _ = script.start()
+    check(try script.whole(1, length: nil), is: ["transferring", "receive 1 0 new"])
+    _ = script.deliver(1, 70)
+    check(script.end(1), is: ["publishing", "publish 70"])
+    check(script.send(.published(nil)), is: ["completed framing"])
+  }
+
+  @Test("A range of a whole of unknown length is not taken for the whole")
+  func unknownTotal() throws {
+    var script = try MachineScript()
+    _ = script.start()
+    check(
+      try script.answer(1, 206, ["Content-Range: bytes 0-9/*", "ETag: \"v1\""]),
+      is: ["drop 1", "open 1 whole"])
+  }
+
+  @Test("A range at the wrong place is not written: asked again without a range")
+  func wrongRange() throws {
+    var script = try MachineScript()
+    _ = script.start()
+    check(try script.range(1, 10, 99), is: ["drop 1", "open 1 whole"])
+    check(try script.whole(1), is: ["transferring", "receive 1 0 new"])
+  }
+
+  @Test("Wrong ranges on two additional connections leave the first alone")
+  func wrongAdditionalRanges() throws {
+    var script = try MachineScript.withTwo { $0.connections = 4 }
+    _ = try script.range(2, 51, 99)
+    _ = script.deliver(2)
+    _ = script.send(.connectionGranted)
+    _ = script.send(.connectionGranted)
+    check(try script.range(3, 0, 9), is: ["drop 3", "release"])
+    check(try script.range(4, 0, 9), is: ["drop 4", "release"])
+    #expect(script.plan.segments.keys.sorted().map(\.number) == [1, 2])
+  }
+
+  @Test("416 to the whole is asked without a range, and fails when that is answered so too")
+  func unsatisfiableWhole() throws {
+    var script = try MachineScript()
+    _ = script.start()
+    check(try script.answer(1, 416), is: ["drop 1", "open 1 whole"])
+    check(try script.answer(1, 416), is: ["drop 1", "stop 1"])
+    check(script.stopped(1), is: ["failed protocol-violation"])
+  }
+
+  @Test("A file that is there with length and date is the one; another one is a conflict")
+  func existing() throws {
+    let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+    for (size, wanted) in [(Int64(100), "already there"), (99, "failed name-conflict")] {
+      var script = try MachineScript {
+        $0.existing = .init(size: size, modified: 784_111_777.4, mayTakeAnotherName: false)
+      }
+      _ = script.start()
+      let fields = ["Content-Range: bytes 0-99/100", "Last-Modified: \(date)"]
+      check(try script.answer(1, 206, fields), is: ["drop 1", wanted])
+    }
+    var script = try MachineScript {
+      $0.existing = .init(size: 99, modified: 0, mayTakeAnotherName: true)
+    }
+    _ = script.start()
+    check(try script.range(1, 0, 99), is: ["transferring", "receive 1 0 new"])
+  }
+
+  @Test("A longer file than allowed is refused before its body")
+  func tooLarge() throws {
+    var script = try MachineScript { $0.maximumSize = 99 }
+    _ = script.start()
+    check(try script.range(1, 0, 99), is: ["drop 1", "failed too-large"])
+  }
+}
+
+@Suite("A download goes on from bytes of an earlier run")
+struct ResumedDownloadTests {
+  @Test("A strong tag resumes at the first gap, with If-Range")
+  func resumes() throws {
+    var script = try MachineScript(received: [0..<40], length: 100)
+    check(script.resume(tag: "\"v1\"", length: 100), is: ["connecting", "open 1 40-99 if"])
+    check(try script.range(1, 40, 99), is: ["transferring", "receive 1 40"])
+  }
+
+  @Test("A weak tag does not: the file starts over")
+  func weak() throws {
+    var script = try MachineScript(received: [0..<40], length: 100)
+    check(script.resume(tag: "W/\"v1\"", length: 100), is: ["connecting", "open 1 0-"])
+    #expect(script.plan.receivedCount == 0)
+  }
+
+  @Test("A weak tag with leave to go unverified compares the last bytes first")
+  func unverified() throws {
+    for (isSame, wanted) in [(true, ["open 1 40-99"]), (false, ["restarted", "open 2 0-"])] {
+      var script = try MachineScript(received: [0..<40], length: 100) { $0.allowUnverified = true }
+      check(script.resume(tag: "W/\"v1\"", length: 100), is: ["connecting", "open 1 0-39"])
+      check(try script.range(1, 0, 39, tag: "W/\"v1\""), is: ["compare 1 0-39"])
+      check(script.send(.compared(SegmentID(number: 1), isSame: isSame)), is: wanted)
+    }
+  }
+
+  @Test(
+    "Bytes of another origin are compared even with a strong tag, and need the same tag and length")
+  func elsewhere() throws {
+    var script = try MachineScript(received: [0..<40], length: 100)
+    check(
+      script.resume(tag: "\"v1\"", length: 100, elsewhere: true),
+      is: ["connecting", "open 1 0-39"])
+    var other = script
+    check(
+      try other.range(1, 0, 39, tag: "\"v2\""), is: ["drop 1", "restarted", "open 2 0-"])
+    check(try script.range(1, 0, 39), is: ["compare 1 0-39"])
+    check(
+      script.send(.compared(SegmentID(number: 1), isSame: true)), is: ["open 1 40-99 if"])
+  }
+
+  @Test("Whole bytes of another origin prove nothing, for the server would not be asked")
+  func completeElsewhere() throws {
+    for allowed in [true, false] {
+      var script = try MachineScript(received: [0..<100], length: 100) {
+        $0.allowUnverified = allowed
+      }
+      check(
+        script.resume(tag: "\"v1\"", length: 100, elsewhere: true), is: ["connecting", "open 1 0-"])
+    }
+  }
+
+  @Test("What is complete already is published at once")
+  func complete() throws {
+    var script = try MachineScript(received: [0..<100], length: 100)
+    check(script.resume(tag: "\"v1\"", length: 100), is: ["publishing", "publish 100"])
+  }
+
+  @Test("An unknown length is learned from the answer, not from where a short range ends")
+  func learnsLength() throws {
+    var script = try MachineScript(received: [0..<40])
+    check(script.resume(tag: "\"v1\"", length: nil), is: ["connecting", "open 1 40- if"])
+    check(try script.range(1, 40, 79), is: ["transferring", "receive 1 40"])
+    _ = script.deliver(1, 40)
+    check(script.end(1), is: ["open 2 80-99 if", "request"])
+  }
+}

@@ -1,0 +1,26 @@
+import HaulCore
+import Testing
+
+@Suite("Random walks of the machine against a model server")
+struct DownloadMachineWalkTests {
+  private static let walks: UInt64 = 600
+
+  @Test("Every walk ends; no byte is doubled, mixed or missing; no connection is overdrawn")
+  func walks() throws {
+    var completed: UInt64 = 0
+    var codes: [String: Int] = [:]
+    var failures = 0
+    for seed in UInt64(1)...Self.walks {
+      var walk = try DownloadMachineWalk(seed: seed)
+      walk.run()
+      if case .completed? = walk.end { completed += 1 }
+      if case .failed(let error)? = walk.end { codes[error.code.rawValue, default: 0] += 1 }
+      guard !walk.violations.isEmpty else { continue }
+      failures += 1
+      Issue.record("seed \(seed): \(walk.violations)")
+      if failures == 5 { return }
+    }
+    #expect(completed > Self.walks / 2, "too few walks reach the end to tell much: \(codes)")
+    #expect(codes["internal"] == nil)
+  }
+}

@@ -1,0 +1,151 @@
+import HaulCore
+import Testing
+
+/// A machine with its plan, told events; what it answers is told in words, one a command.
+struct MachineScript {
+  var machine: DownloadMachine
+  var plan: SegmentPlan
+  var now = Instant()
+  private var generator = SplitMix64(seed: 1)
+
+  static let address = "http://a.example/f"
+
+  init(
+    received: [ByteRange] = [], length: Int64? = nil,
+    _ change: (inout DownloadMachine.Rules) -> Void = { _ in }
+  ) throws {
+    var rules = DownloadMachine.Rules(url: try ResourceURL(Self.address))
+    rules.minimumSplit = 10
+    change(&rules)
+    machine = DownloadMachine(rules: rules, now: now)
+    plan = SegmentPlan(length: length, received: ByteRangeSet(received))
+  }
+
+  mutating func send(_ event: DownloadMachine.Event) -> [String] {
+    machine.handle(event, plan: &plan, at: now, using: &generator).map(Self.words)
+  }
+
+  mutating func start() -> [String] { send(.start(nil)) }
+
+  mutating func resume(tag: String?, length: Int64?, elsewhere: Bool = false) -> [String] {
+    let validator = Validator(entityTag: tag, lastModified: nil, lastModifiedIsStrong: false)
+    return send(
+      .start(
+        .init(version: .init(validator: validator, length: length), isFromAnotherOrigin: elsewhere))
+    )
+  }
+
+  /// An answer to the fetch, with the fields of `fields` as `Name: value`.
+  mutating func answer(
+    _ id: Int, _ status: Int, _ fields: [String] = [], from url: String? = nil
+  ) throws -> [String] {
+    let pairs = fields.map { field in
+      let parts = field.split(separator: ":", maxSplits: 1).map { String($0) }
+      return (parts[0], String(parts[1].drop { $0 == " " }))
+    }
+    let head = ResponseHead(
+      status: status, headers: HeaderFields(pairs), url: try ResourceURL(url ?? Self.address),
+      wasRedirected: url != nil)
+    return send(.responded(SegmentID(number: id), head, wallSeconds: 0))
+  }
+
+  mutating func range(
+    _ id: Int, _ first: Int, _ last: Int, of total: Int = 100, tag: String? = "\"v1\"",
+    from url: String? = nil
+  ) throws -> [String] {
+    var fields = [
+      "Content-Range: bytes \(first)-\(last)/\(total)", "Content-Length: \(last - first + 1)",
+    ]
+    if let tag { fields.append("ETag: \(tag)") }
+    return try answer(id, 206, fields, from: url)
+  }
+
+  mutating func whole(_ id: Int, length: Int? = 100, tag: String? = "\"v1\"") throws -> [String] {
+    try answer(
+      id, 200,
+      (length.map { ["Content-Length: \($0)"] } ?? ["Transfer-Encoding: chunked"])
+        + (tag.map { ["ETag: \($0)"] } ?? []))
+  }
+
+  /// Writes that many bytes of the segment; true when they were its last.
+  @discardableResult
+  mutating func write(_ id: Int, _ count: Int) -> Bool {
+    let grant = plan.reserve(SegmentID(number: id), count: count)
+    plan.wrote(SegmentID(number: id))
+    return grant.isLast
+  }
+
+  /// Its first bytes.
+  mutating func deliver(_ id: Int, _ count: Int = 1) -> [String] {
+    write(id, count)
+    return send(.delivered(SegmentID(number: id)))
+  }
+
+  mutating func end(_ id: Int) -> [String] { send(.ended(SegmentID(number: id))) }
+  mutating func stopped(_ id: Int) -> [String] { send(.stopped(SegmentID(number: id))) }
+  mutating func lose(_ id: Int) -> [String] {
+    send(.failed(SegmentID(number: id), TransferError(.connectionLost, "lost", isRetryable: true)))
+  }
+
+  /// Started, answered with `0-99/100`, its first byte written: one connection is held, one more is asked for.
+  static func running(
+    _ change: (inout DownloadMachine.Rules) -> Void = { _ in }
+  ) throws -> MachineScript {
+    var script = try MachineScript(change)
+    _ = script.start()
+    _ = try script.range(1, 0, 99)
+    _ = script.deliver(1)
+    return script
+  }
+
+  /// As `running`, with a second connection that was asked for `50-` or so and not answered.
+  static func withTwo(
+    _ change: (inout DownloadMachine.Rules) -> Void = { _ in }
+  ) throws -> MachineScript {
+    var script = try running(change)
+    _ = script.send(.connectionGranted)
+    return script
+  }
+}
+
+extension MachineScript {
+  static func words(_ command: DownloadMachine.Command) -> String {
+    switch command {
+    case .open(let id, let fetch): "open \(id.number) \(words(fetch))"
+    case .receive(let id, let body, let version):
+      "receive \(id.number) \(body.start)\(version == nil ? "" : " new")"
+    case .compare(let id, let range):
+      "compare \(id.number) \(range.lowerBound)-\(range.upperBound - 1)"
+    case .drop(let id): "drop \(id.number)"
+    case .stop(let id): "stop \(id.number)"
+    case .begin: "begin"
+    case .requestConnection: "request"
+    case .releaseConnection: "release"
+    case .wake(let timer, let delay):
+      timer == .retry ? "wake retry" : "wake \(timer) \(delay.components.seconds)"
+    case .leaveSlot: "leave"
+    case .enterSlot: "enter"
+    case .limitHost(let alive): "limit \(alive)"
+    case .pauseHost(let delay): "pause host \(delay.components.seconds)"
+    case .verify: "verify"
+    case .publish(let version): "publish \(version.length ?? -1)"
+    case .phase(let phase, _): "\(phase)"
+    case .attempt(let number, _, _): "attempt \(number)"
+    case .finish(.failed(let error)): "failed \(error.code.rawValue)"
+    case .finish(.completed(let verification)): "completed \(verification)"
+    case .finish(.paused): "paused"
+    case .finish(.alreadyThere): "already there"
+    }
+  }
+
+  private static func words(_ fetch: FetchRequest) -> String {
+    var words = "whole"
+    if let first = fetch.firstByte {
+      words = "\(first)-\(fetch.lastByte.map { "\($0)" } ?? "")"
+    }
+    if fetch.ifRange != nil { words += " if" }
+    if fetch.url.absoluteString != address { words += " at \(fetch.url.origin.host)" }
+    if fetch.headers["Cookie"] != nil { words += " with cookie" }
+    return words
+  }
+}

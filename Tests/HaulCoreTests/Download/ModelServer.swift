@@ -1,0 +1,71 @@
+import HaulCore
+
+/// A server as simple as can be: a file with a version, some habits, and faults that grow rarer.
+struct ModelServer {
+  enum Habit: CaseIterable {
+    case honest, ignoresRanges, chunked, ignoresIfRange, capsRanges, withoutValidators, mislabels
+  }
+
+  let habit: Habit
+  /// The version that it serves now, and how long that is.
+  private(set) var version = 1
+  private(set) var length: Int64
+  private var changesLeft: Int
+  private var faults: Int
+
+  init(using random: inout SplitMix64) {
+    habit = Habit.allCases.randomElement(using: &random) ?? .honest
+    length = .random(in: 0...400, using: &random)
+    changesLeft = .random(in: 0..<10, using: &random) == 0 ? 2 : .random(in: 0...1, using: &random)
+    faults = .random(in: 0...30, using: &random)
+  }
+
+  /// Whether the next thing goes wrong.
+  mutating func fails(using random: inout SplitMix64) -> Bool {
+    guard faults > 0, Int.random(in: 0..<4, using: &random) == 0 else { return false }
+    faults -= 1
+    return true
+  }
+
+  mutating func maybeChange(using random: inout SplitMix64) {
+    guard changesLeft > 0, Int.random(in: 0..<60, using: &random) == 0 else { return }
+    changesLeft -= 1
+    version += 1
+    if Bool.random(using: &random) { length = .random(in: 0...400, using: &random) }
+  }
+
+  /// The head of its answer, and the bytes that the body has.
+  mutating func answer(
+    _ request: FetchRequest, using random: inout SplitMix64
+  ) -> (head: ResponseHead, body: ByteRange) {
+    if fails(using: &random) {
+      let status = [403, 429, 500, 503].randomElement(using: &random) ?? 500
+      return (ResponseHead(status: status, headers: HeaderFields(), url: request.url), 0..<0)
+    }
+    var fields = habit == .withoutValidators ? [] : [("ETag", "\"v\(version)\"")]
+    guard let first = request.firstByte, habit != .ignoresRanges, habit != .chunked, isUsed(request)
+    else {
+      fields.append(
+        habit == .chunked ? ("Transfer-Encoding", "chunked") : ("Content-Length", "\(length)"))
+      return (
+        ResponseHead(status: 200, headers: HeaderFields(fields), url: request.url), 0..<length
+      )
+    }
+    guard first < length else {
+      fields.append(("Content-Range", "bytes */\(length)"))
+      return (ResponseHead(status: 416, headers: HeaderFields(fields), url: request.url), 0..<0)
+    }
+    var last = min(request.lastByte ?? .max, length - 1)
+    if habit == .capsRanges { last = min(last, first + 49) }
+    let isWrong = habit == .mislabels && fails(using: &random)
+    fields.append(("Content-Range", "bytes \(isWrong ? first + 1 : first)-\(last)/\(length)"))
+    return (
+      ResponseHead(status: 206, headers: HeaderFields(fields), url: request.url), first..<(last + 1)
+    )
+  }
+
+  private func isUsed(_ request: FetchRequest) -> Bool {
+    guard let condition = request.ifRange else { return true }
+    return habit != .ignoresIfRange && condition == "\"v\(version)\""
+  }
+}

@@ -1,0 +1,97 @@
+import HaulCore
+import Testing
+
+@Suite("What an answer means for the bytes that were asked for")
+struct ResponseJudgeTests {
+  struct Case: Sendable, CustomTestStringConvertible {
+    let status: Int
+    let fields: [(String, String)]
+    /// The first byte asked for; nil sends no range.
+    var asked: Int64? = 10
+    let verdict: String
+
+    var testDescription: String {
+      "\(status) \(fields.map { "\($0.0): \($0.1)" }) to \(asked ?? -1)"
+    }
+  }
+
+  static let right = ("Content-Range", "bytes 10-19/100")
+
+  static let table: [Case] = [
+    Case(
+      status: 206, fields: [right, ("Content-Length", "10")], verdict: "range 10-20/100 length"),
+    Case(status: 206, fields: [right], verdict: "range 10-20/100 close"),
+    Case(
+      status: 206, fields: [right, ("Transfer-Encoding", "chunked")],
+      verdict: "range 10-20/100 chunked"),
+    Case(
+      status: 206, fields: [("Content-Range", "bytes 10-19/*")], verdict: "range 10-20/? close"),
+    Case(status: 206, fields: [right, ("Content-Length", "9")], verdict: "unusable"),
+    Case(status: 206, fields: [("Content-Range", "bytes 11-19/100")], verdict: "unusable"),
+    Case(status: 206, fields: [("Content-Range", "bytes 0-19/100")], verdict: "unusable"),
+    Case(status: 206, fields: [("Content-Range", "bytes 10-9/100")], verdict: "unusable"),
+    Case(status: 206, fields: [("Content-Range", "bytes */100")], verdict: "unusable"),
+    Case(status: 206, fields: [], verdict: "unusable"),
+    Case(status: 206, fields: [right, right], verdict: "unusable"),
+    Case(
+      status: 206, fields: [("Content-Type", "multipart/byteranges; boundary=x")],
+      verdict: "unusable"),
+    Case(status: 206, fields: [right, ("Content-Encoding", "gzip")], verdict: "unusable"),
+    Case(
+      status: 206, fields: [right, ("Content-Encoding", "identity")],
+      verdict: "range 10-20/100 close"),
+    Case(
+      status: 206, fields: [right, ("Content-Length", "ten")], verdict: "failure protocol-violation"
+    ),
+    Case(status: 206, fields: [right], asked: nil, verdict: "failure protocol-violation"),
+    Case(status: 200, fields: [("Content-Length", "100")], verdict: "whole 0-100/100 length"),
+    Case(status: 200, fields: [], verdict: "whole 0-?/? close"),
+    Case(
+      status: 200, fields: [("Transfer-Encoding", "chunked")], verdict: "whole 0-?/? chunked"),
+    Case(status: 200, fields: [("Content-Length", "0")], verdict: "empty"),
+    Case(status: 200, fields: [("Content-Length", "-1")], verdict: "failure protocol-violation"),
+    Case(status: 416, fields: [("Content-Range", "bytes */5")], verdict: "unsatisfiable 5"),
+    Case(status: 416, fields: [("Content-Range", "bytes */0")], verdict: "unsatisfiable 0"),
+    Case(status: 416, fields: [("Content-Range", "bytes */0")], asked: 0, verdict: "empty"),
+    Case(status: 416, fields: [], verdict: "unsatisfiable ?"),
+    Case(status: 401, fields: [], verdict: "failure unauthorized"),
+    Case(status: 403, fields: [], verdict: "failure forbidden"),
+    Case(status: 404, fields: [], verdict: "failure not-found"),
+    Case(status: 407, fields: [], verdict: "failure proxy"),
+    Case(
+      status: 429, fields: [("Retry-After", "7")], verdict: "failure rate-limited again after 7"),
+    Case(status: 503, fields: [], verdict: "failure http-status again"),
+    Case(status: 500, fields: [], verdict: "failure http-status again"),
+    Case(status: 501, fields: [], verdict: "failure http-status"),
+    Case(status: 204, fields: [], verdict: "failure http-status"),
+    Case(status: 304, fields: [], verdict: "failure http-status"),
+  ]
+
+  @Test("Each answer has one verdict", arguments: table)
+  func verdicts(_ line: Case) throws {
+    let url = try ResourceURL("http://a.example/f")
+    let head = ResponseHead(status: line.status, headers: HeaderFields(line.fields), url: url)
+    let verdict = ResponseJudge(wallSeconds: 0)
+      .verdict(on: head, to: FetchRequest(url: url, firstByte: line.asked))
+    #expect(words(verdict) == line.verdict)
+  }
+
+  private func words(_ verdict: ResponseVerdict) -> String {
+    switch verdict {
+    case .range(let body): "range \(words(body))"
+    case .whole(let body): "whole \(words(body))"
+    case .empty: "empty"
+    case .unusableRange: "unusable"
+    case .unsatisfiable(let length): "unsatisfiable \(words(length))"
+    case .failure(let error):
+      "failure \(error.code.rawValue)\(error.isRetryable ? " again" : "")"
+        + (error.retryAfter.map { " after \($0.components.seconds)" } ?? "")
+    }
+  }
+
+  private func words(_ body: ResponseBody) -> String {
+    "\(body.start)-\(words(body.end))/\(words(body.total)) \(body.framing)"
+  }
+
+  private func words(_ number: Int64?) -> String { number.map { "\($0)" } ?? "?" }
+}
