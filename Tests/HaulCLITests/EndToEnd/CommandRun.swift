@@ -131,7 +131,9 @@ final class CommandRun {
 
   /// Takes what comes next; false when everything has come.
   private func step() async -> Bool {
-    guard status == nil || open > 0, let piece = await pieces.next() else { return false }
+    guard status == nil || open > 0, let piece = await pieces.next(isolation: #isolation) else {
+      return false
+    }
     switch piece {
     case .output(let data): output += data
     case .errors(let data): errors += data

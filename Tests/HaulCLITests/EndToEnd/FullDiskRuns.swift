@@ -3,77 +3,75 @@ import HaulCore
 import HaulTestSupport
 import Testing
 
-extension EndToEnd {
-  @Suite(
-    "A disk of its own",
-    .enabled(if: SmallDisk.isPossible, "mounting a tmpfs needs root and a kernel that lets it"))
-  struct FullDiskRuns {
-    @Test("A known length that has no room is refused before the body; with room it completes")
-    func knownLength() async throws {
-      try await Workplace.with(Workplace.file()) { place in
-        let disk = try SmallDisk(at: place.path("disk"), size: "2m")
-        defer { disk.unmount() }
-        let result = try await place.get("/file.bin", "-o", "disk/file.bin")
-        try result.expectFailed(.diskFull)
-        #expect(try result.events().finished.first?["fetched"] == .integer(0))
-        #expect(try !place.names("disk").contains("file.bin"))
-        try disk.remount("size=16m")
-        #expect(try await place.get("/file.bin", "-o", "disk/file.bin").status == 0)
-        try place.expectWhole("disk/file.bin")
-      }
-    }
-
-    @Test("An unknown length fails when the disk is full, keeps its bytes, and goes on from them")
-    func unknownLength() async throws {
-      let fault = Fault(.ignoreRange, .chunked())
-      try await Workplace.with(Workplace.file("/file.bin", fault)) { place in
-        let disk = try SmallDisk(at: place.path("disk"), size: "2m")
-        defer { disk.unmount() }
-        let result = try await place.get("/file.bin", "-o", "disk/file.bin")
-        try result.expectFailed(.diskFull)
-        #expect(try place.names("disk") == ["file.bin.haul.journal", "file.bin.haul.part"])
-        try disk.remount("size=16m")
-        let again = try await place.get("/file.bin", "-o", "disk/file.bin")
-        #expect(again.status == 0, "\(again.errors)")
-        let end = try #require(try again.events().finished.first)
-        #expect((end["reused"]?.double ?? 0) > 0)
-        try place.expectWhole("disk/file.bin")
-      }
-    }
-
-    @Test("A file system that became read-only is told; writable again, it goes on")
-    func readOnly() async throws {
-      try await Workplace.with(Workplace.file()) { place in
-        let disk = try SmallDisk(at: place.path("disk"), size: "16m")
-        defer { disk.unmount() }
-        let options = ["-o", "disk/file.bin"]
-        _ = try await place.interrupt(options)
-        try disk.remount("ro")
-        let asked = place.server.snapshot.requests.count
-        let result = try await place.get("/file.bin", "-o", "disk/file.bin")
-        try result.expectFailed(.permissionDenied)
-        #expect(place.server.snapshot.requests.count == asked)
-        try disk.remount("rw")
-        try await place.expectGoesOn(options, as: "disk/file.bin")
-      }
+@Suite(
+  "A disk of its own", .serialized, .timeLimit(.minutes(2)),
+  .enabled(if: SmallDisk.isPossible, "mounting a tmpfs needs root and a kernel that lets it"))
+struct FullDiskRuns {
+  @Test("A known length that has no room is refused before the body; with room it completes")
+  func knownLength() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      let disk = try SmallDisk(at: place.path("disk"), size: "2m")
+      defer { disk.unmount() }
+      let result = try await place.get("/file.bin", "-o", "disk/file.bin")
+      try result.expectFailed(.diskFull)
+      #expect(try result.events().finished.first?["fetched"] == .integer(0))
+      #expect(try !place.names("disk").contains("file.bin"))
+      try disk.remount("size=16m")
+      #expect(try await place.get("/file.bin", "-o", "disk/file.bin").status == 0)
+      try place.expectWhole("disk/file.bin")
     }
   }
 
-  @Suite struct ForbiddenDirectory {
-    @Test(
-      "A directory that may not be written is told; allowed again, it goes on",
-      .enabled(if: geteuid() != 0, "root may write everywhere; see the read-only file system"))
-    func notAllowed() async throws {
-      try await Workplace.with(Workplace.file()) { place in
-        let options = ["-d", "d"]
-        _ = try await place.interrupt(options)
-        try #require(rename(place.path("d/file.bin.haul.part"), place.path("part")) == 0)
-        try #require(chmod(place.path("d"), 0o500) == 0)
-        try await place.get("/file.bin", "-d", "d").expectFailed(.permissionDenied)
-        try #require(chmod(place.path("d"), 0o700) == 0)
-        try #require(rename(place.path("part"), place.path("d/file.bin.haul.part")) == 0)
-        try await place.expectGoesOn(options, as: "d/file.bin")
-      }
+  @Test("An unknown length fails when the disk is full, keeps its bytes, and goes on from them")
+  func unknownLength() async throws {
+    let fault = Fault(.ignoreRange, .chunked())
+    try await Workplace.with(Workplace.file("/file.bin", fault)) { place in
+      let disk = try SmallDisk(at: place.path("disk"), size: "2m")
+      defer { disk.unmount() }
+      let result = try await place.get("/file.bin", "-o", "disk/file.bin")
+      try result.expectFailed(.diskFull)
+      #expect(try place.names("disk") == ["file.bin.haul.journal", "file.bin.haul.part"])
+      try disk.remount("size=16m")
+      let again = try await place.get("/file.bin", "-o", "disk/file.bin")
+      #expect(again.status == 0, "\(again.errors)")
+      let end = try #require(try again.events().finished.first)
+      #expect((end["reused"]?.double ?? 0) > 0)
+      try place.expectWhole("disk/file.bin")
+    }
+  }
+
+  @Test("A file system that became read-only is told; writable again, it goes on")
+  func readOnly() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      let disk = try SmallDisk(at: place.path("disk"), size: "16m")
+      defer { disk.unmount() }
+      let options = ["-o", "disk/file.bin"]
+      _ = try await place.interrupt(options)
+      try disk.remount("ro")
+      let asked = place.server.snapshot.requests.count
+      let result = try await place.get("/file.bin", "-o", "disk/file.bin")
+      try result.expectFailed(.permissionDenied)
+      #expect(place.server.snapshot.requests.count == asked)
+      try disk.remount("rw")
+      try await place.expectGoesOn(options, as: "disk/file.bin")
+    }
+  }
+}
+
+@Suite struct ForbiddenDirectory {
+  @Test(
+    "A directory that may not be written is told; allowed again, it goes on",
+    .enabled(if: geteuid() != 0, "root may write everywhere; see the read-only file system"))
+  func notAllowed() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      let options = ["-d", "d"]
+      _ = try await place.interrupt(options)
+      try #require(rename(place.path("d/file.bin.haul.part"), place.path("part")) == 0)
+      try #require(chmod(place.path("d"), 0o500) == 0)
+      try await place.get("/file.bin", "-d", "d").expectFailed(.permissionDenied)
+      try #require(chmod(place.path("d"), 0o700) == 0)
+      try #require(rename(place.path("part"), place.path("d/file.bin.haul.part")) == 0)
+      try await place.expectGoesOn(options, as: "d/file.bin")
     }
   }
 }

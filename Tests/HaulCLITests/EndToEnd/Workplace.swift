@@ -3,9 +3,6 @@ import HaulCore
 import HaulTestSupport
 import Testing
 
-/// Runs of the real program, one after the other: they share two cores with the rest.
-@Suite("The real program", .serialized, .timeLimit(.minutes(2))) enum EndToEnd {}
-
 /// A fault server and an empty directory to run the program in.
 struct Workplace: Sendable {
   let server: FaultServer
