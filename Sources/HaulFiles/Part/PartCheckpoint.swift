@@ -3,17 +3,20 @@ import NIOConcurrencyHelpers
 
 extension PartFile {
   /// Claims what was written and, when strict, makes it durable. Once it returns, a power cut
-  /// loses none of it.
+  /// loses none of it. Before the first byte there is nothing to do.
   /// - Throws: `in-use` when another process has taken over; `io` when the sync failed: what was
   ///   claimed since the last good one is void, and this part file must be released.
   package func checkpoint() throws(TransferError) {
     try serialized { namesAreDurable throws(TransferError) in
-      let (part, count) = try locked { state throws(TransferError) in
+      let doubtful: (part: any DiskFile, count: UInt64)? = try locked {
+        state throws(TransferError) in
+        try state.checkUsable()
+        if state.head == nil { return nil }
         let part = try state.openPart()
         try state.claimIdle()
-        return (part, state.claimCount > state.durableCount ? state.claimCount : nil)
+        return state.claimCount > state.durableCount ? (part, state.claimCount) : nil
       }
-      guard durability == .strict, let count else { return }
+      guard durability == .strict, let (part, count) = doubtful else { return }
       try verifyStillOurs()
       try makeDurable(part, count, whole: false, &namesAreDurable)
     }

@@ -3,7 +3,7 @@ import HaulCore
 import HaulTestSupport
 import Testing
 
-@Suite("--if-exists", .serialized, .timeLimit(.minutes(2))) struct ExistingFileRuns {
+@Suite("--if-exists", .serialized, .timeLimit(.minutes(5))) struct ExistingFileRuns {
   private static let old: [UInt8] = [1, 2, 3]
 
   private func plant(_ place: Workplace) throws {

@@ -2,7 +2,7 @@ import Foundation
 import HaulTestSupport
 import Testing
 
-@Suite("Exit status", .serialized, .timeLimit(.minutes(2))) struct ExitStatusRuns {
+@Suite("Exit status", .serialized, .timeLimit(.minutes(5))) struct ExitStatusRuns {
   @Test("0 when everything completed; 1 when one failed, and the others are finished")
   func completedAndFailed() async throws {
     try await Workplace.with(
@@ -65,6 +65,30 @@ import Testing
       #expect(try place.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
       try await place.expectGoesOn()
       #expect(try place.names() == ["file.bin"])
+    }
+  }
+
+  @Test(
+    "Interrupted while it waits for an answer, for another attempt or for a slot, it ends as well",
+    arguments: [.stallBeforeHead, .retryLater(seconds: 600)] as [Fault.Action])
+  func interruptedWaiting(fault: Fault.Action) async throws {
+    try await Workplace.with(
+      Workplace.file("/file.bin", .always(fault)), Workplace.file("/next.bin")
+    ) { place in
+      let urls = ["/file.bin", "/next.bin"].map { place.server.url($0) }
+      let run = try CommandRun(
+        ["get", "--json", "-j", "1", "--max-per-host", "1"] + urls, in: place.directory)
+      try await run.reach("both were added") { output, _ in
+        output.split(separator: "\n").filter { $0.contains(#""added""#) }.count == 2
+      }
+      try await place.server.waitForRequests(1, path: "/file.bin")
+      run.send(SIGINT)
+      let result = await run.end()
+      #expect(result.status == 130)
+      #expect(try result.events().of("paused").count == 2)
+      #expect(try result.events().last?["paused"] == .integer(2))
+      #expect(result.errors.contains("2 files are not complete"))
+      #expect(try place.names() == [])
     }
   }
 

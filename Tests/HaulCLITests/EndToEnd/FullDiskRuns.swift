@@ -4,7 +4,7 @@ import HaulTestSupport
 import Testing
 
 @Suite(
-  "A disk of its own", .serialized, .timeLimit(.minutes(2)),
+  "A disk of its own", .serialized, .timeLimit(.minutes(5)),
   .enabled(if: SmallDisk.isPossible, "mounting a tmpfs needs root and a kernel that lets it"))
 struct FullDiskRuns {
   @Test("A known length that has no room is refused before the body; with room it completes")

@@ -3,7 +3,7 @@ import HaulCore
 import HaulTestSupport
 import Testing
 
-@Suite("Obstacles on the real file system", .serialized, .timeLimit(.minutes(2)))
+@Suite("Obstacles on the real file system", .serialized, .timeLimit(.minutes(5)))
 struct ObstacleRuns {
   enum Obstacle: String, CaseIterable, CustomTestStringConvertible {
     case directory, symlink, danglingSymlink, fifo, device

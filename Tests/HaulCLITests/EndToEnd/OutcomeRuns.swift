@@ -3,7 +3,7 @@ import HaulCore
 import HaulTestSupport
 import Testing
 
-@Suite("Outcomes and their JSON", .serialized, .timeLimit(.minutes(2))) struct OutcomeRuns {
+@Suite("Outcomes and their JSON", .serialized, .timeLimit(.minutes(5))) struct OutcomeRuns {
   @Test("A whole download, over eight connections, tells its end once")
   func completed() async throws {
     try await Workplace.with(Workplace.file(length: 8 << 20)) { place in
@@ -28,7 +28,8 @@ import Testing
       #expect(result.output == "")
       #expect(result.errorLines.count == 2, "\(result.errors)")
       let url = place.server.url("/file.bin")
-      #expect(result.errorLines.first == "file.bin: started, from \(url)")
+      let start = try #require(result.errorLines.first)
+      #expect(start.hasPrefix("file.bin: started") && start.hasSuffix(", from \(url)"))
       #expect(result.errorLines.last?.hasPrefix("file.bin: complete, 3.0 MiB in ") == true)
       let again = await (try place.start()).end()
       #expect(again.errorLines == ["file.bin: complete, 3.0 MiB already there"])
@@ -62,6 +63,31 @@ import Testing
       let error = try #require(try result.events().finished.first?["error"])
       #expect(error["status"] == .integer(Int64(status)))
       #expect(try place.names() == [])
+    }
+  }
+
+  @Test("What failed several times tells how often, and what to do last")
+  func attempts() async throws {
+    try await Workplace.with(Workplace.file("/file.bin", .always(.status(503)))) { place in
+      let result = await (try place.start("/file.bin", "--retries", "2")).end()
+      #expect(result.status == 1)
+      let url = place.server.url("/file.bin")
+      #expect(result.errorLines.count == 3)
+      #expect(
+        result.errorLines.last
+          == "haul: \(url): the server answered 503 after 3 attempts; try again later")
+    }
+  }
+
+  @Test("-v tells every request and answer, without secrets")
+  func verbose() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      let result = await (try place.start("/file.bin?key=canary", "-v")).end()
+      #expect(result.status == 0)
+      let log = result.errorLines.filter { $0.hasPrefix("haul: debug: ") }
+      #expect(log.first?.contains("request for") == true)
+      #expect(log.contains { $0.contains("answer 206 HTTP/1.1") })
+      #expect(!result.errors.contains("canary"))
     }
   }
 

@@ -2,9 +2,10 @@ import Foundation
 import HaulTestSupport
 import Testing
 
-@Suite("Secrets", .serialized, .timeLimit(.minutes(2))) struct SecretRuns {
+@Suite("Secrets", .serialized, .timeLimit(.minutes(5))) struct SecretRuns {
   private static let canaries = [
     "canary-header", "canary-user", "canary-password", "canary-query",
+    Data("canary-user:canary-password".utf8).base64EncodedString(),
   ]
 
   private func arguments(_ place: Workplace, _ options: [String]) -> [String] {
@@ -45,7 +46,7 @@ import Testing
       let request = try #require(place.server.snapshot.requests.last)
       #expect(request.target.contains("canary-query"))
       #expect(request.header("X-Api-Key") == "canary-header")
-      #expect(request.header("Authorization")?.hasPrefix("Basic ") == true)
+      #expect(request.header("Authorization") == "Basic \(Self.canaries[4])")
       held.send(SIGINT)
       let interrupted = await held.end()
       #expect(interrupted.status == 130)

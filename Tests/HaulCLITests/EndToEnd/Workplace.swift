@@ -120,10 +120,11 @@ extension CommandResult {
     #expect(status == 1, "\(errors)", sourceLocation: sourceLocation)
     let codes = try events(sourceLocation: sourceLocation).codes
     #expect(codes == [code.rawValue], "\(errors)", sourceLocation: sourceLocation)
-    let about = failures.filter { !$0.contains("failed, again in") }
-    #expect(about.count == 1, "\(errors)", sourceLocation: sourceLocation)
+    let retries = errorLines.filter { $0.contains("failed, again in") }
+    let others = errorLines.filter { !retries.contains($0) && !$0.contains(": started") }
+    #expect(others.count == 1, "\(errors)", sourceLocation: sourceLocation)
     #expect(
-      about.allSatisfy { $0.hasPrefix("haul: http") && $0.contains(": ") },
-      "\(errors)", sourceLocation: sourceLocation)
+      (retries + others).allSatisfy { $0.hasPrefix("haul: http") }, "\(errors)",
+      sourceLocation: sourceLocation)
   }
 }
