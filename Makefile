@@ -27,7 +27,7 @@ crashtest: ## SIGKILL of the release binary at random times; KILLS=300
 simulate-disk: ## seeded power losses on the simulated disk; SCHEDULES=10000
 	@Scripts/install build
 	$(SWIFT_BUILD)
-	HAUL_SCHEDULES=$(SCHEDULES) swift test --skip-build --filter 'PowerLoss|Schedules'
+	HAUL_SCHEDULES=$(SCHEDULES) swift test --skip-build --filter ScheduleTests
 
 fresh-machine: ## ./haul get and make test in a bare Debian 12 (root)
 	@Scripts/install chroot python

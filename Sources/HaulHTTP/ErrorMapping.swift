@@ -20,7 +20,7 @@ extension TransferError {
       self.init(.connectionLost, "the connection was closed", isRetryable: true)
     case let error as IOError: self.init(io: error)
     default:
-      self.init(.connectionLost, "the connection failed: \(error)", isRetryable: true)
+      self.init(.connectionLost, "the connection failed (\(type(of: error)))", isRetryable: true)
     }
   }
 
@@ -47,12 +47,14 @@ extension TransferError {
     let endpoint = "\(error.host):\(error.port)"
     guard let first = error.connectionErrors.first else {
       self.init(
-        .dns, "the host \(error.host) is unknown; check the name and the network", isRetryable: true)
+        .dns, "the host \(error.host) is unknown; check the name and the network", isRetryable: true
+      )
       return
     }
     let address = first.target.ipAddress.map { "\($0):\(error.port)" } ?? endpoint
     if let io = first.error as? IOError, io.errnoCode == ECONNREFUSED {
-      self.init(.connect, "connection refused by \(address); is the server running?", isRetryable: true)
+      self.init(
+        .connect, "connection refused by \(address); is the server running?", isRetryable: true)
     } else if case ChannelError.connectTimeout = first.error {
       self.init(.timeout, "no connection to \(address) in time; is it running?", isRetryable: true)
     } else {
@@ -96,7 +98,8 @@ extension TransferError {
     case ECONNRESET, EPIPE:
       self.init(.connectionLost, "the server reset the connection", isRetryable: true)
     default:
-      self.init(.connectionLost, "the connection failed (errno \(error.errnoCode))", isRetryable: true)
+      self.init(
+        .connectionLost, "the connection failed (errno \(error.errnoCode))", isRetryable: true)
     }
   }
 }

@@ -12,6 +12,7 @@ public struct Configuration: Sendable {
   public var connectionsInAll = 64
   /// Bytes per second of all transfers together; nil for no limit.
   public var rateLimit: Int64?
+  /// How long opening a connection may take.
   public var connectTimeout: Duration = .seconds(10)
   /// How long a connection may be silent.
   public var idleTimeout: Duration = .seconds(30)
@@ -20,5 +21,6 @@ public struct Configuration: Sendable {
   /// Where the engine logs; silent by default.
   public var logger = Logger(label: "haul", factory: { _ in SwiftLogNoOpLogHandler() })
 
+  /// The defaults.
   public init() {}
 }

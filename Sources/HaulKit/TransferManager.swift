@@ -72,6 +72,8 @@ public actor TransferManager {
         id: engine.random.withGenerator { TransferID(using: &$0) }, request: request)
     }
     try await store.insert(records)
+    // It may have come while they were being stored.
+    guard !isShutDown else { throw TransferError(.interrupted, "the manager was shut down") }
     for record in records {
       members[record.id] = Member(record: record)
       tell(.added(target: record.request.target), of: record)
@@ -142,7 +144,8 @@ extension TransferManager {
       id: id, request: member.record.request, engine: engine, orders: orders,
       slot: .init(
         leave: { [weak self] in await self?.leaveSlot(id) },
-        enter: { [weak self] in await self?.enterSlot(id) }))
+        enter: { [weak self] in await self?.enterSlot(id) },
+        changed: { [weak self] in await self?.startWhatMay() }))
     let task = Task { [weak self] in
       let end = await driver.run()
       await self?.ended(id, end)

@@ -1,3 +1,4 @@
+import HaulCore
 import HaulTestSupport
 import Testing
 
@@ -9,6 +10,17 @@ import Testing
       #expect(outcome.result.verified == .length)
       #expect(try bench.isWhole("file.bin", seed: 3, length: 4 << 20))
       #expect(try bench.names() == ["file.bin"])
+    }
+  }
+
+  @Test func `one byte tells whether the file is there already`() async throws {
+    try await Bench.with([.init("/file.bin", seed: 3, length: 1 << 20)]) { bench in
+      _ = try await bench.finish(try bench.request("/file.bin"))
+      bench.server.resetStatistics()
+      let again = try await bench.finish(try bench.request("/file.bin", as: "file.bin"))
+      #expect(again.result.state == .completed)
+      #expect(again.result.reused == 1 << 20)
+      #expect(bench.server.snapshot.bytesSent("/file.bin") <= 1)
     }
   }
 }

@@ -6,7 +6,7 @@ extension DownloadMachine {
   ) -> [Command] {
     guard let fetch = fetches[id] else { return [.drop(id)] }
     self.wallSeconds = wallSeconds
-    guard goal == .transfer || goal == .confirm else {
+    guard goal == .transfer || (goal == .confirm && id == confirming) else {
       _ = close(id)
       plan.release(id)
       return [.drop(id)] + settle(&plan)
@@ -23,14 +23,45 @@ extension DownloadMachine {
     if head.wasRedirected { resolved = head.url }
     switch verdict {
     case .failure: return []
-    case .range(let body): return answered(id, with: body, isWhole: false, plan: &plan)
+    case .range(let body):
+      // Only a body that is whole ends where such a resource ends.
+      if body.total == nil, version?.length == nil {
+        return withoutRange(id, "a range of a whole of unknown length", plan: &plan)
+      }
+      return answered(id, with: body, isWhole: false, plan: &plan)
     case .whole(let body): return answered(id, with: body, isWhole: true, plan: &plan)
     case .empty(let validator): return answeredEmpty(id, validator, plan: &plan)
     case .unusableRange(let why): return withoutRange(id, why, plan: &plan)
-    case .unsatisfiable:
-      if fetch.request.firstByte == 0 { return withoutRange(id, "416 to the whole", plan: &plan) }
-      return changed(id, "the server no longer has the range (416)", plan: &plan)
+    case .unsatisfiable(let total): return unsatisfied(id, head, total: total, plan: &plan)
     }
+  }
+
+  private mutating func unsatisfied(
+    _ id: SegmentID, _ head: ResponseHead, total: Int64?, plan: inout SegmentPlan
+  ) -> [Command] {
+    guard let first = fetches[id]?.request.firstByte, first > 0 else {
+      return withoutRange(id, "416 to the whole", plan: &plan)
+    }
+    let newer = Validator(head.headers, now: wallSeconds)
+    if let version, version.length == nil, plan.received.covers(0..<first),
+      version.validator.comparison(with: newer) != .different
+    {
+      // The length was not told so far: it may be that nothing is missing.
+      if total == nil { return withoutRange(id, "416 without a length", plan: &plan) }
+      if total == first { return nothingIsMissing(id, length: first, plan: &plan) }
+    }
+    return changed(id, "the server no longer has the range (416)", plan: &plan)
+  }
+
+  private mutating func nothingIsMissing(
+    _ id: SegmentID, length: Int64, plan: inout SegmentPlan
+  ) -> [Command] {
+    goal = .transfer
+    version?.length = length
+    plan.learn(length: length)
+    _ = close(id)
+    plan.release(id)
+    return [.drop(id)] + finishing()
   }
 
   private mutating func answered(
@@ -44,7 +75,14 @@ extension DownloadMachine {
       return changed(id, "the server no longer tells which version it sends", plan: &plan)
     case .same, .unknown: break
     }
-    if goal == .confirm { goal = .transfer }
+    if goal == .confirm { (goal, confirmations) = (.transfer, 0) }
+    if version.length == nil, let total = body.total {
+      if let last = plan.received.ranges.last, last.upperBound > total {
+        return changed(id, "the file is shorter now", plan: &plan)
+      }
+      self.version?.length = total
+      plan.learn(length: total)
+    }
     if isWhole { return streamWhole(id, body, plan: &plan) }
     return receive(id, body)
   }
@@ -57,9 +95,12 @@ extension DownloadMachine {
   private mutating func receive(
     _ id: SegmentID, _ body: ResponseBody, begin: Version? = nil
   ) -> [Command] {
-    let isFirst = fetches.values.allSatisfy { $0.body == nil }
+    let isFirst = !isTransferring
+    isTransferring = true
     fetches[id]?.body = body
-    return (isFirst ? [.phase(.transferring, reason: nil)] : []) + [.receive(id, body, begin: begin)]
+    return (isFirst ? [.phase(.transferring, reason: nil)] : []) + [
+      .receive(id, body, begin: begin)
+    ]
   }
 
   /// The first answer of a version: everything that can refuse it does so before a byte of the body is read.
@@ -68,11 +109,15 @@ extension DownloadMachine {
   ) -> [Command] {
     let version = Version(validator: body.validator, length: body.total)
     if let end = refusal(of: version) { return [.drop(id)] + closeAndFinish(id, end, &plan) }
+    if asksForExisting, !isWhole {
+      hasComparedExisting = true
+      return [.drop(id), open(id, plan)]
+    }
     self.version = version
     if let length = version.length { plan.learn(length: length) }
-    let isProved = version.validator.isStrong || rules.checksum != nil || rules.allowUnverified
+    hasBegun = false
     sendsRange = !isWhole
-    cap = !isWhole && version.length != nil && isProved ? rules.connections : 1
+    cap = !isWhole && version.length != nil && mayResume ? rules.connections : 1
     framing = body.framing
     return receive(id, body, begin: version)
   }
@@ -87,12 +132,14 @@ extension DownloadMachine {
       if !existing.mayTakeAnotherName {
         return .failed(
           TransferError(
-            .nameConflict, "another file has that name; see --if-exists, or give another name with -o"))
+            .nameConflict,
+            "another file has that name; see --if-exists, or give another name with -o"))
       }
     }
     if let length = version.length, let maximum = rules.maximumSize, length > maximum {
       return .failed(
-        TransferError(.tooLarge, "the file has \(length) bytes, more than --max-filesize \(maximum)"))
+        TransferError(
+          .tooLarge, "the file has \(length) bytes, more than --max-filesize \(maximum)"))
     }
     return nil
   }
@@ -145,7 +192,7 @@ extension DownloadMachine {
   private mutating func withoutRange(
     _ id: SegmentID, _ why: String, plan: inout SegmentPlan
   ) -> [Command] {
-    guard sendsRange else {
+    guard fetches[id]?.request.firstByte != nil else {
       let error = TransferError(.protocolViolation, "the server sent \(why)")
       return [.drop(id)] + stopAll(for: .fail(error), plan: &plan)
     }
@@ -162,6 +209,7 @@ extension DownloadMachine {
   mutating func changed(_ id: SegmentID, _ reason: String, plan: inout SegmentPlan) -> [Command] {
     _ = close(id)
     plan.release(id)
+    confirming = nil
     if restarts > 0 {
       let error = TransferError(
         .changedOnServer, "\(reason), again in one run; run the same command when it is stable")

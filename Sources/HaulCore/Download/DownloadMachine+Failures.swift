@@ -9,13 +9,15 @@ extension DownloadMachine {
     if isAdditional, [403, 429, 503].contains(head.status) {
       return learnLimit(id, error, plan: &plan)
     }
-    let mayHaveExpired = [401, 403, 410].contains(head.status) && (head.wasRedirected || resolved != nil)
+    let mayHaveExpired =
+      [401, 403, 410].contains(head.status) && (head.wasRedirected || resolved != nil)
     if mayHaveExpired {
       guard !hasResolvedAgain else {
         return fail(
           id,
           TransferError(
-            .needsNewURL, "the link has expired (\(head.status)); get a new one and use the same -o",
+            .needsNewURL,
+            "the link has expired (\(head.status)); get a new one and use the same -o",
             status: head.status), plan: &plan)
       }
       hasResolvedAgain = true
@@ -52,7 +54,9 @@ extension DownloadMachine {
     _ = close(id)
     plan.release(id)
     goal = .transfer
-    guard fetch.wave == wave else { return giveBackConnection() }
+    confirming = nil
+    // Another of its wave has been counted; but when nothing else will go on, this one must.
+    if fetch.wave != wave, isWaitingToRetry || !fetches.isEmpty { return giveBackConnection() }
     return countAttempt(error, plan: &plan, at: now, using: &rng)
   }
 
@@ -64,20 +68,32 @@ extension DownloadMachine {
     let received = plan.receivedCount
     let rest = plan.length.map { $0 - receivedAtLastFailure } ?? .max
     let decision = retry.failed(
-      error, hasAnswered: hasAnswered, at: now, progressed: received - receivedAtLastFailure,
-      remaining: rest, using: &rng)
-    receivedAtLastFailure = received
-    if received > 0 { hasResolvedAgain = false }
+      error, hasAnswered: hasAnswered, at: now,
+      // What must be fetched again is no progress, or it would be fetched for ever.
+      progressed: mayResume ? received - receivedAtLastFailure : 0, remaining: rest, using: &rng)
+    receivedAtLastFailure = max(receivedAtLastFailure, received)
     switch decision {
     case .giveUp:
       return stopAll(for: .fail(error.after(attempts: retry.attempts + 1)), plan: &plan)
     case .retry(let delay, let attempt):
       isWaitingToRetry = true
       let pause = error.retryAfter.map { [Command.pauseHost($0)] } ?? []
-      return pause
+      return pause + forgetUnresumable(&plan)
         + [.attempt(attempt, error, delay: delay), .wake(.retry, after: delay)]
         + giveBackConnection()
     }
+  }
+
+  /// Forgets a version that has no byte on disk yet, or that nothing proves to be the one of the next answer.
+  mutating func forgetUnresumable(_ plan: inout SegmentPlan) -> [Command] {
+    guard version != nil, fetches.isEmpty, !hasBegun || !mayResume else { return [] }
+    let isLoss = plan.receivedCount > 0
+    version = nil
+    hasBegun = false
+    (wanted, cap) = (1, 1)
+    plan.startOver(length: nil)
+    let reason = "the connection broke, and the server gives nothing to resume by"
+    return isLoss ? [.phase(.restarted, reason: reason)] : []
   }
 
   private mutating func fail(

@@ -3,6 +3,8 @@ extension DownloadMachine {
   /// Opens what may be opened, and asks for what more is wanted.
   mutating func openMore(_ plan: inout SegmentPlan) -> [Command] {
     guard goal == .transfer, !isFinishing else { return [] }
+    // The first answer begins the file; nothing else is written before.
+    if version != nil, !hasBegun, !fetches.isEmpty { return [] }
     var commands: [Command] = []
     while fetches.count < min(held, cap),
       let id = plan.assign(minimumSplit: rules.minimumSplit)
@@ -15,8 +17,11 @@ extension DownloadMachine {
 
   /// Gives back connections that have no work; asks for more while there is work for them.
   private mutating func balanceConnections(_ plan: SegmentPlan) -> [Command] {
-    let hasWorkForMore = fetches.count == held && held < min(wanted, cap) && !isWaitingToRetry
-    if hasWorkForMore { return Array(repeating: .requestConnection, count: min(wanted, cap) - held) }
+    let wantsMore = held > 0 && fetches.count == held && held < min(wanted, cap)
+    var trial = plan
+    if wantsMore, !isWaitingToRetry, trial.assign(minimumSplit: rules.minimumSplit) != nil {
+      return Array(repeating: .requestConnection, count: min(wanted, cap) - held)
+    }
     return keepConnections(max(fetches.count, 1))
   }
 
@@ -39,7 +44,8 @@ extension DownloadMachine {
   mutating func open(_ id: SegmentID, _ plan: SegmentPlan) -> Command {
     guard let segment = plan.segments[id] else { return .drop(id) }
     var request = FetchRequest(
-      url: resolved ?? rules.url, headers: rules.headers, allowInsecure: rules.allowInsecure)
+      url: rules.url, headers: rules.headers, allowInsecure: rules.allowInsecure)
+    if let resolved { request = request.redirected(to: resolved) }
     var purpose = Purpose.receive
     if mustCompare, let known = plan.received.ranges.first {
       let range = max(known.lowerBound, known.upperBound - Self.comparedBytes)..<known.upperBound
@@ -48,6 +54,7 @@ extension DownloadMachine {
       request.lastByte = range.upperBound - 1
     } else if sendsRange {
       request.firstByte = segment.next
+      if asksForExisting { request.lastByte = 0 }
       if version != nil, segment.end != .max { request.lastByte = segment.end - 1 }
       if segment.next > 0, sendsIfRange { request.ifRange = version?.validator.ifRange }
     }
@@ -55,12 +62,17 @@ extension DownloadMachine {
     return .open(id, request)
   }
 
+  /// Whether one byte is asked for first, as the file may be there already and its body be sent for nothing.
+  var asksForExisting: Bool { rules.existing != nil && version == nil && !hasComparedExisting }
+
   /// How much of what is there is compared where no validator vouches for it.
   static var comparedBytes: Int64 { 64 << 10 }
 
   mutating func delivered(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
+    if fetches[id] != nil { hasBegun = true }
     guard goal == .transfer else { return [] }
     fetches[id]?.hasDelivered = true
+    hasResolvedAgain = false
     guard fetches.values.allSatisfy(\.hasDelivered), wanted <= fetches.count, wanted < cap else {
       return []
     }
@@ -68,9 +80,19 @@ extension DownloadMachine {
     return openMore(&plan)
   }
 
-  mutating func ended(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
+  mutating func ended(
+    _ id: SegmentID, plan: inout SegmentPlan, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [Command] {
+    if goal == .transfer, let segment = plan.segments[id], endsEarly(id, segment, plan) {
+      let error = TransferError(.connectionLost, "the body ended early", isRetryable: true)
+      return failed(id, error, plan: &plan, at: now, using: &rng)
+    }
     guard let fetch = close(id) else { return [] }
-    if goal == .transfer, plan.length == nil, let segment = plan.segments[id] {
+    hasBegun = true
+    // A range of a whole of unknown length ends where the server liked: more may follow.
+    let isToTheEnd = fetch.body?.end == nil
+    if goal == .transfer, isToTheEnd, plan.length == nil, let segment = plan.segments[id] {
       plan.learn(length: segment.next)
       version?.length = segment.next
       framing = fetch.body?.framing ?? .close
@@ -80,7 +102,19 @@ extension DownloadMachine {
       goal = .transfer
       return fetches.isEmpty ? finishing() : fetches.keys.sorted().map { .stop($0) }
     }
-    return goal == .transfer ? openMore(&plan) : settle(&plan)
+    guard goal == .transfer else { return settle(&plan) }
+    guard fetches.isEmpty, !mayResume else { return openMore(&plan) }
+    // The server sent less than the rest, and nothing proves that another answer is of the same version.
+    sendsRange = false
+    return forgetUnresumable(&plan) + openMore(&plan)
+  }
+
+  /// Whether a body without an announced end ended before the known length: it told nothing about its own end.
+  private func endsEarly(
+    _ id: SegmentID, _ segment: SegmentPlan.Segment, _ plan: SegmentPlan
+  ) -> Bool {
+    guard plan.length != nil, let body = fetches[id]?.body, body.end == nil else { return false }
+    return segment.remaining > 0
   }
 
   mutating func close(_ id: SegmentID) -> Fetch? { fetches.removeValue(forKey: id) }
@@ -147,8 +181,9 @@ extension DownloadMachine {
     }
     guard close(id) != nil else { return [] }
     plan.release(id)
-    if goal == .transfer { return plan.isComplete && fetches.isEmpty ? finishing() : openMore(&plan) }
-    return settle(&plan)
+    guard goal == .transfer else { return settle(&plan) }
+    if plan.isComplete { return fetches.isEmpty ? finishing() : [] }
+    return forgetUnresumable(&plan) + openMore(&plan)
   }
 
   /// Goes on once nothing runs any more.
@@ -167,8 +202,10 @@ extension DownloadMachine {
     goal = .transfer
     restarts += 1
     version = nil
+    hasBegun = false
     resolved = nil
     mustCompare = false
+    isTransferring = false
     (wanted, cap) = (1, 1)
     plan.startOver(length: nil)
     receivedAtLastFailure = 0
@@ -183,8 +220,11 @@ extension DownloadMachine {
       guard goal == .transfer else { return [] }
       return held == 0 ? [.enterSlot] : openMore(&plan)
     case .confirm:
-      guard goal == .confirm, let id = plan.assign(minimumSplit: rules.minimumSplit) else { return [] }
+      guard goal == .confirm, let id = plan.assign(minimumSplit: rules.minimumSplit) else {
+        return []
+      }
       sendsIfRange = false
+      confirming = id
       return [open(id, plan)]
     }
   }
@@ -193,7 +233,8 @@ extension DownloadMachine {
   mutating func stopSlowFetches(plan: SegmentPlan, at now: Instant) -> [Command] {
     guard rules.givesUpSlowConnections, goal == .transfer, !isFinishing else { return [] }
     var commands: [Command] = []
-    for (id, fetch) in fetches where fetch.body != nil && fetch.slowness == nil {
+    for id in fetches.keys.sorted() {
+      guard let fetch = fetches[id], fetch.body != nil, fetch.slowness == nil else { continue }
       guard let position = plan.segments[id]?.next else { continue }
       guard let since = fetch.slowSince, position - since.position < 60 << 10 else {
         fetches[id]?.slowSince = (now, position)

@@ -149,6 +149,8 @@ package struct DownloadMachine: Sendable {
   var goal = Goal.transfer
   var version: Version?
   var fetches: [SegmentID: Fetch] = [:]
+  /// Whether that was told, for this version.
+  var isTransferring = false
   var isFinishing = false
 
   /// Connections that may be open, and those that we want.
@@ -164,8 +166,13 @@ package struct DownloadMachine: Sendable {
   var hasResolvedAgain = false
   /// How often the server was asked again whether the resource has really changed.
   var confirmations = 0
+  /// The fetch that asks so: answers to others, which were on their way, confirm nothing.
+  var confirming: SegmentID?
   var restarts = 0
   var mustCompare = false
+  var hasComparedExisting = false
+  /// Whether the part file holds bytes of `version`, and of no other.
+  var hasBegun = false
 
   var retry: RetryState
   var wave = 0
@@ -182,23 +189,28 @@ package struct DownloadMachine: Sendable {
 
   /// Takes one event in, changes the plan where it must, and returns what to do, in order; O(segments + ranges).
   package mutating func handle(
-    _ event: Event, plan: inout SegmentPlan, at now: Instant, using rng: inout some RandomNumberGenerator
+    _ event: Event, plan: inout SegmentPlan, at now: Instant,
+    using rng: inout some RandomNumberGenerator
   ) -> [Command] {
     if goal == .done { return late(event) }
     switch event {
     case .start(let recovered): return start(recovered, plan: &plan)
     case .connectionGranted:
+      // It crossed with the giving back of the slot, which gave this connection back too.
+      guard held > 0 else { return [] }
       held += 1
       return openMore(&plan)
     case .responded(let id, let head, let wallSeconds):
       return responded(id, head, wallSeconds: wallSeconds, plan: &plan, at: now, using: &rng)
     case .delivered(let id): return delivered(id, plan: &plan)
-    case .ended(let id): return ended(id, plan: &plan)
+    case .ended(let id): return ended(id, plan: &plan, at: now, using: &rng)
     case .failed(let id, let error): return failed(id, error, plan: &plan, at: now, using: &rng)
     case .stopped(let id): return stopped(id, plan: &plan, at: now, using: &rng)
     case .compared(let id, let isSame): return compared(id, isSame: isSame, plan: &plan)
     case .timer(let timer): return fired(timer, plan: &plan)
-    case .tick: return stopSlowFetches(plan: plan, at: now)
+    case .tick:
+      // A connection that was refused earlier is asked for again.
+      return stopSlowFetches(plan: plan, at: now) + openMore(&plan)
     case .slotGranted:
       held = 1
       return openMore(&plan)
@@ -219,8 +231,9 @@ package struct DownloadMachine: Sendable {
   private mutating func start(_ recovered: Recovered?, plan: inout SegmentPlan) -> [Command] {
     if let recovered, plan.receivedCount > 0 {
       let isProved = recovered.version.validator.isStrong && !recovered.isFromAnotherOrigin
-      if isProved || rules.checksum != nil || rules.allowUnverified || canCompare(recovered, plan) {
+      if isProved || rules.checksum != nil || canCompare(recovered, plan) {
         version = recovered.version
+        hasBegun = true
         mustCompare = !isProved && rules.checksum == nil
         cap = rules.connections
         if plan.isComplete { return finishing() }
@@ -234,7 +247,14 @@ package struct DownloadMachine: Sendable {
   }
 
   /// Bytes from another origin count when length and strong validator match and the last of them are the server's.
+  /// Where nothing is missing the server is not asked, so that bytes of another origin prove nothing then.
   private func canCompare(_ recovered: Recovered, _ plan: SegmentPlan) -> Bool {
-    recovered.isFromAnotherOrigin && recovered.version.validator.isStrong && !plan.isComplete
+    guard recovered.isFromAnotherOrigin else { return rules.allowUnverified }
+    return (recovered.version.validator.isStrong || rules.allowUnverified) && !plan.isComplete
+  }
+
+  /// Whether bytes of the version may be joined with those of another answer.
+  var mayResume: Bool {
+    version?.validator.isStrong == true || rules.checksum != nil || rules.allowUnverified
   }
 }

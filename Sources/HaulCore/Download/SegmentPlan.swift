@@ -2,6 +2,8 @@
 package struct SegmentID: Hashable, Sendable, Comparable {
   package let number: Int
 
+  package init(number: Int) { self.number = number }
+
   package static func < (left: SegmentID, right: SegmentID) -> Bool { left.number < right.number }
 }
 

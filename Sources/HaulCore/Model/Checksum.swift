@@ -22,6 +22,7 @@ public struct Checksum: Hashable, Sendable {
     }
   }
 
+  /// How it was computed.
   public let algorithm: Algorithm
   /// The digest, `algorithm.byteCount` bytes.
   public let bytes: [UInt8]
@@ -59,5 +60,6 @@ public struct Checksum: Hashable, Sendable {
 }
 
 extension Checksum: CustomStringConvertible {
+  /// `ALG=HEX`.
   public var description: String { "\(algorithm.rawValue)=\(hex)" }
 }

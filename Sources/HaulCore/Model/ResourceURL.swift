@@ -4,10 +4,14 @@ import FoundationEssentials
 public struct ResourceURL: Hashable, Sendable {
   /// Scheme, host and port: what decides whether secrets may be sent (RFC 9110, section 4.3.1).
   public struct Origin: Hashable, Sendable, CustomStringConvertible {
+    /// `http` or `https`.
     public let scheme: String
+    /// In lower case; an IPv6 address without brackets.
     public let host: String
+    /// Given, or the scheme's own.
     public let port: Int
 
+    /// `scheme://host:port`.
     public var description: String {
       "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
@@ -26,6 +30,7 @@ public struct ResourceURL: Hashable, Sendable {
 
   /// The address without user information and fragment, as it is sent.
   package let absoluteString: String
+  /// Decides whether secrets may be sent.
   public let origin: Origin
   package private(set) var credentials: Credentials?
   /// The percent-encoded path, at least `/`.
@@ -102,5 +107,6 @@ public struct ResourceURL: Hashable, Sendable {
 }
 
 extension ResourceURL: CustomStringConvertible {
+  /// The redacted form.
   public var description: String { redacted }
 }

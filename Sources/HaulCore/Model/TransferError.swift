@@ -40,6 +40,7 @@ public struct TransferError: Error, Hashable, Sendable {
     case `internal`
   }
 
+  /// What kind of failure it was.
   public let code: Code
   /// Why it failed and what to do, in one line, without the URL and without secrets.
   public let message: String
@@ -63,5 +64,6 @@ public struct TransferError: Error, Hashable, Sendable {
 }
 
 extension TransferError: CustomStringConvertible {
+  /// The message.
   public var description: String { message }
 }

@@ -1,5 +1,6 @@
 /// Something that happened to one transfer.
 public struct TransferEvent: Sendable, Hashable {
+  /// What happened.
   public enum Kind: Sendable, Hashable {
     case added(target: String?)
     case phase(Phase, reason: String?)
@@ -24,8 +25,11 @@ public struct TransferEvent: Sendable, Hashable {
 
   /// The number of a state change, rising by one; nil for progress.
   public let number: Int?
+  /// Whom it happened to.
   public let id: TransferID
+  /// What it transfers; print its `redacted` form only.
   public let url: ResourceURL
+  /// What happened.
   public let kind: Kind
 
   package init(number: Int?, id: TransferID, url: ResourceURL, kind: Kind) {
@@ -44,6 +48,7 @@ public struct Progress: Sendable, Hashable {
   public let total: Int64?
   /// Bytes per second over the last seconds.
   public let rate: Double
+  /// Connections in use.
   public let connections: Int
 
   package init(bytes: Int64, total: Int64?, rate: Double, connections: Int) {
@@ -62,6 +67,7 @@ public struct Progress: Sendable, Hashable {
 
 /// How a transfer ended.
 public struct TransferResult: Sendable, Hashable {
+  /// The three real ends.
   public enum State: String, Sendable, Hashable {
     case completed, failed, cancelled
   }
@@ -78,6 +84,7 @@ public struct TransferResult: Sendable, Hashable {
     case unverified
   }
 
+  /// Which end it was.
   public let state: State
   /// The final path, once completed.
   public let path: String?
@@ -87,9 +94,13 @@ public struct TransferResult: Sendable, Hashable {
   public let fetched: Int64
   /// Bytes found on disk from earlier runs.
   public let reused: Int64
+  /// From the start of this run to its end.
   public let duration: Duration
+  /// The digest, when it was computed.
   public let checksum: Checksum?
+  /// What vouches for the content, once completed.
   public let verified: Verification?
+  /// Why it failed.
   public let error: TransferError?
 
   package init(

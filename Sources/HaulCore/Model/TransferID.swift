@@ -23,12 +23,14 @@ public struct TransferID: Hashable, Sendable, Comparable {
     self.bits = bits
   }
 
+  /// An order without meaning, for stable output.
   public static func < (left: TransferID, right: TransferID) -> Bool { left.bits < right.bits }
 
   private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 }
 
 extension TransferID: CustomStringConvertible {
+  /// Eight characters of Crockford's base32.
   public var description: String {
     String((0..<8).reversed().map { Self.alphabet[Int(bits >> (5 * UInt64($0)) & 31)] })
   }

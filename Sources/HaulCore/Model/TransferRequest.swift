@@ -31,9 +31,13 @@ public struct TransferRequest: Sendable, Hashable {
     case relaxed
   }
 
+  /// What to download.
   public var url: ResourceURL
+  /// Where to.
   public var destination: Destination
+  /// What happens when the final name is taken.
   public var ifExists: IfExists = .update
+  /// What a finished file survives.
   public var durability: Durability = .strict
   /// The digest that the whole file must have.
   public var checksum: Checksum?
@@ -55,8 +59,10 @@ public struct TransferRequest: Sendable, Hashable {
   public var allowUnverified = false
   /// Do not check the server's certificate; never inherited by a redirect to another origin.
   public var allowInsecure = false
+  /// When a failed attempt is made again.
   public var retry = RetryPolicy()
 
+  /// A download with the defaults of the command line.
   public init(url: ResourceURL, to destination: Destination) {
     self.url = url
     self.destination = destination

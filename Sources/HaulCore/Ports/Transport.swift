@@ -28,6 +28,22 @@ package struct FetchRequest: Sendable, Hashable {
     self.ifRange = ifRange
     self.allowInsecure = allowInsecure
   }
+
+  /// What may go to another origin.
+  private static let harmlessHeaders: Set = ["user-agent", "accept", "accept-language"]
+
+  /// The request at the address where a redirect leads: a change of scheme, host or port leaves every secret behind
+  /// (RFC 9110, section 15.4).
+  package func redirected(to target: ResourceURL) -> FetchRequest {
+    var next = self
+    // User information of the first address still holds within its origin.
+    next.url = target.adoptingCredentials(of: url)
+    if target.origin != url.origin {
+      next.headers.keepOnly(Self.harmlessHeaders)
+      next.allowInsecure = false
+    }
+    return next
+  }
 }
 
 /// Status line and header fields of a final response, redirects followed.

@@ -24,6 +24,8 @@ struct DownloadDriver: Sendable {
   struct SlotAccess: Sendable {
     let leave: @Sendable () async -> Void
     let enter: @Sendable () async -> Void
+    /// Looks again for what may start: a connection is free, or a host has a new limit or pause.
+    let changed: @Sendable () async -> Void
   }
 
   /// Returns when the download has ended or is paused: every connection closed, every byte written is claimed.

@@ -14,15 +14,23 @@ extension DownloadRun {
     case .stop(let id): stops[id]?.stop()
     case .begin(let version): await begin(version)
     case .requestConnection: requestConnection()
-    case .releaseConnection: engine.slots.update { _ = $0.releaseConnection(for: driver.id) }
+    case .releaseConnection:
+      engine.slots.update { _ = $0.releaseConnection(for: driver.id) }
+      await driver.slot.changed()
     case .wake(let timer, let delay): wake(timer, after: delay, &group)
     case .leaveSlot: await driver.slot.leave()
     case .enterSlot: await driver.slot.enter()
-    case .limitHost(let alive): limitHost(alive)
-    case .pauseHost(let delay): pauseHost(delay)
+    case .limitHost(let alive):
+      limitHost(alive)
+      await driver.slot.changed()
+    case .pauseHost(let delay):
+      pauseHost(delay)
+      await driver.slot.changed()
     case .verify(let checksum): verify(checksum, &group)
     case .publish(let version): publish(version, &group)
-    case .phase(let phase, let reason): tell(.phase(phase, reason: reason))
+    case .phase(let phase, let reason):
+      if phase == .restarted { reused = 0 }
+      tell(.phase(phase, reason: reason))
     case .attempt(let number, let error, let delay):
       tell(.attempt(number: number, error: error, delay: delay))
     case .finish(let end): await finish(end)
@@ -55,6 +63,8 @@ extension DownloadRun {
     _ group: inout TaskGroup<Void>
   ) {
     guard let response = responses.removeValue(forKey: id) else { return }
+    // A new generation begins: nothing of an earlier run is in it.
+    if version != nil { reused = 0 }
     let post = post
     let receiver = SegmentReceiver(
       id: id, response: response, body: body, begin: version.map(journalHead), part: part,

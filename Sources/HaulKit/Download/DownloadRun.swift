@@ -61,6 +61,8 @@ struct DownloadRun {
     await withTaskGroup(of: Void.self) { group in
       startHelpers(&group)
       await handle(.start(recovered), &group)
+      // Less, when the machine would not count what an earlier run left.
+      if end == nil { reused = plan.update { $0.plan.receivedCount } }
       if end == nil {
         for await message in inbox {
           await receive(message, &group)
@@ -74,23 +76,31 @@ struct DownloadRun {
 
   /// A crash came between the final name and the end of the journal.
   private mutating func foundPublished() async -> DownloadDriver.End {
-    let length = part.recovery.head?.length ?? part.recovery.received.byteCount
-    reused = length
-    return .finished(result(.completed, path: claim.path, bytes: length, verified: .length))
+    let recovery = part.recovery
+    reused = recovery.publishedLength ?? 0
+    let path = recovery.publishedName.map(claim.directory.filePath) ?? claim.path
+    await letGo()
+    return .finished(result(.completed, path: path, bytes: reused, verified: .length))
   }
 
   /// What the part file is worth to this request.
   private mutating func recover() -> DownloadMachine.Recovered? {
     let recovery = part.recovery
     let isRejected = request.checksum.map(recovery.rejected.contains) ?? false
-    guard let head = recovery.head, !request.startOver, !isRejected, !recovery.received.isEmpty else {
+    guard let head = recovery.head, !request.startOver, !isRejected, !recovery.received.isEmpty
+    else {
       return nil
     }
     plan.update { $0.plan = SegmentPlan(length: head.length, received: recovery.received) }
     reused = recovery.received.byteCount
+    // The server will not be asked about a complete part, so it must be of this very address.
+    let isComplete = plan.update { $0.plan.isComplete }
+    let isOther =
+      isComplete
+      ? head.fingerprint != JournalHead.fingerprint(of: request.url)
+      : head.origin != request.url.origin.description
     return DownloadMachine.Recovered(
-      version: .init(validator: head.validator, length: head.length),
-      isFromAnotherOrigin: head.origin != request.url.origin.description)
+      version: .init(validator: head.validator, length: head.length), isFromAnotherOrigin: isOther)
   }
 
   private func startHelpers(_ group: inout TaskGroup<Void>) {

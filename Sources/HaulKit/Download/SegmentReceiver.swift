@@ -31,7 +31,9 @@ struct SegmentReceiver: Sendable {
     let end: End
     do {
       if let begin, let length = begin.length {
-        try await engine.io.run { [part] () throws(TransferError) in try part.ensureRoom(for: length) }
+        try await engine.io.run { [part] () throws(TransferError) in
+          try part.ensureRoom(for: length)
+        }
       }
       end = try await receive(&progress, silence)
     } catch let error as TransferError {
@@ -143,9 +145,14 @@ struct SegmentReceiver: Sendable {
   private func drain(
     _ chunks: inout some AsyncIteratorProtocol<any ByteChunk, any Error>, from position: Int64
   ) async {
-    guard let end = body.end, end - position <= Self.worthDraining else { return }
+    // With nothing left to fetch, the whole download would wait for it.
+    guard let end = body.end, end - position <= Self.worthDraining,
+      !plan.update({ $0.plan.isComplete })
+    else { return }
     var rest = end - position
-    while rest >= 0, let chunk = try? await chunks.next(isolation: #isolation) { rest -= Int64(chunk.count) }
+    while rest >= 0, let chunk = try? await chunks.next(isolation: #isolation) {
+      rest -= Int64(chunk.count)
+    }
   }
 
   private func claim(_ writer: ExtentWriter?) async -> End? {

@@ -90,6 +90,7 @@ private struct TargetSearch {
   }
 
   func taken(size: Int64, modified: Double) throws(TransferError) -> TargetClaim.Outcome {
+    if let finished = try finishedBefore() { return .claimed(finished) }
     let there = TargetClaim.Outcome.alreadyThere(path: directory.filePath(name.text), size: size, nil)
     let conflict = TransferError(
       .nameConflict, "a file of that name is there; see --if-exists, or give another name with -o")
@@ -111,6 +112,16 @@ private struct TargetSearch {
       size: size, modified: modified, mayTakeAnotherName: !isExact)
     if isExact { return .claimed(claim(name, try acquire(name), existing: existing)) }
     return .claimed(try claimNumbered(existing: existing))
+  }
+
+  /// A crash came after the file got its name and before its journal was removed.
+  private func finishedBefore() throws(TransferError) -> TargetClaim? {
+    let journal = try PartNames(name.text).journal
+    guard try TargetCheck.state(of: journal, in: directory) != .absent else { return nil }
+    let part = try acquire(name)
+    if part.recovery.published { return claim(name, part) }
+    part.release()
+    return nil
   }
 
   private func claimNumbered(

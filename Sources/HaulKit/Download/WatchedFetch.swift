@@ -29,7 +29,10 @@ struct WatchedFetch: Sendable {
       }
       let first = await group.next()
       group.cancelAll()
-      await group.waitForAll()
+      // A response that was handed over meanwhile is under way to the machine: nothing may follow it.
+      for await late in group {
+        if case .worked(nil) = late { return nil }
+      }
       switch first {
       case .worked(let event): return event
       case .silent where !Task.isCancelled: return .failed(id, silent)
@@ -49,7 +52,9 @@ struct WatchedFetch: Sendable {
       let now = engine.clock.now
       let since = silence.start ?? now
       if now - since >= engine.idleTimeout { return }
-      guard (try? await engine.clock.sleep(until: since + engine.idleTimeout)) != nil else { return }
+      guard (try? await engine.clock.sleep(until: since + engine.idleTimeout)) != nil else {
+        return
+      }
     }
   }
 }

@@ -74,13 +74,17 @@ final class EventHub: Sendable {
   func next(_ id: SubscriberID) async -> TransferEvent? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { waiter in
+        var other: Waiter?
         let ready: TransferEvent?? = state.withLockedValue { state in
           guard state.subscribers[id] != nil, !Task.isCancelled else { return .some(nil) }
           if let event = Self.pop(id, &state) { return event }
           if state.isClosed { return .some(nil) }
+          other = state.subscribers[id]?.waiter
           state.subscribers[id]?.waiter = waiter
           return nil
         }
+        // Two who read one subscription: the earlier one ends, rather than wait for ever.
+        other?.resume(returning: nil)
         if let ready { waiter.resume(returning: ready) }
       }
     } onCancel: {

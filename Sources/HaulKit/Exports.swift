@@ -1,0 +1,2 @@
+// Who imports HaulKit sees requests, events, errors and ids too.
+@_exported public import HaulCore

@@ -1,0 +1,117 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// Every case serves one resource under this path unless it says otherwise.
+let resourcePath = "/file.bin"
+let kibi: Int64 = 1024
+
+extension FaultScript.Resource {
+  /// The resource of a case: seed 7, with its changes.
+  static func file(
+    _ length: Int64 = 512 * kibi, _ faults: Fault...,
+    change: (inout FaultScript.Resource) -> Void = { _ in }
+  ) -> FaultScript.Resource {
+    FaultScript.Resource(resourcePath, seed: 7, length: length, faults: faults).with(change)
+  }
+}
+
+extension Bench {
+  /// Runs `body` with a server of one resource.
+  static func serving(
+    _ resource: FaultScript.Resource, _ body: (Bench) async throws -> Void
+  ) async throws {
+    try await with([resource], body)
+  }
+
+  /// A request for the resource of the case; two retries, one connection unless told.
+  func file(
+    connections: Int = 1, retries: Int = 2, _ change: (inout TransferRequest) -> Void = { _ in }
+  ) throws -> TransferRequest {
+    try request(resourcePath) { request in
+      request.connections = connections
+      request.retry.retries = retries
+      change(&request)
+    }
+  }
+
+  /// Runs the request until so many bytes are there, then pauses it; the server must hold the response there.
+  func interrupt(_ request: TransferRequest, at bytes: Int64 = 200 * kibi) async throws {
+    let manager = try TransferManager()
+    let events = manager.events()
+    try await manager.add(request)
+    var isThere = false
+    events: for await event in events {
+      switch event.kind {
+      case .progress(let progress) where progress.bytes >= bytes:
+        isThere = true
+        break events
+      case .finished: break events
+      default: break
+      }
+    }
+    await manager.shutdown()
+    try #require(isThere, "it was to be interrupted, not to end")
+    server.resetStatistics()
+  }
+
+  /// Runs the request to its end; calls `steer` when so many bytes are there, and again after each restart, with
+  /// the count of its calls. The server must hold the response there until then.
+  func finish(
+    _ request: TransferRequest, at bytes: Int64 = 200 * kibi, steer: (Int) throws -> Void
+  ) async throws -> Outcome {
+    let manager = try TransferManager()
+    let events = manager.events()
+    try await manager.add(request)
+    var (kinds, calls, isArmed): ([TransferEvent.Kind], Int, Bool) = ([], 0, true)
+    for await event in events {
+      kinds.append(event.kind)
+      switch event.kind {
+      case .phase(.restarted, _): isArmed = true
+      case .progress(let progress)
+      where isArmed && progress.bytes >= bytes && server.snapshot.held(resourcePath) > 0:
+        isArmed = false
+        calls += 1
+        try steer(calls)
+      case .finished(let result):
+        await manager.shutdown()
+        return Outcome(result: result, events: kinds)
+      default: break
+      }
+    }
+    throw TransferError(.internal, "the events ended before the transfer")
+  }
+
+  var requests: [RequestRecord] { server.snapshot.requests(resourcePath) }
+
+  /// What the requests asked for, in order; `-` for no range.
+  var ranges: [String] { requests.map { $0.range ?? "-" } }
+
+  /// Checks that the file is there, whole, and nothing else.
+  func expectWhole(
+    _ outcome: Outcome, seed: UInt64 = 7, length: Int64 = 512 * kibi,
+    at location: SourceLocation = #_sourceLocation
+  ) throws {
+    #expect(outcome.result.error == nil, sourceLocation: location)
+    #expect(outcome.result.state == .completed, sourceLocation: location)
+    try #require(try names() == ["file.bin"], sourceLocation: location)
+    #expect(
+      try isWhole("file.bin", seed: seed, length: Int(length)), "the bytes are wrong",
+      sourceLocation: location)
+  }
+
+  /// Checks that it failed so, with nothing under the final name.
+  func expectFailure(
+    _ outcome: Outcome, _ code: TransferError.Code, at location: SourceLocation = #_sourceLocation
+  ) throws {
+    #expect(outcome.result.state == .failed, sourceLocation: location)
+    #expect(outcome.result.error?.code == code, sourceLocation: location)
+    #expect(try !names().contains("file.bin"), sourceLocation: location)
+  }
+}
+
+/// The digest of the seed-7 resource.
+func rightChecksum(seed: UInt64 = 7, length: Int64 = 512 * kibi) -> Checksum? {
+  Checksum(.sha256, bytes: SeededContent.sha256(seed: seed, length: length))
+}

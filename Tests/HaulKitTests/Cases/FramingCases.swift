@@ -1,0 +1,152 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+@Suite("Cases 17 to 23, 33, 35 and 48: heads and the ends of bodies")
+struct FramingCases {
+  @Test("Case 17: every request asks for the bytes as they are")
+  func identity() async throws {
+    let resource = FaultScript.Resource.file(
+      1024 * kibi, Fault(.reset(after: 200_000), when: .request(1))
+    ) {
+      $0.rate = 2 << 20
+    }
+    try await Bench.serving(resource) { bench in
+      let request = try bench.file(connections: 4) { $0.headers = [("Accept-Encoding", "gzip")] }
+      try bench.expectWhole(try await bench.finish(request), length: 1024 * kibi)
+      #expect(bench.requests.count > 1)
+      #expect(
+        bench.requests.allSatisfy { $0.headers.values(of: "Accept-Encoding") == ["identity"] })
+    }
+  }
+
+  @Test("Case 17: a range of an encoded body is not written; the whole is stored as sent")
+  func encoded() async throws {
+    let fault = Fault(.setHeaders(fields: ["Content-Encoding: gzip"]))
+    try await Bench.serving(.file(512 * kibi, fault)) { bench in
+      let outcome = try await bench.finish(try bench.file(connections: 4))
+      try bench.expectWhole(outcome)
+      #expect(bench.ranges == ["bytes=0-", "-"])
+    }
+  }
+
+  static func unranged(_ actions: Fault.Action...) -> FaultScript.Resource {
+    var fault = Fault(.ignoreRange)
+    fault.actions += actions
+    return .file(512 * kibi, fault)
+  }
+
+  @Test("Case 19: a chunked body is whole with its last chunk")
+  func chunked() async throws {
+    try await Bench.serving(Self.unranged(.chunked())) { bench in
+      let outcome = try await bench.finish(try bench.file(connections: 4))
+      try bench.expectWhole(outcome)
+      #expect(outcome.result.verified == .framing)
+      #expect(bench.requests.count == 1)
+    }
+  }
+
+  @Test("Case 19: a chunked body without its last chunk is not whole")
+  func chunkedCut() async throws {
+    try await Bench.serving(Self.unranged(.chunked(terminal: false))) { bench in
+      let outcome = try await bench.finish(try bench.file(retries: 0))
+      try bench.expectFailure(outcome, .connectionLost)
+    }
+  }
+
+  @Test("Case 20: Content-Length beside Transfer-Encoding is refused")
+  func twoFramings() async throws {
+    try await Bench.serving(Self.unranged(.chunked(), .contentLength(values: ["100"]))) { bench in
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectFailure(outcome, .protocolViolation)
+      #expect(bench.requests.count == 1)
+    }
+  }
+
+  @Test("Case 21: a body that ends with the connection is told to be unverified")
+  func closeDelimited() async throws {
+    try await Bench.serving(Self.unranged(.closeDelimited())) { bench in
+      let outcome = try await bench.finish(try bench.file(connections: 4))
+      try bench.expectWhole(outcome)
+      #expect(outcome.result.verified == .unverified)
+    }
+  }
+
+  @Test("Case 21: with a digest it is verified, and a body cut short is found out")
+  func closeDelimitedWithDigest() async throws {
+    try await Bench.serving(Self.unranged(.closeDelimited())) { bench in
+      let request = try bench.file { $0.checksum = rightChecksum() }
+      bench.server.update(resourcePath) { $0.faults[0].actions.append(.close(after: 300_000)) }
+      try bench.expectFailure(try await bench.finish(request), .checksumMismatch)
+      bench.server.update(resourcePath) { _ = $0.faults[0].actions.popLast() }
+      let outcome = try await bench.finish(request)
+      try bench.expectWhole(outcome)
+      #expect(outcome.result.verified == .checksum)
+    }
+  }
+
+  @Test("Case 21: a close-delimited range has an end, and one cut short is asked for again")
+  func closeDelimitedRange() async throws {
+    let fault = Fault(.closeDelimited(), .close(after: 200_000), when: .request(1))
+    try await Bench.serving(.file(512 * kibi, fault)) { bench in
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(bench.ranges == ["bytes=0-", "bytes=200000-524287"])
+    }
+  }
+
+  @Test(
+    "Case 22: lengths that are no length, and two of them, are refused",
+    arguments: [
+      ["{length}", "{length}"], ["{length}", "5"], ["-1"], ["+5"], ["0x10"], ["1e3"], ["5, 6"],
+      ["9223372036854775808"], ["18446744073709551616"],
+    ])
+  func badLengths(values: [String]) async throws {
+    try await Bench.serving(Self.unranged(.contentLength(values: values))) { bench in
+      let outcome = try await bench.finish(try bench.file(retries: 1))
+      try bench.expectFailure(outcome, .protocolViolation)
+      #expect(bench.requests.count == 1)
+    }
+  }
+
+  @Test("Case 33: interim responses are skipped")
+  func interim() async throws {
+    let fault = Fault(.informational(count: 20, headers: ["Link: </x>; rel=preload"]))
+    try await Bench.serving(.file(512 * kibi, fault)) { bench in
+      try bench.expectWhole(try await bench.finish(try bench.file()))
+    }
+  }
+
+  @Test("Case 33: interim responses without end are ended by the deadline for the head")
+  func interimWithoutEnd() async throws {
+    try await Bench.serving(.file(512 * kibi, Fault(.informational(milliseconds: 10)))) { bench in
+      let outcome = try await bench.finish(
+        try bench.file(retries: 0), idleTimeout: .milliseconds(200))
+      #expect([.timeout, .stalled].contains(outcome.result.error?.code))
+      #expect(try !bench.names().contains("file.bin"))
+    }
+  }
+
+  @Test("Case 48: a header bomb is refused", arguments: [(200_000, 0), (1, 20_000)])
+  func headerBomb(lineBytes: Int, fields: Int) async throws {
+    let fault = Fault(.headerBomb(lineBytes: lineBytes, fields: fields))
+    try await Bench.serving(.file(512 * kibi, fault)) { bench in
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectFailure(outcome, .protocolViolation)
+      #expect(bench.requests.count == 1)
+    }
+  }
+
+  @Test("Case 35: digests of a part, and of unknown kinds, are not taken for the whole file's")
+  func otherDigests() async throws {
+    let fault = Fault(
+      .digest(field: .content, wrong: true),
+      .addHeaders(fields: ["Repr-Digest: unknown=:AAAA:", "Digest: MD5=AAAAAAAAAAAAAAAAAAAAAA=="]))
+    try await Bench.serving(.file(512 * kibi, fault)) { bench in
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(outcome.result.verified == .length)
+    }
+  }
+}

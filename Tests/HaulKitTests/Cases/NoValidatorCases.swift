@@ -1,0 +1,74 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+@Suite("Case 16: nothing tells the versions apart")
+struct NoValidatorCases {
+  static func bare(_ faults: Fault...) -> FaultScript.Resource {
+    FaultScript.Resource(resourcePath, seed: 7, length: 512 * kibi, faults: faults).with {
+      $0.entityTag = nil
+      $0.lastModified = nil
+    }
+  }
+
+  @Test("Case 16: without validators there is one connection, and each interruption begins anew")
+  func noValidator() async throws {
+    let cut = Fault(.reset(after: 200_000), when: .first(2))
+    try await Bench.serving(Self.bare(cut)) { bench in
+      let outcome = try await bench.finish(try bench.file(connections: 4))
+      try bench.expectWhole(outcome)
+      #expect(outcome.attempts == 2)
+      #expect(bench.ranges == ["bytes=0-", "bytes=0-", "bytes=0-"])
+    }
+  }
+
+  @Test("Case 16: without validators a server that always breaks off is given up in the end")
+  func noValidatorBrokenOff() async throws {
+    try await Bench.serving(Self.bare(Fault(.reset(after: 400_000)))) { bench in
+      let outcome = try await bench.finish(try bench.file(retries: 2))
+      try bench.expectFailure(outcome, .connectionLost)
+      #expect(bench.requests.count == 3)
+    }
+  }
+
+  @Test("Case 16: with a digest the bytes of an earlier run count without validators")
+  func noValidatorButDigest() async throws {
+    try await Bench.serving(Self.bare(VersionCases.half)) { bench in
+      let request = try bench.file { $0.checksum = rightChecksum() }
+      try await bench.interrupt(request)
+      bench.server.setFaults(resourcePath, [])
+      let outcome = try await bench.finish(request)
+      try bench.expectWhole(outcome)
+      #expect(outcome.result.verified == .checksum)
+      #expect(bench.ranges == [VersionCases.resumed])
+    }
+  }
+
+  @Test("Case 16: unverified, they count when their last 64 KiB are still the server's")
+  func noValidatorCompared() async throws {
+    try await Bench.serving(Self.bare(VersionCases.half)) { bench in
+      let request = try bench.file { $0.allowUnverified = true }
+      try await bench.interrupt(request)
+      bench.server.setFaults(resourcePath, [])
+      let outcome = try await bench.finish(request)
+      try bench.expectWhole(outcome)
+      #expect(outcome.restarts == 0)
+      #expect(bench.ranges == ["bytes=139264-204799", VersionCases.resumed])
+    }
+  }
+
+  @Test("Case 16: unverified, they do not count when the server has others there")
+  func noValidatorComparedAndOther() async throws {
+    try await Bench.serving(Self.bare(VersionCases.half)) { bench in
+      let request = try bench.file { $0.allowUnverified = true }
+      try await bench.interrupt(request)
+      bench.server.setFaults(resourcePath, [])
+      bench.server.update(resourcePath) { $0.seed = 8 }
+      let outcome = try await bench.finish(request)
+      try bench.expectWhole(outcome, seed: 8)
+      #expect(outcome.restarts == 1)
+      #expect(bench.ranges == ["bytes=139264-204799", "bytes=0-"])
+    }
+  }
+}

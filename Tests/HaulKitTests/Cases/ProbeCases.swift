@@ -1,0 +1,111 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+@Suite("Cases 1 to 5: finding out what the server can do")
+struct ProbeCases {
+  @Test("Case 1: no HEAD is needed; the first range is the probe and its body is kept")
+  func noHead() async throws {
+    let dead = Fault(.stallBeforeHead, when: .init(method: "HEAD"))
+    try await Bench.serving(.file(512 * kibi, dead)) { bench in
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(bench.requests.map(\.method) == ["GET"])
+      #expect(bench.ranges == ["bytes=0-"])
+      #expect(outcome.result.fetched == 512 * kibi)
+    }
+  }
+
+  @Test("Case 2: what HEAD would say about the length does not matter")
+  func headLies() async throws {
+    let lie = Fault(.declareLength(by: -1000), when: .init(method: "HEAD"))
+    try await Bench.serving(.file(512 * kibi, lie)) { bench in
+      try bench.expectWhole(try await bench.finish(try bench.file(connections: 4)))
+      #expect(bench.requests.allSatisfy { $0.method == "GET" })
+    }
+  }
+
+  @Test("Case 3: ranges are used when they work, whether Accept-Ranges tells or not")
+  func silentAcceptRanges() async throws {
+    let resource = FaultScript.Resource.file(1024 * kibi) {
+      $0.acceptRanges = .absent
+      $0.rate = 1 << 20
+    }
+    try await Bench.serving(resource) { bench in
+      let outcome = try await bench.finish(try bench.file(connections: 4))
+      try bench.expectWhole(outcome, length: 1024 * kibi)
+      #expect(bench.requests.count > 1)
+      #expect(bench.requests.allSatisfy { $0.status == 206 })
+      #expect(bench.server.snapshot.maximumInProgress(resourcePath) > 1)
+    }
+  }
+
+  @Test("Case 4: a server without ranges is read on one connection")
+  func noRanges() async throws {
+    let resource = FaultScript.Resource.file(1024 * kibi) { $0.acceptRanges = .none }
+    try await Bench.serving(resource) { bench in
+      let outcome = try await bench.finish(try bench.file(connections: 4))
+      try bench.expectWhole(outcome, length: 1024 * kibi)
+      #expect(bench.ranges == ["bytes=0-"])
+    }
+  }
+
+  @Test("Case 4: a server without ranges that breaks off is read again, and its bytes do not mix")
+  func noRangesBrokenOff() async throws {
+    let resource = FaultScript.Resource.file(
+      512 * kibi, Fault(.reset(after: 200_000), when: .request(1))
+    ) {
+      $0.acceptRanges = .none
+    }
+    try await Bench.serving(resource) { bench in
+      let outcome = try await bench.finish(try bench.file(connections: 4))
+      try bench.expectWhole(outcome)
+      #expect(outcome.attempts == 1)
+      #expect(outcome.restarts == 0)
+      #expect(bench.server.snapshot.maximumInProgress(resourcePath) == 1)
+    }
+  }
+
+  @Test("Case 5: a 200 to an additional range is let go, and the first connection reads on")
+  func wholeToSibling() async throws {
+    let fault = Fault(.ignoreRange, when: .init(offsetAtLeast: 1))
+    let resource = FaultScript.Resource.file(1024 * kibi, fault) { $0.rate = 2 << 20 }
+    try await Bench.serving(resource) { bench in
+      let outcome = try await bench.finish(try bench.file(connections: 2))
+      try bench.expectWhole(outcome, length: 1024 * kibi)
+      #expect(outcome.restarts == 0)
+      #expect(outcome.attempts == 0)
+      #expect(bench.requests.map(\.status).contains(200))
+    }
+  }
+
+  @Test("Case 5: a 200 to a resumed range is never written at the offset")
+  func wholeToResume() async throws {
+    let resource = FaultScript.Resource.file(512 * kibi, Fault(.stall(after: 200 * kibi)))
+    try await Bench.serving(resource) { bench in
+      try await bench.interrupt(try bench.file())
+      bench.server.setFaults(resourcePath, [Fault(.ignoreRange)])
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(outcome.restarts == 0)
+      #expect(outcome.result.reused == 200 * kibi)
+      #expect(bench.requests.allSatisfy { $0.status == 200 })
+    }
+  }
+
+  @Test("Case 5: a server that answers 200 to any If-Range is asked again for the plain range")
+  func refusedIfRange() async throws {
+    let resource = FaultScript.Resource.file(512 * kibi, Fault(.stall(after: 200 * kibi)))
+    try await Bench.serving(resource) { bench in
+      try await bench.interrupt(try bench.file())
+      bench.server.setFaults(resourcePath, [Fault(.refuseIfRange)])
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(outcome.restarts == 0)
+      #expect(bench.requests.map(\.status) == [200, 206])
+      #expect(bench.requests.map { $0.ifRange != nil } == [true, false])
+      #expect(Set(bench.ranges) == ["bytes=204800-524287"])
+    }
+  }
+}

@@ -1,0 +1,188 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+@Suite("Cases 6 to 12: answers to a range that are not what was asked for")
+struct RangeAnswerCases {
+  static let shift = Fault(.shiftRange(by: 1000), when: .init(has: .range))
+
+  @Test("Case 6: a range that begins elsewhere is never written; the whole is asked for")
+  func shifted() async throws {
+    try await Bench.serving(.file(512 * kibi, Self.shift)) { bench in
+      try bench.expectWhole(try await bench.finish(try bench.file(connections: 4)))
+      #expect(bench.ranges == ["bytes=0-", "-"])
+    }
+  }
+
+  @Test("Case 6: a resumed range that begins elsewhere is not written either, and nothing is lost")
+  func shiftedResume() async throws {
+    try await Bench.serving(.file(512 * kibi, VersionCases.half)) { bench in
+      try await bench.interrupt(try bench.file())
+      bench.server.setFaults(resourcePath, [Self.shift])
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(outcome.restarts == 0)
+      #expect(outcome.result.reused == 200 * kibi)
+      #expect(bench.ranges == [VersionCases.resumed, "-"])
+    }
+  }
+
+  @Test("Case 6: on an additional connection too; the first one reads on")
+  func shiftedSibling() async throws {
+    let shift = Fault(.shiftRange(by: -1), when: .init(offsetAtLeast: 1))
+    let resource = FaultScript.Resource.file(1024 * kibi, shift) { $0.rate = 2 << 20 }
+    try await Bench.serving(resource) { bench in
+      let outcome = try await bench.finish(try bench.file(connections: 4))
+      try bench.expectWhole(outcome, length: 1024 * kibi)
+      #expect(outcome.attempts == 0)
+      #expect(bench.requests.count > 1)
+    }
+  }
+
+  @Test("Case 7: a range shorter than asked for is kept, and the remainder is asked for")
+  func shortened() async throws {
+    try await Bench.serving(.file(512 * kibi, Fault(.shortenRange(to: 200_000)))) { bench in
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(outcome.attempts == 0)
+      #expect(bench.ranges == ["bytes=0-", "bytes=200000-524287", "bytes=400000-524287"])
+      #expect(outcome.result.fetched == 512 * kibi)
+    }
+  }
+
+  @Test("Cases 7 and 11: a short range of an unknown whole is not taken for the whole")
+  func shortenedOfUnknown() async throws {
+    let fault = Fault(
+      .shortenRange(to: 200_000), .contentRange(value: "bytes {first}-{last}/*"),
+      when: .init(offsetBelow: 512 * kibi))
+    try await Bench.serving(.file(512 * kibi, fault)) { bench in
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(outcome.restarts == 0)
+    }
+  }
+
+  static let tooLong: [[Fault.Action]] = [
+    [.lengthenBody(by: 5000, declared: false), .closeAfterwards(announced: true)],
+    [.lengthenBody(by: 5000)],
+    [.lengthenBody(by: 5000), .chunked()],
+  ]
+
+  @Test("Case 8: bytes beyond the range are never written", arguments: tooLong)
+  func lengthened(actions: [Fault.Action]) async throws {
+    var fault = Fault(.ignoreIfRange, when: .init(has: .range))
+    fault.actions = actions
+    try await Bench.serving(.file(512 * kibi, fault)) { bench in
+      try bench.expectWhole(try await bench.finish(try bench.file(connections: 2)))
+    }
+  }
+
+  @Test("Case 8: bytes beyond the range on a kept connection are a violation, or are not noticed")
+  func lengthenedOnKeptConnection() async throws {
+    let fault = Fault(.lengthenBody(by: 5000, declared: false))
+    try await Bench.serving(.file(512 * kibi, fault)) { bench in
+      let outcome = try await bench.finish(try bench.file())
+      // They are read as the head of a next answer, before or after the end of this one was handed on.
+      if outcome.result.state == .completed {
+        try bench.expectWhole(outcome)
+      } else {
+        try bench.expectFailure(outcome, .protocolViolation)
+      }
+    }
+  }
+
+  @Test("Case 9: a body that ends early is an error, and the file is fetched on")
+  func endsEarly() async throws {
+    let fault = Fault(.close(after: 200_000), when: .request(1))
+    try await Bench.serving(.file(512 * kibi, fault)) { bench in
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(outcome.attempts == 1)
+      #expect(outcome.restarts == 0)
+      #expect(bench.requests.count == 2)
+    }
+  }
+
+  @Test("Case 9: what was there when the connection broke is not asked for again")
+  func keepsPrefix() async throws {
+    let fault = Fault(.stall(after: 200 * kibi), when: .request(1))
+    try await Bench.serving(.file(512 * kibi, fault)) { bench in
+      let outcome = try await bench.finish(try bench.file()) { _ in
+        bench.server.dropConnections()
+      }
+      try bench.expectWhole(outcome)
+      #expect(outcome.attempts == 1)
+      #expect(bench.ranges == ["bytes=0-", VersionCases.resumed])
+      #expect(outcome.result.fetched == 512 * kibi)
+    }
+  }
+
+  @Test("Case 9: a body that ends early is an error, never a finished file")
+  func endsEarlyForGood() async throws {
+    try await Bench.serving(.file(512 * kibi, Fault(.close(after: 1000)))) { bench in
+      let outcome = try await bench.finish(try bench.file(retries: 0))
+      try bench.expectFailure(outcome, .connectionLost)
+    }
+  }
+
+  @Test(
+    "Case 10: a 206 whose Content-Range cannot be read is not written",
+    arguments: [
+      nil, "bytes={first}-{last}/{total}", "{first}-{last}/{total}", "bytes {first}-{last}",
+      "items {first}-{last}/{total}", "bytes {last}-{first}/{total}", "bytes 0-/{total}",
+    ])
+  func unreadable(value: String?) async throws {
+    let fault = Fault(.contentRange(value: value), when: .init(has: .range))
+    try await Bench.serving(.file(512 * kibi, fault)) { bench in
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(bench.ranges == ["bytes=0-", "-"])
+      #expect(outcome.attempts == 0)
+    }
+  }
+
+  @Test(
+    "Case 11: a total that is not told stays unknown until the server has nothing more",
+    arguments: [true, false])
+  func unknownTotal(tellsAtEnd: Bool) async throws {
+    let length = 512 * kibi
+    let unknown = Fault(
+      .contentRange(value: "bytes {first}-{last}/*"), when: .init(has: .range, offsetBelow: length))
+    let end = Fault(
+      .rangeNotSatisfiable(withTotal: tellsAtEnd), when: .init(offsetAtLeast: length))
+    try await Bench.serving(.file(length, unknown, end)) { bench in
+      let outcome = try await bench.finish(try bench.file(connections: 4))
+      try bench.expectWhole(outcome)
+      #expect(outcome.restarts == 0)
+      #expect(bench.ranges.prefix(2) == ["bytes=0-", "bytes=524288-"])
+    }
+  }
+
+  @Test("Case 12: another total once is a node that is behind: nothing is lost")
+  func otherTotalOnce() async throws {
+    let other = Fault(.contentRange(value: "bytes {first}-{last}/999999"), when: .first(1))
+    try await Bench.serving(.file(512 * kibi, VersionCases.half)) { bench in
+      try await bench.interrupt(try bench.file())
+      bench.server.setFaults(resourcePath, [other])
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(outcome.restarts == 0)
+      #expect(bench.ranges == [VersionCases.resumed, VersionCases.resumed])
+    }
+  }
+
+  @Test("Case 12: another total for good is a change: it begins again once, and then is given up")
+  func otherTotal() async throws {
+    let other = Fault(
+      .contentRange(value: "bytes {first}-{last}/999999"), when: .init(offsetAtLeast: 1))
+    let held = Fault(.stall(after: 200 * kibi), when: .init(offsetBelow: 1))
+    try await Bench.serving(.file(512 * kibi, other, held)) { bench in
+      let outcome = try await bench.finish(try bench.file()) { _ in
+        bench.server.dropConnections()
+      }
+      try bench.expectFailure(outcome, .changedOnServer)
+      #expect(outcome.restarts == 1)
+    }
+  }
+}

@@ -1,0 +1,184 @@
+import FoundationEssentials
+import HaulCore
+import HaulFiles
+import HaulKit
+import HaulTestSupport
+import Testing
+
+@Suite("Cases 23 to 28: sizes")
+struct SizeCases {
+  @Test("Case 23: a length beyond 2^53 is read to the last digit")
+  func hugeLength() async throws {
+    let length: Int64 = 1 << 53 + 1
+    try await Bench.serving(.file(length)) { bench in
+      let refused = try await bench.finish(try bench.file { $0.maximumSize = length - 1 })
+      try bench.expectFailure(refused, .tooLarge)
+      #expect(refused.result.error?.message.contains("9007199254740993") == true)
+      let full = try await bench.finish(try bench.file())
+      try bench.expectFailure(full, .diskFull)
+      #expect(bench.requests.count == 2)
+    }
+  }
+
+  static let border: Int64 = 1 << 32
+
+  @Test(
+    "Case 24: ranges around 2^32 are split and judged exactly", arguments: [-1, 0, 1] as [Int64])
+  func aroundFourGiB(distance: Int64) throws {
+    let first = Self.border + distance
+    let length = first + 1024 * kibi
+    var plan = SegmentPlan(length: length, received: ByteRangeSet(0..<first))
+    let assigned = plan.assign(minimumSplit: 64 * kibi)
+    let id = try #require(assigned)
+    let segment = try #require(plan.segments[id])
+    #expect(segment.next == first)
+    #expect(segment.end == length)
+    var request = FetchRequest(url: try ResourceURL("http://example.com/file"))
+    request.firstByte = segment.next
+    request.lastByte = segment.end - 1
+    func verdict(from start: Int64) -> ResponseVerdict {
+      let head = ResponseHead(
+        status: 206,
+        headers: HeaderFields([
+          ("Content-Range", "bytes \(start)-\(length - 1)/\(length)"),
+          ("Content-Length", "\(length - start)"),
+        ]), url: request.url)
+      return ResponseJudge(wallSeconds: 0).verdict(on: head, to: request)
+    }
+    guard case .range(let body) = verdict(from: first) else {
+      Issue.record("the range was not taken: \(verdict(from: first))")
+      return
+    }
+    #expect(body.start == first)
+    #expect(body.end == length)
+    #expect(body.total == length)
+    for wrong in [first % Self.border, first - 1, first + 1] where wrong != first {
+      guard case .unusableRange = verdict(from: wrong) else {
+        Issue.record("a range from \(wrong) was taken for one from \(first)")
+        continue
+      }
+    }
+    let grant = plan.reserve(id, count: 1024 << 10)
+    #expect(grant.pieces == [first..<length])
+    plan.wrote(id)
+    plan.release(id)
+    #expect(plan.isComplete)
+  }
+
+  private struct Chunk: ByteChunk {
+    let bytes: [UInt8]
+    var count: Int { bytes.count }
+    func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+      try bytes.withUnsafeBytes(body)
+    }
+  }
+
+  @Test("Case 24: bytes are written across 2^32 of a sparse part file, claimed, and found again")
+  func sparsePart() throws {
+    let path = FileManager.default.temporaryDirectory
+      .appending(path: "haul-sparse-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let disk = POSIXDisk()
+    let directory = try disk.openDirectory(path, creating: true)
+    func acquire(_ nonce: UInt8) throws -> PartFile {
+      try PartFile.acquire(
+        disk: disk, directory: directory, name: "big", nonce: Array(repeating: nonce, count: 16),
+        durability: .relaxed)
+    }
+    let content = SeededContent(seed: 7)
+    let range = (Self.border - 1)..<(Self.border + 100_000)
+    let bytes = content.bytes(at: range.lowerBound, count: Int(range.length))
+    let first = try acquire(1)
+    try first.begin(
+      JournalHead(
+        url: try ResourceURL("http://example.com/big"),
+        validator: Validator(entityTag: "\"1\"", lastModified: nil, lastModifiedIsStrong: false),
+        length: range.upperBound))
+    var writer = try first.writer(at: range.lowerBound, now: Instant())
+    try first.write([Chunk(bytes: bytes)], with: &writer, now: Instant())
+    try first.claim(&writer)
+    first.release()
+    let second = try acquire(2)
+    defer { second.release() }
+    #expect(second.recovery.received == ByteRangeSet(range))
+    #expect(try second.holds(bytes, at: range.lowerBound))
+    #expect(try second.holds([0], at: range.lowerBound - 1))
+    #expect(try second.holds([0], at: 0))
+  }
+
+  @Test(
+    "Case 25: an empty file is published, whatever the server answers to its range",
+    arguments: [true, false])
+  func empty(servesRanges: Bool) async throws {
+    let resource = FaultScript.Resource.file(0) { $0.acceptRanges = servesRanges ? .bytes : .none }
+    try await Bench.serving(resource) { bench in
+      try bench.expectWhole(try await bench.finish(try bench.file()), length: 0)
+      #expect(bench.requests.map(\.status) == [servesRanges ? 416 : 200])
+    }
+  }
+
+  @Test("Case 26: one byte")
+  func oneByte() async throws {
+    try await Bench.serving(.file(1)) { bench in
+      try bench.expectWhole(try await bench.finish(try bench.file(connections: 8)), length: 1)
+      #expect(bench.ranges == ["bytes=0-"])
+    }
+  }
+
+  @Test(
+    "Case 27: no range is empty where the size is a multiple of the segment, or one off",
+    arguments: [1, 2, 4, 8] as [Int64], [-1, 0, 1] as [Int64])
+  func multiples(segments: Int64, difference: Int64) async throws {
+    let length = segments * 64 * kibi + difference
+    try await Bench.serving(.file(length) { $0.rate = 1 << 20 }) { bench in
+      try bench.expectWhole(
+        try await bench.finish(try bench.file(connections: 8)), length: length)
+      for range in bench.ranges {
+        let ends = range.dropFirst("bytes=".count).split(separator: "-").compactMap { Int64($0) }
+        let first = try #require(ends.first)
+        #expect(first < length, "\(range)")
+        if let last = ends.dropFirst().first { #expect(first <= last && last < length, "\(range)") }
+      }
+    }
+  }
+
+  @Test("Case 27: the plan never makes an empty segment", arguments: [-1, 0, 1] as [Int64])
+  func plans(difference: Int64) {
+    for segments in 1...9 as ClosedRange<Int64> {
+      let length = segments * 10 + difference
+      var plan = SegmentPlan(length: length)
+      while plan.assign(minimumSplit: 10) != nil {}
+      let ranges = plan.segments.values.map { $0.next..<$0.end }
+      #expect(ranges.allSatisfy { !$0.isEmpty })
+      #expect(ranges.reduce(0) { $0 + $1.length } == length)
+    }
+  }
+
+  @Test("Case 28: a 416 whose total is what is there ends a file of unknown length")
+  func nothingMissing() async throws {
+    let whole = Fault(.ignoreRange, .chunked(), .stall(after: 512 * kibi))
+    try await Bench.serving(.file(512 * kibi, whole)) { bench in
+      try await bench.interrupt(try bench.file(), at: 512 * kibi)
+      bench.server.setFaults(resourcePath, [])
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(outcome.restarts == 0)
+      #expect(bench.requests.map(\.status) == [416])
+    }
+  }
+
+  @Test(
+    "Case 28: any other 416 drops what is there once, and never loops", arguments: [true, false])
+  func rangeRefused(withTotal: Bool) async throws {
+    try await Bench.serving(.file(512 * kibi, VersionCases.half)) { bench in
+      try await bench.interrupt(try bench.file())
+      bench.server.setFaults(
+        resourcePath,
+        [Fault(.rangeNotSatisfiable(withTotal: withTotal), when: .init(offsetAtLeast: 1))])
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(outcome.restarts == 1)
+      #expect(bench.requests.count <= 5)
+    }
+  }
+}

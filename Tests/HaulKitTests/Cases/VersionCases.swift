@@ -1,0 +1,150 @@
+import FoundationEssentials
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+@Suite("Cases 13 to 15: which bytes belong together")
+struct VersionCases {
+  static let half = Fault(.stall(after: 200 * kibi))
+  static let resumed = "bytes=204800-524287"
+
+  @Test("Case 13: a weak tag is never sent as If-Range and allows one connection only")
+  func weakTag() async throws {
+    let resource = FaultScript.Resource.file(
+      512 * kibi, Fault(.reset(after: 200_000), when: .request(1))
+    ) {
+      $0.entityTag = "W/\"1\""
+      $0.lastModified = nil
+    }
+    try await Bench.serving(resource) { bench in
+      let outcome = try await bench.finish(try bench.file(connections: 4))
+      try bench.expectWhole(outcome)
+      #expect(bench.ranges == ["bytes=0-", "bytes=0-"])
+      #expect(bench.requests.allSatisfy { $0.ifRange == nil })
+    }
+  }
+
+  @Test("Case 13: with a digest a weak tag allows ranges, and still no If-Range")
+  func weakTagWithDigest() async throws {
+    let resource = FaultScript.Resource.file(1024 * kibi) {
+      $0.entityTag = "W/\"1\""
+      $0.lastModified = nil
+      $0.rate = 1 << 20
+    }
+    try await Bench.serving(resource) { bench in
+      let request = try bench.file(connections: 4) {
+        $0.checksum = rightChecksum(length: 1024 * kibi)
+      }
+      let outcome = try await bench.finish(request)
+      try bench.expectWhole(outcome, length: 1024 * kibi)
+      #expect(outcome.result.verified == .checksum)
+      #expect(bench.requests.count > 1)
+      #expect(bench.requests.allSatisfy { $0.ifRange == nil })
+    }
+  }
+
+  @Test(
+    "Case 14: an old Last-Modified resumes, and is sent back exactly as it was written",
+    arguments: ["Wed, 01 Jan 2020 00:00:00 GMT", "Wed Jan  1 00:00:00 2020"])
+  func strongDate(text: String) async throws {
+    let dated = Fault(.setHeaders(fields: ["Last-Modified: \(text)"]), .ignoreIfRange)
+    let resource = FaultScript.Resource.file(512 * kibi, dated, Self.half) { $0.entityTag = nil }
+    try await Bench.serving(resource) { bench in
+      try await bench.interrupt(try bench.file())
+      bench.server.setFaults(resourcePath, [dated])
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(outcome.result.reused == 200 * kibi)
+      #expect(bench.ranges == [Self.resumed])
+      #expect(bench.requests.map(\.ifRange) == [text])
+    }
+  }
+
+  @Test("Case 14: a Last-Modified of just now proves nothing: the file is read anew")
+  func freshDate() async throws {
+    let resource = FaultScript.Resource.file(512 * kibi, Self.half) {
+      $0.entityTag = nil
+      $0.lastModified = Int64(Date.now.timeIntervalSince1970) - 5
+    }
+    try await Bench.serving(resource) { bench in
+      try await bench.interrupt(try bench.file(connections: 4))
+      bench.server.setFaults(resourcePath, [])
+      let outcome = try await bench.finish(try bench.file(connections: 4))
+      try bench.expectWhole(outcome)
+      #expect(outcome.result.reused == 0)
+      #expect(bench.ranges == ["bytes=0-"])
+      #expect(bench.requests.allSatisfy { $0.ifRange == nil })
+    }
+  }
+
+  @Test("Case 15: a version that changes between two runs is read from its beginning, told once")
+  func changesBetweenRuns() async throws {
+    try await Bench.serving(.file(512 * kibi, Self.half)) { bench in
+      try await bench.interrupt(try bench.file())
+      bench.server.setFaults(resourcePath, [])
+      bench.server.replaceContent(resourcePath, seed: 8)
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome, seed: 8)
+      #expect(outcome.restarts == 1)
+      #expect(outcome.result.reused == 0)
+      #expect(bench.requests.first?.ifRange == FaultScript.Resource.strongTag(seed: 7))
+    }
+  }
+
+  static let heldAtHalf = Fault(.stall(after: 200 * kibi), when: .init(offsetBelow: 1))
+
+  @Test("Case 15: a version that changes midway is read from its beginning, and never mixed")
+  func changesMidway() async throws {
+    try await Bench.serving(.file(512 * kibi, Self.heldAtHalf)) { bench in
+      let outcome = try await bench.finish(try bench.file()) { _ in
+        bench.server.setFaults(resourcePath, [])
+        bench.server.replaceContent(resourcePath, seed: 8)
+        bench.server.dropConnections()
+      }
+      try bench.expectWhole(outcome, seed: 8)
+      #expect(outcome.restarts == 1)
+    }
+  }
+
+  @Test("Case 15: a version that changes twice in one run is given up")
+  func changesTwice() async throws {
+    try await Bench.serving(.file(512 * kibi, Self.heldAtHalf)) { bench in
+      let outcome = try await bench.finish(try bench.file()) { count in
+        bench.server.replaceContent(resourcePath, seed: 7 + UInt64(count))
+        bench.server.dropConnections()
+      }
+      try bench.expectFailure(outcome, .changedOnServer)
+      #expect(outcome.restarts == 1)
+    }
+  }
+
+  @Test("Case 15: one node with another tag does not cost the bytes")
+  func otherNode() async throws {
+    let other = Fault(.entityTag(value: "\"other\""), .ignoreIfRange, when: .first(1))
+    try await Bench.serving(.file(512 * kibi, Self.half)) { bench in
+      try await bench.interrupt(try bench.file())
+      bench.server.setFaults(resourcePath, [other])
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(outcome.restarts == 0)
+      #expect(bench.ranges == [Self.resumed, Self.resumed])
+    }
+  }
+
+  @Test("Case 15: the old bytes are kept until the new version's first byte is there")
+  func keepsOldBytes() async throws {
+    try await Bench.serving(.file(512 * kibi, Self.half)) { bench in
+      try await bench.interrupt(try bench.file())
+      bench.server.replaceContent(resourcePath, seed: 8)
+      bench.server.setFaults(resourcePath, [Fault(.status(500), when: .init(offsetBelow: 1))])
+      let failed = try await bench.finish(try bench.file(retries: 0))
+      try bench.expectFailure(failed, .httpStatus)
+      bench.server.setFaults(resourcePath, [])
+      bench.server.replaceContent(resourcePath, seed: 7)
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(outcome.result.reused == 200 * kibi)
+    }
+  }
+}
