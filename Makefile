@@ -1,6 +1,6 @@
 # Everything that is done with the repository by name. `make` alone lists it.
 .POSIX:
-.PHONY: help test lint release crashtest simulate-disk fresh-machine speed changed-file clean
+.PHONY: help test lint release crashtest simulate-disk fresh-machine speed changed-file limit-rate clean
 
 KILLS = 300
 SCHEDULES = 10000
@@ -40,6 +40,10 @@ speed: ## time, CPU and memory beside curl, aria2 and wget2
 changed-file: ## the file changes between two runs: haul, aria2, curl, axel, wget2
 	@Scripts/install build python server peers
 	@Scripts/changed-file
+
+limit-rate: ## --limit-rate 2M over 8 connections, in any 10 s within 2 %
+	@Scripts/install build python
+	@Scripts/limit-rate
 
 clean: ## removes what was built
 	rm -rf .build

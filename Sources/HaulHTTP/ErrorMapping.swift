@@ -74,7 +74,7 @@ extension TransferError {
       } else if text.contains("PROTOCOL_VERSION") || text.contains("UNSUPPORTED_PROTOCOL") {
         self.init(.tls, "the server speaks only TLS versions older than 1.2")
       } else {
-        self.init(.tls, "the TLS handshake failed")
+        self.init(.tls, "the TLS handshake failed; is that an https server?")
       }
     case .unableToValidateCertificate:
       self.init(.tls, "the server's certificate is not trusted; see --cacert")

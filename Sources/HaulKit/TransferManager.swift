@@ -76,7 +76,7 @@ public actor TransferManager {
     guard !isShutDown else { throw TransferError(.interrupted, "the manager was shut down") }
     for record in records {
       members[record.id] = Member(record: record)
-      tell(.added(target: record.request.destination.target), of: record)
+      tell(.added(target: record.request.target), of: record)
       engine.slots.update { $0.add(record.id, host: record.request.url.origin.host) }
     }
     startWhatMay()
@@ -251,10 +251,12 @@ extension TransferResult.State {
   }
 }
 
-extension TransferRequest.Destination {
-  fileprivate var target: String? {
-    switch self {
-    case .file(let path), .directory(let path): path
+extension TransferRequest {
+  /// Where the file is to go; a number may be added when the name turns out to be taken.
+  fileprivate var target: String {
+    switch destination {
+    case .file(let path): path
+    case .directory(let path): path.filePath(FileName(url).text)
     }
   }
 }

@@ -95,7 +95,7 @@ import Testing
     try run.end()
     #expect(
       run.messages == [
-        "x.iso: started, from https://h/x.iso?token=***",
+        "x.iso: started, 10.0 MiB, from https://h/x.iso?token=***",
         "x.iso: 5.0 MiB of 10.0 MiB, 50%, 1.0 MiB/s, 0:05 left, 2 connections",
         "x.iso: 6.0 MiB, 0 B/s, 1 connection",
         "/d/x.iso: complete, 10.0 MiB in 2.0 s, 5.0 MiB/s",

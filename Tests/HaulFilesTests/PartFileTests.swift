@@ -94,4 +94,15 @@ extension String {
   fileprivate func leftPadded(to width: Int) -> String {
     String(repeating: "0", count: max(0, width - count)) + self
   }
+
+  @Test("A checkpoint before the first byte does nothing, and released, nothing is left")
+  func checkpointBeforeTheFirstByte() throws {
+    for durability in [TransferRequest.Durability.strict, .relaxed] {
+      let scratch = try Scratch()
+      let part = try scratch.acquire(durability: durability)
+      try part.checkpoint()
+      part.release()
+      #expect(try scratch.names().isEmpty)
+    }
+  }
 }

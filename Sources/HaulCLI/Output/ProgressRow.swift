@@ -14,21 +14,23 @@ struct ProgressRow {
     let progress = file.progress
     percent = progress?.percent
     bytes = progress.map(Self.bytes) ?? ""
-    connections = Self.connections(progress?.connections ?? 0)
     if file.phase == .transferring {
+      connections = Self.connections(progress?.connections ?? 0)
       speed = progress.map { Units.rate($0.rate) } ?? ""
       timeLeft = progress?.secondsLeft.map(Units.clock) ?? ""
     } else {
       speed = file.phase.rawValue
       timeLeft = ""
+      connections = ""
     }
   }
 
-  /// The sum of all files; lengths are summed only when each is known.
+  /// The sum of all files; lengths are summed only when each is known that may still come.
   init(totalOf files: [FileProgress], expected: Int) {
     let known = files.compactMap(\.progress)
     let lengths = known.compactMap(\.total)
-    let isWhole = lengths.count == expected
+    let isWhole =
+      files.count == expected && files.allSatisfy { $0.hasEnded || $0.progress?.total != nil }
     let sum = Progress(
       bytes: Self.sum(known.map { max(0, $0.bytes) }),
       total: isWhole ? Self.sum(lengths.map { max(0, $0) }) : nil,

@@ -146,7 +146,8 @@ extension GetReport {
       return Messages.retry(number: number, error, delay: delay, of: event.url)
     case .phase(.restarted, let reason):
       return Messages.restarted(event.url, reason: reason)
-    case .phase(.transferring, _), .progress:
+    case .progress where file.phase == .transferring, .phase(.verifying, _), .phase(.publishing, _):
+      // With the first progress, not with the phase: only then the length is known.
       guard view == .plain, hasStarted.insert(event.id).inserted else { return nil }
       return Messages.started(file.name, event.url, total: file.progress?.total)
     case .paused(let origin):
@@ -154,7 +155,7 @@ extension GetReport {
     case .finished(let result):
       return result.state == .cancelled
         ? Messages.cancelled(event.url) : Messages.completed(file.name, result)
-    case .added, .phase, .resumed:
+    case .added, .phase, .progress, .resumed:
       return nil
     }
   }

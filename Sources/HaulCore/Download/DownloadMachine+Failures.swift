@@ -74,7 +74,7 @@ extension DownloadMachine {
     receivedAtLastFailure = max(receivedAtLastFailure, received)
     switch decision {
     case .giveUp:
-      return stopAll(for: .fail(error.after(attempts: retry.attempts)), plan: &plan)
+      return stopAll(for: .fail(error.after(attempts: retry.attempts + 1)), plan: &plan)
     case .retry(let delay, let attempt):
       isWaitingToRetry = true
       let pause = error.retryAfter.map { [Command.pauseHost($0)] } ?? []
@@ -108,8 +108,10 @@ extension DownloadMachine {
 extension TransferError {
   fileprivate func after(attempts: Int) -> TransferError {
     guard attempts > 1 else { return self }
+    // What to do stands last.
+    let reason = message.prefix { $0 != ";" }
     return TransferError(
-      code, "\(message) (after \(attempts) attempts)", status: status, isRetryable: isRetryable,
+      code, "\(reason) after \(attempts) attempts\(message[reason.endIndex...])", status: status, isRetryable: isRetryable,
       retryAfter: retryAfter)
   }
 }

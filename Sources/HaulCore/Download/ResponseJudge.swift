@@ -130,8 +130,8 @@ extension ResponseJudge {
     case 429: return error(.rateLimited, "too many requests; try again later", retryable: true)
     case 408, 425, 500, 502, 503, 504:
       return error(.httpStatus, "try again later", retryable: true)
-    case 200..<300: return error(.httpStatus, "which does not carry the file")
-    case 300..<400: return error(.httpStatus, "which leads nowhere")
+    case 200..<300: return error(.httpStatus, "that is not the file")
+    case 300..<400: return error(.httpStatus, "it does not say where the file is")
     default: return error(.httpStatus, "the request was not served")
     }
   }

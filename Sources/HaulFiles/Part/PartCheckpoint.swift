@@ -9,7 +9,9 @@ extension PartFile {
   package func checkpoint() throws(TransferError) {
     try serialized { namesAreDurable throws(TransferError) in
       let dirty: (part: any DiskFile, count: UInt64)? = try locked { state throws(TransferError) in
-        if state.isPublished || state.head == nil { return nil }
+        if state.isPublished { return nil }
+        try state.checkUsable()
+        if state.head == nil { return nil }
         let part = try state.openPart()
         try state.claimIdle()
         return state.claimCount > state.durableCount ? (part, state.claimCount) : nil

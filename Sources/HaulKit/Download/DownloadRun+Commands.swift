@@ -44,6 +44,7 @@ extension DownloadRun {
   private mutating func open(
     _ id: SegmentID, _ fetch: FetchRequest, _ group: inout TaskGroup<Void>
   ) {
+    log(id, asks: fetch)
     let (post, transport) = (post, engine.transport)
     watch(id, &group) { _ in
       do {

@@ -121,6 +121,7 @@ struct DownloadRun {
     case .event(let event): await handle(event, &group)
     case .response(let id, let response):
       responses[id] = response
+      log(id, response.head)
       let wall = engine.clock.wallSeconds
       await handle(.responded(id, response.head, wallSeconds: wall), &group)
     case .order(.pause): await pause(&group)

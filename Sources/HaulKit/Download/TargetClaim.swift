@@ -166,7 +166,12 @@ private struct TargetSearch {
 
 extension DiskDirectory {
   /// The path of a name in the directory.
+  func filePath(_ name: String) -> String { path.filePath(name) }
+}
+
+extension String {
+  /// The path of a name in the directory that this text is the path of.
   func filePath(_ name: String) -> String {
-    path == "." ? name : path.hasSuffix("/") ? path + name : "\(path)/\(name)"
+    self == "." ? name : hasSuffix("/") ? self + name : "\(self)/\(name)"
   }
 }

@@ -1,0 +1,89 @@
+import Foundation
+import HaulCore
+import HaulTestSupport
+import Testing
+
+@Suite("--if-exists", .serialized, .timeLimit(.minutes(5))) struct ExistingFileRuns {
+  private static let old: [UInt8] = [1, 2, 3]
+
+  private func plant(_ place: Workplace) throws {
+    try Data(Self.old).write(to: URL(filePath: place.path("file.bin")))
+  }
+
+  @Test("update: the same length and time is there already; nothing is fetched or written")
+  func same() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      for options in [[], ["-o", "named.bin"]] {
+        let command = ["get", "--json", place.server.url("/file.bin")] + options
+        #expect(try await place.haul(command).status == 0)
+        let again = try await place.haul(command)
+        #expect(again.status == 0)
+        let end = try #require(try again.events().finished.first)
+        #expect(end["state"]?.string == "completed")
+        #expect(end["fetched"] == .integer(0))
+        #expect(end["path"]?.string == (options.last ?? "file.bin"))
+      }
+      #expect(try place.names() == ["file.bin", "named.bin"])
+    }
+  }
+
+  @Test("update: another file of that name is kept; with -o the run fails before the body")
+  func other() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      try plant(place)
+      let named = try await place.get("/file.bin", "-o", "file.bin")
+      try named.expectFailed(.nameConflict)
+      #expect(try named.events().finished.first?["fetched"] == .integer(0))
+      #expect(try place.names() == ["file.bin"])
+      let derived = try await place.get()
+      #expect(derived.status == 0)
+      #expect(try derived.events().finished.first?["path"]?.string == "file (1).bin")
+      #expect(derived.errors.contains("file (1).bin: complete"))
+      try place.expectWhole("file (1).bin")
+      #expect(try place.contents("file.bin") == Self.old)
+    }
+  }
+
+  @Test("skip takes it, fail fails, rename numbers, overwrite replaces")
+  func asked() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      try plant(place)
+      let skip = try await place.get("/file.bin", "--if-exists", "skip", "-o", "file.bin")
+      #expect(skip.status == 0)
+      #expect(try skip.events().finished.first?["fetched"] == .integer(0))
+      try await place.get("/file.bin", "--if-exists", "fail").expectFailed(.nameConflict)
+      let rename = try await place.get("/file.bin", "--if-exists", "rename", "-o", "file.bin")
+      #expect(rename.status == 0)
+      #expect(try rename.events().finished.first?["path"]?.string == "file (1).bin")
+      #expect(try place.contents("file.bin") == Self.old)
+      let overwrite = try await place.get("/file.bin", "--if-exists", "overwrite")
+      #expect(overwrite.status == 0)
+      try place.expectWhole()
+      #expect(try place.names() == ["file (1).bin", "file.bin"])
+    }
+  }
+
+  @Test("With --checksum, a file of that digest is there already and the network is not asked")
+  func digest() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      _ = try await place.get("/file.bin", "-o", "x")
+      let asked = place.server.snapshot.requests.count
+      let hex = SeededContent.sha256Hex(seed: Workplace.seed, length: Workplace.length)
+      let again = try await place.get("/file.bin", "-o", "x", "--checksum", "sha-256=\(hex)")
+      #expect(again.status == 0)
+      #expect(try again.events().finished.first?["verified"]?.string == "checksum")
+      #expect(place.server.snapshot.requests.count == asked)
+    }
+  }
+
+  @Test("--start-over forgets the bytes of an earlier run")
+  func startOver() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      _ = try await place.interrupt()
+      let result = try await place.get("/file.bin", "--start-over")
+      #expect(result.status == 0)
+      #expect(try result.events().finished.first?["reused"] == .integer(0))
+      try place.expectWhole()
+    }
+  }
+}

@@ -1,0 +1,185 @@
+import Foundation
+import HaulTestSupport
+import Testing
+
+@Suite("Exit status", .serialized, .timeLimit(.minutes(5))) struct ExitStatusRuns {
+  @Test("0 when everything completed; 1 when one failed, and the others are finished")
+  func completedAndFailed() async throws {
+    try await Workplace.with(
+      Workplace.file("/a.bin"), Workplace.file("/b.bin"),
+      Workplace.file("/c.bin", .always(.status(404)))
+    ) { place in
+      let urls = ["/a.bin", "/c.bin", "/b.bin"].map { place.server.url($0) }
+      let failed = try await place.haul(["get", "--json"] + urls)
+      #expect(failed.status == 1)
+      let events = try failed.events()
+      #expect(events.codes == ["not-found"])
+      let summary = try #require(events.last)
+      #expect(summary["completed"] == .integer(2))
+      #expect(summary["failed"] == .integer(1))
+      #expect(failed.failures.count == 1)
+      try place.expectWhole("a.bin")
+      try place.expectWhole("b.bin")
+      #expect(try place.names() == ["a.bin", "b.bin"])
+      place.server.setFaults("/c.bin", [])
+      let completed = try await place.haul(["get", "--json"] + urls)
+      #expect(completed.status == 0)
+      #expect(try completed.events().finished.count == 3)
+      try place.expectWhole("c.bin")
+    }
+  }
+
+  @Test(
+    "2 for wrong usage: nothing is started, nothing is written",
+    arguments: [
+      [], ["--no-such"], ["-o", "-"], ["--cacert", "/no/such/file"], ["-x", "0"],
+      ["--checksum", "sha-256=12"], ["--proxy", "http://h"],
+    ])
+  func usage(options: [String]) async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      let urls = options.isEmpty ? [] : [place.server.url("/file.bin")]
+      let result = try await place.haul(["get", "--json"] + urls + options)
+      #expect(result.status == 2)
+      #expect(result.output == "")
+      #expect(result.failures.count == 1, "\(result.errors)")
+      #expect(place.server.snapshot.requests.isEmpty)
+      #expect(try place.names() == [])
+    }
+  }
+
+  @Test(
+    "130 and 143: the bytes are kept, the way to go on is told, and the same command goes on",
+    arguments: [(SIGINT, 130, "interrupted"), (SIGTERM, 143, "terminated")]
+      as [(Int32, Int32, String)])
+  func interrupted(signal: Int32, status: Int32, word: String) async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      let result = try await place.interrupt(with: signal)
+      #expect(result.status == status)
+      #expect(try result.events().types.suffix(2) == ["paused", "summary"])
+      let paused = try #require(try result.events().of("paused").first)
+      #expect(paused["by"]?.string == "signal")
+      #expect(try result.events().last?["paused"] == .integer(1))
+      #expect(result.failures.count == 1)
+      let line = try #require(result.failures.first)
+      #expect(line.contains(word) && line.contains("run the same command again"))
+      #expect(try place.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
+      try await place.expectGoesOn()
+      #expect(try place.names() == ["file.bin"])
+    }
+  }
+
+  @Test(
+    "Interrupted while it waits for an answer, for another attempt or for a slot, it ends as well",
+    arguments: [.stallBeforeHead, .retryLater(seconds: 600)] as [Fault.Action])
+  func interruptedWaiting(fault: Fault.Action) async throws {
+    try await Workplace.with(
+      Workplace.file("/file.bin", .always(fault)), Workplace.file("/next.bin")
+    ) { place in
+      let urls = ["/file.bin", "/next.bin"].map { place.server.url($0) }
+      let run = try CommandRun(
+        ["get", "--json", "-j", "1", "--max-per-host", "1"] + urls, in: place.directory)
+      try await run.reach("both were added") { output, _ in
+        output.split(separator: "\n").filter { $0.contains(#""added""#) }.count == 2
+      }
+      try await place.server.waitForRequests(1, path: "/file.bin")
+      run.send(SIGINT)
+      let result = await run.end()
+      #expect(result.status == 130)
+      #expect(try result.events().of("paused").count == 2)
+      #expect(try result.events().last?["paused"] == .integer(2))
+      #expect(result.errors.contains("2 files are not complete"))
+      #expect(try place.names() == [])
+    }
+  }
+
+  @Test("A second signal ends it at once, even while nobody reads its output")
+  func secondSignal() async throws {
+    try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
+      place in
+      let full = Pipe()
+      try full.fillUp()
+      let run = try place.start(
+        "/file.bin", "--json", standardOutput: full.fileHandleForWriting)
+      try await place.server.waitForHeld("/file.bin")
+      run.send(SIGINT)
+      // It lets the connection go and then waits for its output for ever.
+      try await place.server.waitUntil { $0.inProgress("/file.bin") == 0 }
+      run.send(SIGTERM)
+      #expect(await run.end().status == 143)
+      #expect(try place.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
+    }
+  }
+
+  @Test("141 when the reader of standard output went away; the bytes are kept")
+  func outputGone() async throws {
+    try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
+      place in
+      let pipe = Pipe()
+      let run = try place.start(
+        "/file.bin", "--json", standardOutput: pipe.fileHandleForWriting)
+      try pipe.fileHandleForWriting.close()
+      try await place.server.waitForHeld("/file.bin")
+      try pipe.fileHandleForReading.close()
+      #expect(await run.end().status == 141)
+      #expect(try place.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
+    }
+  }
+
+  @Test("141 for help that nobody reads; 0 when somebody does")
+  func help() async throws {
+    let directory = FileManager.default.temporaryDirectory.path
+    let read = await (try CommandRun(["get", "--help"], in: directory)).end()
+    #expect(read.status == 0)
+    #expect(read.output.contains("--limit-rate"))
+    #expect(read.errors == "")
+    let pipe = Pipe()
+    try pipe.fileHandleForReading.close()
+    let unread = try CommandRun(
+      ["get", "--help"], in: directory, standardOutput: pipe.fileHandleForWriting)
+    #expect(await unread.end().status == 141)
+  }
+
+  @Test("verify: 0 for the right digest, 1 for a wrong one or no file, 2 without a digest")
+  func verify() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      _ = try await place.get()
+      let right = SeededContent.sha256Hex(seed: Workplace.seed, length: Workplace.length)
+      let verify = { (name: String, hex: String) in
+        try await place.haul(["verify", name, "--checksum", "sha-256=\(hex)"])
+      }
+      let good = try await verify("file.bin", right)
+      #expect(good.status == 0)
+      #expect(good.output == "" && good.failures == [])
+      for (name, hex, word) in [
+        ("file.bin", String(right.reversed()), "does not match"),
+        ("none.bin", right, "no such file"),
+        (".", right, "directory"),
+      ] {
+        let result = try await verify(name, hex)
+        #expect(result.status == 1)
+        #expect(result.output == "")
+        #expect(result.errorLines.count == 1)
+        #expect(result.errors.hasPrefix("haul: \(name): ") && result.errors.contains(word))
+      }
+      #expect(try await place.haul(["verify", "file.bin"]).status == 2)
+    }
+  }
+}
+
+extension Fault {
+  /// For every request.
+  static func always(_ action: Action) -> Fault { Fault(action) }
+}
+
+extension Pipe {
+  /// Writes until it takes nothing more.
+  fileprivate func fillUp() throws {
+    let descriptor = fileHandleForWriting.fileDescriptor
+    let flags = fcntl(descriptor, F_GETFL)
+    try #require(fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0)
+    let piece = [UInt8](repeating: 0x20, count: 4096)
+    while write(descriptor, piece, piece.count) > 0 {}
+    while write(descriptor, piece, 1) > 0 {}
+    try #require(errno == EAGAIN && fcntl(descriptor, F_SETFL, flags) == 0)
+  }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import HaulCore
+import HaulTestSupport
+import Testing
+
+@Suite(
+  "A disk of its own", .serialized, .timeLimit(.minutes(5)),
+  .enabled(if: SmallDisk.isPossible, "mounting a tmpfs needs root and a kernel that lets it"))
+struct FullDiskRuns {
+  @Test("A known length that has no room is refused before the body; with room it completes")
+  func knownLength() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      let disk = try SmallDisk(at: place.path("disk"), size: "2m")
+      defer { disk.unmount() }
+      let result = try await place.get("/file.bin", "-o", "disk/file.bin")
+      try result.expectFailed(.diskFull)
+      #expect(try result.events().finished.first?["fetched"] == .integer(0))
+      #expect(try !place.names("disk").contains("file.bin"))
+      try disk.remount("size=16m")
+      #expect(try await place.get("/file.bin", "-o", "disk/file.bin").status == 0)
+      try place.expectWhole("disk/file.bin")
+    }
+  }
+
+  @Test("An unknown length fails when the disk is full, keeps its bytes, and goes on from them")
+  func unknownLength() async throws {
+    let fault = Fault(.ignoreRange, .chunked())
+    try await Workplace.with(Workplace.file("/file.bin", fault)) { place in
+      let disk = try SmallDisk(at: place.path("disk"), size: "2m")
+      defer { disk.unmount() }
+      let result = try await place.get("/file.bin", "-o", "disk/file.bin")
+      try result.expectFailed(.diskFull)
+      #expect(try place.names("disk") == ["file.bin.haul.journal", "file.bin.haul.part"])
+      try disk.remount("size=16m")
+      let again = try await place.get("/file.bin", "-o", "disk/file.bin")
+      #expect(again.status == 0, "\(again.errors)")
+      let end = try #require(try again.events().finished.first)
+      #expect((end["reused"]?.double ?? 0) > 0)
+      try place.expectWhole("disk/file.bin")
+    }
+  }
+
+  @Test("A file system that became read-only is told; writable again, it goes on")
+  func readOnly() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      let disk = try SmallDisk(at: place.path("disk"), size: "16m")
+      defer { disk.unmount() }
+      let options = ["-o", "disk/file.bin"]
+      _ = try await place.interrupt(options)
+      try disk.remount("ro")
+      let asked = place.server.snapshot.requests.count
+      let result = try await place.get("/file.bin", "-o", "disk/file.bin")
+      try result.expectFailed(.permissionDenied)
+      #expect(place.server.snapshot.requests.count == asked)
+      try disk.remount("rw")
+      try await place.expectGoesOn(options, as: "disk/file.bin")
+    }
+  }
+}
+
+@Suite struct ForbiddenDirectory {
+  @Test(
+    "A directory that may not be written is told; allowed again, it goes on",
+    .enabled(if: geteuid() != 0, "root may write everywhere; see the read-only file system"))
+  func notAllowed() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      let options = ["-d", "d"]
+      _ = try await place.interrupt(options)
+      try #require(rename(place.path("d/file.bin.haul.part"), place.path("part")) == 0)
+      try #require(chmod(place.path("d"), 0o500) == 0)
+      try await place.get("/file.bin", "-d", "d").expectFailed(.permissionDenied)
+      try #require(chmod(place.path("d"), 0o700) == 0)
+      try #require(rename(place.path("part"), place.path("d/file.bin.haul.part")) == 0)
+      try await place.expectGoesOn(options, as: "d/file.bin")
+    }
+  }
+}
+
+/// A tmpfs of a given size; the mount lives until `unmount`.
+struct SmallDisk: Sendable {
+  let path: String
+
+  init(at path: String, size: String) throws {
+    self.path = path
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    try #require(Self.call("mount", "-t", "tmpfs", "-o", "size=\(size)", "tmpfs", path) == 0)
+  }
+
+  func remount(_ option: String) throws {
+    try #require(Self.call("mount", "-o", "remount,\(option)", path) == 0)
+  }
+
+  func unmount() { #expect(Self.call("umount", "-l", path) == 0) }
+
+  /// Whether this process may mount: tried once.
+  static let isPossible: Bool = {
+    guard geteuid() == 0 else { return false }
+    let path = FileManager.default.temporaryDirectory.path + "/haul-mount-\(UUID().uuidString)"
+    defer { rmdir(path) }
+    guard mkdir(path, 0o700) == 0, call("mount", "-t", "tmpfs", "tmpfs", path) == 0 else {
+      return false
+    }
+    return call("umount", path) == 0
+  }()
+
+  private static func call(_ arguments: String...) -> Int32 {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = arguments
+    process.standardError = FileHandle.nullDevice
+    do { try process.run() } catch { return -1 }
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
+}

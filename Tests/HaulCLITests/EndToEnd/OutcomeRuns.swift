@@ -1,0 +1,216 @@
+import Foundation
+import HaulCore
+import HaulTestSupport
+import Testing
+
+@Suite("Outcomes and their JSON", .serialized, .timeLimit(.minutes(5))) struct OutcomeRuns {
+  @Test("A whole download, over eight connections, tells its end once")
+  func completed() async throws {
+    try await Workplace.with(Workplace.file(length: 8 << 20)) { place in
+      let url = place.server.url("/file.bin")
+      let result = try await place.haul(["get", "--json", url, "-x", "8", "--min-split", "256K"])
+      #expect(result.status == 0)
+      let end = try #require(try result.events().finished.first)
+      #expect(end["state"]?.string == "completed")
+      #expect(end["path"]?.string == "file.bin")
+      #expect(end["bytes"] == .integer(8 << 20))
+      #expect(end["reused"] == .integer(0))
+      #expect(end["verified"]?.string == "length")
+      #expect(end["error"] == .null)
+      try place.expectWhole(length: 8 << 20)
+    }
+  }
+
+  @Test("Without a terminal, a plain line at the start and at the end names the file")
+  func plain() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      let result = await (try place.start()).end()
+      #expect(result.output == "")
+      #expect(result.errorLines.count == 2, "\(result.errors)")
+      let url = place.server.url("/file.bin")
+      let start = try #require(result.errorLines.first)
+      #expect(start.hasPrefix("file.bin: started") && start.hasSuffix(", from \(url)"))
+      #expect(result.errorLines.last?.hasPrefix("file.bin: complete, 3.0 MiB in ") == true)
+      let again = await (try place.start()).end()
+      #expect(again.errorLines == ["file.bin: complete, 3.0 MiB already there"])
+      let quiet = await (try place.start("/file.bin", "-q", "-o", "q")).end()
+      #expect(quiet.errors == "" && quiet.output == "")
+    }
+  }
+
+  @Test("-d makes the directory; the target is told with it")
+  func directory() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      let result = try await place.get("/file.bin", "-d", "new/deep")
+      #expect(result.status == 0)
+      let events = try result.events()
+      #expect(events.first?["target"]?.string == "new/deep/file.bin")
+      #expect(events.finished.first?["path"]?.string == "new/deep/file.bin")
+      try place.expectWhole("new/deep/file.bin")
+    }
+  }
+
+  @Test(
+    "A refused answer ends with its code, its status and one line",
+    arguments: [
+      (404, .notFound), (401, .unauthorized), (403, .forbidden), (418, .httpStatus),
+      (500, .httpStatus),
+    ] as [(Int, TransferError.Code)])
+  func status(status: Int, code: TransferError.Code) async throws {
+    try await Workplace.with(Workplace.file("/file.bin", .always(.status(status)))) { place in
+      let result = try await place.get("/file.bin", "--retries", "0")
+      try result.expectFailed(code)
+      let error = try #require(try result.events().finished.first?["error"])
+      #expect(error["status"] == .integer(Int64(status)))
+      #expect(try place.names() == [])
+    }
+  }
+
+  @Test("What failed several times tells how often, and what to do last")
+  func attempts() async throws {
+    try await Workplace.with(Workplace.file("/file.bin", .always(.status(503)))) { place in
+      let result = await (try place.start("/file.bin", "--retries", "2")).end()
+      #expect(result.status == 1)
+      let url = place.server.url("/file.bin")
+      #expect(result.errorLines.count == 3)
+      #expect(
+        result.errorLines.last
+          == "haul: \(url): the server answered 503 after 3 attempts; try again later")
+    }
+  }
+
+  @Test("-v tells every request and answer, without secrets")
+  func verbose() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      let result = await (try place.start("/file.bin?key=canary", "-v")).end()
+      #expect(result.status == 0)
+      let log = result.errorLines.filter { $0.hasPrefix("haul: debug: ") }
+      #expect(log.first?.contains("request for") == true)
+      #expect(log.contains { $0.contains("answer 206 HTTP/1.1") })
+      #expect(!result.errors.contains("canary"))
+    }
+  }
+
+  @Test("Redirects to a file and in circles are refused")
+  func redirects() async throws {
+    let wrong: [(String, TransferError.Code)] = [
+      ("file:///etc/passwd", .redirectRefused), ("ftp://127.0.0.1/x", .redirectRefused),
+      ("/file.bin", .tooManyRedirects),
+    ]
+    for (location, code) in wrong {
+      let fault = Fault(.redirect(location: location))
+      try await Workplace.with(Workplace.file("/file.bin", fault)) { place in
+        try await place.get().expectFailed(code)
+        #expect(try place.names() == [])
+      }
+    }
+  }
+
+  @Test("A wrong digest fails, keeps the bytes, and the same command starts over")
+  func mismatch() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      let right = SeededContent.sha256Hex(seed: Workplace.seed, length: Workplace.length)
+      let option = "sha-256=" + right
+      place.server.update("/file.bin") { $0.seed = 8 }
+      let wrong = try await place.get("/file.bin", "--checksum", option)
+      try wrong.expectFailed(.checksumMismatch)
+      #expect(try place.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
+      place.server.update("/file.bin") { $0.seed = Workplace.seed }
+      let result = try await place.get("/file.bin", "--checksum", option)
+      #expect(result.status == 0)
+      let end = try #require(try result.events().finished.first)
+      #expect(end["reused"] == .integer(0))
+      #expect(end["verified"]?.string == "checksum")
+      #expect(end["checksum"]?["sha-256"]?.string == right)
+      try place.expectWhole()
+    }
+  }
+
+  @Test("A file that changed between two runs is fetched anew, and that is told")
+  func restarted() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      _ = try await place.interrupt()
+      place.server.replaceContent("/file.bin", seed: 9)
+      let result = try await place.get()
+      #expect(result.status == 0)
+      let restarts = try result.events().of("phase").filter {
+        $0["phase"]?.string == "restarted"
+      }
+      #expect(restarts.count == 1)
+      #expect(restarts.first?["reason"]?.string?.isEmpty == false)
+      #expect(result.failures.count == 1 && result.errors.contains("starting over"))
+      try place.expectWhole(seed: 9)
+    }
+  }
+
+  @Test("A lost connection is told as an attempt, and the download goes on")
+  func retried() async throws {
+    let fault = Fault(.reset(after: 1 << 20), when: .first(1))
+    try await Workplace.with(Workplace.file("/file.bin", fault)) { place in
+      let result = try await place.get()
+      #expect(result.status == 0)
+      let attempt = try #require(try result.events().of("attempt").first)
+      #expect(attempt["attempt"] == .integer(1))
+      #expect(attempt["error"]?["code"]?.string == "connection-lost")
+      #expect(result.failures.count == 1 && result.errors.contains("again in"))
+      try place.expectWhole()
+    }
+  }
+
+  @Test("A chunked body is vouched for by its framing; one without a length by nothing")
+  func verified() async throws {
+    for (fault, verified) in [
+      (Fault(.ignoreRange, .chunked()), "framing"),
+      (Fault(.ignoreRange, .closeDelimited()), "unverified"),
+    ] {
+      try await Workplace.with(Workplace.file("/file.bin", fault)) { place in
+        let result = try await place.get()
+        #expect(result.status == 0)
+        #expect(try result.events().finished.first?["verified"]?.string == verified)
+        try place.expectWhole()
+      }
+    }
+  }
+
+  @Test("--max-filesize refuses a longer file before its body, and an endless one on the way")
+  func maximumSize() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      let known = try await place.get("/file.bin", "--max-filesize", "2M")
+      try known.expectFailed(.tooLarge)
+      #expect(try known.events().finished.first?["fetched"] == .integer(0))
+      place.server.setFaults("/file.bin", [Fault(.endless(chunked: true))])
+      try await place.get("/file.bin", "--max-filesize", "2M").expectFailed(.tooLarge)
+      #expect(try !place.names().contains("file.bin"))
+      place.server.setFaults("/file.bin", [])
+      #expect(try await place.get("/file.bin", "--max-filesize", "3M").status == 0)
+      try place.expectWhole()
+    }
+  }
+
+  @Test("A port where nobody listens is told by its address")
+  func refusedPort() async throws {
+    let url = try await Workplace.with(Workplace.file()) { $0.server.url("/file.bin") }
+    try await Workplace.with(Workplace.file()) { place in
+      let result = try await place.haul(["get", "--json", "--retries", "0", url])
+      try result.expectFailed(.connect)
+      #expect(result.errors.contains("127.0.0.1"))
+    }
+  }
+
+  @Test("A certificate is checked: by --cacert, or, when asked, not at all")
+  func certificates() async throws {
+    try await Workplace.with(Workplace.file(), tls: .good) { place in
+      try await place.get().expectFailed(.tls)
+      try place.server.certificateAuthorityPEM.write(
+        toFile: place.path("ca.pem"), atomically: true, encoding: .utf8)
+      #expect(try await place.get("/file.bin", "--cacert", "ca.pem").status == 0)
+      try place.expectWhole()
+    }
+    try await Workplace.with(Workplace.file(), tls: .selfSigned) { place in
+      try await place.get().expectFailed(.tls)
+      #expect(try place.names() == [])
+      #expect(try await place.get("/file.bin", "--insecure").status == 0)
+      try place.expectWhole()
+    }
+  }
+}
