@@ -1,4 +1,3 @@
-import FoundationEssentials
 import HaulCore
 import HaulKit
 import HaulTestSupport
@@ -63,13 +62,11 @@ struct VersionCases {
 
   @Test("Case 14: a Last-Modified of just now proves nothing: the file is read anew")
   func freshDate() async throws {
-    let resource = FaultScript.Resource.file(512 * kibi, Self.half) {
-      $0.entityTag = nil
-      $0.lastModified = Int64(Date.now.timeIntervalSince1970) - 5
-    }
+    let dated = Fault(.setHeaders(fields: ["Date: Wed, 01 Jan 2020 00:00:59 GMT"]))
+    let resource = FaultScript.Resource.file(512 * kibi, dated, Self.half) { $0.entityTag = nil }
     try await Bench.serving(resource) { bench in
       try await bench.interrupt(try bench.file(connections: 4))
-      bench.server.setFaults(resourcePath, [])
+      bench.server.setFaults(resourcePath, [dated])
       let outcome = try await bench.finish(try bench.file(connections: 4))
       try bench.expectWhole(outcome)
       #expect(outcome.result.reused == 0)
