@@ -111,7 +111,8 @@ extension TransferError {
     // What to do stands last.
     let reason = message.prefix { $0 != ";" }
     return TransferError(
-      code, "\(reason) after \(attempts) attempts\(message[reason.endIndex...])", status: status, isRetryable: isRetryable,
+      code, "\(reason) after \(attempts) attempts\(message[reason.endIndex...])", status: status,
+      isRetryable: isRetryable,
       retryAfter: retryAfter)
   }
 }
