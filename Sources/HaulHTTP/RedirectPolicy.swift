@@ -3,8 +3,6 @@ import HaulCore
 /// Follows redirects without taking secrets or safety along (RFC 9110, section 15.4).
 struct RedirectPolicy: Sendable {
   static let maximum = 20
-  /// What may go to another origin.
-  private static let harmlessHeaders: Set = ["user-agent", "accept", "accept-language"]
 
   private(set) var count = 0
   private var seen: Set<ResourceURL>
@@ -18,10 +16,13 @@ struct RedirectPolicy: Sendable {
 
   /// The request that follows the redirect. A change of scheme, host or port leaves every secret behind.
   /// - Throws: `redirect-refused`, `too-many-redirects`.
-  mutating func next(after request: FetchRequest, location: String) throws(TransferError) -> FetchRequest {
+  mutating func next(after request: FetchRequest, location: String) throws(TransferError)
+    -> FetchRequest
+  {
     count += 1
     guard count <= Self.maximum else {
-      throw TransferError(.tooManyRedirects, "more than \(Self.maximum) redirects; check the address")
+      throw TransferError(
+        .tooManyRedirects, "more than \(Self.maximum) redirects; check the address")
     }
     let target: ResourceURL
     do {
@@ -41,10 +42,7 @@ struct RedirectPolicy: Sendable {
     var next = request
     // User information of the first address still holds within its origin.
     next.url = target.adoptingCredentials(of: request.url)
-    if target.origin != request.url.origin {
-      next.headers.keepOnly(Self.harmlessHeaders)
-      next.allowInsecure = false
-    }
+    if target.origin != request.url.origin { next.leaveOrigin() }
     return next
   }
 }

@@ -54,12 +54,12 @@ extension DownloadMachine {
     return version.validator.comparison(with: body.validator)
   }
 
-  private mutating func receive(
-    _ id: SegmentID, _ body: ResponseBody, begin: Version? = nil
-  ) -> [Command] {
+  private mutating func receive(_ id: SegmentID, _ body: ResponseBody) -> [Command] {
     let isFirst = fetches.values.allSatisfy { $0.body == nil }
     fetches[id]?.body = body
-    return (isFirst ? [.phase(.transferring, reason: nil)] : []) + [.receive(id, body, begin: begin)]
+    return (isFirst ? [.phase(.transferring, reason: nil)] : []) + [
+      .receive(id, body, begin: hasBegun ? nil : version)
+    ]
   }
 
   /// The first answer of a version: everything that can refuse it does so before a byte of the body is read.
@@ -74,7 +74,7 @@ extension DownloadMachine {
     sendsRange = !isWhole
     cap = !isWhole && version.length != nil && isProved ? rules.connections : 1
     framing = body.framing
-    return receive(id, body, begin: version)
+    return receive(id, body)
   }
 
   private func refusal(of version: Version) -> End? {
@@ -87,12 +87,14 @@ extension DownloadMachine {
       if !existing.mayTakeAnotherName {
         return .failed(
           TransferError(
-            .nameConflict, "another file has that name; see --if-exists, or give another name with -o"))
+            .nameConflict,
+            "another file has that name; see --if-exists, or give another name with -o"))
       }
     }
     if let length = version.length, let maximum = rules.maximumSize, length > maximum {
       return .failed(
-        TransferError(.tooLarge, "the file has \(length) bytes, more than --max-filesize \(maximum)"))
+        TransferError(
+          .tooLarge, "the file has \(length) bytes, more than --max-filesize \(maximum)"))
     }
     return nil
   }

@@ -16,7 +16,9 @@ extension DownloadMachine {
   /// Gives back connections that have no work; asks for more while there is work for them.
   private mutating func balanceConnections(_ plan: SegmentPlan) -> [Command] {
     let hasWorkForMore = fetches.count == held && held < min(wanted, cap) && !isWaitingToRetry
-    if hasWorkForMore { return Array(repeating: .requestConnection, count: min(wanted, cap) - held) }
+    if hasWorkForMore {
+      return Array(repeating: .requestConnection, count: min(wanted, cap) - held)
+    }
     return keepConnections(max(fetches.count, 1))
   }
 
@@ -40,6 +42,8 @@ extension DownloadMachine {
     guard let segment = plan.segments[id] else { return .drop(id) }
     var request = FetchRequest(
       url: resolved ?? rules.url, headers: rules.headers, allowInsecure: rules.allowInsecure)
+    // A redirect led there: the loop that followed it does not see this request.
+    if request.url.origin != rules.url.origin { request.leaveOrigin() }
     var purpose = Purpose.receive
     if mustCompare, let known = plan.received.ranges.first {
       let range = max(known.lowerBound, known.upperBound - Self.comparedBytes)..<known.upperBound
@@ -59,6 +63,7 @@ extension DownloadMachine {
   static var comparedBytes: Int64 { 64 << 10 }
 
   mutating func delivered(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
+    hasBegun = true
     guard goal == .transfer else { return [] }
     fetches[id]?.hasDelivered = true
     guard fetches.values.allSatisfy(\.hasDelivered), wanted <= fetches.count, wanted < cap else {
@@ -147,7 +152,9 @@ extension DownloadMachine {
     }
     guard close(id) != nil else { return [] }
     plan.release(id)
-    if goal == .transfer { return plan.isComplete && fetches.isEmpty ? finishing() : openMore(&plan) }
+    if goal == .transfer {
+      return plan.isComplete && fetches.isEmpty ? finishing() : openMore(&plan)
+    }
     return settle(&plan)
   }
 
@@ -167,6 +174,7 @@ extension DownloadMachine {
     goal = .transfer
     restarts += 1
     version = nil
+    hasBegun = false
     resolved = nil
     mustCompare = false
     (wanted, cap) = (1, 1)
@@ -183,7 +191,9 @@ extension DownloadMachine {
       guard goal == .transfer else { return [] }
       return held == 0 ? [.enterSlot] : openMore(&plan)
     case .confirm:
-      guard goal == .confirm, let id = plan.assign(minimumSplit: rules.minimumSplit) else { return [] }
+      guard goal == .confirm, let id = plan.assign(minimumSplit: rules.minimumSplit) else {
+        return []
+      }
       sendsIfRange = false
       return [open(id, plan)]
     }

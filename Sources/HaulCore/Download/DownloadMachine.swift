@@ -148,6 +148,8 @@ package struct DownloadMachine: Sendable {
   package let rules: Rules
   var goal = Goal.transfer
   var version: Version?
+  /// Whether the journal holds `version`: an answer that broke off before its first byte began nothing.
+  var hasBegun = false
   var fetches: [SegmentID: Fetch] = [:]
   var isFinishing = false
 
@@ -182,7 +184,8 @@ package struct DownloadMachine: Sendable {
 
   /// Takes one event in, changes the plan where it must, and returns what to do, in order; O(segments + ranges).
   package mutating func handle(
-    _ event: Event, plan: inout SegmentPlan, at now: Instant, using rng: inout some RandomNumberGenerator
+    _ event: Event, plan: inout SegmentPlan, at now: Instant,
+    using rng: inout some RandomNumberGenerator
   ) -> [Command] {
     if goal == .done { return late(event) }
     switch event {
@@ -221,6 +224,7 @@ package struct DownloadMachine: Sendable {
       let isProved = recovered.version.validator.isStrong && !recovered.isFromAnotherOrigin
       if isProved || rules.checksum != nil || rules.allowUnverified || canCompare(recovered, plan) {
         version = recovered.version
+        hasBegun = true
         mustCompare = !isProved && rules.checksum == nil
         cap = rules.connections
         if plan.isComplete { return finishing() }

@@ -30,6 +30,17 @@ package struct FetchRequest: Sendable, Hashable {
   }
 }
 
+extension FetchRequest {
+  /// What may go to any origin (design, section 5).
+  private static let harmlessHeaders: Set = ["user-agent", "accept", "accept-language"]
+
+  /// Leaves every secret and every exception behind: they were given for another origin.
+  package mutating func leaveOrigin() {
+    headers.keepOnly(Self.harmlessHeaders)
+    allowInsecure = false
+  }
+}
+
 /// Status line and header fields of a final response, redirects followed.
 package struct ResponseHead: Sendable, Hashable {
   package var status: Int
