@@ -8,12 +8,14 @@ extension PartFile {
   ///   claimed since the last good one is void, and this part file must be released.
   package func checkpoint() throws(TransferError) {
     try serialized { namesAreDurable throws(TransferError) in
-      let (part, count) = try locked { state throws(TransferError) in
-        let part = try state.openPart()
+      let (part, count): ((any DiskFile)?, UInt64?) = try locked { state throws(TransferError) in
+        try state.checkUsable()
+        // Nothing was begun: a pause before the first byte.
+        guard let part = state.part, state.head != nil else { return (nil, nil) }
         try state.claimIdle()
         return (part, state.claimCount > state.durableCount ? state.claimCount : nil)
       }
-      guard durability == .strict, let count else { return }
+      guard durability == .strict, let part, let count else { return }
       try verifyStillOurs()
       try makeDurable(part, count, whole: false, &namesAreDurable)
     }

@@ -56,7 +56,8 @@ extension DownloadRun {
         try part.reject(checksum)
         throw TransferError(
           .checksumMismatch,
-          "the file is not the one asked for: expected \(checksum), got \(found.hex); its bytes are kept apart")
+          "the file is not the one asked for: expected \(checksum), got \(found.hex); its bytes are kept apart"
+        )
       }
       return nil
     } catch {
@@ -130,7 +131,7 @@ extension DownloadRun {
     return failure
   }
 
-  private func letGo() async {
+  func letGo() async {
     let part = part
     // Letting go cannot fail: there is nothing left to lose.
     try? await engine.io.run { () throws(TransferError) in part.release() }
@@ -155,7 +156,7 @@ extension TargetClaim {
         try part.publish(
           as: candidate.text, length: length, modified: modified, replacing: isReplacing)
         return candidate
-      } catch where error.code == .nameConflict && mayBeNumbered {
+      } catch  where error.code == .nameConflict && mayBeNumbered {
         candidate = try nextFreeName()
       }
     }

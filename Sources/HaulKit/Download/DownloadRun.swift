@@ -76,6 +76,7 @@ struct DownloadRun {
   private mutating func foundPublished() async -> DownloadDriver.End {
     let length = part.recovery.head?.length ?? part.recovery.received.byteCount
     reused = length
+    await letGo()
     return .finished(result(.completed, path: claim.path, bytes: length, verified: .length))
   }
 
@@ -83,7 +84,8 @@ struct DownloadRun {
   private mutating func recover() -> DownloadMachine.Recovered? {
     let recovery = part.recovery
     let isRejected = request.checksum.map(recovery.rejected.contains) ?? false
-    guard let head = recovery.head, !request.startOver, !isRejected, !recovery.received.isEmpty else {
+    guard let head = recovery.head, !request.startOver, !isRejected, !recovery.received.isEmpty
+    else {
       return nil
     }
     plan.update { $0.plan = SegmentPlan(length: head.length, received: recovery.received) }
