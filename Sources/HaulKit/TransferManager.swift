@@ -139,6 +139,22 @@ extension TransferManager {
       run.orders.yield(.slotGranted)
       return
     }
+    run(id, member) { await $0.run() }
+  }
+
+  /// A paused one that is cancelled: its run has ended, its part file is taken away by another.
+  private func discard(_ id: TransferID) {
+    guard let member = members[id] else { return }
+    run(id, member) { driver in
+      await driver.discard()
+      return .finished(TransferResult(state: .cancelled))
+    }
+  }
+
+  private func run(
+    _ id: TransferID, _ member: Member,
+    _ work: @escaping @Sendable (DownloadDriver) async -> DownloadDriver.End
+  ) {
     let (orders, continuation) = AsyncStream<DownloadDriver.Order>.makeStream()
     let driver = DownloadDriver(
       id: id, request: member.record.request, engine: engine, orders: orders,
@@ -147,7 +163,7 @@ extension TransferManager {
         enter: { [weak self] in await self?.enterSlot(id) },
         changed: { [weak self] in await self?.startWhatMay() }))
     let task = Task { [weak self] in
-      let end = await driver.run()
+      let end = await work(driver)
       await self?.ended(id, end)
     }
     members[id]?.run = Run(orders: continuation, task: task)
@@ -190,7 +206,9 @@ extension TransferManager {
   private func order(
     _ order: DownloadDriver.Order, _ id: TransferID, by origin: TransferEvent.Origin
   ) {
-    guard var member = members[id], member.record.status == .queued else { return }
+    guard var member = members[id] else { return }
+    if member.record.status == .paused, member.run == nil, order == .cancel { return discard(id) }
+    guard member.record.status == .queued else { return }
     member.pausedBy = origin
     members[id] = member
     if let run = member.run {

@@ -23,12 +23,7 @@ extension DownloadMachine {
     if head.wasRedirected { resolved = head.url }
     switch verdict {
     case .failure: return []
-    case .range(let body):
-      // Only a body that is whole ends where such a resource ends.
-      if body.total == nil, version?.length == nil {
-        return withoutRange(id, "a range of a whole of unknown length", plan: &plan)
-      }
-      return answered(id, with: body, isWhole: false, plan: &plan)
+    case .range(let body): return answered(id, with: body, isWhole: false, plan: &plan)
     case .whole(let body): return answered(id, with: body, isWhole: true, plan: &plan)
     case .empty(let validator): return answeredEmpty(id, validator, plan: &plan)
     case .unusableRange(let why): return withoutRange(id, why, plan: &plan)
@@ -92,14 +87,12 @@ extension DownloadMachine {
     return version.validator.comparison(with: body.validator)
   }
 
-  private mutating func receive(
-    _ id: SegmentID, _ body: ResponseBody, begin: Version? = nil
-  ) -> [Command] {
+  private mutating func receive(_ id: SegmentID, _ body: ResponseBody) -> [Command] {
     let isFirst = !isTransferring
     isTransferring = true
     fetches[id]?.body = body
     return (isFirst ? [.phase(.transferring, reason: nil)] : []) + [
-      .receive(id, body, begin: begin)
+      .receive(id, body, begin: hasBegun ? nil : version)
     ]
   }
 
@@ -119,7 +112,7 @@ extension DownloadMachine {
     sendsRange = !isWhole
     cap = !isWhole && version.length != nil && mayResume ? rules.connections : 1
     framing = body.framing
-    return receive(id, body, begin: version)
+    return receive(id, body)
   }
 
   private func refusal(of version: Version) -> End? {

@@ -90,6 +90,7 @@ extension DownloadMachine {
     let isLoss = plan.receivedCount > 0
     version = nil
     hasBegun = false
+    isTransferring = false
     (wanted, cap) = (1, 1)
     plan.startOver(length: nil)
     let reason = "the connection broke, and the server gives nothing to resume by"

@@ -54,4 +54,16 @@ struct DownloadDriver: Sendable {
       return .finished(result)
     }
   }
+
+  /// Takes away what an earlier, paused run left.
+  func discard() async {
+    let nonce = engine.random.bytes(16)
+    // What cannot be removed now stays a part file, which a later run adopts.
+    try? await engine.io.run { [request, engine] () throws(TransferError) in
+      let outcome = try TargetClaim.make(for: request, on: engine.disk, nonce: nonce)
+      guard case .claimed(let claim) = outcome else { return }
+      guard claim.part.isOf(request.url) else { return claim.part.release() }
+      try claim.part.discard()
+    }
+  }
 }

@@ -84,7 +84,7 @@ private struct TargetSearch {
   /// The wanted name is free: it is ours, or, for a derived name whose part is of another address, the next.
   func claimFree() throws(TransferError) -> TargetClaim {
     let part = try acquire(name)
-    if isExact || isOurs(part) { return claim(name, part) }
+    if isExact || part.isOf(request.url) { return claim(name, part) }
     part.release()
     return try claimNumbered(existing: nil)
   }
@@ -133,20 +133,15 @@ private struct TargetSearch {
       number += 1
       guard try TargetCheck.state(of: candidate.text, in: directory) == .absent else { continue }
       let part = try acquire(candidate)
-      if isOurs(part) { return claim(candidate, part, existing: existing) }
+      if part.isOf(request.url) { return claim(candidate, part, existing: existing) }
       part.release()
     }
   }
 
-  /// Whether nothing is in the part, or bytes of this address.
-  private func isOurs(_ part: PartFile) -> Bool {
-    guard let head = part.recovery.head else { return true }
-    return head.fingerprint == JournalHead.fingerprint(of: request.url)
-  }
-
   private func acquire(_ name: FileName) throws(TransferError) -> PartFile {
     try PartFile.acquire(
-      disk: disk, directory: directory, name: name.text, nonce: nonce, durability: request.durability)
+      disk: disk, directory: directory, name: name.text, nonce: nonce,
+      durability: request.durability)
   }
 
   private func claim(
@@ -161,6 +156,14 @@ private struct TargetSearch {
     _ algorithm: Checksum.Algorithm, size: Int64
   ) throws(TransferError) -> Checksum {
     try FileVerifier.digest(algorithm, of: name.text, size: size, in: directory)
+  }
+}
+
+extension PartFile {
+  /// Whether nothing is in the part, or bytes of this address.
+  func isOf(_ url: ResourceURL) -> Bool {
+    guard let head = recovery.head else { return true }
+    return head.fingerprint == JournalHead.fingerprint(of: url)
   }
 }
 

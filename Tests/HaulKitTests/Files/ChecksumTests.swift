@@ -1,0 +1,84 @@
+import FoundationEssentials
+import HaulCore
+import HaulTestSupport
+import Testing
+
+@Suite struct ChecksumTests {
+  private static let length = 600_000
+  private static let file = FaultScript.Resource("/f.bin", seed: 5, length: Int64(length))
+
+  private func checksum(seed: UInt64) throws -> Checksum {
+    try #require(
+      Checksum("sha-256=" + SeededContent.sha256Hex(seed: seed, length: Int64(Self.length))))
+  }
+
+  private func request(_ bench: Bench, seed: UInt64) throws -> TransferRequest {
+    let sum = try checksum(seed: seed)
+    return try bench.request("/f.bin", as: "f.bin") { $0.checksum = sum }
+  }
+
+  @Test func `A file with the checksum asked for is told as verified by it`() async throws {
+    try await Bench.with([Self.file]) { bench in
+      let outcome = try await bench.finish(try request(bench, seed: 5))
+      try bench.expectWhole("f.bin", seed: 5, length: Self.length, outcome)
+      #expect(outcome.result.verified == .checksum)
+    }
+  }
+
+  @Test func `A mismatch leaves nothing under the final name and keeps the part`() async throws {
+    try await Bench.with([Self.file]) { bench in
+      let outcome = try await bench.finish(try request(bench, seed: 6))
+      try bench.expectFailure(.checksumMismatch, outcome, without: "f.bin")
+      #expect(outcome.attempts == 0)
+      #expect(try bench.names() == ["f.bin.haul.journal", "f.bin.haul.part"])
+    }
+  }
+
+  @Test func `After a mismatch the same checksum starts over`() async throws {
+    try await Bench.with([Self.file]) { bench in
+      _ = try await bench.finish(try request(bench, seed: 6))
+      bench.server.replaceContent("/f.bin", seed: 6)
+      bench.server.resetStatistics()
+      let outcome = try await bench.finish(try request(bench, seed: 6))
+      try bench.expectWhole("f.bin", seed: 6, length: Self.length, outcome)
+      #expect(outcome.result.reused == 0)
+      #expect(bench.server.snapshot.requests("/f.bin").first?.range == "bytes=0-")
+    }
+  }
+
+  @Test func `After a mismatch another checksum is checked without the network`() async throws {
+    try await Bench.with([Self.file]) { bench in
+      _ = try await bench.finish(try request(bench, seed: 6))
+      bench.server.resetStatistics()
+      let outcome = try await bench.finish(try request(bench, seed: 5))
+      try bench.expectWhole("f.bin", seed: 5, length: Self.length, outcome)
+      #expect(outcome.result.verified == .checksum)
+      #expect(outcome.result.fetched == 0)
+      #expect(outcome.result.reused == Int64(Self.length))
+      #expect(bench.server.snapshot.requests.isEmpty)
+    }
+  }
+
+  @Test func `A mismatch over an old file leaves the old file`() async throws {
+    try await Bench.with([Self.file]) { bench in
+      try bench.put([1, 2, 3], as: "f.bin")
+      var request = try request(bench, seed: 6)
+      request.ifExists = .overwrite
+      try bench.expectFailure(.checksumMismatch, try await bench.finish(request))
+      #expect(try bench.contents("f.bin") == [1, 2, 3])
+    }
+  }
+
+  @Test func `A resumed file is checked as a whole`() async throws {
+    try await Bench.with([.stalling("/f.bin", seed: 5)]) { bench in
+      let sum = try #require(
+        Checksum("sha-512=" + String(repeating: "ab", count: 64)))
+      let request = try bench.request("/f.bin", as: "f.bin") { $0.checksum = sum }
+      try await bench.interrupt(request, path: "/f.bin")
+      bench.server.setFaults("/f.bin", [])
+      let outcome = try await bench.finish(request)
+      try bench.expectFailure(.checksumMismatch, outcome, without: "f.bin")
+      #expect(outcome.result.reused > 0)
+    }
+  }
+}

@@ -1,0 +1,133 @@
+import FoundationEssentials
+import HaulCore
+import HaulTestSupport
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+@Suite struct DiskRefusalTests {
+  private static let why: Comment = "needs the right to mount a small file system"
+  private static let file = FaultScript.Resource("/f.bin", seed: 61, length: 2 << 20)
+
+  @Test(.enabled(if: SmallDisk.isPossible, why))
+  func `Case 61: a disk that fills midway fails, keeps its bytes, and goes on with more room`()
+    async throws
+  {
+    let unannounced = Self.file.with {
+      $0.faults = [Fault(.ignoreRange, .chunked(), when: .request(1))]
+    }
+    try await Bench.with([unannounced]) { bench in
+      try await bench.withSmallDisk(bytes: 1 << 20) { disk in
+        let request = try bench.request("/f.bin", as: "small/f.bin")
+        let first = try await bench.finish(request)
+        try bench.expectFailure(.diskFull, first)
+        let names = try FileManager.default.contentsOfDirectory(atPath: disk).sorted()
+        #expect(names == ["f.bin.haul.journal", "f.bin.haul.part"])
+        try #require(SmallDisk.resize(disk, bytes: 8 << 20))
+        let second = try await bench.finish(request)
+        try bench.expectWhole("small/f.bin", seed: 61, length: 2 << 20, second)
+        #expect(second.result.reused > 0, "bytes written before the disk was full are kept")
+      }
+    }
+  }
+
+  @Test(.enabled(if: SmallDisk.isPossible, why))
+  func `Case 61, B3: a length that does not fit is refused before its body, and leaves nothing`()
+    async throws
+  {
+    try await Bench.with([Self.file]) { bench in
+      try await bench.withSmallDisk(bytes: 1 << 20) { disk in
+        let outcome = try await bench.finish(try bench.request("/f.bin", as: "small/f.bin"))
+        try bench.expectFailure(.diskFull, outcome)
+        #expect(outcome.result.fetched == 0)
+        #expect(outcome.attempts == 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: disk).isEmpty)
+      }
+    }
+  }
+
+  @Test(.enabled(if: SmallDisk.isPossible, why))
+  func `Case 47: a body without end stops when the disk is full`() async throws {
+    let endless = Self.file.with { $0.faults = [Fault(.ignoreRange, .endless())] }
+    try await Bench.with([endless]) { bench in
+      try await bench.withSmallDisk(bytes: 1 << 20) { _ in
+        let outcome = try await bench.finish(try bench.request("/f.bin", as: "small/f.bin"))
+        try bench.expectFailure(.diskFull, outcome)
+      }
+    }
+  }
+
+  @Test(.enabled(if: SmallDisk.isPossible, why))
+  func `Case 62: a read-only file system is refused before the network`() async throws {
+    try await Bench.with([Self.file]) { bench in
+      try await bench.withSmallDisk(bytes: 1 << 20, isReadOnly: true) { _ in
+        let outcome = try await bench.finish(try bench.request("/f.bin", as: "small/f.bin"))
+        try bench.expectFailure(.permissionDenied, outcome)
+        #expect(bench.server.snapshot.requests.isEmpty)
+      }
+    }
+  }
+
+  @Test(.enabled(if: geteuid() != 0, "the superuser may write anywhere"))
+  func `Case 62: a directory that may not be written is refused before the network`() async throws {
+    try await Bench.with([Self.file]) { bench in
+      try FileManager.default.createDirectory(
+        atPath: bench.path("closed"), withIntermediateDirectories: true,
+        attributes: [.posixPermissions: 0o500])
+      let outcome = try await bench.finish(try bench.request("/f.bin", as: "closed/f.bin"))
+      try bench.expectFailure(.permissionDenied, outcome)
+      #expect(bench.server.snapshot.requests.isEmpty)
+    }
+  }
+
+  @Test(arguments: [
+    (String(repeating: "n", count: 300), TransferError.Code.permissionDenied),
+    ("plain/f.bin", .notARegularFile), ("circle/f.bin", .notARegularFile), ("missing/f.bin", .io),
+    ("there/..", .notARegularFile), ("there/", .notARegularFile),
+  ])
+  func `Case 62: a path that cannot be is refused before the network`(
+    name: String, code: TransferError.Code
+  ) async throws {
+    try await Bench.with([Self.file]) { bench in
+      try bench.put([1], as: "plain")
+      try FileManager.default.createDirectory(
+        atPath: bench.path("there"), withIntermediateDirectories: true)
+      try FileManager.default.createSymbolicLink(
+        atPath: bench.path("circle"), withDestinationPath: bench.path("circle"))
+      let before = try bench.names()
+      try bench.expectFailure(code, try await bench.finish(try bench.request("/f.bin", as: name)))
+      #expect(bench.server.snapshot.requests.isEmpty)
+      #expect(try bench.names() == before)
+    }
+  }
+
+  @Test func `Case 64: a directory, symlink, FIFO or device is refused, untouched`() async throws {
+    try await Bench.with([Self.file]) { bench in
+      try bench.put([7, 7, 7], as: "target")
+      try FileManager.default.createDirectory(
+        atPath: bench.path("directory"), withIntermediateDirectories: true)
+      try FileManager.default.createSymbolicLink(
+        atPath: bench.path("link"), withDestinationPath: bench.path("target"))
+      try FileManager.default.createSymbolicLink(
+        atPath: bench.path("dangling"), withDestinationPath: bench.path("nowhere"))
+      try #require(mkfifo(bench.path("fifo"), 0o600) == 0)
+      let before = try bench.names()
+      for ifExists in TransferRequest.IfExists.allCases {
+        for name in ["directory", "link", "dangling", "fifo"] {
+          let request = try bench.request("/f.bin", as: name) { $0.ifExists = ifExists }
+          try bench.expectFailure(.notARegularFile, try await bench.finish(request))
+        }
+        var device = try bench.request("/f.bin") { $0.ifExists = ifExists }
+        device.destination = .file("/dev/null")
+        try bench.expectFailure(.notARegularFile, try await bench.finish(device))
+      }
+      #expect(bench.server.snapshot.requests.isEmpty)
+      #expect(try bench.names() == before)
+      #expect(try bench.contents("target") == [7, 7, 7])
+    }
+  }
+}

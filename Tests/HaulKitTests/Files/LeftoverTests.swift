@@ -1,0 +1,119 @@
+import FoundationEssentials
+import HaulCore
+import HaulTestSupport
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Case 67, between two runs, and parts and journals that may not be ours.
+@Suite struct LeftoverTests {
+  private static let length = 2 << 20
+  fileprivate static let part = "f.bin.haul.part"
+  fileprivate static let journal = "f.bin.haul.journal"
+
+  enum Damage: String, CaseIterable, Sendable {
+    case partDeleted, partTruncated, partEmptied, partReplaced, partReplacedShorter
+    case journalDeleted, journalTruncated, journalEmptied, bothDeleted
+  }
+
+  private func apply(_ damage: Damage, _ bench: Bench) throws {
+    func remove(_ name: String) throws {
+      try FileManager.default.removeItem(atPath: bench.path(name))
+    }
+    func cut(_ name: String, to count: Int) throws {
+      let bytes = try bench.contents(name)
+      let handle = try #require(fopen(bench.path(name), "r+"))
+      defer { fclose(handle) }
+      try #require(ftruncate(fileno(handle), min(count, bytes.count)) == 0)
+    }
+    func replace(_ count: Int) throws {
+      try remove(Self.part)
+      try bench.put([UInt8](repeating: 0xAA, count: count), as: Self.part)
+      try FileManager.default.setAttributes(
+        [.posixPermissions: 0o600], ofItemAtPath: bench.path(Self.part))
+    }
+    switch damage {
+    case .partDeleted: try remove(Self.part)
+    case .partTruncated: try cut(Self.part, to: 100_000)
+    case .partEmptied: try cut(Self.part, to: 0)
+    case .partReplaced: try replace(Self.length)
+    case .partReplacedShorter: try replace(100)
+    case .journalDeleted: try remove(Self.journal)
+    case .journalTruncated: try cut(Self.journal, to: try bench.contents(Self.journal).count - 3)
+    case .journalEmptied: try cut(Self.journal, to: 0)
+    case .bothDeleted:
+      try remove(Self.part)
+      try remove(Self.journal)
+    }
+  }
+
+  @Test(arguments: Damage.allCases)
+  func `Case 67: whatever became of part and journal between two runs, the file is right`(
+    damage: Damage
+  ) async throws {
+    try await Bench.with([.stalling("/f.bin", seed: 67)]) { bench in
+      let request = try bench.request("/f.bin", as: "f.bin")
+      try await bench.interrupt(request, path: "/f.bin")
+      try apply(damage, bench)
+      bench.server.setFaults("/f.bin", [])
+      let outcome = try await bench.finish(request)
+      try bench.expectWhole("f.bin", seed: 67, length: Self.length, outcome)
+      #expect(try bench.names() == ["f.bin"])
+    }
+  }
+
+  enum Plant: String, CaseIterable, Sendable {
+    case partMode, journalMode, partLink, journalLink, partHardLink, journalHardLink
+    case partDirectory, journalDirectory, journalForeign
+
+    var name: String { rawValue.hasPrefix("part") ? LeftoverTests.part : LeftoverTests.journal }
+  }
+
+  private func apply(_ plant: Plant, _ bench: Bench) throws {
+    let manager = FileManager.default
+    let path = bench.path(plant.name)
+    switch plant {
+    case .partMode, .journalMode:
+      try manager.setAttributes([.posixPermissions: 0o666], ofItemAtPath: path)
+    case .partLink, .journalLink:
+      try manager.moveItem(atPath: path, toPath: bench.path("elsewhere"))
+      try manager.createSymbolicLink(atPath: path, withDestinationPath: bench.path("elsewhere"))
+    case .partHardLink, .journalHardLink:
+      try manager.linkItem(atPath: path, toPath: bench.path("elsewhere"))
+    case .partDirectory, .journalDirectory:
+      try manager.removeItem(atPath: path)
+      try manager.createDirectory(atPath: path, withIntermediateDirectories: true)
+    case .journalForeign:
+      try bench.put(Array("a diary, and no journal of ours\n".utf8), as: plant.name)
+    }
+  }
+
+  @Test(arguments: Plant.allCases)
+  func `A part or journal that may not be ours is refused, its bytes and itself untouched`(
+    plant: Plant
+  ) async throws {
+    try await Bench.with([.stalling("/f.bin", seed: 4)]) { bench in
+      let request = try bench.request("/f.bin", as: "f.bin")
+      try await bench.interrupt(request, path: "/f.bin")
+      try apply(plant, bench)
+      bench.server.setFaults("/f.bin", [])
+      let names = try bench.names()
+      let inodes = try names.map { try bench.inode($0) }
+      let bytes = names.map { try? bench.contents($0) }
+      let requests = bench.server.snapshot.requests.count
+      for startOver in [false, true] {
+        let outcome = try await bench.finish(
+          try bench.request("/f.bin", as: "f.bin") { $0.startOver = startOver })
+        try bench.expectFailure(.nameConflict, outcome, without: "f.bin")
+      }
+      #expect(bench.server.snapshot.requests.count == requests)
+      #expect(try bench.names() == names)
+      #expect(try names.map { try bench.inode($0) } == inodes)
+      #expect(names.map { try? bench.contents($0) } == bytes)
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import HaulCore
+import HaulTestSupport
+import Testing
+
+@Suite struct ConnectionTests {
+  private static let length = 400_000
+
+  @Test(arguments: [0, 1, 65_536, 65_537, 300_000, 399_999] as [Int64])
+  func `Case 36: a reset after any number of bytes costs one attempt and no byte`(
+    bytes: Int64
+  ) async throws {
+    let fault = Fault(.reset(after: bytes), when: .request(1))
+    let resource = FaultScript.Resource(
+      "/f.bin", seed: 36, length: Int64(Self.length), faults: [fault])
+    try await Bench.with([resource]) { bench in
+      let outcome = try await bench.finish(try bench.request("/f.bin") { $0.connections = 1 })
+      try bench.expectWhole("f.bin", seed: 36, length: Self.length, outcome)
+      #expect(outcome.attempts == 1)
+      #expect(try bench.names() == ["f.bin"])
+    }
+  }
+
+  @Test func `Case 36: every connection is reset in turn and the file is right`() async throws {
+    let fault = Fault(.reset(after: 100_000), when: .init(times: 6))
+    let resource = FaultScript.Resource("/f.bin", seed: 36, length: 2 << 20, faults: [fault])
+    try await Bench.with([resource]) { bench in
+      let outcome = try await bench.finish(try bench.request("/f.bin") { $0.connections = 4 })
+      try bench.expectWhole("f.bin", seed: 36, length: 2 << 20, outcome)
+      #expect(outcome.restarts == 0)
+    }
+  }
+
+  @Test func `Case 36: without retries a reset fails and keeps its bytes`() async throws {
+    let fault = Fault(.reset(after: 300_000), when: .request(1))
+    let resource = FaultScript.Resource(
+      "/f.bin", seed: 36, length: Int64(Self.length), faults: [fault])
+    try await Bench.with([resource]) { bench in
+      let request = try bench.request("/f.bin") {
+        $0.connections = 1
+        $0.retry.retries = 0
+      }
+      try bench.expectFailure(.connectionLost, try await bench.finish(request), without: "f.bin")
+      #expect(try bench.names() == ["f.bin.haul.journal", "f.bin.haul.part"])
+      let second = try await bench.finish(request)
+      try bench.expectWhole("f.bin", seed: 36, length: Self.length, second)
+      #expect(second.result.reused > 0)
+      #expect(second.result.fetched < Int64(Self.length))
+    }
+  }
+
+  @Test func `Case 37: a connection that falls silent is given up, and the file is fetched on`()
+    async throws
+  {
+    let fault = Fault(.stall(after: 200_000), when: .request(1))
+    let resource = FaultScript.Resource(
+      "/f.bin", seed: 37, length: Int64(Self.length), faults: [fault])
+    try await Bench.with([resource]) { bench in
+      let outcome = try await bench.finish(
+        try bench.request("/f.bin") { $0.connections = 1 }, idleTimeout: .milliseconds(200))
+      try bench.expectWhole("f.bin", seed: 37, length: Self.length, outcome)
+      let codes = outcome.attemptCodes
+      #expect(codes.contains(.stalled))
+    }
+  }
+
+  @Test func `Case 37: a server that is silent for good ends in a told failure`() async throws {
+    let resource = FaultScript.Resource(
+      "/f.bin", seed: 37, length: Int64(Self.length), faults: [Fault(.stall(after: 200_000))])
+    try await Bench.with([resource]) { bench in
+      let request = try bench.request("/f.bin") {
+        $0.connections = 1
+        $0.retry.retries = 0
+      }
+      let outcome = try await bench.finish(request, idleTimeout: .milliseconds(200))
+      try bench.expectFailure(.stalled, outcome, without: "f.bin")
+      #expect(outcome.result.error?.isRetryable == true)
+    }
+  }
+
+  @Test(arguments: [Fault.Action.stallBeforeHead, .stallInHead(after: 30)])
+  func `Case 39: a head that never ends runs into its deadline`(fault: Fault.Action) async throws {
+    let resource = FaultScript.Resource("/f.bin", seed: 39, length: 1000, faults: [Fault(fault)])
+    try await Bench.with([resource]) { bench in
+      let request = try bench.request("/f.bin") { $0.retry.retries = 0 }
+      let outcome = try await bench.finish(request, idleTimeout: .milliseconds(200))
+      #expect(outcome.result.state == .failed)
+      #expect(outcome.code == .timeout || outcome.code == .stalled, "\(outcome.result)")
+      #expect(outcome.result.error?.isRetryable == true)
+      #expect(try bench.names().isEmpty)
+    }
+  }
+}
+
+extension Bench.Outcome {
+  /// The codes of the failures that were tried again after.
+  var attemptCodes: [TransferError.Code] {
+    events.compactMap { if case .attempt(_, let error, _) = $0 { error.code } else { nil } }
+  }
+}

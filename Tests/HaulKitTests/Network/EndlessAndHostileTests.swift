@@ -1,0 +1,66 @@
+import HaulCore
+import HaulTestSupport
+import Testing
+
+@Suite struct EndlessAndHostileTests {
+  private func finish(
+    _ fault: Fault, _ change: (inout TransferRequest) -> Void = { _ in },
+    _ check: (Bench, Bench.Outcome) throws -> Void
+  ) async throws {
+    let resource = FaultScript.Resource("/f.bin", seed: 47, length: 200_000, faults: [fault])
+    try await Bench.with([resource]) { bench in
+      try check(bench, try await bench.finish(try bench.request("/f.bin", change)))
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `Case 47: a body without end stops at the largest length allowed`(
+    isChunked: Bool
+  ) async throws {
+    try await finish(
+      Fault(.ignoreRange, .endless(chunked: isChunked)), { $0.maximumSize = 300_000 }
+    ) {
+      bench, outcome in
+      try bench.expectFailure(.tooLarge, outcome, without: "f.bin")
+      #expect(outcome.attempts == 0)
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `Case 47: bytes beyond the announced range are not written`(isDeclared: Bool) async throws {
+    let fault = Fault(.lengthenBody(by: 5000, declared: isDeclared), when: .init(has: .range))
+    try await finish(fault) { bench, outcome in
+      try bench.expectWhole("f.bin", seed: 47, length: 200_000, outcome)
+    }
+  }
+
+  @Test func `Case 47: a length beyond the largest allowed is refused before the body`()
+    async throws
+  {
+    try await finish(
+      Fault(.stall(after: 0)), { $0.maximumSize = 199_999 }
+    ) { bench, outcome in
+      try bench.expectFailure(.tooLarge, outcome, without: "f.bin")
+      #expect(outcome.result.fetched == 0)
+      #expect(try bench.names().isEmpty)
+    }
+  }
+
+  @Test(arguments: [
+    Fault.Action.headerBomb(lineBytes: 1 << 20), .headerBomb(fields: 50_000),
+  ])
+  func `Case 48: a head of absurd size is refused, and nothing is written`(
+    bomb: Fault.Action
+  ) async throws {
+    try await finish(Fault(bomb), { $0.retry.retries = 0 }) { bench, outcome in
+      try bench.expectFailure(.protocolViolation, outcome, without: "f.bin")
+      #expect(try bench.names().isEmpty)
+    }
+  }
+
+  @Test func `Case 48: a head that is merely large is read`() async throws {
+    try await finish(Fault(.headerBomb(lineBytes: 20_000, fields: 100))) { bench, outcome in
+      try bench.expectWhole("f.bin", seed: 47, length: 200_000, outcome)
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import HaulCore
+import HaulTestSupport
+import Testing
+
+extension FaultScript.Resource {
+  /// A path that only leads elsewhere.
+  static func redirecting(_ path: String, status: Int = 302, to location: String) -> Self {
+    FaultScript.Resource(path, length: 0).with {
+      $0.redirect = .init(status: status, location: location)
+    }
+  }
+}
+
+@Suite struct RedirectTests {
+  private static let file = FaultScript.Resource("/file.bin", seed: 43, length: 100_000)
+
+  private func chain(_ hops: Int) -> [FaultScript.Resource] {
+    (0..<hops).map { hop in
+      .redirecting("/\(hop)", to: hop == hops - 1 ? "/file.bin" : "/\(hop + 1)")
+    } + [Self.file]
+  }
+
+  @Test(arguments: [301, 302, 303, 307, 308])
+  func `A redirect is followed, and the name stays that of the address given`(
+    status: Int
+  ) async throws {
+    let start = FaultScript.Resource.redirecting("/given.bin", status: status, to: "/file.bin")
+    try await Bench.with([start, Self.file]) { bench in
+      let outcome = try await bench.finish(try bench.request("/given.bin"))
+      try bench.expectWhole("given.bin", seed: 43, length: 100_000, outcome)
+    }
+  }
+
+  @Test func `Case 43: twenty redirects are followed`() async throws {
+    try await Bench.with(chain(20)) { bench in
+      let outcome = try await bench.finish(try bench.request("/0", as: "f.bin"))
+      try bench.expectWhole("f.bin", seed: 43, length: 100_000, outcome)
+    }
+  }
+
+  @Test func `Case 43: twenty-one are too many`() async throws {
+    try await Bench.with(chain(21)) { bench in
+      let outcome = try await bench.finish(try bench.request("/0", as: "f.bin"))
+      try bench.expectFailure(.tooManyRedirects, outcome, without: "f.bin")
+      #expect(outcome.attempts == 0)
+      #expect(bench.server.snapshot.requestCount("/file.bin") == 0)
+    }
+  }
+
+  @Test func `Case 43: a circle is noticed when it closes`() async throws {
+    try await Bench.with([.redirecting("/a", to: "/b"), .redirecting("/b", to: "/a")]) { bench in
+      let outcome = try await bench.finish(try bench.request("/a"))
+      try bench.expectFailure(.tooManyRedirects, outcome)
+      #expect(outcome.attempts == 0)
+      #expect(bench.server.snapshot.requests.count == 2)
+      #expect(try bench.names().isEmpty)
+    }
+  }
+
+  @Test func `Case 44: a redirect from https to http is refused`() async throws {
+    try await withFaultServer(FaultScript([Self.file])) { plain in
+      let start = FaultScript.Resource.redirecting("/start", to: plain.url("/file.bin"))
+      try await Bench.with([start], tls: .good) { bench in
+        let outcome = try await bench.finish(try bench.request("/start"))
+        try bench.expectFailure(.redirectRefused, outcome, without: "start")
+        #expect(outcome.attempts == 0)
+        #expect(plain.snapshot.requests.isEmpty)
+      }
+    }
+  }
+
+  @Test(arguments: [
+    "file:///etc/passwd", "ftp://127.0.0.1/f", "data:text/plain,hello", "unix:/tmp/socket",
+    "http+unix://%2Ftmp%2Fsocket/f", "gopher://127.0.0.1:{port}/f", "javascript:alert(1)",
+    "http://user:secret@127.0.0.1:{port}/file.bin", "http://user@127.0.0.1:{port}/file.bin",
+    "http://@127.0.0.1:{port}/file.bin", "http:///file.bin", "http://127.0.0.1:99999/file.bin",
+  ])
+  func `Case 46: a redirect out of http, or with user information, is refused`(
+    location: String
+  ) async throws {
+    try await Bench.with([.redirecting("/start", to: location), Self.file]) { bench in
+      let outcome = try await bench.finish(try bench.request("/start"))
+      try bench.expectFailure(.redirectRefused, outcome, without: "start")
+      #expect(outcome.attempts == 0)
+      #expect(bench.server.snapshot.requests.map(\.path) == ["/start"])
+      #expect(outcome.result.error?.message.contains("secret") == false)
+    }
+  }
+
+  @Test func `A redirect status without Location saves nothing`() async throws {
+    let fault = Fault(.respond(status: 302, headers: [], body: "<html>moved</html>"))
+    let resource = FaultScript.Resource("/f.bin", seed: 1, length: 100, faults: [fault])
+    try await Bench.with([resource]) { bench in
+      let outcome = try await bench.finish(try bench.request("/f.bin"))
+      try bench.expectFailure(.httpStatus, outcome, without: "f.bin")
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import FoundationEssentials
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// Case 45: what must stay within one scheme, host and port.
+@Suite struct SecretTests {
+  private static let secrets = [
+    (name: "Authorization", value: "Bearer canary-1"), (name: "Cookie", value: "id=canary-2"),
+    (name: "X-Api-Key", value: "canary-3"),
+  ]
+  private static let basic = Data("user:canary-4".utf8).base64EncodedString()
+  private static let file = FaultScript.Resource("/file.bin", seed: 45, length: 2 << 20)
+
+  /// Whether any field of these requests carries a canary.
+  private func leaked(_ requests: [RequestRecord]) -> [String] {
+    requests.flatMap(\.headerLines).filter { $0.contains("canary") || $0.contains(Self.basic) }
+  }
+
+  /// Four connections, each with one reset: first requests, extra ranges and retries are all seen.
+  private func change(_ request: inout TransferRequest) {
+    request.headers = Self.secrets
+    request.connections = 4
+  }
+
+  private func withUserInformation(
+    _ request: TransferRequest, _ path: String, _ bench: Bench
+  ) throws -> TransferRequest {
+    var copy = request
+    copy.url = try ResourceURL(
+      bench.server.url(path).replacing("://", with: "://user:canary-4@"))
+    return copy
+  }
+
+  private static let flaky = file.with {
+    $0.faults = [Fault(.reset(after: 100_000), when: .init(times: 3))]
+  }
+
+  @Test(arguments: [false, true])
+  func `Case 45: nothing secret reaches another port`(isInURL: Bool) async throws {
+    try await withFaultServer(FaultScript([Self.flaky])) { other in
+      try await Bench.with([.redirecting("/start", to: other.url("/file.bin"))]) { bench in
+        var request = try bench.request("/start", as: "f.bin") { change(&$0) }
+        if isInURL {
+          request.headers = []
+          request = try withUserInformation(request, "/start", bench)
+        }
+        let outcome = try await bench.finish(request)
+        try bench.expectWhole("f.bin", seed: 45, length: 2 << 20, outcome)
+        #expect(other.snapshot.requests.count > 4)
+        #expect(leaked(other.snapshot.requests).isEmpty)
+        #expect(!leaked(bench.server.snapshot.requests).isEmpty, "the canaries were sent at all")
+      }
+    }
+  }
+
+  @Test func `Case 45: nothing secret reaches another host`() async throws {
+    try await Bench.with([
+      .redirecting("/start", to: "http://localhost:{port}/file.bin"), Self.flaky,
+    ]) { bench in
+      let request = try bench.request("/start", as: "f.bin") { change(&$0) }
+      let outcome = try await bench.finish(try withUserInformation(request, "/start", bench))
+      try bench.expectWhole("f.bin", seed: 45, length: 2 << 20, outcome)
+      #expect(leaked(bench.server.snapshot.requests("/file.bin")).isEmpty)
+      #expect(!leaked(bench.server.snapshot.requests("/start")).isEmpty)
+    }
+  }
+
+  @Test func `Case 45: nothing secret reaches another scheme`() async throws {
+    try await withFaultServer(FaultScript([Self.flaky]), tls: .good) { other in
+      try await Bench.with([.redirecting("/start", to: other.url("/file.bin"))]) { bench in
+        let authority = bench.path("other.pem")
+        try other.certificateAuthorityPEM.write(
+          toFile: authority, atomically: true, encoding: .utf8)
+        let request = try bench.request("/start", as: "f.bin") { change(&$0) }
+        let outcome = try await bench.run(
+          request, configure: { $0.certificateAuthorities = authority })
+        try bench.expectWhole("f.bin", seed: 45, length: 2 << 20, outcome)
+        #expect(leaked(other.snapshot.requests).isEmpty)
+      }
+    }
+  }
+
+  @Test func `Case 45: a way out of the origin and back tells no secret outside`() async throws {
+    try await withFaultServer(FaultScript()) { other in
+      try await Bench.with([.redirecting("/start", to: other.url("/away")), Self.flaky]) { bench in
+        other.add(.redirecting("/away", to: bench.server.url("/file.bin")))
+        let request = try bench.request("/start", as: "f.bin") { change(&$0) }
+        let outcome = try await bench.finish(request)
+        try bench.expectWhole("f.bin", seed: 45, length: 2 << 20, outcome)
+        #expect(leaked(other.snapshot.requests).isEmpty)
+      }
+    }
+  }
+
+  @Test func `Case 45: within one origin every request carries them, after a redirect too`()
+    async throws
+  {
+    try await Bench.with([.redirecting("/start", to: "/file.bin"), Self.flaky]) { bench in
+      let request = try bench.request("/start", as: "f.bin") { change(&$0) }
+      let outcome = try await bench.finish(request)
+      try bench.expectWhole("f.bin", seed: 45, length: 2 << 20, outcome)
+      for record in bench.server.snapshot.requests {
+        #expect(leaked([record]).count == 3, "\(record.target) \(record.headerLines)")
+      }
+    }
+  }
+
+  @Test func `Case 45: user information of the address goes to its origin, after a redirect too`()
+    async throws
+  {
+    try await Bench.with([.redirecting("/start", to: "/file.bin"), Self.flaky]) { bench in
+      let request = try withUserInformation(
+        try bench.request("/start", as: "f.bin") { $0.connections = 4 }, "/start", bench)
+      let outcome = try await bench.finish(request)
+      try bench.expectWhole("f.bin", seed: 45, length: 2 << 20, outcome)
+      for record in bench.server.snapshot.requests {
+        #expect(record.headers["Authorization"] == "Basic \(Self.basic)", "\(record.target)")
+      }
+    }
+  }
+
+  @Test func `Neither the journal nor an event keeps a secret`() async throws {
+    try await Bench.with([.stalling("/file.bin", seed: 45)]) { bench in
+      var request = try bench.request("/file.bin?token=canary-5", as: "f.bin") { change(&$0) }
+      request.connections = 2
+      request = try withUserInformation(request, "/file.bin?token=canary-5", bench)
+      try await bench.interrupt(request, path: "/file.bin")
+      let journal = String(decoding: try bench.contents("f.bin.haul.journal"), as: UTF8.self)
+      #expect(journal.contains("/file.bin"))
+      #expect(!journal.contains("canary") && !journal.contains(Self.basic))
+      #expect(!"\(request.url)".contains("canary"))
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import HaulCore
+import HaulTestSupport
+import Testing
+
+@Suite struct ServerRefusalTests {
+  private func finish(
+    _ fault: Fault, _ change: (inout TransferRequest) -> Void = { _ in },
+    _ check: (Bench, Bench.Outcome) throws -> Void
+  ) async throws {
+    let resource = FaultScript.Resource("/f.bin", seed: 40, length: 100_000, faults: [fault])
+    try await Bench.with([resource]) { bench in
+      try check(bench, try await bench.finish(try bench.request("/f.bin", change)))
+    }
+  }
+
+  @Test(arguments: [
+    Fault.Action.retryLater(status: 429, seconds: 0), .retryLater(seconds: 0),
+    .retryLater(seconds: -100, asDate: true), .retryLater(status: 429, seconds: 1),
+    .retryLater(seconds: 1, asDate: true),
+  ])
+  func `Case 40: Retry-After in seconds or as a date is waited for, one in the past is none`(
+    answer: Fault.Action
+  ) async throws {
+    try await finish(Fault(answer, when: .request(1))) { bench, outcome in
+      try bench.expectWhole("f.bin", seed: 40, length: 100_000, outcome)
+      #expect(outcome.attempts == 1)
+      #expect(bench.server.snapshot.requestCount("/f.bin") == 2)
+    }
+  }
+
+  @Test(arguments: [408, 500, 502, 503, 504])
+  func `Case 40: a passing error of the server is tried again`(status: Int) async throws {
+    try await finish(Fault(.status(status, body: "<html>busy</html>"), when: .request(1))) {
+      bench, outcome in
+      try bench.expectWhole("f.bin", seed: 40, length: 100_000, outcome)
+      #expect(outcome.attemptCodes == [.httpStatus])
+    }
+  }
+
+  @Test func `Case 40: a wait beyond the time for retries is not begun`() async throws {
+    try await finish(
+      Fault(.retryLater(status: 429, seconds: 600)), { $0.retry.maximumTime = .seconds(60) }
+    ) { bench, outcome in
+      try bench.expectFailure(.rateLimited, outcome, without: "f.bin")
+      #expect(outcome.result.error?.status == 429)
+      #expect(outcome.attempts == 0)
+    }
+  }
+
+  @Test func `Case 41: a Retry-After that cannot be read is ignored`() async throws {
+    let fault = Fault(.status(503, headers: ["Retry-After: when it suits"]), when: .request(1))
+    try await finish(fault) { bench, outcome in
+      try bench.expectWhole("f.bin", seed: 40, length: 100_000, outcome)
+      #expect(outcome.attempts == 1)
+    }
+  }
+
+  @Test func `Case 41: a huge Retry-After is an hour`() async throws {
+    let fault = Fault(.status(503, headers: ["Retry-After: 99999999999999999999"]))
+    try await finish(fault, { $0.retry.maximumTime = .seconds(3599) }) { bench, outcome in
+      try bench.expectFailure(.httpStatus, outcome, without: "f.bin")
+      #expect(outcome.attempts == 0)
+    }
+  }
+
+  @Test(arguments: [401, 403, 410])
+  func `Case 42: a link that expires midway is resolved once more and the bytes go on`(
+    status: Int
+  ) async throws {
+    let signed = FaultScript.Resource(
+      "/signed", seed: 42, length: 600_000,
+      faults: [
+        Fault(.reset(after: 300_000), when: .request(1)), Fault(.status(status), when: .request(2)),
+      ])
+    try await Bench.with([signed, .redirecting("/start", to: "/signed?s=1")]) { bench in
+      let outcome = try await bench.finish(
+        try bench.request("/start", as: "f.bin") { $0.connections = 1 })
+      try bench.expectWhole("f.bin", seed: 42, length: 600_000, outcome)
+      #expect(outcome.restarts == 0)
+      #expect(bench.server.snapshot.requestCount("/start") == 2)
+      let last = try #require(bench.server.snapshot.requests("/signed").last?.range)
+      #expect(last != "bytes=0-", "the bytes that were there are not fetched again")
+    }
+  }
+
+  @Test func `Case 42: a link that stays expired wants a new one, and a new one goes on`()
+    async throws
+  {
+    let signed = FaultScript.Resource(
+      "/signed", seed: 42, length: 600_000,
+      faults: [
+        Fault(.reset(after: 300_000), when: .request(1)), Fault(.status(403), when: .init(skip: 1)),
+      ])
+    let renewed = FaultScript.Resource("/renewed", seed: 42, length: 600_000)
+    try await Bench.with([signed, renewed, .redirecting("/start", to: "/signed")]) { bench in
+      let first = try await bench.finish(
+        try bench.request("/start", as: "f.bin") { $0.connections = 1 })
+      try bench.expectFailure(.needsNewURL, first, without: "f.bin")
+      #expect(try bench.names() == ["f.bin.haul.journal", "f.bin.haul.part"])
+      let second = try await bench.finish(try bench.request("/renewed", as: "f.bin"))
+      try bench.expectWhole("f.bin", seed: 42, length: 600_000, second)
+      #expect(second.result.reused > 0)
+      #expect(second.restarts == 0)
+    }
+  }
+
+  @Test(arguments: [
+    (401, TransferError.Code.unauthorized), (403, .forbidden), (404, .notFound), (410, .notFound),
+  ])
+  func `Case 42: an address that was not redirected fails at once with the status's own code`(
+    status: Int, code: TransferError.Code
+  ) async throws {
+    try await finish(Fault(.status(status, body: "<html>no</html>"))) { bench, outcome in
+      try bench.expectFailure(code, outcome, without: "f.bin")
+      #expect(outcome.result.error?.status == status)
+      #expect(outcome.attempts == 0)
+      #expect(try bench.names().isEmpty)
+    }
+  }
+}

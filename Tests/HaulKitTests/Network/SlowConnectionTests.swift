@@ -1,0 +1,67 @@
+import HaulCore
+import Testing
+
+/// Case 38 lasts a minute in real time; the machine that decides it is told of the minute instead.
+@Suite struct SlowConnectionTests {
+  private struct Run {
+    var machine: DownloadMachine
+    var plan = SegmentPlan()
+    var generator = SystemRandomNumberGenerator()
+
+    mutating func tell(_ event: DownloadMachine.Event, at second: Int) -> [DownloadMachine.Command]
+    {
+      machine.handle(
+        event, plan: &plan, at: Instant(.seconds(second)), using: &generator)
+    }
+
+    /// Bytes that one connection brings in a second.
+    mutating func write(_ id: SegmentID, _ count: Int) {
+      _ = plan.reserve(id, count: count)
+      plan.wrote(id)
+    }
+  }
+
+  private func started() throws -> (Run, SegmentID) {
+    var rules = DownloadMachine.Rules(url: try ResourceURL("http://host.invalid/f"))
+    rules.connections = 1
+    var run = Run(machine: DownloadMachine(rules: rules, now: Instant()))
+    let opened = run.tell(.start(nil), at: 0).compactMap { command in
+      if case .open(let id, _) = command { id } else { nil }
+    }
+    let id = try #require(opened.first)
+    let head = ResponseHead(
+      status: 206,
+      headers: HeaderFields([
+        ("Content-Range", "bytes 0-999999/1000000"), ("Content-Length", "1000000"),
+        ("ETag", "\"a\""),
+      ]), url: try ResourceURL("http://host.invalid/f"))
+    _ = run.tell(.responded(id, head, wallSeconds: 0), at: 0)
+    return (run, id)
+  }
+
+  @Test func `Case 38: a drip under 1 KiB a second is given up after a minute and tried again`()
+    throws
+  {
+    var (run, id) = try started()
+    var stops: [Int] = []
+    for second in 0...70 where stops.isEmpty {
+      if run.tell(.tick, at: second).contains(.stop(id)) { stops.append(second) }
+      run.write(id, 1)
+    }
+    #expect(stops == [60])
+    let commands = run.tell(.stopped(id), at: 60)
+    let codes = commands.compactMap {
+      if case .attempt(_, let error, _) = $0 { error.code } else { nil }
+    }
+    #expect(codes == [.stalled])
+    #expect(run.plan.receivedCount == 61, "the bytes are kept")
+  }
+
+  @Test func `Case 38: a slow but steady connection lives`() throws {
+    var (run, id) = try started()
+    for second in 0...300 {
+      #expect(!run.tell(.tick, at: second).contains(.stop(id)))
+      run.write(id, 2048)
+    }
+  }
+}

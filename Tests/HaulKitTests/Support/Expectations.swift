@@ -1,0 +1,63 @@
+import FoundationEssentials
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+extension Bench.Outcome {
+  var code: TransferError.Code? { result.error?.code }
+}
+
+extension Bench {
+  /// Expects a completed run and a file that is, byte for byte, the content of that seed and length.
+  func expectWhole(
+    _ name: String, seed: UInt64, length: Int, _ outcome: Outcome?,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let result = outcome?.result
+    #expect(
+      result?.state == .completed, "\(String(describing: result))", sourceLocation: sourceLocation)
+    #expect(result?.bytes == Int64(length), sourceLocation: sourceLocation)
+    #expect(
+      try isWhole(name, seed: seed, length: length), "the content is another",
+      sourceLocation: sourceLocation)
+  }
+
+  /// Expects a failed run with that code and no file under the final name.
+  func expectFailure(
+    _ code: TransferError.Code, _ outcome: Outcome?, without name: String? = nil,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let result = outcome?.result
+    #expect(
+      result?.state == .failed, "\(String(describing: result))", sourceLocation: sourceLocation)
+    #expect(
+      result?.error?.code == code, "\(String(describing: result?.error))",
+      sourceLocation: sourceLocation)
+    if let name {
+      #expect(try !names().contains(name), sourceLocation: sourceLocation)
+    }
+  }
+
+  /// Runs a request until two of its connections are held by a stall, then pauses it: the first
+  /// has brought bytes by then, or there would be no second.
+  func interrupt(_ request: TransferRequest, path: String) async throws {
+    let server = server
+    let outcome = try await run(
+      request, interruption: { try await server.waitForHeld(path, count: 2) })
+    #expect(outcome == nil, "the run was to be paused")
+  }
+
+  func put(_ bytes: [UInt8], as name: String) throws {
+    try Data(bytes).write(to: URL(filePath: path(name)))
+  }
+
+  func path(_ name: String) -> String { "\(directory)/\(name)" }
+}
+
+extension FaultScript.Resource {
+  /// A resource of 2 MiB; every response of it stalls after 256 KiB.
+  static func stalling(_ path: String, seed: UInt64) -> Self {
+    .init(path, seed: seed, length: 2 << 20, faults: [Fault(.stall(after: 256 << 10))])
+  }
+}
