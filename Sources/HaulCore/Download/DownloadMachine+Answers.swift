@@ -21,10 +21,13 @@ extension DownloadMachine {
       return answeredComparison(id, range, verdict, plan: &plan)
     }
     if head.wasRedirected { resolved = head.url }
+    let digest = ReprDigest.checksums(head.headers).first { $0.algorithm.isTrusted }
     switch verdict {
     case .failure: return []
-    case .range(let body): return answered(id, with: body, isWhole: false, plan: &plan)
-    case .whole(let body): return answered(id, with: body, isWhole: true, plan: &plan)
+    case .range(let body):
+      return answered(id, with: body, isWhole: false, digest, plan: &plan)
+    case .whole(let body):
+      return answered(id, with: body, isWhole: true, digest, plan: &plan)
     case .empty(let validator): return answeredEmpty(id, validator, plan: &plan)
     case .unusableRange(let why): return withoutRange(id, why, plan: &plan)
     case .unsatisfiable(let total): return unsatisfied(id, head, total: total, plan: &plan)
@@ -60,9 +63,13 @@ extension DownloadMachine {
   }
 
   private mutating func answered(
-    _ id: SegmentID, with body: ResponseBody, isWhole: Bool, plan: inout SegmentPlan
+    _ id: SegmentID, with body: ResponseBody, isWhole: Bool, _ digest: Checksum?,
+    plan: inout SegmentPlan
   ) -> [Command] {
-    guard let version else { return adopt(id, body, isWhole: isWhole, plan: &plan) }
+    guard let version else {
+      announced = digest
+      return adopt(id, body, isWhole: isWhole, plan: &plan)
+    }
     if isWhole, fetches[id]?.request.ifRange != nil { return askPlainly(id, plan) }
     switch sameness(of: body, to: version) {
     case .different: return changed(id, "the file changed on the server", plan: &plan)
@@ -70,6 +77,7 @@ extension DownloadMachine {
       return changed(id, "the server no longer tells which version it sends", plan: &plan)
     case .same, .unknown: break
     }
+    announced = announced ?? digest
     if goal == .confirm { (goal, confirmations) = (.transfer, 0) }
     if version.length == nil, let total = body.total {
       if let last = plan.received.ranges.last, last.upperBound > total {

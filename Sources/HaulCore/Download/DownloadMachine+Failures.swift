@@ -89,6 +89,7 @@ extension DownloadMachine {
     guard version != nil, fetches.isEmpty, !hasBegun || !mayResume else { return [] }
     let isLoss = plan.receivedCount > 0
     version = nil
+    announced = nil
     hasBegun = false
     isTransferring = false
     (wanted, cap) = (1, 1)

@@ -122,24 +122,26 @@ extension DownloadMachine {
   mutating func finishing() -> [Command] {
     guard let version, !isFinishing else { return [] }
     isFinishing = true
-    if let checksum = rules.checksum {
+    if let checksum {
       return [.phase(.verifying, reason: nil), .verify(checksum)]
     }
     return publish(version)
   }
 
-  private func publish(_ version: Version) -> [Command] {
-    [.phase(.publishing, reason: nil), .publish(version)]
+  private mutating func publish(_ version: Version) -> [Command] {
+    isPublishing = true
+    return [.phase(.publishing, reason: nil), .publish(version)]
   }
 
   mutating func verified(_ error: TransferError?, plan: inout SegmentPlan) -> [Command] {
     if goal == .pause { return finish(.paused) }
     if let error { return finish(.failed(error)) }
-    return version.map(publish) ?? []
+    guard let version else { return [] }
+    return publish(version)
   }
 
   var verification: TransferResult.Verification {
-    if rules.checksum != nil { return .checksum }
+    if checksum != nil { return .checksum }
     switch framing {
     case .length: return .length
     case .chunked: return .framing
@@ -160,7 +162,7 @@ extension DownloadMachine {
     if isFinishing {
       // A publish that has begun is ended; a verification is dropped when it returns.
       if newGoal == .pause { goal = .pause }
-      if case .fail(let error) = newGoal { return finish(.failed(error)) }
+      if case .fail(let error) = newGoal, !isPublishing { return finish(.failed(error)) }
       return []
     }
     // A failure that is being wound up is not turned into a pause, nor a pause into a restart.
@@ -202,6 +204,7 @@ extension DownloadMachine {
     goal = .transfer
     restarts += 1
     version = nil
+    announced = nil
     hasBegun = false
     resolved = nil
     mustCompare = false

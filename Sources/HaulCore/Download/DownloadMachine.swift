@@ -152,6 +152,9 @@ package struct DownloadMachine: Sendable {
   /// Whether that was told, for this version.
   var isTransferring = false
   var isFinishing = false
+  var isPublishing = false
+  /// The digest of the whole that the server announced (RFC 9530), for this version.
+  var announced: Checksum?
 
   /// Connections that may be open, and those that we want.
   var held = 1
@@ -181,6 +184,9 @@ package struct DownloadMachine: Sendable {
   var framing = ResponseBody.Framing.length
   /// Wall time of the last answer, for dates with two-digit years.
   var wallSeconds = 0.0
+
+  /// The digest that the whole file must have: the user's, or one that the server announced.
+  package var checksum: Checksum? { rules.checksum ?? announced }
 
   package init(rules: Rules, now: Instant) {
     self.rules = rules

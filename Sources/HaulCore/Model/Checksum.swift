@@ -9,6 +9,9 @@ public struct Checksum: Hashable, Sendable {
     case md5
     case crc32c
 
+    /// Whether a digest that the server announces says enough about a file: nobody can make two that share it.
+    package var isTrusted: Bool { [.sha256, .sha384, .sha512].contains(self) }
+
     /// The length of the digest in bytes.
     public var byteCount: Int {
       switch self {

@@ -117,7 +117,7 @@ extension DownloadRun {
     TransferResult(
       state: state, path: path, bytes: bytes, fetched: plan.update { $0.fetched }, reused: reused,
       duration: engine.clock.now - started,
-      checksum: verified == .checksum ? request.checksum : nil, verified: verified, error: error)
+      checksum: verified == .checksum ? machine.checksum : nil, verified: verified, error: error)
   }
 
   /// Makes what is there durable, as far as that was asked for, and lets the file go.

@@ -86,7 +86,9 @@ struct DownloadRun {
   /// What the part file is worth to this request.
   private mutating func recover() -> DownloadMachine.Recovered? {
     let recovery = part.recovery
-    let isRejected = request.checksum.map(recovery.rejected.contains) ?? false
+    // Bytes that failed one digest are worth something only to another.
+    let isRejected =
+      request.checksum.map(recovery.rejected.contains) ?? !recovery.rejected.isEmpty
     guard let head = recovery.head, !request.startOver, !isRejected, !recovery.received.isEmpty
     else {
       return nil

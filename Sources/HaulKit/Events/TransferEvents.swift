@@ -2,7 +2,7 @@ public import HaulCore
 
 /// The events of a manager from the moment of asking: each state change once and in order, progress newest only.
 ///
-/// Every iterator is a subscriber of its own; letting go of it unsubscribes.
+/// One value is one subscriber, with one reader at a time; letting go of it unsubscribes.
 public struct TransferEvents: AsyncSequence, Sendable {
   let hub: EventHub
   let token: Subscription

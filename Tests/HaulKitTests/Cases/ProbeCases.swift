@@ -30,7 +30,7 @@ struct ProbeCases {
   func silentAcceptRanges() async throws {
     let resource = FaultScript.Resource.file(1024 * kibi) {
       $0.acceptRanges = .absent
-      $0.rate = 1 << 20
+      $0.rate = 512 << 10
     }
     try await Bench.serving(resource) { bench in
       let outcome = try await bench.finish(try bench.file(connections: 4))

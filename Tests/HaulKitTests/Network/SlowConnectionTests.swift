@@ -47,6 +47,7 @@ import Testing
     for second in 0...70 where stops.isEmpty {
       if run.tell(.tick, at: second).contains(.stop(id)) { stops.append(second) }
       run.write(id, 1)
+      if second == 0 { _ = run.tell(.delivered(id), at: 0) }
     }
     #expect(stops == [60])
     let commands = run.tell(.stopped(id), at: 60)

@@ -1,0 +1,33 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+@Suite("Case 35: digests that the server announces")
+struct AnnouncedDigestCases {
+  private func digest(_ field: Fault.DigestField, wrong: Bool) -> FaultScript.Resource {
+    .init(
+      "/f.bin", seed: 35, length: 1 << 20, faults: [Fault(.digest(field: field, wrong: wrong))])
+  }
+
+  @Test("Case 35: a right Repr-Digest vouches for the file")
+  func right() async throws {
+    try await Bench.with([digest(.repr, wrong: false)]) { bench in
+      let result = try await bench.finish(try bench.request("/f.bin")).result
+      #expect(result.state == .completed)
+      #expect(result.verified == .checksum)
+      #expect(result.checksum?.bytes == SeededContent.sha256(seed: 35, length: 1 << 20))
+    }
+  }
+
+  @Test("Case 35: a wrong Repr-Digest fails the file, now and in the next run")
+  func wrong() async throws {
+    try await Bench.with([digest(.repr, wrong: true)]) { bench in
+      for _ in 0..<2 {
+        let result = try await bench.finish(try bench.request("/f.bin")).result
+        #expect(result.error?.code == .checksumMismatch)
+        #expect(try bench.names() == ["f.bin.haul.journal", "f.bin.haul.part"])
+      }
+    }
+  }
+}
