@@ -147,8 +147,11 @@ extension DownloadMachine {
   private mutating func withoutRange(
     _ id: SegmentID, _ why: String, plan: inout SegmentPlan
   ) -> [Command] {
-    guard sendsRange else {
+    // By its own request: several may have been asked with a range before the first was answered.
+    guard fetches[id]?.request.firstByte != nil else {
       let error = TransferError(.protocolViolation, "the server sent \(why)")
+      _ = close(id)
+      plan.release(id)
       return [.drop(id)] + stopAll(for: .fail(error), plan: &plan)
     }
     sendsRange = false

@@ -52,7 +52,9 @@ extension DownloadMachine {
     _ = close(id)
     plan.release(id)
     goal = .transfer
-    guard fetch.wave == wave else { return giveBackConnection() }
+    // The last one of an older wave, with no retry under way, has nobody to go on for it.
+    let isCovered = isWaitingToRetry || !fetches.isEmpty
+    guard fetch.wave == wave || !isCovered else { return giveBackConnection() }
     return countAttempt(error, plan: &plan, at: now, using: &rng)
   }
 
