@@ -195,6 +195,8 @@ extension DownloadMachine {
   ) -> [Command] {
     guard fetches[id]?.request.firstByte != nil else {
       let error = TransferError(.protocolViolation, "the server sent \(why)")
+      _ = close(id)
+      plan.release(id)
       return [.drop(id)] + stopAll(for: .fail(error), plan: &plan)
     }
     sendsRange = false

@@ -25,10 +25,12 @@ package struct FileStatus: Hashable, Sendable {
   package var links: UInt64
   /// Seconds since 1970.
   package var modified: Double
+  /// When content or metadata changed last, in seconds since 1970; nobody can set it back.
+  package var changed: Double
 
   package init(
     kind: Kind, device: UInt64, inode: UInt64, size: Int64, owner: UInt32, mode: UInt32,
-    links: UInt64, modified: Double, allocated: Int64 = 0
+    links: UInt64, modified: Double, changed: Double = 0, allocated: Int64 = 0
   ) {
     self.kind = kind
     self.device = device
@@ -39,6 +41,7 @@ package struct FileStatus: Hashable, Sendable {
     self.mode = mode
     self.links = links
     self.modified = modified
+    self.changed = changed
   }
 }
 

@@ -70,15 +70,16 @@ extension FileStatus {
       default: .other
       }
     #if canImport(Glibc)
-      let modified = status.st_mtim
+      let (modified, changed) = (status.st_mtim, status.st_ctim)
     #else
-      let modified = status.st_mtimespec
+      let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
     #endif
     self.init(
       kind: kind, device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino),
       size: Int64(status.st_size), owner: status.st_uid, mode: UInt32(status.st_mode) & 0o7777,
       links: UInt64(status.st_nlink),
       modified: Double(modified.tv_sec) + Double(modified.tv_nsec) / 1e9,
+      changed: Double(changed.tv_sec) + Double(changed.tv_nsec) / 1e9,
       allocated: Int64(status.st_blocks) * 512)
   }
 }

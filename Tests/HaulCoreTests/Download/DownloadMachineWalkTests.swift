@@ -6,11 +6,12 @@ struct DownloadMachineWalkTests {
   private static let walks: UInt64 = 600
 
   @Test("Every walk ends; no byte is doubled, mixed or missing; no connection is overdrawn")
-  func walks() throws {
+  func walks() async throws {
     var completed: UInt64 = 0
     var codes: [String: Int] = [:]
     var failures = 0
     for seed in UInt64(1)...Self.walks {
+      await Task.yield()
       var walk = try DownloadMachineWalk(seed: seed)
       walk.run()
       if case .completed? = walk.end { completed += 1 }

@@ -46,8 +46,9 @@ private struct NaiveScheduler {
 }
 
 @Suite struct SchedulerWalkTests {
-  @Test func `Random walks agree with the naive scheduler`() {
+  @Test func `Random walks agree with the naive scheduler`() async {
     for seed in UInt64(1)...60 {
+      await Task.yield()
       guard Walk(seed: seed).run(steps: 700) else {
         Issue.record("the walk with seed \(seed) went astray")
         return
