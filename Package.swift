@@ -69,7 +69,8 @@ let package = Package(
     .target(
       name: "HaulKit",
       dependencies: [
-        "HaulCore", "HaulHTTP", "HaulFiles", .deque, .orderedCollections, .logging, .nioConcurrency, .nioPosix,
+        "HaulCore", "HaulHTTP", "HaulFiles", .deque, .orderedCollections, .logging, .nioConcurrency,
+        .nioPosix,
       ],
       swiftSettings: settings),
     .target(

@@ -91,7 +91,8 @@ private struct TargetSearch {
 
   func taken(size: Int64, modified: Double) throws(TransferError) -> TargetClaim.Outcome {
     if let finished = try finishedBefore() { return .claimed(finished) }
-    let there = TargetClaim.Outcome.alreadyThere(path: directory.filePath(name.text), size: size, nil)
+    let there = TargetClaim.Outcome.alreadyThere(
+      path: directory.filePath(name.text), size: size, nil)
     let conflict = TransferError(
       .nameConflict, "a file of that name is there; see --if-exists, or give another name with -o")
     switch request.ifExists {

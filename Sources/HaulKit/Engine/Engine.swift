@@ -54,7 +54,9 @@ struct SharedRandom: Sendable {
   }
 
   func bytes(_ count: Int) -> [UInt8] {
-    withGenerator { generator in (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) } }
+    withGenerator { generator in
+      (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+    }
   }
 
   /// SplitMix64 when seeded.

@@ -108,8 +108,7 @@ struct DownloadMachineTests {
     var script = try MachineScript()
     _ = script.start()
     check(try script.answer(1, 416), is: ["drop 1", "open 1 whole"])
-    check(try script.answer(1, 416), is: ["drop 1", "stop 1"])
-    check(script.stopped(1), is: ["failed protocol-violation"])
+    check(try script.answer(1, 416), is: ["drop 1", "failed protocol-violation"])
   }
 
   @Test("A file that is there with length and date is the one; another one is a conflict")
