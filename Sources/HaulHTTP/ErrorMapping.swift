@@ -6,8 +6,8 @@ import NIOPosix
 import NIOSSL
 
 extension TransferError {
-  /// The one place where the client's errors get our codes.
-  init(mapping error: any Error) {
+  /// The one place where the client's errors get our codes. `origin` is where the request went.
+  init(mapping error: any Error, from origin: ResourceURL.Origin) {
     switch error {
     case let error as TransferError: self = error
     case let error as HTTPClientError: self.init(client: error)
@@ -18,7 +18,7 @@ extension TransferError {
     case let error as HTTPParserError: self.init(parser: error)
     case is ChannelError:
       self.init(.connectionLost, "the connection was closed", isRetryable: true)
-    case let error as IOError: self.init(io: error)
+    case let error as IOError: self.init(io: error, from: origin)
     default:
       self.init(.connectionLost, "the connection failed (\(type(of: error)))", isRetryable: true)
     }
@@ -90,10 +90,14 @@ extension TransferError {
     }
   }
 
-  private init(io error: IOError) {
+  private init(io error: IOError, from origin: ResourceURL.Origin) {
+    let endpoint = "\(origin.host):\(origin.port)"
     switch error.errnoCode {
     case ECONNREFUSED:
-      self.init(.connect, "connection refused; is the server running?", isRetryable: true)
+      self.init(
+        .connect, "connection refused by \(endpoint); is the server running?", isRetryable: true)
+    case ENETUNREACH, EHOSTUNREACH:
+      self.init(.connect, "no way to \(endpoint); check the network", isRetryable: true)
     case ETIMEDOUT: self.init(.timeout, "the connection timed out", isRetryable: true)
     case ECONNRESET, EPIPE:
       self.init(.connectionLost, "the server reset the connection", isRetryable: true)

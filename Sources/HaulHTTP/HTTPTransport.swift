@@ -83,7 +83,8 @@ package final class HTTPTransport: Transport {
       let head = ResponseHead(
         status: Int(response.status.code), headers: headers, url: request.url,
         wasRedirected: redirects.count > 0, version: response.version.description)
-      return FetchResponse(head: head, body: ResponseBodySequence(response.body))
+      return FetchResponse(
+        head: head, body: ResponseBodySequence(response.body, from: request.url.origin))
     }
   }
 
@@ -96,7 +97,7 @@ package final class HTTPTransport: Transport {
     } catch let error as CancellationError {
       throw error
     } catch {
-      throw TransferError(mapping: error)
+      throw TransferError(mapping: error, from: request.url.origin)
     }
   }
 

@@ -17,11 +17,16 @@ struct ResponseBodySequence: AsyncSequence, Sendable {
   typealias Element = any ByteChunk
 
   private let body: HTTPClientResponse.Body
+  private let origin: ResourceURL.Origin
 
-  init(_ body: HTTPClientResponse.Body) { self.body = body }
+  init(_ body: HTTPClientResponse.Body, from origin: ResourceURL.Origin) {
+    self.body = body
+    self.origin = origin
+  }
 
   struct AsyncIterator: AsyncIteratorProtocol {
     var base: HTTPClientResponse.Body.AsyncIterator
+    let origin: ResourceURL.Origin
 
     mutating func next() async throws -> (any ByteChunk)? {
       try await next(isolation: #isolation)
@@ -33,10 +38,12 @@ struct ResponseBodySequence: AsyncSequence, Sendable {
       } catch let error as CancellationError {
         throw error
       } catch {
-        throw TransferError(mapping: error)
+        throw TransferError(mapping: error, from: origin)
       }
     }
   }
 
-  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base: body.makeAsyncIterator()) }
+  func makeAsyncIterator() -> AsyncIterator {
+    AsyncIterator(base: body.makeAsyncIterator(), origin: origin)
+  }
 }

@@ -77,6 +77,14 @@ struct PartFileTests {
     #expect(try scratch.names().isEmpty)
   }
 
+  @Test("An empty journal, left by a run that was killed at once, goes with the next")
+  func removesEmptyJournal() throws {
+    let scratch = try Scratch()
+    try scratch.put([], as: "file.iso.haul.journal")
+    try scratch.acquire().release()
+    #expect(try scratch.names().isEmpty)
+  }
+
   @Test("A second run at the same time is told so and touches nothing")
   func isInUse() throws {
     let scratch = try Scratch()

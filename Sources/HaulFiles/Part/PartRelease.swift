@@ -40,7 +40,7 @@ extension PartFile {
   }
 
   /// Claims what was written, closes and unlocks. When nothing was ever claimed and this run made
-  /// the files, they are removed. The end of every run, also of a failed one; a second is nothing.
+  /// the files, they are removed; so is a journal in which a killed run had written nothing. The end of every run, also of a failed one; a second is nothing.
   package func release() {
     let litter = state.withLockedValue { state -> (part: FileIdentity?, journal: Bool)? in
       guard state.failure != Self.released else { return nil }
@@ -52,7 +52,8 @@ extension PartFile {
       state.failure = Self.released
       guard !wasTaken else { return nil }
       if state.isPublished { return isDone ? (nil, true) : nil }
-      guard state.claimCount == 0, state.madeJournal, !state.hasBegunToPublish else { return nil }
+      guard state.claimCount == 0, state.madeJournal || state.head == nil, !state.hasBegunToPublish
+      else { return nil }
       return (state.madePart ? state.partIdentity : nil, true)
     }
     if let litter {
