@@ -1,15 +1,17 @@
 import FoundationEssentials
-import HaulCore
+package import HaulCore
 
 /// The machine's own clocks.
-struct SystemClock: TransferClock {
+package struct SystemClock: TransferClock {
   private let start = ContinuousClock.now
 
-  var now: Instant { Instant(ContinuousClock.now - start) }
+  package init() {}
 
-  var wallSeconds: Double { Date().timeIntervalSince1970 }
+  package var now: Instant { Instant(ContinuousClock.now - start) }
 
-  func sleep(until instant: Instant) async throws {
+  package var wallSeconds: Double { Date().timeIntervalSince1970 }
+
+  package func sleep(until instant: Instant) async throws {
     try await Task.sleep(until: start + instant.sinceStart, clock: .continuous)
   }
 }

@@ -45,7 +45,8 @@ import Testing
       let outcome = try await bench.finish(request)
       try bench.expectFailure(.connect, outcome)
       #expect(
-        outcome.result.error?.message.contains("refused by 127.0.0.1:") == true, "\(outcome.result)")
+        outcome.result.error?.message.contains("refused by 127.0.0.1:") == true, "\(outcome.result)"
+      )
       #expect(try bench.names().isEmpty)
     }
   }
