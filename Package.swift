@@ -29,6 +29,8 @@ extension Target.Dependency {
   static let structuredHeaders = product(
     name: "StructuredFieldValues", package: "swift-http-structured-headers")
   static let asn1 = product(name: "SwiftASN1", package: "swift-asn1")
+  static let subprocess = product(name: "Subprocess", package: "swift-subprocess")
+  static let systemPackage = product(name: "SystemPackage", package: "swift-system")
   static let x509 = product(name: "X509", package: "swift-certificates")
 }
 
@@ -49,7 +51,9 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
   ],
   targets: [
     .target(name: "CHaulSystem"),
@@ -94,7 +98,8 @@ let package = Package(
       name: "HaulCoreTests", dependencies: ["HaulCore", "HaulTestSupport"],
       swiftSettings: settings),
     .testTarget(
-      name: "HaulFilesTests", dependencies: ["HaulFiles", "HaulCore", "HaulTestSupport"],
+      name: "HaulFilesTests",
+      dependencies: ["HaulFiles", "HaulCore", "HaulTestSupport", .subprocess, .systemPackage],
       swiftSettings: settings),
     .testTarget(
       name: "HaulTestSupportTests",
@@ -106,7 +111,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "HaulCLITests",
-      dependencies: ["HaulCLI", "HaulCore", "HaulTestSupport"],
+      dependencies: ["HaulCLI", "HaulCore", "HaulTestSupport", .subprocess, .systemPackage],
       swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

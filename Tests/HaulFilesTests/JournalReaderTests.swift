@@ -1,6 +1,8 @@
 import Foundation
 import HaulCore
 import HaulFiles
+import Subprocess
+import SystemPackage
 import Testing
 
 @Suite("The independent reader, written from docs/journal-format.md alone")
@@ -20,23 +22,22 @@ struct JournalReaderTests {
     var head: JournalHead?
   }
 
-  private func read(_ scratch: Scratch, truth: String) throws -> (status: Int32, answer: Answer) {
-    let process = Process()
-    let output = Pipe()
-    process.executableURL = URL(filePath: "/usr/bin/python3")
-    process.arguments = [
-      Self.script, "\(scratch.path)/file.iso.haul.journal", "\(scratch.path)/file.iso.haul.part",
-      "--truth", "\(scratch.path)/\(truth)", "--crc",
-    ]
-    process.standardOutput = output
-    try process.run()
-    let data = output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    return (process.terminationStatus, try JSONDecoder().decode(Answer.self, from: data))
+  private func read(_ scratch: Scratch, truth: String) async throws
+    -> (status: TerminationStatus, answer: Answer)
+  {
+    let result = try await Subprocess.run(
+      .path("/usr/bin/python3"),
+      arguments: [
+        Self.script, "\(scratch.path)/file.iso.haul.journal",
+        "\(scratch.path)/file.iso.haul.part", "--truth", "\(scratch.path)/\(truth)", "--crc",
+      ],
+      output: .bytes(limit: 1 << 20))
+    let answer = try JSONDecoder().decode(Answer.self, from: Data(result.standardOutput))
+    return (result.terminationStatus, answer)
   }
 
   @Test("It reads what we write, and tells a claim that does not hold", .enabled(if: hasPython))
-  func agrees() throws {
+  func agrees() async throws {
     let scratch = try Scratch()
     let content = sampleBytes(50_000)
     try scratch.put(content, as: "truth")
@@ -46,8 +47,8 @@ struct JournalReaderTests {
     try part.checkpoint()
     try part.write(30_000..<50_000, of: content)
     part.release()
-    let (status, answer) = try read(scratch, truth: "truth")
-    #expect(status == 0)
+    let (status, answer) = try await read(scratch, truth: "truth")
+    #expect(status == .exited(0))
     #expect(answer.condition == "valid")
     #expect(answer.claimed == [[0, 20_000], [30_000, 50_000]])
     #expect(answer.durable == 1)
@@ -57,8 +58,8 @@ struct JournalReaderTests {
     var damaged = try scratch.contents("file.iso.haul.part")
     damaged[31_000] ^= 1
     try scratch.put(damaged, as: "file.iso.haul.part")
-    let second = try read(scratch, truth: "truth")
-    #expect(second.status == 1)
+    let second = try await read(scratch, truth: "truth")
+    #expect(second.status == .exited(1))
     #expect(second.answer.violations.count == 2)
   }
 }

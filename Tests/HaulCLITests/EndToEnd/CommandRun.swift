@@ -1,5 +1,7 @@
 import Foundation
 import HaulTestSupport
+import Subprocess
+import SystemPackage
 import Testing
 
 /// What a run of the real program came to.
@@ -28,52 +30,88 @@ struct CommandResult: Sendable {
 /// neither can fill up and hold it.
 final class CommandRun {
   private enum Piece: Sendable {
+    case started(ProcessIdentifier)
     case output(Data)
     case errors(Data)
     case closed
     case exited(Int32)
+    case notStarted(any Error)
   }
 
-  private let process = Process()
   private var pieces: AsyncStream<Piece>.Iterator
+  private let running: Task<Void, Never>
   private var output = Data()
   private var errors = Data()
   private var status: Int32?
   private var open: Int
-  private let pid: Int32
+  private var pid: Int32 = 0
 
   /// Starts `haul` with these arguments.
   /// - Parameter standardOutput: where it writes instead of to this object.
   init(
     _ arguments: [String], in directory: String, environment: [String: String] = [:],
     standardOutput: FileHandle? = nil
-  ) throws {
+  ) async throws {
     let (stream, continuation) = AsyncStream.makeStream(of: Piece.self)
     pieces = stream.makeAsyncIterator()
-    process.executableURL = Self.executable
-    process.arguments = arguments
-    process.currentDirectoryURL = URL(filePath: directory)
-    process.environment = ["PATH": "/usr/bin:/bin", "HOME": directory].merging(environment) { $1 }
-    process.standardInput = FileHandle.nullDevice
     let (outputPipe, errorPipe) = (Pipe(), Pipe())
-    process.standardOutput = standardOutput ?? outputPipe
-    process.standardError = errorPipe
-    process.terminationHandler = { ended in
-      let isSignal = ended.terminationReason == .uncaughtSignal
-      continuation.yield(.exited(ended.terminationStatus + (isSignal ? 128 : 0)))
-    }
-    try process.run()
-    pid = process.processIdentifier
-    open = 1
+    open = standardOutput == nil ? 2 : 1
+    let program = Configuration(
+      executable: .path(FilePath(Self.executable.path)), arguments: Arguments(arguments),
+      environment: .custom(
+        ["PATH": "/usr/bin:/bin", "HOME": directory].merging(environment) { $1 }
+          .reduce(into: [:]) { $0[Environment.Key(stringLiteral: $1.key)] = $1.value }),
+      workingDirectory: FilePath(directory))
+    let output = Self.descriptor(standardOutput ?? outputPipe.fileHandleForWriting)
+    let errors = Self.descriptor(errorPipe.fileHandleForWriting)
+    running = Self.launch(program, output, errors, continuation)
+    try await started()
+    try outputPipe.fileHandleForWriting.close()
+    try errorPipe.fileHandleForWriting.close()
     Self.read(errorPipe) { continuation.yield($0.map(Piece.errors) ?? .closed) }
     if standardOutput == nil {
-      open = 2
       Self.read(outputPipe) { continuation.yield($0.map(Piece.output) ?? .closed) }
     }
   }
 
-  deinit {
-    if status == nil { _ = kill(pid, SIGKILL) }  // a test failed before its program had ended
+  /// Cancelling kills the program, when a test failed before it had ended.
+  deinit { running.cancel() }
+
+  private func started() async throws {
+    switch await pieces.next(isolation: #isolation) {
+    case .started(let identifier): pid = identifier.value
+    case .notStarted(let error): throw error
+    default: Issue.record("nothing may come before the start")
+    }
+  }
+
+  private static func descriptor(_ handle: FileHandle) -> FileDescriptorOutput {
+    .fileDescriptor(
+      FileDescriptor(rawValue: handle.fileDescriptor), closeAfterSpawningProcess: false)
+  }
+
+  private static func launch(
+    _ program: Configuration, _ output: FileDescriptorOutput, _ errors: FileDescriptorOutput,
+    _ pieces: AsyncStream<Piece>.Continuation
+  ) -> Task<Void, Never> {
+    Task { await run(program, output, errors, pieces) }
+  }
+
+  private static func run(
+    _ program: Configuration, _ output: FileDescriptorOutput, _ errors: FileDescriptorOutput,
+    _ pieces: AsyncStream<Piece>.Continuation
+  ) async {
+    do {
+      let result = try await Subprocess.run(program, input: .none, output: output, error: errors) {
+        _ = pieces.yield(.started($0.processIdentifier))
+      }
+      switch result.terminationStatus {
+      case .exited(let code): pieces.yield(.exited(code))
+      case .signaled(let signal): pieces.yield(.exited(128 + signal))
+      }
+    } catch {
+      pieces.yield(.notStarted(error))
+    }
   }
 
   /// The `haul` that was built with the tests, beside them.
@@ -139,6 +177,7 @@ final class CommandRun {
     case .errors(let data): errors += data
     case .closed: open -= 1
     case .exited(let number): status = number
+    case .started, .notStarted: break  // only ever the first
     }
     return true
   }

@@ -76,7 +76,7 @@ import Testing
       Workplace.file("/file.bin", .always(fault)), Workplace.file("/next.bin")
     ) { place in
       let urls = ["/file.bin", "/next.bin"].map { place.server.url($0) }
-      let run = try CommandRun(
+      let run = try await CommandRun(
         ["get", "--json", "-j", "1", "--max-per-host", "1"] + urls, in: place.directory)
       try await run.reach("both were added") { output, _ in
         output.split(separator: "\n").filter { $0.contains(#""added""#) }.count == 2
@@ -98,7 +98,7 @@ import Testing
       place in
       let full = Pipe()
       try full.fillUp()
-      let run = try place.start(
+      let run = try await place.start(
         "/file.bin", "--json", standardOutput: full.fileHandleForWriting)
       try await place.server.waitForHeld("/file.bin")
       run.send(SIGINT)
@@ -115,7 +115,7 @@ import Testing
     try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
       place in
       let pipe = Pipe()
-      let run = try place.start(
+      let run = try await place.start(
         "/file.bin", "--json", standardOutput: pipe.fileHandleForWriting)
       try pipe.fileHandleForWriting.close()
       try await place.server.waitForHeld("/file.bin")
@@ -128,13 +128,13 @@ import Testing
   @Test("141 for help that nobody reads; 0 when somebody does")
   func help() async throws {
     let directory = FileManager.default.temporaryDirectory.path
-    let read = await (try CommandRun(["get", "--help"], in: directory)).end()
+    let read = await (try await CommandRun(["get", "--help"], in: directory)).end()
     #expect(read.status == 0)
     #expect(read.output.contains("--limit-rate"))
     #expect(read.errors == "")
     let pipe = Pipe()
     try pipe.fileHandleForReading.close()
-    let unread = try CommandRun(
+    let unread = try await CommandRun(
       ["get", "--help"], in: directory, standardOutput: pipe.fileHandleForWriting)
     #expect(await unread.end().status == 141)
   }

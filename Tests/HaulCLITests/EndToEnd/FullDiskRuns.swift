@@ -16,7 +16,7 @@ struct FullDiskRuns {
       try result.expectFailed(.diskFull)
       #expect(try result.events().finished.first?["fetched"] == .integer(0))
       #expect(try !place.names("disk").contains("file.bin"))
-      try disk.remount("size=16m")
+      try disk.resize(to: "16m")
       #expect(try await place.get("/file.bin", "-o", "disk/file.bin").status == 0)
       try place.expectWhole("disk/file.bin")
     }
@@ -31,7 +31,7 @@ struct FullDiskRuns {
       let result = try await place.get("/file.bin", "-o", "disk/file.bin")
       try result.expectFailed(.diskFull)
       #expect(try place.names("disk") == ["file.bin.haul.journal", "file.bin.haul.part"])
-      try disk.remount("size=16m")
+      try disk.resize(to: "16m")
       let again = try await place.get("/file.bin", "-o", "disk/file.bin")
       #expect(again.status == 0, "\(again.errors)")
       let end = try #require(try again.events().finished.first)
@@ -47,12 +47,12 @@ struct FullDiskRuns {
       defer { disk.unmount() }
       let options = ["-o", "disk/file.bin"]
       _ = try await place.interrupt(options)
-      try disk.remount("ro")
+      try disk.setReadOnly(true)
       let asked = place.server.snapshot.requests.count
       let result = try await place.get("/file.bin", "-o", "disk/file.bin")
       try result.expectFailed(.permissionDenied)
       #expect(place.server.snapshot.requests.count == asked)
-      try disk.remount("rw")
+      try disk.setReadOnly(false)
       try await place.expectGoesOn(options, as: "disk/file.bin")
     }
   }
@@ -83,33 +83,26 @@ struct SmallDisk: Sendable {
   init(at path: String, size: String) throws {
     self.path = path
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    try #require(Self.call("mount", "-t", "tmpfs", "-o", "size=\(size)", "tmpfs", path) == 0)
+    try #require(mount("tmpfs", path, "tmpfs", 0, "size=\(size)") == 0)
   }
 
-  func remount(_ option: String) throws {
-    try #require(Self.call("mount", "-o", "remount,\(option)", path) == 0)
+  func resize(to size: String) throws {
+    try #require(mount(nil, path, nil, UInt(MS_REMOUNT), "size=\(size)") == 0)
   }
 
-  func unmount() { #expect(Self.call("umount", "-l", path) == 0) }
+  func setReadOnly(_ isReadOnly: Bool) throws {
+    let flags = MS_REMOUNT | (isReadOnly ? MS_RDONLY : 0)
+    try #require(mount(nil, path, nil, UInt(flags), nil) == 0)
+  }
+
+  func unmount() { #expect(umount2(path, Int32(MNT_DETACH)) == 0) }
 
   /// Whether this process may mount: tried once.
   static let isPossible: Bool = {
     guard geteuid() == 0 else { return false }
     let path = FileManager.default.temporaryDirectory.path + "/haul-mount-\(UUID().uuidString)"
     defer { rmdir(path) }
-    guard mkdir(path, 0o700) == 0, call("mount", "-t", "tmpfs", "tmpfs", path) == 0 else {
-      return false
-    }
-    return call("umount", path) == 0
+    guard mkdir(path, 0o700) == 0, mount("tmpfs", path, "tmpfs", 0, nil) == 0 else { return false }
+    return umount2(path, 0) == 0
   }()
-
-  private static func call(_ arguments: String...) -> Int32 {
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = arguments
-    process.standardError = FileHandle.nullDevice
-    do { try process.run() } catch { return -1 }
-    process.waitUntilExit()
-    return process.terminationStatus
-  }
 }

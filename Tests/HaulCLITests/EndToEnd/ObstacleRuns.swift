@@ -73,7 +73,7 @@ struct ObstacleRuns {
   func removedDirectory() async throws {
     try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
       place in
-      let run = try place.start("/file.bin", "--json", "-d", "d")
+      let run = try await place.start("/file.bin", "--json", "-d", "d")
       try await run.reach(bytes: 1 << 20)
       try FileManager.default.removeItem(atPath: place.path("d"))
       place.server.release("/file.bin")
@@ -90,7 +90,7 @@ struct ObstacleRuns {
   func twoProcesses() async throws {
     try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
       place in
-      let first = try place.start("/file.bin", "--json", "-o", "file.bin")
+      let first = try await place.start("/file.bin", "--json", "-o", "file.bin")
       try await first.reach(bytes: 1 << 20)
       try await place.get("/file.bin", "-o", "file.bin").expectFailed(.inUse)
       place.server.release("/file.bin")

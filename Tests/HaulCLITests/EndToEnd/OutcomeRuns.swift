@@ -24,16 +24,16 @@ import Testing
   @Test("Without a terminal, a plain line at the start and at the end names the file")
   func plain() async throws {
     try await Workplace.with(Workplace.file()) { place in
-      let result = await (try place.start()).end()
+      let result = await (try await place.start()).end()
       #expect(result.output == "")
       #expect(result.errorLines.count == 2, "\(result.errors)")
       let url = place.server.url("/file.bin")
       let start = try #require(result.errorLines.first)
       #expect(start.hasPrefix("file.bin: started") && start.hasSuffix(", from \(url)"))
       #expect(result.errorLines.last?.hasPrefix("file.bin: complete, 3.0 MiB in ") == true)
-      let again = await (try place.start()).end()
+      let again = await (try await place.start()).end()
       #expect(again.errorLines == ["file.bin: complete, 3.0 MiB already there"])
-      let quiet = await (try place.start("/file.bin", "-q", "-o", "q")).end()
+      let quiet = await (try await place.start("/file.bin", "-q", "-o", "q")).end()
       #expect(quiet.errors == "" && quiet.output == "")
     }
   }
@@ -69,7 +69,7 @@ import Testing
   @Test("What failed several times tells how often, and what to do last")
   func attempts() async throws {
     try await Workplace.with(Workplace.file("/file.bin", .always(.status(503)))) { place in
-      let result = await (try place.start("/file.bin", "--retries", "2")).end()
+      let result = await (try await place.start("/file.bin", "--retries", "2")).end()
       #expect(result.status == 1)
       let url = place.server.url("/file.bin")
       #expect(result.errorLines.count == 3)
@@ -82,7 +82,7 @@ import Testing
   @Test("-v tells every request and answer, without secrets")
   func verbose() async throws {
     try await Workplace.with(Workplace.file()) { place in
-      let result = await (try place.start("/file.bin?key=canary", "-v")).end()
+      let result = await (try await place.start("/file.bin?key=canary", "-v")).end()
       #expect(result.status == 0)
       let log = result.errorLines.filter { $0.hasPrefix("haul: debug: ") }
       #expect(log.first?.contains("request for") == true)

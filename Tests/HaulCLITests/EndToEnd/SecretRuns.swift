@@ -41,7 +41,7 @@ import Testing
     try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
       place in
       let command = arguments(place, options)
-      let held = try CommandRun(command, in: place.directory)
+      let held = try await CommandRun(command, in: place.directory)
       try await place.server.waitForHeld("/file.bin")
       let request = try #require(place.server.snapshot.requests.last)
       #expect(request.target.contains("canary-query"))

@@ -35,8 +35,8 @@ struct Workplace: Sendable {
   /// Starts `haul get` for a path of the server, with one connection unless told.
   func start(
     _ path: String = "/file.bin", _ options: String..., standardOutput: FileHandle? = nil
-  ) throws -> CommandRun {
-    try CommandRun(
+  ) async throws -> CommandRun {
+    try await CommandRun(
       ["get", server.url(path), "-x", "1"] + options, in: directory,
       standardOutput: standardOutput)
   }
@@ -59,7 +59,7 @@ struct Workplace: Sendable {
   {
     server.setFaults("/file.bin", [Fault(.stall(after: 1 << 20))])
     let arguments = ["get", "--json", server.url("/file.bin"), "-x", "1"] + options
-    let run = try CommandRun(arguments, in: directory)
+    let run = try await CommandRun(arguments, in: directory)
     try await run.reach(bytes: 1 << 20)
     run.send(signal)
     let result = await run.end()

@@ -25,11 +25,14 @@ import Testing
     ) async throws
   {
     let length = 32 * Self.split + extra
-    let resource = FaultScript.Resource("/f.bin", seed: 2, length: Int64(length)).with {
-      $0.rate = 4 << 20
-    }
+    let held = Fault(.stall(after: Int64(Self.split)))
+    let resource = FaultScript.Resource(
+      "/f.bin", seed: 2, length: Int64(length), faults: [held, held, held])
     try await Bench.with([resource]) { bench in
-      let outcome = try await bench.finish(try bench.request("/f.bin"))
+      async let running = bench.finish(try bench.request("/f.bin"))
+      try await bench.server.waitForHeld("/f.bin", count: 3)
+      bench.server.release()
+      let outcome = try await running
       try bench.expectWhole("f.bin", seed: 2, length: length, outcome)
       let asked = ranges(bench)
       #expect(asked.count > 2, "several pieces were fetched")
