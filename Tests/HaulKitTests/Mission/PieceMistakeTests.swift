@@ -25,9 +25,9 @@ import Testing
     ) async throws
   {
     let length = 32 * Self.split + extra
-    let held = Fault(.stall(after: Int64(Self.split)))
+    let held = Fault(.stall(after: Int64(Self.split)), when: .first(3))
     let resource = FaultScript.Resource(
-      "/f.bin", seed: 2, length: Int64(length), faults: [held, held, held])
+      "/f.bin", seed: 2, length: Int64(length), faults: [held])
     try await Bench.with([resource]) { bench in
       async let running = bench.finish(try bench.request("/f.bin"))
       try await bench.server.waitForHeld("/f.bin", count: 3)
