@@ -34,6 +34,7 @@ extension GetPlan {
     }
     limits = Self.limits(command)
     output = command.output.values
+    output.streams = destination == .stream
   }
 
   private static func checkUse(of command: GetCommand) throws(UsageError) {
@@ -46,6 +47,9 @@ extension GetPlan {
       throw UsageError("--checksum is the digest of one file, but there are several URLs")
     }
     let output = command.output
+    if command.place.output == "-", output.json {
+      throw UsageError("-o - and --json both want standard output")
+    }
     if output.quiet, output.verbose { throw UsageError("-q and -v contradict each other") }
     if output.quiet, output.progress == .bar || output.progress == .plain {
       throw UsageError("-q and --progress \(output.progress.rawValue) contradict each other")
@@ -59,7 +63,10 @@ extension GetPlan {
       throw UsageError("-d: the name of the directory is empty or has a NUL")
     }
     guard let output = place.output else { return .directory(place.directory ?? ".") }
-    if output == "-" { throw UsageError("-o -: standard output is not yet supported") }
+    if output == "-" {
+      guard place.directory == nil else { throw UsageError("-o - and -d contradict each other") }
+      return .stream
+    }
     guard !output.isEmpty, !output.contains("\0") else {
       throw UsageError("-o: the file's name is empty or has a NUL")
     }

@@ -6,6 +6,8 @@ public struct TransferRequest: Sendable, Hashable {
     case file(String)
     /// In this directory (made if missing), under a name taken from the address.
     case directory(String)
+    /// To whoever reads it, in order, with `TransferManager.bytes(of:)`: no file is made.
+    case stream
   }
 
   /// What happens when the final name is taken.

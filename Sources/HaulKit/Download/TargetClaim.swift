@@ -64,6 +64,8 @@ private struct TargetSearch {
       isExact = false
       directoryPath = path
       name = FileName(request.url)
+    case .stream:
+      throw TransferError(.internal, "a stream has no file")
     case .file(let path):
       isExact = true
       let slash = path.lastIndex(of: "/")

@@ -12,6 +12,8 @@ package struct Engine: Sendable {
   package var throttle: Throttle
   package var idleTimeout: Duration
   package var hooks: Hooks
+  /// The most bytes of a stream that wait for its reader.
+  package var streamWindow: Int64 = 32 << 20
   let hub: EventHub
   let slots: SlotKeeper
   let random: SharedRandom
