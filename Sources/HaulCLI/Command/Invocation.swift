@@ -38,7 +38,7 @@ extension Invocation {
       return try outcome(of: error, arguments)
     }
     switch command {
-    case let get as GetCommand: return .get(try GetPlan(get, sources))
+    case let get as GetCommand: return .get(try GetSettings.plan(get, from: arguments, sources))
     case let verify as VerifyCommand: return .verify(try VerifyPlan(verify))
     default:
       do {

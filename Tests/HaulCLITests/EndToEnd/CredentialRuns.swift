@@ -75,6 +75,31 @@ import Testing
     }
   }
 
+  @Test("The configuration file is read; one that cannot be read is an error, a missing one is not")
+  func configuration() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      let url = place.server.url("/file.bin")
+      let directory = place.path(".config/haul")
+      try FileManager.default.createDirectory(
+        atPath: directory, withIntermediateDirectories: true)
+      #expect(try await place.haul(["get", "-q", url, "-o", "a"]).status == 0)
+      try write("directory = 'sub'\nquiet = true\n", to: ".config/haul/config.toml", in: place)
+      let configured = try await place.haul(["get", url])
+      #expect(configured.status == 0 && configured.errors.isEmpty)
+      try place.expectWhole("sub/file.bin")
+      try write("directoy = 'sub'\n", to: ".config/haul/config.toml", in: place)
+      let wrong = try await place.haul(["get", url])
+      #expect(wrong.status == 2)
+      #expect(wrong.errors.contains("config.toml: directoy: "), "\(wrong.errors)")
+      try FileManager.default.removeItem(atPath: place.path(".config/haul/config.toml"))
+      try FileManager.default.createDirectory(
+        atPath: place.path(".config/haul/config.toml"), withIntermediateDirectories: true)
+      let unreadable = try await place.haul(["get", url])
+      #expect(unreadable.status == 2)
+      #expect(unreadable.errors.contains("cannot be read"), "\(unreadable.errors)")
+    }
+  }
+
   @Test("Every address of a list is fetched, with its own options; a wrong line starts nothing")
   func list() async throws {
     try await Workplace.with(Workplace.file("/a.bin"), Workplace.file("/b.bin")) { place in
