@@ -31,6 +31,7 @@ extension Target.Dependency {
   static let asn1 = product(name: "SwiftASN1", package: "swift-asn1")
   static let subprocess = product(name: "Subprocess", package: "swift-subprocess")
   static let systemPackage = product(name: "SystemPackage", package: "swift-system")
+  static let tomlKit = product(name: "TOMLKit", package: "TOMLKit")
   static let x509 = product(name: "X509", package: "swift-certificates")
 }
 
@@ -52,6 +53,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+    .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
   ],
@@ -78,7 +80,8 @@ let package = Package(
       ],
       swiftSettings: settings),
     .target(
-      name: "HaulCLI", dependencies: ["HaulKit", "HaulCore", .argumentParser, .logging],
+      name: "HaulCLI",
+      dependencies: ["HaulKit", "HaulCore", .argumentParser, .logging, .tomlKit],
       swiftSettings: settings),
     .executableTarget(name: "haul", dependencies: ["HaulCLI"], swiftSettings: settings),
 

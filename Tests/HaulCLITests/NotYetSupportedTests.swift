@@ -18,8 +18,7 @@ import Testing
   @Test(
     "an option says that it is not yet supported, in each spelling",
     arguments: [
-      "--remote-name", "--input-file", "--mirror", "--user", "--password-file", "--bearer-file",
-      "--netrc", "--cookie", "--cookie-file", "--user-agent", "--trust-redirects", "--proxy",
+      "--remote-name", "--mirror", "--user-agent", "--trust-redirects", "--proxy",
       "--noproxy", "--cert", "--key", "--tls-min", "--http1.1", "--http2", "--interface",
       "--resolve", "--priority", "--group", "--after", "--id", "--no-progress-events",
     ])
@@ -33,8 +32,7 @@ import Testing
   @Test(
     "a short option says so alone, in a cluster and with its value",
     arguments: [
-      (["-i", "list"], "-i"), (["-ilist"], "-i"), (["-qi", "list"], "-i"), (["-4"], "-4"),
-      (["-6"], "-6"), (["-q4"], "-4"),
+      (["-4"], "-4"), (["-6"], "-6"), (["-q4"], "-4"), (["-i4", "-6"], "-6"),
     ])
   func shortOption(words: [String], name: String) {
     #expect(refusal(["get", "https://h/x"] + words) == "\(name) is not yet supported")
@@ -48,8 +46,8 @@ import Testing
 
   @Test("a value that looks like such an option is a value")
   func values() throws {
-    #expect(refusal(["get", "--output=--user", "https://h/x"]) == nil)
+    #expect(refusal(["get", "--output=--mirror", "https://h/x"]) == nil)
     #expect(refusal(["get", "-d", "put", "https://h/x"]) == nil)
-    #expect(refusal(["get", "-H", "A: -i", "https://h/x"]) == nil)
+    #expect(refusal(["get", "-H", "A: -4", "https://h/x"]) == nil)
   }
 }

@@ -7,15 +7,14 @@ enum NotYetSupported {
   ]
 
   private static let longOptions: Set<String> = [
-    "remote-name", "input-file", "mirror", "user", "password-file", "bearer-file", "netrc",
-    "cookie", "cookie-file", "user-agent", "trust-redirects", "proxy", "noproxy", "cert", "key",
+    "remote-name", "mirror", "user-agent", "trust-redirects", "proxy", "noproxy", "cert", "key",
     "tls-min", "http1.1", "http2", "interface", "resolve", "priority", "group", "after", "id",
     "no-progress-events",
   ]
 
-  private static let shortOptions: Set<Character> = ["i", "4", "6"]
+  private static let shortOptions: Set<Character> = ["4", "6"]
   /// Short options that take the rest of their word, or the next one, as a value.
-  private static let shortOptionsWithValue: Set<Character> = ["o", "d", "j", "x", "H"]
+  private static let shortOptionsWithValue: Set<Character> = ["o", "d", "i", "j", "x", "H"]
 
   /// The name, when the arguments ask for such a command.
   static func command(in arguments: [String]) -> String? {

@@ -37,6 +37,7 @@ struct PlaceOptions: ParsableArguments {
   var maxFilesize: Int64?
 
   func apply(to request: inout TransferRequest) {
+    request.makesDirectory = output != nil && directory != nil
     request.ifExists = ifExists
     request.durability = durability
     request.startOver = startOver

@@ -37,6 +37,8 @@ public struct TransferRequest: Sendable, Hashable {
   public var url: ResourceURL
   /// Where to.
   public var destination: Destination
+  /// Whether the directory of an exact path is made if missing, as that of a derived name is.
+  package var makesDirectory = false
   /// What happens when the final name is taken.
   public var ifExists: IfExists = .update
   /// What a finished file survives.

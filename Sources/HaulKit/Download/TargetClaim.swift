@@ -76,7 +76,8 @@ private struct TargetSearch {
       }
       name = FileName(exactly: last)
     }
-    directory = try TargetCheck.openDirectory(directoryPath, on: disk, creating: !isExact)
+    directory = try TargetCheck.openDirectory(
+      directoryPath, on: disk, creating: !isExact || request.makesDirectory)
   }
 
   private var mayBeNumbered: Bool {
