@@ -8,12 +8,12 @@ enum NotYetSupported {
 
   private static let longOptions: Set<String> = [
     "remote-name", "input-file", "mirror", "user", "password-file", "bearer-file", "netrc",
-    "cookie", "cookie-file", "user-agent", "trust-redirects", "proxy", "noproxy", "cert", "key",
-    "tls-min", "http1.1", "http2", "interface", "resolve", "priority", "group", "after", "id",
+    "cookie", "cookie-file",
+    "priority", "group", "after", "id",
     "no-progress-events",
   ]
 
-  private static let shortOptions: Set<Character> = ["i", "4", "6"]
+  private static let shortOptions: Set<Character> = ["i"]
   /// Short options that take the rest of their word, or the next one, as a value.
   private static let shortOptionsWithValue: Set<Character> = ["o", "d", "j", "x", "H"]
 
