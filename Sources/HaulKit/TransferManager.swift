@@ -33,12 +33,19 @@ public actor TransferManager {
   }
 
   /// A manager whose records live in memory.
-  /// - Throws: `tls` when the file of certificate authorities cannot be read or holds none.
+  /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none.
   public init(_ configuration: Configuration = Configuration()) throws(TransferError) {
     var settings = HTTPTransport.Settings()
     settings.connectTimeout = configuration.connectTimeout
     settings.headTimeout = configuration.idleTimeout
     settings.certificateAuthorities = configuration.certificateAuthorities
+    settings.clientCertificate = configuration.clientCertificate
+    settings.minimumTLS = configuration.minimumTLS
+    settings.proxies = configuration.proxies
+    settings.addressFamily = configuration.addressFamily
+    settings.localAddress = configuration.localAddress
+    settings.addresses = configuration.addresses
+    settings.userAgent = configuration.userAgent
     let transport = try HTTPTransport(settings)
     let pool = NIOThreadPool(numberOfThreads: Self.fileThreads)
     pool.start()

@@ -18,25 +18,14 @@ import Testing
   @Test(
     "an option says that it is not yet supported, in each spelling",
     arguments: [
-      "--remote-name", "--mirror", "--user-agent", "--trust-redirects", "--proxy",
-      "--noproxy", "--cert", "--key", "--tls-min", "--http1.1", "--http2", "--interface",
-      "--resolve", "--priority", "--group", "--after", "--id", "--no-progress-events",
+      "--remote-name", "--mirror", "--priority", "--group", "--after", "--id",
+      "--no-progress-events",
     ])
   func longOption(name: String) {
     let wanted = "\(name) is not yet supported"
     #expect(refusal(["get", "https://h/x", name]) == wanted)
     #expect(refusal(["get", name, "value", "https://h/x"]) == wanted)
     #expect(refusal(["get", "\(name)=value", "https://h/x"]) == wanted)
-  }
-
-  @Test(
-    "a short option says so alone, in a cluster and with its value",
-    arguments: [
-      (["-4"], "-4"), (["-6"], "-6"), (["-q4"], "-4"), (["-i4", "-6"], "-6"),
-    ])
-  func shortOption(words: [String], name: String) {
-    #expect(refusal(["get", "https://h/x"] + words) == "\(name) is not yet supported")
-    #expect(refusal(["get"] + words + ["https://h/x"]) == "\(name) is not yet supported")
   }
 
   @Test("mirrors on one line say so")

@@ -37,7 +37,7 @@ extension GetPlan {
       command.network.apply(to: &request)
       requests.append(request)
     }
-    limits = Self.limits(command)
+    limits = try Self.limits(command)
     output = command.output.values
     output.streams = destination == .stream
   }
@@ -98,7 +98,7 @@ extension GetPlan {
   }
 
   /// The user's word on connections raises the limits above it: an option is never without effect.
-  private static func limits(_ command: GetCommand) -> EngineLimits {
+  private static func limits(_ command: GetCommand) throws(UsageError) -> EngineLimits {
     let speed = command.speed
     var limits = EngineLimits()
     if let active = speed.maximumActive { limits.maximumActive = active }
@@ -108,9 +108,7 @@ extension GetPlan {
     limits.connectionsInAll = max(
       limits.connectionsInAll, limits.connectionsPerHost, limits.maximumActive)
     limits.rateLimit = speed.rateLimit
-    limits.certificateAuthorities = command.network.certificateAuthorities
-    if let timeout = command.network.connectTimeout { limits.connectTimeout = timeout }
-    if let timeout = command.network.idleTimeout { limits.idleTimeout = timeout }
+    try command.network.apply(to: &limits)
     return limits
   }
 }

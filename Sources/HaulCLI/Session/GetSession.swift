@@ -14,7 +14,9 @@ struct GetSession {
       of: String.self, bufferingPolicy: .bufferingNewest(4096))
     let manager: TransferManager
     do {
-      manager = try TransferManager(plan.limits.configuration(logger: logger(to: logLines)))
+      manager = try TransferManager(
+        plan.limits.configuration(
+          logger: logger(to: logLines), environment: surroundings.environment))
     } catch {
       await OutputStream.standardError.write(Messages.usage(error.message) + "\n")
       return .usage

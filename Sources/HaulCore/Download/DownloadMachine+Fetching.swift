@@ -45,6 +45,8 @@ extension DownloadMachine {
     guard let segment = plan.segments[id] else { return .drop(id) }
     var request = FetchRequest(
       url: rules.url, headers: rules.headers, allowInsecure: rules.allowInsecure)
+    request.trustedHosts = rules.trustedHosts
+    request.isAdditional = !fetches.isEmpty
     if let resolved { request = request.redirected(to: resolved) }
     var purpose = Purpose.receive
     if mustCompare, let known = plan.received.ranges.first {

@@ -8,6 +8,7 @@ package struct DownloadMachine: Sendable {
     package var url: ResourceURL
     package var headers = HeaderFields()
     package var allowInsecure = false
+    package var trustedHosts: Set<String> = []
     package var connections = 8
     package var minimumSplit: Int64 = 1 << 20
     package var checksum: Checksum?

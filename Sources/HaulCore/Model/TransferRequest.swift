@@ -63,6 +63,8 @@ public struct TransferRequest: Sendable, Hashable {
   public var allowUnverified = false
   /// Do not check the server's certificate; never inherited by a redirect to another origin.
   public var allowInsecure = false
+  /// Hosts that get the header fields and the user information too when a redirect leads there over https.
+  public var trustedRedirectHosts: Set<String> = []
   /// When a failed attempt is made again.
   public var retry = RetryPolicy()
 

@@ -43,9 +43,11 @@ extension DownloadRun {
   private mutating func open(
     _ id: SegmentID, _ fetch: FetchRequest, _ group: inout TaskGroup<Void>
   ) {
+    var fetch = fetch
+    fetch.prefersHTTP2 = !fetch.isAdditional && engine.sharesConnections(to: request.url.origin)
     log(id, asks: fetch)
     let (post, transport) = (post, engine.transport)
-    watch(id, &group) { _ in
+    watch(id, &group) { [fetch] _ in
       do {
         post.yield(.response(id, try await transport.fetch(fetch)))
         return nil

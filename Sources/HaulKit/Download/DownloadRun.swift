@@ -43,6 +43,7 @@ struct DownloadRun {
     var rules = DownloadMachine.Rules(url: driver.request.url)
     rules.headers = driver.request.fields
     rules.allowInsecure = driver.request.allowInsecure
+    rules.trustedHosts = Set(driver.request.trustedRedirectHosts.map { $0.lowercased() })
     rules.connections = max(driver.request.connections, 1)
     rules.minimumSplit = driver.request.minimumSplit
     rules.checksum = driver.request.checksum
