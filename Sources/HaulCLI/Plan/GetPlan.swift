@@ -39,7 +39,19 @@ extension GetPlan {
     }
     limits = try Self.limits(command)
     output = command.output.values
-    output.streams = destination == .stream
+    output.streams = try Self.streams(requests, output)
+  }
+
+  /// Whether standard output gets the one file.
+  private static func streams(
+    _ requests: [TransferRequest], _ output: OutputOptions
+  ) throws(UsageError) -> Bool {
+    guard requests.contains(where: { $0.destination == .stream }) else { return false }
+    guard requests.count == 1 else {
+      throw UsageError("standard output (-) takes one file, but there are several URLs")
+    }
+    guard !output.json else { throw UsageError("-o - and --json both want standard output") }
+    return true
   }
 
   private static func checkUse(of command: GetCommand, count: Int) throws(UsageError) {
@@ -52,9 +64,6 @@ extension GetPlan {
       throw UsageError("--checksum is the digest of one file, but there are several URLs")
     }
     let output = command.output
-    if command.place.output == "-", output.json {
-      throw UsageError("-o - and --json both want standard output")
-    }
     if output.quiet, output.verbose { throw UsageError("-q and -v contradict each other") }
     if output.quiet, output.progress == .bar || output.progress == .plain {
       throw UsageError("-q and --progress \(output.progress.rawValue) contradict each other")
