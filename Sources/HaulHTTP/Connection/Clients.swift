@@ -64,7 +64,7 @@ final class Clients: Sendable {
       route: key.route, tls: key.isUnchecked ? tls.unchecked : tls.checked,
       timeout: TimeAmount(settings.connectTimeout))
     configuration.http1_1ConnectionDebugInitializer = { preparation.prepare($0) }
-    configuration.http2ConnectionDebugInitializer = { ConnectionPreparation.widenReads($0) }
+    configuration.http2ConnectionDebugInitializer = { ConnectionPreparation.prepareHTTP2($0) }
     return HTTPClient(
       eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton),
       configuration: configuration)

@@ -1,6 +1,7 @@
 import HaulCore
 import NIOCore
 import NIOHTTP1
+import NIOHTTP2
 import NIOPosix
 import NIOSSL
 
@@ -24,8 +25,17 @@ struct ConnectionPreparation: Sendable {
     return readied.flatMap { openTunnel(channel, through: proxy, to: origin) }
   }
 
+  /// The same for HTTP/2.
+  static func prepareHTTP2(_ channel: any Channel) -> EventLoopFuture<Void> {
+    widenReads(channel).flatMapThrowing {
+      let pipeline = channel.pipeline.syncOperations
+      let frames = try pipeline.handler(type: NIOHTTP2Handler.self)
+      try pipeline.addHandler(HTTP2ConnectionWatch(), position: .after(frames))
+    }
+  }
+
   /// Larger reads mean fewer wake-ups: the default grows from 2 to 64 KiB only.
-  static func widenReads(_ channel: any Channel) -> EventLoopFuture<Void> {
+  private static func widenReads(_ channel: any Channel) -> EventLoopFuture<Void> {
     channel.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 256 << 10))
   }
 
