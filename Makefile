@@ -1,7 +1,9 @@
 # Everything that is done with the repository by name. `make` alone lists it.
 .POSIX:
-.PHONY: help test lint release crashtest simulate-disk fresh-machine speed changed-file limit-rate clean
+.PHONY: help test lint release install uninstall install-check crashtest simulate-disk fresh-machine speed changed-file limit-rate clean
 
+PREFIX = /usr/local
+DESTDIR =
 KILLS = 300
 SCHEDULES = 10000
 SWIFT_BUILD = swift build --build-tests --explicit-target-dependency-import-check error
@@ -19,6 +21,16 @@ lint: ## formatting, banned words, shell scripts
 
 release: ## the release binary
 	@Scripts/release haul
+
+install: ## haul, its manual and completions below PREFIX=/usr/local (DESTDIR= is put before it)
+	@Scripts/install-haul "$(DESTDIR)" "$(PREFIX)"
+
+uninstall: ## takes away what install has put there
+	@Scripts/install-haul --remove "$(DESTDIR)" "$(PREFIX)"
+
+install-check: ## make install, run where there is neither the checkout nor Swift
+	@Scripts/install build python shells
+	@Scripts/install-check
 
 crashtest: ## SIGKILL of the release binary at random times; KILLS=300
 	@Scripts/install build python

@@ -22,6 +22,8 @@ peers  command:aria2c                aria2
 peers  command:axel                  axel
 peers  command:curl                  curl
 peers  command:wget2                 wget2
+shells command:fish                  fish
+shells command:zsh                   zsh
 chroot command:debootstrap           debootstrap
 lint   command:shellcheck            shellcheck
 LIST

@@ -11,13 +11,15 @@ struct PlaceOptions: ParsableArguments {
 
   @Option(
     name: [.customShort("d", allowingJoined: true), .long],
-    help: ArgumentHelp("The directory to write to; made if missing.", valueName: "DIR"))
+    help: ArgumentHelp("The directory to write to; made if missing.", valueName: "DIR"),
+    completion: .directory)
   var directory: String?
 
   @Option(
     help: ArgumentHelp(
       "What to do when the name is taken: update, skip, rename, overwrite or fail (default: update).",
       valueName: "what"),
+    completion: .list(TransferRequest.IfExists.allCases.map(\.rawValue)),
     transform: ArgumentValue.choice)
   var ifExists = TransferRequest.IfExists.update
 
@@ -25,6 +27,7 @@ struct PlaceOptions: ParsableArguments {
     help: ArgumentHelp(
       "What a finished file survives: strict, a power cut too; relaxed, the death of haul (default: strict).",
       valueName: "how"),
+    completion: .list(TransferRequest.Durability.allCases.map(\.rawValue)),
     transform: ArgumentValue.choice)
   var durability = TransferRequest.Durability.strict
 

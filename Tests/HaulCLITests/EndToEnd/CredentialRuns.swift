@@ -62,6 +62,50 @@ import Testing
     }
   }
 
+  @Test(
+    "None is in an output, a log or the journal, however the run ends",
+    arguments: [
+      ["--user", "me", "--password-file", "secret"], ["--user", "me"], ["--bearer-file", "secret"],
+      ["--netrc"], ["--cookie", "s=canary"], ["--cookie-file", "jar"], ["-H", "@fields"],
+      ["-i", "list"],
+    ])
+  func nowhere(options: [String]) async throws {
+    let environment = options == ["--user", "me"] ? ["HAUL_PASSWORD": "canary"] : [:]
+    try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
+      place in
+      let url = place.server.url("/file.bin")
+      try write("canary\n", to: "secret", in: place)
+      try write("machine 127.0.0.1 login me password canary", to: ".netrc", in: place)
+      try write("127.0.0.1\tFALSE\t/\tFALSE\t0\ts\tcanary\n", to: "jar", in: place)
+      try write("X-Key: canary\n", to: "fields", in: place)
+      try write("\(url)?token=canary\n  header=X-Key: canary\n", to: "list", in: place)
+      let addresses = options.first == "-i" ? [] : [url]
+      let command = ["get", "--json", "-v", "-x", "1"] + options + addresses
+
+      let held = try await CommandRun(
+        command, in: place.directory, environment: environment)
+      try await place.server.waitForHeld("/file.bin")
+      let request = try #require(place.server.snapshot.requests.first)
+      let basic = Data("me:canary".utf8).base64EncodedString()
+      let sent = ["Authorization", "Cookie", "X-Key"].compactMap { request.header($0) }
+      #expect(sent.count == 1)
+      #expect(sent.allSatisfy { $0.contains("canary") || $0 == "Basic \(basic)" })
+      held.send(SIGINT)
+      var results = [await held.end()]
+      var texts = try place.names().filter { $0.hasPrefix("file.bin") }
+      for name in texts where name.hasSuffix(".journal") {
+        texts.append(String(decoding: try place.contents(name), as: UTF8.self))
+      }
+      for faults in [[Fault(.status(403))], []] {
+        place.server.setFaults("/file.bin", faults)
+        results.append(try await place.haul(command, environment: environment))
+      }
+      #expect(results.map(\.status) == [130, 1, 0])
+      texts += results.flatMap { [$0.output, $0.errors] }
+      #expect(!texts.contains { $0.contains("canary") || $0.contains(basic) })
+    }
+  }
+
   @Test("HAUL_PASSWORD is the password of --user")
   func environment() async throws {
     try await Workplace.with(Workplace.file()) { place in
