@@ -1,6 +1,6 @@
 # Everything that is done with the repository by name. `make` alone lists it.
 .POSIX:
-.PHONY: help test lint release crashtest simulate-disk fresh-machine speed changed-file limit-rate clean
+.PHONY: help test demo lint release crashtest simulate-disk fresh-machine speed changed-file limit-rate clean
 
 KILLS = 300
 SCHEDULES = 10000
@@ -13,6 +13,10 @@ test: ## gets what is missing, builds and runs all tests
 	@Scripts/install build
 	$(SWIFT_BUILD)
 	swift test --skip-build
+
+demo: ## 512 MiB through resets, silences, 503s and a kill; no network, a minute
+	@Scripts/install build python
+	@Scripts/demo
 
 lint: ## formatting, banned words, shell scripts
 	@Scripts/lint
