@@ -1,6 +1,7 @@
 # Everything that is done with the repository by name. `make` alone lists it.
 .POSIX:
-.PHONY: help test lint release install uninstall install-check crashtest simulate-disk fresh-machine speed changed-file limit-rate clean
+.PHONY: help test demo lint release install uninstall install-check crashtest simulate-disk
+.PHONY: fresh-machine speed changed-file limit-rate interop ten-thousand clean
 
 PREFIX = /usr/local
 DESTDIR =
@@ -15,6 +16,10 @@ test: ## gets what is missing, builds and runs all tests
 	@Scripts/install build
 	$(SWIFT_BUILD)
 	swift test --skip-build
+
+demo: ## 512 MiB through resets, silences, 503s and a kill; no network, a minute
+	@Scripts/install build python
+	@Scripts/demo
 
 lint: ## formatting, banned words, shell scripts
 	@Scripts/lint

@@ -140,8 +140,14 @@ class FaultServer:
         self.base = f"http://127.0.0.1:{json.loads(line)['port']}"
 
     def sent(self, path):
+        return self._count(path, "bytes")
+
+    def requests(self, path):
+        return self._count(path, "requests")
+
+    def _count(self, path, what):
         with urllib.request.urlopen(f"{self.base}/_control/stats", timeout=10) as answer:
-            return json.load(answer)["paths"].get(path, {}).get("bytes", 0)
+            return json.load(answer)["paths"].get(path, {}).get(what, 0)
 
     def settled(self, path):
         """What was sent, once nothing more is."""

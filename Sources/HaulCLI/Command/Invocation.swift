@@ -51,6 +51,10 @@ extension Invocation {
     }
   }
 
+  private static var commandNames: [String] {
+    HaulCommand.configuration.subcommands.map { $0._commandName } + ["help"]
+  }
+
   /// Help and version are errors to the parser; the rest is wrong usage.
   private static func outcome(
     of error: any Error, _ arguments: [String]
@@ -58,8 +62,17 @@ extension Invocation {
     guard HaulCommand.exitCode(for: error) != .success else {
       return .print(HaulCommand.fullMessage(for: error))
     }
-    let line = HaulCommand.message(for: error).split(separator: "\n").joined(separator: " ")
     let name = arguments.first ?? ""
+    if !name.hasPrefix("-"), !commandNames.contains(name) {
+      let word = AddressArgument.redacted(name)
+      throw UsageError(
+        "there is no command '\(word)'; to download: haul get URL; see 'haul --help'")
+    }
+    var line = HaulCommand.message(for: error).split(separator: "\n").joined(separator: " ")
+    // The parser repeats the words that it does not understand; an address may hold secrets.
+    for address in arguments where address.contains("://") {
+      line = line.replacing(address, with: AddressArgument.redacted(address))
+    }
     let command = ["get", "verify"].contains(name) ? "\(name) " : ""
     throw UsageError("\(line); see 'haul \(command)--help'")
   }
