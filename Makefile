@@ -1,6 +1,6 @@
 # Everything that is done with the repository by name. `make` alone lists it.
 .POSIX:
-.PHONY: help test lint release crashtest simulate-disk fresh-machine speed changed-file limit-rate clean
+.PHONY: help test lint release crashtest simulate-disk fresh-machine speed changed-file limit-rate interop ten-thousand clean
 
 KILLS = 300
 SCHEDULES = 10000
@@ -44,6 +44,14 @@ changed-file: ## the file changes between two runs: haul, aria2, curl, axel, wge
 limit-rate: ## --limit-rate 2M over 8 connections, in any 10 s within 2 %
 	@Scripts/install build python
 	@Scripts/limit-rate
+
+interop: ## real servers and proxies; ARGUMENTS='--only squid --quick' (root)
+	@Scripts/install build python server tls interop
+	@Scripts/interop $(ARGUMENTS)
+
+ten-thousand: ## 10,000 files of 10 KiB beside curl, aria2 and wget2
+	@Scripts/install build python server tls peers
+	@Scripts/ten-thousand
 
 clean: ## removes what was built
 	rm -rf .build
