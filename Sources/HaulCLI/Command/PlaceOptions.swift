@@ -5,7 +5,8 @@ import HaulCore
 struct PlaceOptions: ParsableArguments {
   @Option(
     name: [.customShort("o", allowingJoined: true), .long],
-    help: ArgumentHelp("The file to write; for one URL only.", valueName: "FILE"))
+    help: ArgumentHelp(
+      "The file to write; - is standard output. For one URL only.", valueName: "FILE"))
   var output: String?
 
   @Option(
@@ -36,6 +37,7 @@ struct PlaceOptions: ParsableArguments {
   var maxFilesize: Int64?
 
   func apply(to request: inout TransferRequest) {
+    request.makesDirectory = output != nil && directory != nil
     request.ifExists = ifExists
     request.durability = durability
     request.startOver = startOver
