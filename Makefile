@@ -62,5 +62,13 @@ limit-rate: ## --limit-rate 2M over 8 connections, in any 10 s within 2 %
 	@Scripts/install build python
 	@Scripts/limit-rate
 
+interop: ## real servers and proxies; ARGUMENTS='--only squid --quick' (root)
+	@Scripts/install build python server tls interop
+	@Scripts/interop $(ARGUMENTS)
+
+ten-thousand: ## 10,000 files of 10 KiB beside curl, aria2 and wget2
+	@Scripts/install build python server tls peers
+	@Scripts/ten-thousand
+
 clean: ## removes what was built
 	rm -rf .build
