@@ -89,6 +89,11 @@ package final class HTTPTransport: Transport {
   }
 
   private func send(_ request: FetchRequest) async throws -> HTTPClientResponse {
+    // The client would ask for `/` instead.
+    guard request.url.hasTextualPath else {
+      throw TransferError(
+        .notYetSupported, "the address's path is not UTF-8 when percent-decoded, not yet supported")
+    }
     var message = HTTPClientRequest(url: request.url.absoluteString)
     message.headers = headers(of: request)
     if request.allowInsecure { message.tlsConfiguration = insecure }
