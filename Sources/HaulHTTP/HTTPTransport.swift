@@ -61,6 +61,11 @@ package final class HTTPTransport: Transport {
   }
 
   private func send(_ request: FetchRequest) async throws -> HTTPClientResponse {
+    // The client would ask for `/` instead.
+    guard request.url.hasTextualPath else {
+      throw TransferError(
+        .notYetSupported, "the address's path is not UTF-8 when percent-decoded, not yet supported")
+    }
     let origin = request.url.origin
     let route = Route(to: origin, by: settings.proxies)
     try checkTrust(of: request, over: route)

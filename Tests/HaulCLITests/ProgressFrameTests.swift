@@ -1,5 +1,6 @@
 import HaulCLI
 import HaulCore
+import HaulTestSupport
 import Testing
 
 @Suite("Progress bars") struct ProgressFrameTests {
@@ -15,8 +16,9 @@ import Testing
     _ files: [FileProgress], expected: Int = 1, width: Int = 100, height: Int = 24,
     style: FrameStyle = FrameStyle()
   ) -> [String] {
-    ProgressFrame(files, expected: expected, width: width, height: height, style: style)
-      .lines.map(\.text)
+    ProgressFrame(
+      ProgressBoard(files, expected: expected), width: width, height: height, style: style
+    ).lines.map(\.text)
   }
 
   @Test("a bar shows name, percent, bytes, speed, time left and connections")
@@ -37,7 +39,7 @@ import Testing
       for style in styles {
         let files = names.map { Self.file($0, 1 << 40, of: 3 << 40) }
         let frame = ProgressFrame(
-          files, expected: 3, width: width, height: 24, style: style)
+          ProgressBoard(files, expected: 3), width: width, height: 24, style: style)
         #expect(frame.lines.count == 4)
         for line in frame.lines {
           let plain = line.text.replacing("\u{1B}[32m", with: "").replacing("\u{1B}[0m", with: "")
@@ -100,14 +102,61 @@ import Testing
     #expect(partly.contains("1 of 3 files") && !partly.contains("%"))
   }
 
-  @Test("what does not fit the height is counted")
+  @Test("running files that do not fit the height are counted")
   func height() {
     let files = (0..<10).map { Self.file("f\($0)", 1, of: 2) }
-    for height in 3...14 {
+    for height in 1...14 {
       let lines = Self.lines(files, expected: 10, height: height)
-      #expect(lines.count <= height - 1)
+      #expect(lines.count <= max(1, height - 1))
+      #expect(lines.last?.contains("of 10 files") == true)
       let more = 10 - lines.count { $0.hasPrefix("f") }
-      #expect(lines.contains { $0 == "and \(more) more" } == (height < 12 && height > 3))
+      #expect(lines.contains("and \(more) more running") == (height < 12 && height > 3))
+    }
+  }
+
+  @Test("files that wait are counted, in the longest wording that fits")
+  func waiting() {
+    let files =
+      (0..<50).map { Self.file("f\($0)", 1, of: 2) }
+      + (0..<9_950).map { FileProgress(name: "w\($0)") }
+    let board = ProgressBoard(files, expected: 10_000)
+    func rest(width: Int, height: Int, unicode: Bool = true) -> String? {
+      let style = FrameStyle(unicode: unicode)
+      let frame = ProgressFrame(board, width: width, height: height, style: style)
+      #expect(frame.lines.count == min(height - 1, 52))
+      return frame.lines.dropLast().last?.text
+    }
+    #expect(rest(width: 80, height: 60) == "… 9,950 more waiting")
+    #expect(rest(width: 80, height: 60, unicode: false) == "and 9,950 more waiting")
+    #expect(rest(width: 80, height: 24) == "… 29 more running, 9,950 waiting")
+    #expect(rest(width: 20, height: 24) == "… 9,979 more")
+    #expect(rest(width: 10, height: 24) == "+9,979")
+    #expect(rest(width: 5, height: 24) == "+9,…")
+    #expect(rest(width: 1, height: 24) == "…")
+  }
+
+  @Test("the board keeps the same sums as if it had been made anew, whatever happens")
+  func sums() {
+    var generator = SimulationRandom(seed: 11)
+    let phases: [TransferEvent.Phase] = [.waiting, .connecting, .transferring, .publishing]
+    var board = ProgressBoard(expected: 40)
+    for step in 0..<2000 {
+      var file = Self.file("f", .random(in: -5...9, using: &generator), of: 9)
+      file.phase = phases[.random(in: 0..<4, using: &generator)]
+      file.hasEnded = Int.random(in: 0..<4, using: &generator) == 0
+      if Int.random(in: 0..<3, using: &generator) == 0 { file.progress = nil }
+      if board.files.count < 40, step.isMultiple(of: 9) {
+        board.append(file)
+      } else {
+        board.update(.random(in: 0..<board.files.count, using: &generator)) { $0 = file }
+      }
+      let anew = ProgressBoard(board.files, expected: 40)
+      for height in [6, 60] {
+        #expect(
+          ProgressFrame(board, width: 90, height: height, style: FrameStyle())
+            == ProgressFrame(anew, width: 90, height: height, style: FrameStyle()),
+          "seed 11, step \(step)")
+      }
     }
   }
 
@@ -120,22 +169,5 @@ import Testing
       Self.file("a", 1, of: 2, phase: .waiting), Self.file("b", 2, of: 2, hasEnded: true),
     ]
     #expect(Self.lines(quiet).isEmpty)
-  }
-
-  @Test("a redraw goes up over what was drawn, wrapped lines included")
-  func redraw() {
-    var display = TerminalDisplay()
-    let files = [Self.file("a", 1, of: 2), Self.file("b", 1, of: 2)]
-    let frame = ProgressFrame(files, expected: 2, width: 100, height: 24, style: FrameStyle())
-    let first = display.update(frame: frame, width: 100)
-    #expect(!first.contains("\u{1B}") && first.split(separator: "\n").count == 3)
-    let second = display.update(lines: ["message"], frame: frame, width: 100)
-    #expect(second.hasPrefix("\r\u{1B}[3A\u{1B}[Jmessage\n"))
-    let narrower = display.update(frame: frame, width: 50)
-    let rows = frame.lines.map { ($0.cells + 49) / 50 }.reduce(0, +)
-    #expect(narrower.hasPrefix("\r\u{1B}[\(rows)A\u{1B}[J"))
-    let end = display.update(lines: ["done"], frame: nil, width: 100)
-    #expect(end.hasSuffix("\u{1B}[Jdone\n"))
-    #expect(display.update(lines: ["later"], frame: nil, width: 100) == "later\n")
   }
 }

@@ -106,7 +106,8 @@ struct Schedule {
     let nonce = (0..<16).map { _ in UInt8(truncatingIfNeeded: random.next()) }
     let part = try PartFile.acquire(
       disk: disk, directory: directory, name: Self.target, nonce: nonce,
-      durability: strict ? .strict : .relaxed)
+      durability: strict ? .strict : .relaxed,
+      deferringJournalUpTo: Int64(random.below(2) * random.below(20_000)))
     defer { part.release() }
     checkRecovery(part.recovery)
     if let name = part.recovery.publishedName {

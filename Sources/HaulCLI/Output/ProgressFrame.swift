@@ -23,30 +23,52 @@ package struct ProgressFrame: Hashable, Sendable {
 
   package private(set) var lines: [Line]
 
-  /// Draws the active files, and a total when there is more than one file.
+  /// Draws the running files, what does not fit or waits in one line, and a total when there is
+  /// more than one file. Costs as much as is shown.
   /// - Parameters:
-  ///   - files: all files of the run, in the order they were given.
-  ///   - expected: how many files there will be; not all need to be known yet.
   ///   - width: the terminal's cells; the last one stays free, so that no line wraps.
   ///   - height: the terminal's lines; at least one stays free.
-  package init(
-    _ files: [FileProgress], expected: Int, width: Int, height: Int, style: FrameStyle
-  ) {
+  package init(_ board: ProgressBoard, width: Int, height: Int, style: FrameStyle) {
     let room = max(1, width - 1)
-    let active = files.filter(\.isActive)
-    let hasTotal = expected > 1
-    let available = max(1, height - 1 - (hasTotal ? 1 : 0))
-    let shown = active.count <= available ? active[...] : active.prefix(max(0, available - 1))
-    lines = shown.map { file in
-      ProgressRow(file).line(room: room, style: style)
+    let hasTotal = board.expected > 1
+    let available = max(1, height - 1) - (hasTotal ? 1 : 0)
+    let isMore = board.active.count > available || (hasTotal && board.waiting > 0)
+    let hasRest = isMore && available > 1
+    let shown = board.active.prefix(hasRest ? available - 1 : available)
+    lines = shown.map { ProgressRow(board.files[$0]).line(room: room, style: style) }
+    if hasRest {
+      let rest = RestLine(running: board.active.count - shown.count, waiting: board.waiting)
+      if let text = rest.text(room: room, style: style) { lines.append(Self.line(text)) }
     }
-    if shown.count < active.count, available > 1 {
-      let text = TerminalText.cut("and \(active.count - shown.count) more", to: room)
-      lines.append(Line(text: text, cells: TerminalText.width(text)))
+    if hasTotal { lines.append(ProgressRow(totalOf: board).line(room: room, style: style)) }
+  }
+
+  private static func line(_ text: String) -> Line {
+    Line(text: text, cells: TerminalText.width(text))
+  }
+}
+
+/// How many files have no line of their own.
+private struct RestLine {
+  /// Those that run and do not fit the height.
+  let running: Int
+  let waiting: Int
+
+  /// The longest wording that fits.
+  func text(room: Int, style: FrameStyle) -> String? {
+    let all = Units.count(running + waiting)
+    let lead = style.unicode ? "…" : "and"
+    let words: [String]
+    switch (running, waiting) {
+    case (0, 0): return nil
+    case (0, _): words = ["\(lead) \(all) more waiting"]
+    case (_, 0): words = ["\(lead) \(all) more running"]
+    default:
+      let parts = "\(Units.count(running)) more running, \(Units.count(waiting)) waiting"
+      words = ["\(lead) \(parts)"]
     }
-    if hasTotal {
-      let total = ProgressRow(totalOf: files, expected: expected)
-      lines.append(total.line(room: room, style: style))
-    }
+    let shorter = words + ["\(lead) \(all) more", "+\(all)"]
+    return shorter.first { TerminalText.width($0) <= room }
+      ?? TerminalText.cut("+\(all)", to: room)
   }
 }

@@ -3,6 +3,8 @@ import HaulCore
 /// The columns of one progress line, before they are fitted into a width.
 struct ProgressRow {
   private let name: String
+  /// What stands for a name that would be cut.
+  private let shortName: String
   private let percent: Int?
   private let bytes: String
   private let speed: String
@@ -11,6 +13,7 @@ struct ProgressRow {
 
   init(_ file: FileProgress) {
     name = TerminalText.escaped(file.name)
+    shortName = name
     let progress = file.progress
     percent = progress?.percent
     bytes = progress.map(Self.bytes) ?? ""
@@ -25,18 +28,11 @@ struct ProgressRow {
     }
   }
 
-  /// The sum of all files; lengths are summed only when each is known that may still come.
-  init(totalOf files: [FileProgress], expected: Int) {
-    let known = files.compactMap(\.progress)
-    let lengths = known.compactMap(\.total)
-    let isWhole =
-      files.count == expected && files.allSatisfy { $0.hasEnded || $0.progress?.total != nil }
-    let sum = Progress(
-      bytes: Self.sum(known.map { max(0, $0.bytes) }),
-      total: isWhole ? Self.sum(lengths.map { max(0, $0) }) : nil,
-      rate: files.filter(\.isActive).compactMap(\.progress?.rate).reduce(0, +),
-      connections: files.filter(\.isActive).compactMap(\.progress?.connections).reduce(0, +))
-    name = "\(files.filter(\.hasEnded).count) of \(expected) files"
+  /// The sum of all files.
+  init(totalOf board: ProgressBoard) {
+    let sum = board.total
+    name = "\(Units.count(board.ended)) of \(Units.count(board.expected)) files"
+    shortName = "\(board.ended)/\(board.expected)"
     percent = sum.percent
     bytes = Self.bytes(sum)
     speed = Units.rate(sum.rate)
@@ -53,7 +49,7 @@ struct ProgressRow {
       guard fixed + wanted <= room else { continue }
       return line(columns: columns, room: room, fixed: fixed, style: style)
     }
-    let text = TerminalText.cut(percent.map { "\($0)%" } ?? name, to: room)
+    let text = TerminalText.cut(percent.map { "\($0)%" } ?? shortName, to: room)
     return ProgressFrame.Line(text: text, cells: TerminalText.width(text))
   }
 
@@ -88,10 +84,11 @@ struct ProgressRow {
     columns: [Column], room: Int, fixed: Int, style: FrameStyle
   ) -> ProgressFrame.Line {
     let spare = room - fixed
+    let nameCells = TerminalText.width(name)
     let hasBar = columns.contains(.bar)
     let nameRoom = hasBar ? min(spare, max(24, spare / 2)) : min(spare, 48)
     let barRoom = Self.leastBar + min(Self.mostBar - Self.leastBar, spare - nameRoom)
-    let shownName = TerminalText.cut(name, to: nameRoom)
+    let shownName = TerminalText.cut(nameCells <= nameRoom ? name : shortName, to: nameRoom)
     var text = shownName + spaces(nameRoom - TerminalText.width(shownName))
     var used = nameRoom
     for column in columns {
@@ -132,9 +129,5 @@ struct ProgressRow {
   private static func connections(_ count: Int) -> String {
     if count <= 0 { return "" }
     return count < 1000 ? "x\(count)" : "999+"
-  }
-
-  private static func sum(_ numbers: [Int64]) -> Int64 {
-    numbers.reduce(0) { $0.addingReportingOverflow($1).overflow ? .max : $0 + $1 }
   }
 }

@@ -1,29 +1,23 @@
 /// Keeps a frame at the bottom of a terminal while lines scroll above it: a value that tells
 /// which characters to write.
+///
+/// Between two drawings the cursor stands where the frame begins. When a terminal is resized it may
+/// wrap the lines anew or cut them off, as it likes; in either case the cursor stays with the text
+/// it stands on, and all that is below it is the old frame.
 package struct TerminalDisplay: Sendable {
-  private var drawn: [Int] = []
+  private var isDrawn = false
 
   package init() {}
 
   /// What replaces the frame on the screen by `lines`, to stay, and `frame` under them.
-  package mutating func update(
-    lines: [String] = [], frame: ProgressFrame?, width: Int
-  ) -> String {
+  package mutating func update(lines: [String] = [], frame: ProgressFrame?) -> String {
     let next = frame?.lines ?? []
-    if drawn.isEmpty, next.isEmpty { return lines.map { $0 + "\n" }.joined() }
-    var text = erasure(width: width)
+    var text = isDrawn ? "\r\u{1B}[J" : ""
     for line in lines { text += line + "\n" }
-    for line in next { text += line.text + "\n" }
-    drawn = next.map(\.cells)
+    isDrawn = !next.isEmpty
+    guard isDrawn else { return text }
+    text += next.map(\.text).joined(separator: "\n") + "\r"
+    if next.count > 1 { text += "\u{1B}[\(next.count - 1)A" }
     return text
-  }
-
-  /// Goes back to the frame's first line and clears from there. A terminal that was made narrower
-  /// has wrapped the old lines.
-  private func erasure(width: Int) -> String {
-    guard !drawn.isEmpty else { return "" }
-    let width = max(1, width)
-    let rows = drawn.map { max(1, ($0 + width - 1) / width) }.reduce(0, +)
-    return "\r\u{1B}[\(rows)A\u{1B}[J"
   }
 }

@@ -35,6 +35,15 @@ enum Units {
     return seconds < 60 ? "\(tenths(seconds)) s" : clock(seconds: seconds)
   }
 
+  /// `9,950`: whole numbers in groups of three digits.
+  static func count(_ number: Int) -> String {
+    let digits = Array(String(max(0, number)))
+    return digits.indices.reduce(into: "") { text, index in
+      if index > 0, (digits.count - index).isMultiple(of: 3) { text.append(",") }
+      text.append(digits[index])
+    }
+  }
+
   static func seconds(_ duration: Duration) -> Double {
     Double(duration.components.seconds) + Double(duration.components.attoseconds) * 1e-18
   }

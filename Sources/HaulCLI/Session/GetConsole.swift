@@ -7,9 +7,7 @@ package actor GetConsole {
   package enum Verdict: Hashable, Sendable { case goOn, allEnded, outputGone }
 
   private var report: GetReport
-  private var display = TerminalDisplay()
-  private let view: GetReport.ProgressView
-  private let style: FrameStyle
+  private var screen: GetScreen
   private let surroundings: Surroundings
   private let standardOutput: OutputStream
   private let standardError: OutputStream
@@ -20,8 +18,9 @@ package actor GetConsole {
     expected: Int, options: OutputOptions, surroundings: Surroundings,
     standardOutput: OutputStream, standardError: OutputStream
   ) {
-    view = surroundings.view(for: options)
-    style = surroundings.style
+    let view = surroundings.view(for: options)
+    screen = GetScreen(
+      hasBars: view == .bar, style: surroundings.style, size: { surroundings.size })
     self.surroundings = surroundings
     self.standardOutput = standardOutput
     self.standardError = standardError
@@ -39,10 +38,10 @@ package actor GetConsole {
     return report.isDone ? .allEnded : .goOn
   }
 
-  /// Redraws the bars, or writes the plain lines that are due.
+  /// Redraws the bars with what was said since the last time, or writes the plain lines that are due.
   package func tick() async {
-    let lines = report.tick(at: surroundings.clock.now)
-    if view == .bar || !lines.isEmpty { await write(lines) }
+    await write(report.tick(at: surroundings.clock.now))
+    await show(screen.redraw(report.board))
   }
 
   /// What became of the file's bytes on standard output.
@@ -57,16 +56,17 @@ package actor GetConsole {
   package func end() async -> ExitStatus {
     do {
       let wall = surroundings.clock.wallSeconds
-      await write(try report.end(at: surroundings.clock.now, wallSeconds: wall), isLast: true)
+      await write(try report.end(at: surroundings.clock.now, wallSeconds: wall))
     } catch {
       await reportInternal(error)
     }
+    await show(screen.close())
     let hasProblem = hasInternalError || outputError != nil
     return report.status == .completed && hasProblem ? .failed : report.status
   }
 
   /// Computes all texts before the first suspension, so that their order is the events' order.
-  private func write(_ outputs: [GetReport.Output], isLast: Bool = false) async {
+  private func write(_ outputs: [GetReport.Output]) async {
     var messages: [String] = []
     var json = ""
     for output in outputs {
@@ -75,24 +75,12 @@ package actor GetConsole {
       case .json(let line): json += line
       }
     }
-    let screen = screenText(messages, isLast: isLast)
-    async let shown = standardError.write(screen)
-    let outcome = outputError == nil ? await standardOutput.write(json) : .written
-    await notice(outcome)
-    _ = await shown  // nobody can be told that standard error cannot be written
+    await show(screen.add(messages))
+    if outputError == nil { await notice(await standardOutput.write(json)) }
   }
 
-  private func screenText(_ messages: [String], isLast: Bool) -> String {
-    guard view == .bar else { return messages.map { $0 + "\n" }.joined() }
-    let size = surroundings.size
-    let frame =
-      isLast
-      ? nil
-      : ProgressFrame(
-        report.files, expected: report.expected, width: size.width, height: size.height,
-        style: style)
-    return display.update(lines: messages, frame: frame, width: size.width)
-  }
+  /// Nobody can be told that standard error cannot be written.
+  private func show(_ text: String) async { await standardError.write(text) }
 
   private func notice(_ outcome: OutputStream.Outcome) async {
     switch outcome {
@@ -100,13 +88,13 @@ package actor GetConsole {
     case .gone: report.interrupt(.outputGone)
     case .failed(let number):
       outputError = number
-      let text = "haul: standard output cannot be written (error \(number))\n"
-      await standardError.write(text)
+      await show(screen.add(["haul: standard output cannot be written (error \(number))"]))
     }
   }
 
   private func reportInternal(_ error: any Error) async {
     hasInternalError = true
-    await standardError.write("haul: an event could not be written as JSON: \(error)\n")
+    let text = Messages.shown("haul: an event could not be written as JSON: \(error)")
+    await show(screen.add([text]))
   }
 }

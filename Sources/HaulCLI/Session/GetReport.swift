@@ -13,8 +13,7 @@ package struct GetReport: Sendable {
   /// How progress is shown, once it is known where standard error leads.
   package enum ProgressView: Hashable, Sendable { case bar, plain, none }
 
-  package let expected: Int
-  package private(set) var files: [FileProgress] = []
+  package private(set) var board: ProgressBoard
   package private(set) var interruption: Interruption?
 
   private let options: OutputOptions
@@ -28,13 +27,15 @@ package struct GetReport: Sendable {
 
   /// - Parameter expected: how many transfers were asked for.
   package init(expected: Int, options: OutputOptions, view: ProgressView, at start: Instant) {
-    self.expected = expected
+    board = ProgressBoard(expected: expected)
     self.options = options
     self.view = view
     self.start = start
     lastPlain = start
   }
 
+  package var expected: Int { board.expected }
+  package var files: [FileProgress] { board.files }
   private var ended: Int { summary.completed + summary.failed + summary.cancelled }
 
   /// Whether every transfer has ended.
@@ -58,8 +59,9 @@ package struct GetReport: Sendable {
   package mutating func tick(at now: Instant) -> [Output] {
     guard view == .plain, now - lastPlain >= .seconds(10) else { return [] }
     lastPlain = now
-    return files.compactMap { file in
-      guard file.isActive, let progress = file.progress else { return nil }
+    return board.active.compactMap { place in
+      let file = board.files[place]
+      guard let progress = file.progress else { return nil }
       return .message(Messages.progress(file.name, progress))
     }
   }
@@ -102,31 +104,16 @@ package struct GetReport: Sendable {
 
 extension GetReport {
   private mutating func update(for event: TransferEvent) {
-    let position = position(of: event)
-    switch event.kind {
-    case .added(let target):
-      if let target { files[position].name = Self.lastComponent(target) }
-    case .phase(let phase, _):
-      files[position].phase = phase
-    case .paused:
-      files[position].phase = .waiting
-    case .resumed:
-      break
-    case .progress(let progress):
-      files[position].progress = progress
-    case .attempt:
-      files[position].progress?.stop()
-    case .finished(let result):
-      files[position].end(result)
-      count(result)
-    }
+    let place = place(of: event)
+    board.update(place) { $0.take(event.kind) }
+    if case .finished(let result) = event.kind { count(result) }
   }
 
-  private mutating func position(of event: TransferEvent) -> Int {
+  private mutating func place(of event: TransferEvent) -> Int {
     if let known = index[event.id] { return known }
-    index[event.id] = files.count
-    files.append(FileProgress(name: Self.lastComponent(event.url.redacted)))
-    return files.count - 1
+    let place = board.append(FileProgress(name: Self.lastComponent(event.url.redacted)))
+    index[event.id] = place
+    return place
   }
 
   private mutating func count(_ result: TransferResult) {
@@ -143,8 +130,8 @@ extension GetReport {
     if case .finished(let result) = event.kind, let error = result.error {
       return Messages.failure(error, of: event.url)
     }
-    guard !options.quiet, let position = index[event.id] else { return nil }
-    let file = files[position]
+    guard !options.quiet, let place = index[event.id] else { return nil }
+    let file = board.files[place]
     switch event.kind {
     case .attempt(let number, let error, let delay):
       return Messages.retry(number: number, error, delay: delay, of: event.url)
@@ -165,7 +152,7 @@ extension GetReport {
   }
 
   /// The name at the end of a path or an address; the whole of it when there is none.
-  private static func lastComponent(_ text: String) -> String {
+  fileprivate static func lastComponent(_ text: String) -> String {
     let path = text.prefix { $0 != "?" }
     guard let name = path.split(separator: "/").last, !path.hasSuffix("/") else { return text }
     return String(name)
@@ -173,8 +160,21 @@ extension GetReport {
 }
 
 extension FileProgress {
+  fileprivate mutating func take(_ kind: TransferEvent.Kind) {
+    switch kind {
+    case .added(let target):
+      if let target { name = GetReport.lastComponent(target) }
+    case .phase(let phase, _): self.phase = phase
+    case .paused: phase = .waiting
+    case .resumed: break
+    case .progress(let progress): self.progress = progress
+    case .attempt: progress?.stop()
+    case .finished(let result): end(result)
+    }
+  }
+
   /// Takes the end over: small files and those that were there already tell no progress before.
-  fileprivate mutating func end(_ result: TransferResult) {
+  private mutating func end(_ result: TransferResult) {
     hasEnded = true
     progress?.stop()
     if result.state == .completed {

@@ -88,6 +88,11 @@ public struct ResourceURL: Hashable, Sendable {
     query = parts.percentEncodedQuery
   }
 
+  /// Whether the percent-decoded path is text.
+  package var hasTextualPath: Bool {
+    String(validating: PercentCoding.decoded(path), as: UTF8.self) != nil
+  }
+
   /// The address that a `Location` header means, seen from this one (RFC 9110, section 10.2.2).
   /// - Throws: as `init(_:)`.
   package func resolving(_ location: String) throws(TransferError) -> ResourceURL {

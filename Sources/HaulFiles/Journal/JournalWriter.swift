@@ -2,7 +2,10 @@ import HaulCore
 
 /// The end of a journal that this process holds: appends, and notices anyone else who does.
 struct JournalWriter {
-  let file: any DiskFile
+  /// Nil while it is put off.
+  private(set) var file: (any DiskFile)?
+  /// What will be in it then.
+  private var kept: [UInt8] = []
   private(set) var end: Int64
   private var crc: UInt32
   /// A failed append left bytes behind that could not be cut off.
@@ -15,9 +18,31 @@ struct JournalWriter {
     crc = replay.crc
   }
 
+  /// A journal that is put off: its records are kept until there is a file for them.
+  init() {
+    end = 0
+    crc = 0
+  }
+
+  /// Writes all that was kept into a new, empty file, and goes on there.
+  mutating func settle(in newFile: any DiskFile) throws(TransferError) {
+    let bytes = kept
+    file = newFile
+    do throws(TransferError) {
+      try put(bytes, at: 0)
+    } catch {
+      file = nil
+      throw error
+    }
+    kept = []
+  }
+
+  func sync() throws(DiskError) { try file?.syncData() }
+
   /// Takes the file over: cuts the torn tail off and writes the valid records once more, so that a
   /// sync includes those that an earlier, failed sync of another process may have dropped.
   mutating func takeOver(_ valid: [UInt8], rewriting: Bool) throws(TransferError) {
+    guard let file else { return }
     try mapping("repair the journal") { () throws(DiskError) in
       if try file.status().size != end { try file.truncate(to: end) }
     }
@@ -53,6 +78,7 @@ struct JournalWriter {
 
   /// - Throws: `in-use` when the journal does not end where this process left it.
   func checkEnd() throws(TransferError) {
+    guard let file else { return }
     let size = try mapping("look at the journal") { () throws(DiskError) in
       try file.status().size
     }
@@ -61,13 +87,14 @@ struct JournalWriter {
 
   private mutating func cutBack() {
     do throws(DiskError) {
-      try file.truncate(to: end)
+      try file?.truncate(to: end)
     } catch {
       isBroken = true
     }
   }
 
-  private func put(_ bytes: [UInt8], at offset: Int64) throws(TransferError) {
+  private mutating func put(_ bytes: [UInt8], at offset: Int64) throws(TransferError) {
+    guard let file else { return kept += bytes }
     let result: Result<Void, TransferError> = bytes.withUnsafeBytes { buffer in
       Result { () throws(TransferError) in
         try FileWriter.writeAll(buffer, to: file, at: offset, "write the journal")

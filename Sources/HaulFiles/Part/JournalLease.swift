@@ -36,9 +36,8 @@ struct JournalLease {
         return nil
       }
       try Ownership.check(status, user: user, what: "journal")
-      guard try lock(file) else {
-        throw TransferError(.inUse, "another process is downloading to this file")
-      }
+      // Where files cannot be locked, the nonce of the run alone keeps writers apart.
+      guard try tryLock(file, "journal") ?? true else { throw inUse }
       let identity = FileIdentity(status)
       let isStill = try mapping("look at the journal") { () throws(DiskError) in
         try directory.has(identity, as: name)
@@ -68,13 +67,15 @@ struct JournalLease {
     }
   }
 
-  /// Where files cannot be locked, the nonce of the run alone keeps writers apart.
-  private static func lock(_ file: any DiskFile) throws(TransferError) -> Bool {
+  static let inUse = TransferError(.inUse, "another process is downloading to this file")
+
+  /// Whether this process has the lock now; nil where files cannot be locked.
+  static func tryLock(_ file: any DiskFile, _ what: String) throws(TransferError) -> Bool? {
     do throws(DiskError) {
       return try file.tryLock()
     } catch {
-      if [ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL].contains(error.errno) { return true }
-      throw TransferError(error, while: "lock the journal")
+      if [ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL].contains(error.errno) { return nil }
+      throw TransferError(error, while: "lock the \(what)")
     }
   }
 

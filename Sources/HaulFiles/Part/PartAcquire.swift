@@ -5,15 +5,23 @@ extension PartFile {
   /// - Parameters:
   ///   - name: the final name, in `directory`.
   ///   - nonce: 16 random bytes that name this run.
+  ///   - longest: the journal of a content up to this length is put off until something of it must
+  ///     outlive the process; see `DeferredJournal`.
   /// - Throws: `in-use` (another process has it), `name-conflict` (files of these names that are
   ///   not ours, or a journal of a newer version), `permission-denied`, `disk-full`, `io`,
   ///   `cancelled`.
   package static func acquire(
     disk: any Disk, directory: any DiskDirectory, name: String, nonce: [UInt8],
-    durability: TransferRequest.Durability, isCancelled: () -> Bool = { false }
+    durability: TransferRequest.Durability, deferringJournalUpTo longest: Int64 = 0,
+    isCancelled: () -> Bool = { false }
   ) throws(TransferError) -> PartFile {
     guard nonce.count == 16 else { throw TransferError(.internal, "a nonce has 16 bytes") }
     let names = try PartNames(name)
+    if longest > 0, try isFree(names, in: directory) {
+      return deferred(
+        upTo: longest, disk: disk, directory: directory, names: names, nonce: nonce,
+        durability: durability)
+    }
     let lease = try JournalLease.take(names.journal, in: directory, user: disk.effectiveUser)
     do throws(TransferError) {
       let adoption = Adoption(
@@ -51,7 +59,8 @@ struct Adoption {
     }
     let part = try adoptPart(replay)
     var state = PartState(
-      journal: JournalWriter(file: lease.file, replay: replay), madeJournal: lease.wasCreated)
+      journal: JournalWriter(file: lease.file, replay: replay), identity: lease.identity,
+      madeJournal: lease.wasCreated)
     do throws(TransferError) {
       try state.journal.takeOver(
         Array(bytes.prefix(replay.end)), rewriting: durability == .strict)
@@ -78,7 +87,7 @@ struct Adoption {
   private func make(_ result: (state: PartState, recovery: Recovery)) -> PartFile {
     PartFile(
       directory: directory, names: names, durability: durability, nonce: nonce, disk: disk,
-      journalIdentity: lease.identity, state: result.state, recovery: result.recovery)
+      state: result.state, recovery: result.recovery)
   }
 
   private func refuseForeign(_ replay: JournalReplay) throws(TransferError) {
@@ -114,6 +123,8 @@ struct Adoption {
         try file.status()
       }
       try Ownership.check(status, user: disk.effectiveUser, mode: published, what: "part file")
+      // One that has put its journal off holds this lock.
+      guard try JournalLease.tryLock(file, "part file") ?? true else { throw JournalLease.inUse }
       return (file, status)
     } catch {
       file.close()

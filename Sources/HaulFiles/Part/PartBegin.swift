@@ -32,6 +32,8 @@ extension PartFile {
   private func startGeneration(_ head: JournalHead, _ state: inout PartState)
     throws(TransferError) -> any DiskFile
   {
+    let isSmall = head.length.map { $0 <= state.longestDeferred } == true && state.head == nil
+    if !isSmall { try settleJournal(&state) }
     let part = try openOrCreate(&state)
     let status = try mapping("look at the part file") { () throws(DiskError) in
       try part.status()
@@ -46,7 +48,7 @@ extension PartFile {
     if mayHaveClaims && durability == .strict {
       // Or a power cut could leave the old claims, some durable, over a part that is empty.
       do throws(DiskError) {
-        try state.journal.file.syncData()
+        try state.journal.sync()
       } catch {
         let failure = TransferError(error, while: "sync the journal")
         state.failure = failure
@@ -58,9 +60,8 @@ extension PartFile {
 
   private func openOrCreate(_ state: inout PartState) throws(TransferError) -> any DiskFile {
     if let part = state.part { return part }
-    let part = try mapping("make the part file") { () throws(DiskError) in
-      try directory.create(names.part)
-    }
+    let part = try createPart()
+    if state.isDeferred { try lockDeferred(part, &state) }
     let status = try mapping("look at the part file") { () throws(DiskError) in
       try part.status()
     }
@@ -68,6 +69,16 @@ extension PartFile {
     state.partIdentity = FileIdentity(status)
     state.madePart = true
     return part
+  }
+
+  private func createPart() throws(TransferError) -> any DiskFile {
+    do throws(DiskError) {
+      return try directory.create(names.part)
+    } catch {
+      // It was not there when this run looked: another one has begun.
+      throw error.errno == EEXIST
+        ? JournalLease.inUse : TransferError(error, while: "make the part file")
+    }
   }
 
   private func reserve(_ part: any DiskFile, length: Int64?) throws(TransferError) {

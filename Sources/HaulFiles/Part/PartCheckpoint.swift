@@ -14,6 +14,7 @@ extension PartFile {
         if state.head == nil { return nil }
         let part = try state.openPart()
         try state.claimIdle()
+        if state.claimCount > 0 { try settleJournal(&state) }
         return state.claimCount > state.durableCount ? (part, state.claimCount) : nil
       }
       guard durability == .strict, let (part, count) = dirty else { return }
@@ -55,8 +56,8 @@ extension PartFile {
   }
 
   func syncJournal() throws(TransferError) {
-    let file = state.withLockedValue { $0.journal.file }
-    try sync("journal") { () throws(DiskError) in try file.syncData() }
+    let journal = state.withLockedValue { $0.journal }
+    try sync("journal") { () throws(DiskError) in try journal.sync() }
   }
 
   /// A failed sync is never tried again and believed: this part file does nothing more.
@@ -98,13 +99,19 @@ extension PartFile {
   }
 
   private func checkNames(_ state: PartState) throws(TransferError) {
-    let (isThere, isOurs, hasPart) = try mapping("look at the journal") { () throws(DiskError) in
+    let hasPart = try mapping("look at the part file") { () throws(DiskError) in
+      try state.partIdentity.map { identity throws(DiskError) in
+        try directory.has(identity, as: names.part)
+      } == true
+    }
+    guard let journalIdentity = state.journalIdentity else {
+      if hasPart { return }
+      throw removed("part file")
+    }
+    let (isThere, isOurs) = try mapping("look at the journal") { () throws(DiskError) in
       (
         try directory.status(of: names.journal) != nil,
-        try directory.has(journalIdentity, as: names.journal),
-        try state.partIdentity.map { identity throws(DiskError) in
-          try directory.has(identity, as: names.part)
-        } == true
+        try directory.has(journalIdentity, as: names.journal)
       )
     }
     guard isThere else { throw removed("journal") }

@@ -11,7 +11,7 @@ package final class PartFile: Sendable {
   let nonce: [UInt8]
   let bootID: String
   let creationMask: UInt32
-  let journalIdentity: FileIdentity
+  let user: UInt32
   let state: NIOLockedValueBox<PartState>
   /// One sync at a time: an error is told to one caller only. True once the names are durable.
   let syncing = NIOLockedValueBox(false)
@@ -21,8 +21,7 @@ package final class PartFile: Sendable {
 
   init(
     directory: any DiskDirectory, names: PartNames, durability: TransferRequest.Durability,
-    nonce: [UInt8], disk: any Disk, journalIdentity: FileIdentity, state: PartState,
-    recovery: Recovery
+    nonce: [UInt8], disk: any Disk, state: PartState, recovery: Recovery
   ) {
     self.directory = directory
     self.names = names
@@ -30,7 +29,7 @@ package final class PartFile: Sendable {
     self.nonce = nonce
     bootID = disk.bootID
     creationMask = disk.creationMask
-    self.journalIdentity = journalIdentity
+    user = disk.effectiveUser
     self.state = NIOLockedValueBox(state)
     self.recovery = recovery
   }
@@ -81,6 +80,10 @@ struct PartState {
   var partIdentity: FileIdentity?
   var madePart = false
   let madeJournal: Bool
+  /// Nil while the journal is put off.
+  var journalIdentity: FileIdentity?
+  /// The longest content whose journal is put off.
+  var longestDeferred: Int64 = 0
 
   var head: JournalHead?
   var claimed = ByteRangeSet()
@@ -102,10 +105,13 @@ struct PartState {
   /// The part may have its final mode, with which only the journal tells that it is ours.
   var hasBegunToPublish = false
 
-  init(journal: JournalWriter, madeJournal: Bool) {
+  init(journal: JournalWriter, identity: FileIdentity?, madeJournal: Bool) {
     self.journal = journal
     self.madeJournal = madeJournal
+    journalIdentity = identity
   }
+
+  var isDeferred: Bool { journalIdentity == nil }
 
   /// - Throws: why nothing more can be done.
   func checkUsable() throws(TransferError) {

@@ -20,12 +20,17 @@ extension PartFile {
   ) throws(TransferError) {
     try serialized { namesAreDurable throws(TransferError) in
       let (part, identity) = try prepare(length)
+      if isModeLate { try locked { state throws(TransferError) in try settleJournal(&state) } }
       try verifyStillOurs()
       if !replacing { try refuseTaken(name) }
       try finish(part, length: length, modified: modified)
       if durability == .strict {
-        let count = state.withLockedValue { $0.claimCount }
-        try makeDurable(part, count, whole: true, &namesAreDurable)
+        let (count, isDeferred) = state.withLockedValue { ($0.claimCount, $0.isDeferred) }
+        if isDeferred {
+          try syncPart(part)
+        } else {
+          try makeDurable(part, count, whole: true, &namesAreDurable)
+        }
       }
       let publication = Publication(length: length, part: identity, name: name)
       try locked { state throws(TransferError) in try state.append(.publishing(publication)) }
@@ -92,6 +97,7 @@ extension PartFile {
         throw naming(error)
       }
     }
+    try settleBeforeLinking()
     do throws(DiskError) {
       try directory.link(names.part, to: publication.name)
     } catch {
@@ -153,6 +159,8 @@ extension PartFile {
       try sync("directory") { () throws(DiskError) in try directory.sync() }
     }
     // The file is there: a journal that stays behind is taken away by the next run.
-    try? directory.unlink(names.journal, ifStill: journalIdentity)
+    if let journal = state.withLockedValue({ $0.journalIdentity }) {
+      try? directory.unlink(names.journal, ifStill: journal)
+    }
   }
 }

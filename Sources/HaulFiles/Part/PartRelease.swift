@@ -13,40 +13,43 @@ extension PartFile {
   /// Removes part file and journal, if they still are ours, and closes them.
   /// - Throws: `permission-denied`, `io`.
   package func discard() throws(TransferError) {
-    let (part, wasTaken) = state.withLockedValue { state in
+    let (part, journal, wasTaken) = state.withLockedValue { state in
       defer { if state.failure == nil { state.failure = Self.released } }
-      return (state.partIdentity, state.failure == .takenOver)
+      return (state.partIdentity, state.journalIdentity, state.failure == .takenOver)
     }
     defer { closeFiles() }
     guard !wasTaken else { return }
     try mapping("remove the part file") { () throws(DiskError) in
       // The part first: a part without a journal would say less than a journal without a part.
       if let part { try directory.unlink(names.part, ifStill: part) }
-      try directory.unlink(names.journal, ifStill: journalIdentity)
+      if let journal { try directory.unlink(names.journal, ifStill: journal) }
     }
   }
 
   /// Claims what was written, closes and unlocks. When nothing was ever claimed and this run made
   /// the files, they are removed; so is a journal in which a killed run had written nothing. The end of every run, also of a failed one; a second is nothing.
   package func release() {
-    let litter = state.withLockedValue { state -> (part: FileIdentity?, journal: Bool)? in
+    let litter = state.withLockedValue { state -> (part: FileIdentity?, journal: FileIdentity?)? in
       guard state.failure != Self.released else { return nil }
       let wasTaken = state.failure == .takenOver
       // A name that may not be durable still needs its journal.
       let isDone = state.isPublished && state.failure == nil
       // A claim that cannot be written costs its bytes, no more.
-      if state.failure == nil, !state.isPublished { try? state.claimIdle() }
+      if state.failure == nil, !state.isPublished {
+        try? state.claimIdle()
+        if state.claimCount > 0 { try? settleJournal(&state) }
+      }
       state.failure = Self.released
       guard !wasTaken else { return nil }
-      if state.isPublished { return isDone ? (nil, true) : nil }
+      if state.isPublished { return isDone ? (nil, state.journalIdentity) : nil }
       guard state.claimCount == 0, state.madeJournal || state.head == nil, !state.hasBegunToPublish
       else { return nil }
-      return (state.madePart ? state.partIdentity : nil, true)
+      return (state.madePart ? state.partIdentity : nil, state.journalIdentity)
     }
     if let litter {
       // Litter at worst: the next run takes it over.
       if let part = litter.part { try? directory.unlink(names.part, ifStill: part) }
-      if litter.journal { try? directory.unlink(names.journal, ifStill: journalIdentity) }
+      if let journal = litter.journal { try? directory.unlink(names.journal, ifStill: journal) }
     }
     closeFiles()
   }
@@ -56,6 +59,6 @@ extension PartFile {
   private func closeFiles() {
     let files = state.withLockedValue { ($0.part, $0.journal.file) }
     files.0?.close()
-    files.1.close()
+    files.1?.close()
   }
 }

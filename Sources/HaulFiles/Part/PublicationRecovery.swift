@@ -59,7 +59,8 @@ extension Adoption {
 
   func published(_ publication: Publication, _ replay: JournalReplay) -> (PartState, Recovery) {
     var state = PartState(
-      journal: JournalWriter(file: lease.file, replay: replay), madeJournal: lease.wasCreated)
+      journal: JournalWriter(file: lease.file, replay: replay), identity: lease.identity,
+      madeJournal: lease.wasCreated)
     state.isPublished = true
     var recovery = Recovery()
     recovery.head = replay.head

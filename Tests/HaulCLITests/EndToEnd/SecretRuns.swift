@@ -3,69 +3,130 @@ import HaulTestSupport
 import Testing
 
 @Suite("Secrets", .serialized, .timeLimit(.minutes(5))) struct SecretRuns {
-  private static let canaries = [
-    "canary-header", "canary-user", "canary-password", "canary-query",
-    Data("canary-user:canary-password".utf8).base64EncodedString(),
-  ]
+  /// How a run ends: a column of the table.
+  enum Outcome: CaseIterable {
+    case completed, unauthorized, missing, refused, untrusted, redirected, redirectRefused
+    case mismatch, reset, interrupted
 
-  private func arguments(_ place: Workplace, _ options: [String]) -> [String] {
-    let address = place.server.url("/file.bin").replacingOccurrences(
-      of: "://", with: "://canary-user:canary-password@")
-    return ["get", "\(address)?token=canary-query", "-x", "1", "-H", "X-Api-Key: canary-header"]
-      + options
-  }
-
-  private func expectNone(
-    _ result: CommandResult, _ place: Workplace,
-    sourceLocation: SourceLocation = #_sourceLocation
-  ) throws {
-    var texts = [("output", result.output), ("errors", result.errors)]
-    for name in try place.names() {
-      texts.append(("name", name))
-      // The file itself is the server's and random.
-      if name.hasSuffix(".journal") {
-        texts.append((name, String(decoding: try place.contents(name), as: UTF8.self)))
+    var fault: Fault? {
+      switch self {
+      case .unauthorized: Fault(.status(401, headers: ["WWW-Authenticate: Basic realm=\"x\""]))
+      case .missing: Fault(.status(404))
+      case .reset: Fault(.reset(after: 0))
+      case .redirectRefused: Fault(.redirect(location: "file:///etc/passwd"))
+      case .interrupted: Fault(.stall(after: 1 << 20))
+      case .completed, .refused, .untrusted, .redirected, .mismatch: nil
       }
     }
-    for (what, text) in texts {
-      for canary in Self.canaries {
-        #expect(!text.contains(canary), "\(canary) in \(what)", sourceLocation: sourceLocation)
+
+    var status: Int32 {
+      switch self {
+      case .completed, .redirected: 0
+      case .interrupted: 130
+      default: 1
       }
     }
+
+    /// Whether the server that the secret is for gets a request.
+    var isSent: Bool { self != .refused && self != .untrusted }
   }
+
+  private static let views = [["-v"], ["--json", "-v"], ["--json"], []]
 
   @Test(
     "None is in an output, a log, a file's name or the journal, however the run ends",
-    arguments: [["-v"], ["--json", "-v"], ["--json"]])
-  func nowhere(options: [String]) async throws {
-    try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
-      place in
-      let command = arguments(place, options)
-      let held = try await CommandRun(command, in: place.directory)
-      try await place.server.waitForHeld("/file.bin")
-      let request = try #require(place.server.snapshot.requests.last)
-      #expect(request.target.contains("canary-query"))
-      #expect(request.header("X-Api-Key") == "canary-header")
-      #expect(request.header("Authorization") == "Basic \(Self.canaries[4])")
-      held.send(SIGINT)
-      let interrupted = await held.end()
-      #expect(interrupted.status == 130)
-      try expectNone(interrupted, place)
-
-      for fault: Fault.Action in [
-        .status(404), .redirect(location: "http://127.0.0.1:1/x?token=canary-query"),
-        .redirect(location: "file:///canary-query"), .reset(after: 0),
-      ] {
-        place.server.setFaults("/file.bin", [Fault(fault)])
-        let failed = try await place.haul(command + ["--retries", "1"])
-        #expect(failed.status == 1)
-        try expectNone(failed, place)
+    arguments: Outcome.allCases, SecretPlace.all)
+  func nowhere(outcome: Outcome, secret: SecretPlace) async throws {
+    try await withFaultServer(
+      FaultScript([Workplace.file()]), tls: outcome == .untrusted ? .selfSigned : .none
+    ) { other in
+      try await Workplace.with(Workplace.file()) { place in
+        var faults = [outcome.fault].compactMap(\.self)
+        if outcome == .redirected {
+          faults = [Fault(.redirect(location: other.url("/file.bin")))]
+        }
+        place.server.setFaults("/file.bin", faults)
+        for view in Self.views {
+          try await run(outcome, secret, view, place, other)
+        }
+        let foreign = other.snapshot.requests.flatMap { [$0.target] + $0.headerLines }.joined()
+        if outcome == .redirected {
+          #expect(!other.snapshot.requests.isEmpty)
+          try expectNone(secret, [("request to another origin", foreign)])
+        }
+        // Or the table would prove nothing.
+        guard let sent = secret.sent, outcome.isSent else { return }
+        let requests = place.server.snapshot.requests
+        #expect(!requests.isEmpty)
+        #expect(
+          requests.allSatisfy {
+            ([$0.target] + $0.headerLines).contains { $0.contains(sent) }
+          })
       }
-      place.server.setFaults("/file.bin", [])
-      let completed = try await place.haul(command)
-      #expect(completed.status == 0)
-      try expectNone(completed, place)
-      try place.expectWhole()
+    }
+  }
+
+  private func run(
+    _ outcome: Outcome, _ secret: SecretPlace, _ view: [String], _ place: Workplace,
+    _ other: FaultServer
+  ) async throws {
+    let address =
+      switch outcome {
+      case .refused: "http://127.0.0.1:1/file.bin"
+      case .untrusted: other.url("/file.bin")
+      default: place.server.url("/file.bin")
+      }
+    var command = SecretPlace.Command(address: address)
+    command.options = view + ["-x", "1", "--retries", "1", "--start-over"]
+    if outcome == .mismatch {
+      command.options += ["--checksum", "sha-256=" + String(repeating: "0", count: 64)]
+    }
+    secret.plant(&command)
+    for (name, text) in command.files {
+      let isMade = FileManager.default.createFile(
+        atPath: place.path(name), contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
+      #expect(isMade)
+    }
+    let before = place.server.snapshot.requests.count
+    let running = try await CommandRun(
+      ["get", command.address] + command.options, in: place.directory,
+      environment: command.environment)
+    if outcome == .interrupted {
+      try await place.server.waitForHeld("/file.bin")
+      if view.contains("--json") { try await running.reach(bytes: 1 << 20) }
+      running.send(SIGINT)
+    }
+    let result = await running.end()
+    #expect(result.status == outcome.status, "\(result.errors)")
+    if outcome.isSent { #expect(place.server.snapshot.requests.count > before) }
+    try expectNone(secret, [("output", result.output), ("errors", result.errors)])
+    try expectNone(secret, try traces(in: place, besides: Set(command.files.keys)))
+  }
+
+  /// Every name in the directory, and what is in the journals; the file itself is the server's and random.
+  private func traces(
+    in place: Workplace, besides planted: Set<String> = []
+  ) throws -> [(String, String)] {
+    var texts: [(String, String)] = []
+    let all = FileManager.default.enumerator(atPath: place.directory)?.compactMap { $0 as? String }
+    for name in all ?? [] where !planted.contains(name) {
+      texts.append(("name", name))
+      guard name.hasSuffix(".journal") else { continue }
+      texts.append((name, String(decoding: try place.contents(name), as: UTF8.self)))
+    }
+    return texts
+  }
+
+  private func expectNone(
+    _ secret: SecretPlace, _ texts: [(String, String)],
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    for (what, text) in texts {
+      for canary in secret.canaries {
+        #expect(
+          !text.contains(canary), "\(canary) in \(what): \(text.prefix(2000))",
+          sourceLocation: sourceLocation)
+      }
     }
   }
 
@@ -83,7 +144,9 @@ import Testing
       let result = try await place.haul(arguments)
       #expect(result.status == 2)
       #expect(result.failures.count == 1, "\(result.errors)")
-      try expectNone(result, place)
+      let secret = SecretPlace("", ["canary"], sent: nil) { _ in }
+      try expectNone(secret, [("output", result.output), ("errors", result.errors)])
+      try expectNone(secret, try traces(in: place))
     }
   }
 }

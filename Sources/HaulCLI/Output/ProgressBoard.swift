@@ -1,0 +1,75 @@
+import HaulCore
+
+/// Every file of a run, and what the bars need of all of them. A change costs as much as there are
+/// running files, however many wait or have ended.
+package struct ProgressBoard: Sendable {
+  package private(set) var files: [FileProgress] = []
+  /// How many files there will be; not all need to be known yet.
+  package let expected: Int
+  /// The places of the running files, in order.
+  private(set) var active: [Int] = []
+  private(set) var ended = 0
+  private var sum = Sum()
+
+  package init(_ files: [FileProgress] = [], expected: Int) {
+    self.expected = expected
+    for file in files { append(file) }
+  }
+
+  /// - Returns: its place.
+  @discardableResult
+  package mutating func append(_ file: FileProgress) -> Int {
+    files.append(file)
+    count(file, at: files.count - 1)
+    return files.count - 1
+  }
+
+  package mutating func update(_ place: Int, _ change: (inout FileProgress) -> Void) {
+    discount(files[place], at: place)
+    change(&files[place])
+    count(files[place], at: place)
+  }
+
+  /// Files that neither run nor have ended.
+  var waiting: Int { max(0, expected - ended - active.count) }
+
+  /// The sum of all files; lengths are summed only when each is known that may still come.
+  var total: Progress {
+    let isWhole = files.count == expected && sum.unknown == 0
+    return Progress(
+      bytes: Int64(clamping: sum.bytes), total: isWhole ? Int64(clamping: sum.lengths) : nil,
+      rate: active.reduce(0) { $0 + (files[$1].progress?.rate ?? 0) },
+      connections: active.reduce(0) { $0 + (files[$1].progress?.connections ?? 0) })
+  }
+
+  /// Wide enough that no number of files overflows it.
+  private struct Sum {
+    var bytes: Int128 = 0
+    var lengths: Int128 = 0
+    /// Files that have not ended, of unknown length.
+    var unknown = 0
+  }
+
+  private mutating func count(_ file: FileProgress, at place: Int) {
+    change(by: 1, file)
+    if file.isActive { active.insert(place, at: position(of: place)) }
+  }
+
+  private mutating func discount(_ file: FileProgress, at place: Int) {
+    change(by: -1, file)
+    if file.isActive { active.remove(at: position(of: place)) }
+  }
+
+  private mutating func change(by sign: Int, _ file: FileProgress) {
+    if file.hasEnded { ended += sign }
+    if !file.hasEnded, file.progress?.total == nil { sum.unknown += sign }
+    guard let progress = file.progress else { return }
+    sum.bytes += Int128(sign) * Int128(max(0, progress.bytes))
+    sum.lengths += Int128(sign) * Int128(max(0, progress.total ?? 0))
+  }
+
+  /// Where it stands, or belongs, among the running ones.
+  private func position(of place: Int) -> Int {
+    active.firstIndex { $0 >= place } ?? active.count
+  }
+}

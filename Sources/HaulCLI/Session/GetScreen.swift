@@ -1,0 +1,51 @@
+/// What one run shows on standard error: lines, and bars under them that are redrawn only when
+/// `redraw` asks for it. In between, lines wait, so that each costs no drawing of its own.
+package struct GetScreen: Sendable {
+  private let hasBars: Bool
+  private let style: FrameStyle
+  private let size: @Sendable () -> (width: Int, height: Int)
+  private var display = TerminalDisplay()
+  private var waiting: [String] = []
+  private var drawn: Drawn?
+
+  /// What is on the screen; the size tells whether the terminal may have wrapped it since.
+  private struct Drawn: Hashable {
+    var frame: ProgressFrame
+    var width: Int
+    var height: Int
+  }
+
+  /// - Parameter size: asked at each drawing: a terminal may be resized at any time.
+  package init(
+    hasBars: Bool, style: FrameStyle, size: @escaping @Sendable () -> (width: Int, height: Int)
+  ) {
+    self.hasBars = hasBars
+    self.style = style
+    self.size = size
+  }
+
+  /// What to write now for these lines; nothing while bars are shown.
+  package mutating func add(_ lines: [String]) -> String {
+    guard hasBars else { return lines.map { $0 + "\n" }.joined() }
+    waiting += lines
+    return ""
+  }
+
+  /// The waiting lines and the bars under them; nothing when nothing has changed.
+  package mutating func redraw(_ board: ProgressBoard) -> String {
+    guard hasBars else { return "" }
+    let (width, height) = size()
+    let frame = ProgressFrame(board, width: width, height: height, style: style)
+    let next = Drawn(frame: frame, width: width, height: height)
+    guard !waiting.isEmpty || next != drawn else { return "" }
+    drawn = next
+    defer { waiting = [] }
+    return display.update(lines: waiting, frame: frame)
+  }
+
+  /// The waiting lines, and no bars any more.
+  package mutating func close() -> String {
+    defer { waiting = [] }
+    return display.update(lines: waiting, frame: nil)
+  }
+}

@@ -1,0 +1,75 @@
+import HaulCore
+import NIOConcurrencyHelpers
+
+/// Small contents, of one request each: what is worth a journal is what would be lost without one.
+///
+/// When neither journal nor part file is there, no journal is made: its records are kept in memory.
+/// The part file is made with `O_EXCL` and locked, and so keeps other processes away as the journal
+/// does. When the whole is there it gets its name in one step, and nothing of a journal was ever on
+/// the disk; a crash before costs these few bytes: a part file without a journal counts for nothing.
+/// Whatever must outlive the process (a pause, a failure, a checksum that was not met) or cannot be
+/// done in one step makes the journal first, with all its records.
+extension PartFile {
+  static func isFree(_ names: PartNames, in directory: any DiskDirectory)
+    throws(TransferError) -> Bool
+  {
+    try mapping("look at the part file") { () throws(DiskError) in
+      if try directory.status(of: names.journal) != nil { return false }
+      return try directory.status(of: names.part) == nil
+    }
+  }
+
+  static func deferred(
+    upTo longest: Int64, disk: any Disk, directory: any DiskDirectory, names: PartNames,
+    nonce: [UInt8], durability: TransferRequest.Durability
+  ) -> PartFile {
+    var state = PartState(journal: JournalWriter(), identity: nil, madeJournal: true)
+    state.longestDeferred = longest
+    var recovery = Recovery()
+    recovery.wasCreated = true
+    return PartFile(
+      directory: directory, names: names, durability: durability, nonce: nonce, disk: disk,
+      state: state, recovery: recovery)
+  }
+
+  /// Makes the journal that was put off, with all its records.
+  /// - Throws: `in-use` when another process has made one meanwhile; `disk-full`, `io`.
+  func settleJournal(_ state: inout PartState) throws(TransferError) {
+    guard state.isDeferred else { return }
+    let lease = try JournalLease.take(names.journal, in: directory, user: user)
+    do throws(TransferError) {
+      guard lease.wasCreated else { throw JournalLease.inUse }
+      try state.journal.settle(in: lease.file)
+      state.journalIdentity = lease.identity
+    } catch {
+      lease.abandon(names.journal, in: directory)
+      throw error
+    }
+  }
+
+  /// Keeps others away from a part file without a journal; where files cannot be locked, only a
+  /// journal does that.
+  func lockDeferred(_ part: any DiskFile, _ state: inout PartState) throws(TransferError) {
+    do throws(TransferError) {
+      guard let isOurs = try JournalLease.tryLock(part, "part file") else {
+        return try settleJournal(&state)
+      }
+      guard isOurs else { throw JournalLease.inUse }
+    } catch {
+      part.close()
+      throw error
+    }
+  }
+
+  /// A name that is not given in one step needs the journal to tell, after a crash, what was meant.
+  func settleBeforeLinking() throws(TransferError) {
+    let wasDeferred = try locked { state throws(TransferError) in
+      let wasDeferred = state.isDeferred
+      try settleJournal(&state)
+      return wasDeferred
+    }
+    guard wasDeferred, durability == .strict else { return }
+    try syncJournal()
+    try sync("directory") { () throws(DiskError) in try directory.sync() }
+  }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import Testing
+
+/// One way to give the program a secret: a row of the table in `SecretRuns`.
+struct SecretPlace: Sendable, CustomTestStringConvertible {
+  /// What is in the command line, the environment and the directory of a run.
+  struct Command {
+    var address: String
+    var options: [String] = []
+    var environment: [String: String] = [:]
+    /// Files, 0600, by name.
+    var files: [String: String] = [:]
+  }
+
+  let testDescription: String
+  /// What may be seen nowhere, in every form that it takes.
+  let canaries: [String]
+  /// What is in the request when the secret has been sent; nil when no request to the origin has it.
+  let sent: String?
+  let plant: @Sendable (inout Command) -> Void
+
+  init(
+    _ what: String, _ canaries: [String], sent: String?,
+    _ plant: @escaping @Sendable (inout Command) -> Void
+  ) {
+    testDescription = what
+    self.canaries = canaries
+    self.sent = sent
+    self.plant = plant
+  }
+
+  static func base64(_ text: String) -> String { Data(text.utf8).base64EncodedString() }
+
+  private static let basic = base64("canary-user:canary-password")
+
+  /// Every place that there is; a new option that takes a secret gets a row here.
+  static let all: [SecretPlace] = [
+    SecretPlace("-H", ["canary-header"], sent: "X-Api-Key: canary-header") {
+      $0.options += ["-H", "X-Api-Key: canary-header"]
+    },
+    SecretPlace("-H Authorization", ["canary-bearer"], sent: "Bearer canary-bearer") {
+      $0.options += ["-H", "Authorization: Bearer canary-bearer"]
+    },
+    SecretPlace("-H Cookie", ["canary-cookie"], sent: "id=canary-cookie") {
+      $0.options += ["-H", "Cookie: id=canary-cookie"]
+    },
+    SecretPlace("-H @FILE", ["canary-file"], sent: "X-Api-Key: canary-file") {
+      $0.files["headers"] = "X-Api-Key: canary-file\n"
+      $0.options += ["-H", "@headers"]
+    },
+    SecretPlace(
+      "user information", ["canary-user", "canary-password", basic], sent: "Basic \(basic)"
+    ) {
+      $0.address = $0.address.replacingOccurrences(
+        of: "://", with: "://canary-user:canary-password@")
+    },
+    SecretPlace(
+      "percent-encoded user information",
+      ["canary-p@ss", "canary-p%40ss", base64("u:canary-p@ss"), base64("u:canary-p%40ss")],
+      sent: "Authorization: Basic "
+    ) {
+      $0.address = $0.address.replacingOccurrences(of: "://", with: "://u:canary-p%40ss@")
+    },
+    SecretPlace("signed query", ["canary-signature", "canary-bare"], sent: "canary-signature") {
+      $0.address += "?X-Amz-Signature=canary-signature&canary-bare"
+    },
+    SecretPlace("fragment", ["canary-fragment"], sent: nil) {
+      $0.address += "#canary-fragment"
+    },
+  ]
+}

@@ -1,0 +1,158 @@
+import Foundation
+import Subprocess
+import SystemPackage
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The real program with a pseudo-terminal as standard output and standard error.
+final class TerminalRun {
+  private enum Piece: Sendable {
+    case started(ProcessIdentifier)
+    case bytes([UInt8])
+    case closed
+    case exited(Int32)
+    case notStarted(any Error)
+  }
+
+  /// Every byte that reached the terminal.
+  private(set) var bytes: [UInt8] = []
+  private let master: Int32
+  private var pieces: AsyncStream<Piece>.Iterator
+  private let running: Task<Void, Never>
+  private var status: Int32?
+  private var isOpen = true
+  private var pid: Int32 = 0
+
+  init(
+    _ arguments: [String], in directory: String, width: Int = 80, height: Int = 24,
+    environment: [String: String] = [:]
+  ) async throws {
+    let (stream, continuation) = AsyncStream.makeStream(of: Piece.self)
+    pieces = stream.makeAsyncIterator()
+    var ends: (master: Int32, slave: Int32) = (-1, -1)
+    try #require(openpty(&ends.master, &ends.slave, nil, nil, nil) == 0)
+    // No other program that is started meanwhile may keep them open.
+    for end in [ends.master, ends.slave] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    master = ends.master
+    let slave = ends.slave
+    Self.resize(master, width: width, height: height)
+    let program = Configuration(
+      executable: .path(FilePath(CommandRun.executable.path)), arguments: Arguments(arguments),
+      environment: .custom(
+        ["PATH": "/usr/bin:/bin", "HOME": directory, "TERM": "xterm", "LANG": "C.UTF-8"]
+          .merging(environment) { $1 }
+          .reduce(into: [:]) { $0[Environment.Key(stringLiteral: $1.key)] = $1.value }),
+      workingDirectory: FilePath(directory))
+    running = Self.launch(program, slave, continuation)
+    Self.read(master, continuation)
+    switch await pieces.next(isolation: #isolation) {
+    case .started(let identifier): pid = identifier.value
+    case .notStarted(let error): throw error
+    default: Issue.record("nothing may come before the start")
+    }
+    close(slave)
+  }
+
+  /// Cancelling kills the program, when a test failed before it had ended.
+  deinit { running.cancel() }
+
+  private static func launch(
+    _ program: Configuration, _ slave: Int32, _ pieces: AsyncStream<Piece>.Continuation
+  ) -> Task<Void, Never> {
+    Task { await run(program, slave, pieces) }
+  }
+
+  private static func run(
+    _ program: Configuration, _ slave: Int32, _ pieces: AsyncStream<Piece>.Continuation
+  ) async {
+    let terminal = FileDescriptorOutput.fileDescriptor(
+      FileDescriptor(rawValue: slave), closeAfterSpawningProcess: false)
+    do {
+      let result = try await Subprocess.run(
+        program, input: .none, output: terminal, error: terminal
+      ) {
+        _ = pieces.yield(.started($0.processIdentifier))
+      }
+      switch result.terminationStatus {
+      case .exited(let code): pieces.yield(.exited(code))
+      case .signaled(let signal): pieces.yield(.exited(128 + signal))
+      }
+    } catch {
+      pieces.yield(.notStarted(error))
+    }
+  }
+
+  /// Reads until nobody has the other end open any more; Linux then says `EIO`.
+  private static func read(_ master: Int32, _ pieces: AsyncStream<Piece>.Continuation) {
+    Thread.detachNewThread {
+      var buffer = [UInt8](repeating: 0, count: 65_536)
+      while true {
+        let count = systemRead(master, &buffer, buffer.count)
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { break }
+        pieces.yield(.bytes(Array(buffer.prefix(count))))
+      }
+      close(master)
+      pieces.yield(.closed)
+    }
+  }
+
+  /// Makes the terminal another size and, as the kernel does for a foreground process, tells it.
+  func resize(width: Int, height: Int) {
+    Self.resize(master, width: width, height: height)
+    send(SIGWINCH)
+  }
+
+  private static func resize(_ terminal: Int32, width: Int, height: Int) {
+    var size = winsize()
+    size.ws_col = UInt16(width)
+    size.ws_row = UInt16(height)
+    _ = ioctl(terminal, UInt(TIOCSWINSZ), &size)
+  }
+
+  func send(_ signal: Int32) { _ = kill(pid, signal) }
+
+  /// Returns when the condition holds for what was written so far.
+  func reach(
+    _ what: String, sourceLocation: SourceLocation = #_sourceLocation,
+    _ holds: ([UInt8]) throws -> Bool
+  ) async throws {
+    while try !holds(bytes) {
+      guard await step() else {
+        Issue.record(
+          "it ended before \(what): \(String(decoding: bytes, as: UTF8.self))",
+          sourceLocation: sourceLocation)
+        return
+      }
+    }
+  }
+
+  /// Waits for the end, and tells the exit status.
+  func end() async -> Int32 {
+    while await step() {}
+    return status ?? -1
+  }
+
+  private func step() async -> Bool {
+    guard status == nil || isOpen, let piece = await pieces.next(isolation: #isolation) else {
+      return false
+    }
+    switch piece {
+    case .bytes(let more): bytes += more
+    case .closed: isOpen = false
+    case .exited(let number): status = number
+    case .started, .notStarted: break  // only ever the first
+    }
+    return true
+  }
+}
+
+/// `read`, which the methods of the same name hide.
+private func systemRead(_ descriptor: Int32, _ buffer: inout [UInt8], _ count: Int) -> Int {
+  read(descriptor, &buffer, count)
+}
