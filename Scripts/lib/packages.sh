@@ -22,6 +22,16 @@ peers  command:aria2c                aria2
 peers  command:axel                  axel
 peers  command:curl                  curl
 peers  command:wget2                 wget2
+shells command:fish                  fish
+shells command:zsh                   zsh
+tls    command:openssl               openssl
+interop command:apache2              apache2
+interop command:caddy                caddy
+interop command:lighttpd             lighttpd
+interop file:/usr/lib/python3/dist-packages/httpbin/__init__.py python3-httpbin
+interop command:microsocks           microsocks
+interop command:squid                squid
+interop command:tinyproxy            tinyproxy
 chroot command:debootstrap           debootstrap
 lint   command:shellcheck            shellcheck
 LIST

@@ -10,15 +10,13 @@ package enum Invocation: Hashable, Sendable {
 
 extension Invocation {
   /// Reads the arguments (without the program's name); starts nothing.
-  /// - Parameter read: gives the text of a file, for `-H @FILE`.
-  package init(
-    _ arguments: [String], reading read: (String) throws(UsageError) -> String
-  ) throws(UsageError) {
+  /// - Parameter sources: what options may bring in from elsewhere.
+  package init(_ arguments: [String], from sources: CommandSources) throws(UsageError) {
     if let name = NotYetSupported.command(in: arguments) {
       throw UsageError("the command '\(name)' is not yet supported")
     }
     do {
-      self = try Self.parse(arguments, reading: read)
+      self = try Self.parse(arguments, from: sources)
     } catch {
       if let name = NotYetSupported.option(in: arguments) {
         throw UsageError("\(name) is not yet supported")
@@ -28,7 +26,7 @@ extension Invocation {
   }
 
   private static func parse(
-    _ arguments: [String], reading read: (String) throws(UsageError) -> String
+    _ arguments: [String], from sources: CommandSources
   ) throws(UsageError) -> Invocation {
     guard !arguments.isEmpty else {
       throw UsageError("what is to be done? For example: haul get URL; see 'haul --help'")
@@ -40,7 +38,7 @@ extension Invocation {
       return try outcome(of: error, arguments)
     }
     switch command {
-    case let get as GetCommand: return .get(try GetPlan(get, reading: read))
+    case let get as GetCommand: return .get(try GetSettings.plan(get, from: arguments, sources))
     case let verify as VerifyCommand: return .verify(try VerifyPlan(verify))
     default:
       do {

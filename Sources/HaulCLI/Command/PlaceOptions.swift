@@ -5,12 +5,14 @@ import HaulCore
 struct PlaceOptions: ParsableArguments {
   @Option(
     name: [.customShort("o", allowingJoined: true), .long],
-    help: ArgumentHelp("The file to write; for one URL only.", valueName: "FILE"))
+    help: ArgumentHelp(
+      "The file to write; - is standard output. For one URL only.", valueName: "FILE"))
   var output: String?
 
   @Option(
     name: [.customShort("d", allowingJoined: true), .long],
-    help: ArgumentHelp("The directory to write to; made if missing.", valueName: "DIR"))
+    help: ArgumentHelp("The directory to write to; made if missing.", valueName: "DIR"),
+    completion: .directory)
   var directory: String?
 
   @Option(
@@ -20,6 +22,7 @@ struct PlaceOptions: ParsableArguments {
       fail); skip = keep it; rename = save as 'NAME (1)'; overwrite; fail (default: update).
       """,
       valueName: "what"),
+    completion: .list(TransferRequest.IfExists.allCases.map(\.rawValue)),
     transform: ArgumentValue.choice)
   var ifExists = TransferRequest.IfExists.update
 
@@ -30,6 +33,7 @@ struct PlaceOptions: ParsableArguments {
       haul itself, which is faster (default: strict).
       """,
       valueName: "how"),
+    completion: .list(TransferRequest.Durability.allCases.map(\.rawValue)),
     transform: ArgumentValue.choice)
   var durability = TransferRequest.Durability.strict
 
@@ -43,6 +47,7 @@ struct PlaceOptions: ParsableArguments {
   var maxFilesize: Int64?
 
   func apply(to request: inout TransferRequest) {
+    request.makesDirectory = output != nil && directory != nil
     request.ifExists = ifExists
     request.durability = durability
     request.startOver = startOver

@@ -69,6 +69,10 @@ enum Messages {
       + "run the same command again to go on"
   }
 
+  static func interruptedStream(_ cause: Interruption) -> String {
+    "haul: \(cause.words); only a part was written out"
+  }
+
   /// Text from outside made fit for one line of a terminal, and cut when it is absurdly long.
   static func shown(_ text: String) -> String {
     TerminalText.cut(TerminalText.escaped(text), to: 2000)

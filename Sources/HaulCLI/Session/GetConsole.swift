@@ -45,6 +45,9 @@ package actor GetConsole {
     if view == .bar || !lines.isEmpty { await write(lines) }
   }
 
+  /// What became of the file's bytes on standard output.
+  package func noticeOutput(_ outcome: OutputStream.Outcome) async { await notice(outcome) }
+
   package func interrupt(_ cause: Interruption) { report.interrupt(cause) }
 
   /// A line of the engine's log.

@@ -64,6 +64,8 @@ private struct TargetSearch {
       isExact = false
       directoryPath = path
       name = FileName(request.url)
+    case .stream:
+      throw TransferError(.internal, "a stream has no file")
     case .file(let path):
       isExact = true
       let slash = path.lastIndex(of: "/")
@@ -74,7 +76,8 @@ private struct TargetSearch {
       }
       name = FileName(exactly: last)
     }
-    directory = try TargetCheck.openDirectory(directoryPath, on: disk, creating: !isExact)
+    directory = try TargetCheck.openDirectory(
+      directoryPath, on: disk, creating: !isExact || request.makesDirectory)
   }
 
   private var mayBeNumbered: Bool {
