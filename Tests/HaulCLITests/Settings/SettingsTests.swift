@@ -41,6 +41,8 @@ import Testing
       ("directory = 'x'", ["-o", "/y"]), ("user = 'u'", ["--bearer-file", "t"]),
       ("bearer-file = 't'", ["--user", "u"]), ("password-file = 'none'", ["--user", "u"]),
       ("netrc = true", ["--bearer-file", "t"]), ("header = 'X: 1'", ["-H", "x: 2"]),
+      ("header = 'Authorization: x'", ["--user", "u"]),
+      ("header = 'Cookie: x'", ["--cookie", "a=b"]),
       ("user = 'u'", ["-H", "Authorization: x"]), ("cookie = 'a=b'", ["-H", "Cookie: x"]),
     ])
   func wins(text: String, words: [String]) throws {
