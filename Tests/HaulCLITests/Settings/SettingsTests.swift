@@ -95,7 +95,7 @@ import Testing
     #expect(own.hasPrefix("-H: "))
     let met = try #require(refusal(["https://h/1", "https://h/2"], known))
     #expect(met.hasPrefix("\(Self.path): output: -o names one file"))
-    #expect(refusal([], known) == "give at least one URL")
+    #expect(refusal([], known) == "give at least one URL, or a file of them with -i")
   }
 
   @Test("XDG_CONFIG_HOME comes before HOME when it is absolute")
