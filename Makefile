@@ -1,7 +1,10 @@
 # Everything that is done with the repository by name. `make` alone lists it.
 .POSIX:
-.PHONY: help test lint release crashtest simulate-disk fresh-machine speed changed-file limit-rate clean
+.PHONY: help test demo lint release install uninstall install-check crashtest simulate-disk
+.PHONY: fresh-machine speed changed-file limit-rate interop ten-thousand clean
 
+PREFIX = /usr/local
+DESTDIR =
 KILLS = 300
 SCHEDULES = 10000
 SWIFT_BUILD = swift build --build-tests --explicit-target-dependency-import-check error
@@ -14,11 +17,25 @@ test: ## gets what is missing, builds and runs all tests
 	$(SWIFT_BUILD)
 	swift test --skip-build
 
+demo: ## 512 MiB through resets, silences, 503s and a kill; no network, a minute
+	@Scripts/install build python
+	@Scripts/demo
+
 lint: ## formatting, banned words, shell scripts
 	@Scripts/lint
 
 release: ## the release binary
 	@Scripts/release haul
+
+install: ## haul, its manual and completions below PREFIX=/usr/local (DESTDIR= is put before it)
+	@Scripts/install-haul "$(DESTDIR)" "$(PREFIX)"
+
+uninstall: ## takes away what install has put there
+	@Scripts/install-haul --remove "$(DESTDIR)" "$(PREFIX)"
+
+install-check: ## make install, run where there is neither the checkout nor Swift
+	@Scripts/install build python shells
+	@Scripts/install-check
 
 crashtest: ## SIGKILL of the release binary at random times; KILLS=300
 	@Scripts/install build python
@@ -44,6 +61,14 @@ changed-file: ## the file changes between two runs: haul, aria2, curl, axel, wge
 limit-rate: ## --limit-rate 2M over 8 connections, in any 10 s within 2 %
 	@Scripts/install build python
 	@Scripts/limit-rate
+
+interop: ## real servers and proxies; ARGUMENTS='--only squid --quick' (root)
+	@Scripts/install build python server tls interop
+	@Scripts/interop $(ARGUMENTS)
+
+ten-thousand: ## 10,000 files of 10 KiB beside curl, aria2 and wget2
+	@Scripts/install build python server tls peers
+	@Scripts/ten-thousand
 
 clean: ## removes what was built
 	rm -rf .build

@@ -23,14 +23,18 @@ extension Target.Dependency {
   static let logging = product(name: "Logging", package: "swift-log")
   static let nioCore = product(name: "NIOCore", package: "swift-nio")
   static let nioConcurrency = product(name: "NIOConcurrencyHelpers", package: "swift-nio")
+  static let nioHPACK = product(name: "NIOHPACK", package: "swift-nio-http2")
   static let nioHTTP1 = product(name: "NIOHTTP1", package: "swift-nio")
+  static let nioHTTP2 = product(name: "NIOHTTP2", package: "swift-nio-http2")
   static let nioPosix = product(name: "NIOPosix", package: "swift-nio")
   static let nioSSL = product(name: "NIOSSL", package: "swift-nio-ssl")
+  static let nioTLS = product(name: "NIOTLS", package: "swift-nio")
   static let structuredHeaders = product(
     name: "StructuredFieldValues", package: "swift-http-structured-headers")
   static let asn1 = product(name: "SwiftASN1", package: "swift-asn1")
   static let subprocess = product(name: "Subprocess", package: "swift-subprocess")
   static let systemPackage = product(name: "SystemPackage", package: "swift-system")
+  static let tomlKit = product(name: "TOMLKit", package: "TOMLKit")
   static let x509 = product(name: "X509", package: "swift-certificates")
 }
 
@@ -50,8 +54,10 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+    .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
   ],
@@ -63,7 +69,8 @@ let package = Package(
     .target(
       name: "HaulHTTP",
       dependencies: [
-        "HaulCore", .asyncHTTPClient, .nioCore, .nioConcurrency, .nioHTTP1, .nioPosix, .nioSSL,
+        "HaulCore", .asyncHTTPClient, .nioCore, .nioConcurrency, .nioHTTP1, .nioHTTP2, .nioPosix,
+        .nioSSL, .nioTLS,
       ],
       swiftSettings: settings),
     .target(
@@ -78,15 +85,16 @@ let package = Package(
       ],
       swiftSettings: settings),
     .target(
-      name: "HaulCLI", dependencies: ["HaulKit", "HaulCore", .argumentParser, .logging],
+      name: "HaulCLI",
+      dependencies: ["HaulKit", "HaulCore", .argumentParser, .logging, .tomlKit],
       swiftSettings: settings),
     .executableTarget(name: "haul", dependencies: ["HaulCLI"], swiftSettings: settings),
 
     .target(
       name: "HaulTestSupport",
       dependencies: [
-        "HaulCore", .asn1, .crypto, .nioConcurrency, .nioCore, .nioHTTP1, .nioPosix, .nioSSL,
-        .x509,
+        "HaulCore", .asn1, .crypto, .nioConcurrency, .nioCore, .nioHPACK, .nioHTTP1, .nioHTTP2,
+        .nioPosix, .nioSSL, .nioTLS, .x509,
       ],
       swiftSettings: settings),
     .executableTarget(

@@ -89,8 +89,11 @@ def accepts(port):
 
 
 @contextlib.contextmanager
-def nginx(directory, locations):
-    """Runs nginx with its prefix in `directory`; gives the base address, without a slash."""
+def nginx(directory, locations, http=""):
+    """Runs nginx with its prefix in `directory`; gives the base address, without a slash.
+
+    `locations` go into its server, `http` (other servers, log formats) beside it.
+    """
     prefix = pathlib.Path(directory).resolve() / "nginx"
     (prefix / "temporary").mkdir(parents=True, exist_ok=True)
     port = free_port()
@@ -110,6 +113,7 @@ http {{
   sendfile on;
   default_type application/octet-stream;
 {temporary}
+{http}
   server {{
     listen 127.0.0.1:{port} backlog=511;
 {locations}
@@ -118,7 +122,8 @@ http {{
 """)
     path = os.environ["PATH"] + ":/usr/local/sbin:/usr/sbin"
     process = start(
-        ["nginx", "-p", f"{prefix}/", "-c", "nginx.conf", "-e", "error.log"],
+        ["setpriv", "--pdeathsig", "TERM",  # when this process is killed
+         "nginx", "-p", f"{prefix}/", "-c", "nginx.conf", "-e", "error.log"],
         env={**os.environ, "PATH": path})
     try:
         wait_until(lambda: accepts(port) or process.poll() is not None, "nginx")
@@ -140,8 +145,14 @@ class FaultServer:
         self.base = f"http://127.0.0.1:{json.loads(line)['port']}"
 
     def sent(self, path):
+        return self._count(path, "bytes")
+
+    def requests(self, path):
+        return self._count(path, "requests")
+
+    def _count(self, path, what):
         with urllib.request.urlopen(f"{self.base}/_control/stats", timeout=10) as answer:
-            return json.load(answer)["paths"].get(path, {}).get("bytes", 0)
+            return json.load(answer)["paths"].get(path, {}).get(what, 0)
 
     def settled(self, path):
         """What was sent, once nothing more is."""

@@ -16,12 +16,22 @@ build  library:libcurl.so.4          libcurl4
 build  library:libncurses.so.6       libncurses6
 build  library:libsqlite3.so.0       libsqlite3-0
 build  library:libxml2.so.2          libxml2
-python command:python3               python3-minimal
+python module:json                   python3
 server command:nginx                 nginx
 peers  command:aria2c                aria2
 peers  command:axel                  axel
 peers  command:curl                  curl
 peers  command:wget2                 wget2
+shells command:fish                  fish
+shells command:zsh                   zsh
+tls    command:openssl               openssl
+interop command:apache2              apache2
+interop command:caddy                caddy
+interop command:lighttpd             lighttpd
+interop file:/usr/lib/python3/dist-packages/httpbin/__init__.py python3-httpbin
+interop command:microsocks           microsocks
+interop command:squid                squid
+interop command:tinyproxy            tinyproxy
 chroot command:debootstrap           debootstrap
 lint   command:shellcheck            shellcheck
 LIST
@@ -38,6 +48,8 @@ requirement_met() {
   case $kind in
     command) PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin command -v "$name" >/dev/null ;;
     file) [ -e "$name" ] ;;
+    # python3-minimal has the command and leaves out half of the standard library.
+    module) python3 -c "import $name" 2>/dev/null ;;
     header)
       for directory in /usr/include "/usr/include/*" /usr/local/include; do
         compgen -G "$directory/$name" >/dev/null && return 0

@@ -1,8 +1,11 @@
 # shellcheck shell=bash
 # Release builds of one product, made once for each state of the sources.
-# Sourced, after packages.sh, by the launcher and by Scripts/release.
+# Sourced, after packages.sh, by the launcher, by Scripts/release and by Scripts/install-haul.
 
 : "${root:?the repository, set by who sources this}"
+
+# Where it is built and with which options; Scripts/install-haul has its own.
+release_path=$root/.build release_options=()
 
 # Paths, sizes and times of everything that goes into a build, and the compiler's.
 source_fingerprint() {
@@ -11,8 +14,8 @@ source_fingerprint() {
 }
 
 is_current() {
-  local product=$1 stamp=$root/.build/launcher/$1.stamp
-  [ -x "$root/.build/release/$product" ] && [ -r "$stamp" ] &&
+  local product=$1 stamp=$release_path/launcher/$1.stamp
+  [ -x "$release_path/release/$product" ] && [ -r "$stamp" ] &&
     [ "$(<"$stamp")" = "$(source_fingerprint)" ]
 }
 
@@ -34,14 +37,15 @@ show_progress() {
 }
 
 build_release() {
-  local product=$1 log=$root/.build/launcher/build-$1.log fingerprint
+  local product=$1 log=$release_path/launcher/build-$1.log fingerprint
   fingerprint=$(source_fingerprint)
   if (
     set -o pipefail
-    cd "$root" && swift build -c release --product "$product" </dev/null 2>&1 9>&- |
+    cd "$root" && swift build -c release --product "$product" \
+      --scratch-path "$release_path" "${release_options[@]}" </dev/null 2>&1 9>&- |
       show_progress "$log" "$product"
   ); then
-    printf '%s\n' "$fingerprint" >"$root/.build/launcher/$product.stamp"
+    printf '%s\n' "$fingerprint" >"$release_path/launcher/$product.stamp"
     return 0
   fi
   say "the build failed; the whole output is in $log and ends:"
@@ -53,7 +57,7 @@ build_release() {
 # ensure_release PRODUCT: a release binary of the sources as they are. Of two at the same time one
 # builds and the other waits.
 ensure_release() {
-  local product=$1 directory=$root/.build/launcher status=0
+  local product=$1 directory=$release_path/launcher status=0
   if ! command -v swift >/dev/null; then
     say "swift is not on PATH; Haul is built from source with Swift 6.2 or newer:" \
       "https://www.swift.org/install/linux"

@@ -2,12 +2,17 @@ import AsyncHTTPClient
 import HaulCore
 import NIOCore
 import NIOHTTP1
+import NIOHTTP2
 import NIOPosix
 import NIOSSL
 
 extension TransferError {
   /// The one place where the client's errors get our codes. `origin` is where the request went.
-  init(mapping error: any Error, from origin: ResourceURL.Origin) {
+  init(mapping error: any Error, from origin: ResourceURL.Origin, via route: Route = .direct) {
+    if let proxy = route.proxy, let error = TransferError(of: proxy, mapping: error) {
+      self = error
+      return
+    }
     switch error {
     case let error as TransferError: self = error
     case let error as HTTPClientError: self.init(client: error)
@@ -16,6 +21,14 @@ extension TransferError {
     case is NIOSSLExtraError:
       self.init(.tls, "the certificate is not for this host; check the address")
     case let error as HTTPParserError: self.init(parser: error)
+    case ChannelError.connectTimeout:
+      self.init(.timeout, "no connection in time; is the server running?", isRetryable: true)
+    case let error as NIOHTTP2Errors.StreamClosed:
+      self.init(
+        .connectionLost, "the server ended the stream (\(error.errorCode))", isRetryable: true)
+    case is any NIOHTTP2Error:
+      self.init(
+        .connectionLost, "the server broke the rules of HTTP/2; see --http1.1", isRetryable: true)
     case is ChannelError:
       self.init(.connectionLost, "the connection was closed", isRetryable: true)
     case let error as IOError: self.init(io: error, from: origin)
@@ -45,14 +58,19 @@ extension TransferError {
 
   private init(connection error: NIOConnectionError) {
     let endpoint = "\(error.host):\(error.port)"
-    guard let first = error.connectionErrors.first else {
+    // An address of a family that is not wanted says nothing about the server.
+    let failures = error.connectionErrors
+    let ofOurFamily = failures.first { !(($0.error as? IOError)?.isOfOtherFamily ?? false) }
+    guard let first = ofOurFamily ?? failures.first else {
       self.init(
         .dns, "the host \(error.host) is unknown; check the name and the network", isRetryable: true
       )
       return
     }
     let address = first.target.ipAddress.map { "\($0):\(error.port)" } ?? endpoint
-    if let io = first.error as? IOError, io.errnoCode == ECONNREFUSED {
+    if let io = first.error as? IOError, io.isOfOtherFamily || io.errnoCode == EADDRNOTAVAIL {
+      self.init(localAddress: io)
+    } else if let io = first.error as? IOError, io.errnoCode == ECONNREFUSED {
       self.init(
         .connect, "connection refused by \(address); is the server running?", isRetryable: true)
     } else if case ChannelError.connectTimeout = first.error {
@@ -72,7 +90,7 @@ extension TransferError {
       if text.contains("CERTIFICATE_VERIFY_FAILED") {
         self.init(.tls, "the server's certificate is not trusted; see --cacert")
       } else if text.contains("PROTOCOL_VERSION") || text.contains("UNSUPPORTED_PROTOCOL") {
-        self.init(.tls, "the server speaks only TLS versions older than 1.2")
+        self.init(.tls, "the server speaks only older versions of TLS than are allowed")
       } else {
         self.init(.tls, "the TLS handshake failed; is that an https server?")
       }
@@ -98,6 +116,7 @@ extension TransferError {
         .connect, "connection refused by \(endpoint); is the server running?", isRetryable: true)
     case ENETUNREACH, EHOSTUNREACH:
       self.init(.connect, "no way to \(endpoint); check the network", isRetryable: true)
+    case EAFNOSUPPORT, EINVAL, EADDRNOTAVAIL: self.init(localAddress: error)
     case ETIMEDOUT: self.init(.timeout, "the connection timed out", isRetryable: true)
     case ECONNRESET, EPIPE:
       self.init(.connectionLost, "the server reset the connection", isRetryable: true)
@@ -106,4 +125,18 @@ extension TransferError {
         .connectionLost, "the connection failed (errno \(error.errnoCode))", isRetryable: true)
     }
   }
+
+  /// Connections are bound to an address of this machine, and that did not fit.
+  private init(localAddress error: IOError) {
+    if error.isOfOtherFamily {
+      self.init(.connect, "the host has no address of the family that -4, -6 or --interface wants")
+    } else {
+      self.init(.connect, "no connection from here; is the address of --interface this machine's?")
+    }
+  }
+}
+
+extension IOError {
+  /// Whether a socket was bound to an address of one family and connected to one of the other.
+  fileprivate var isOfOtherFamily: Bool { errnoCode == EAFNOSUPPORT || errnoCode == EINVAL }
 }

@@ -1,11 +1,10 @@
 import AsyncHTTPClient
 package import HaulCore
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOHTTP1
-import NIOPosix
-import NIOSSL
 
-/// `Transport` over AsyncHTTPClient: HTTP/1.1, a redirect loop of our own, every error mapped once.
+/// `Transport` over AsyncHTTPClient: a redirect loop of our own, every error mapped once.
 ///
 /// The scheduler limits connections; the client's own pool never does.
 package final class HTTPTransport: Transport {
@@ -16,59 +15,32 @@ package final class HTTPTransport: Transport {
     package var headTimeout: Duration = .seconds(30)
     /// A PEM file to trust instead of the system's authorities.
     package var certificateAuthorities: String?
+    package var clientCertificate: ClientCertificate?
+    package var minimumTLS = TLSVersion.tls12
+    package var proxies = ProxyRules()
+    package var addressFamily: AddressFamily?
+    /// Where connections come from.
+    package var localAddress: String?
+    /// Addresses by names in lower case, in place of looking them up.
+    package var addresses: [String: String] = [:]
     package var userAgent = "haul"
 
     package init() {}
   }
 
-  private let client: HTTPClient
+  private let clients: Clients
   private let settings: Settings
-  private let insecure: TLSConfiguration
+  /// Origins that were seen to get HTTP/2 wrong, or to want none.
+  private let withoutHTTP2 = NIOLockedValueBox<Set<ResourceURL.Origin>>([])
 
-  /// - Throws: `tls` when the file of authorities cannot be read or holds none.
+  /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none.
   package init(_ settings: Settings) throws(TransferError) {
-    var tls = TLSConfiguration.makeClientConfiguration()
-    tls.minimumTLSVersion = .tlsv12
-    if let path = settings.certificateAuthorities {
-      tls.trustRoots = .certificates(try Self.certificates(in: path))
-    }
-    var insecure = tls
-    insecure.certificateVerification = .none
-    self.insecure = insecure
     self.settings = settings
-    var configuration = HTTPClient.Configuration(
-      tlsConfiguration: tls, redirectConfiguration: .disallow,
-      timeout: .init(connect: TimeAmount(settings.connectTimeout)),
-      decompression: .disabled, http1_1ConnectionDebugInitializer: Self.widenReads)
-    configuration.httpVersion = .http1Only
-    configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 4096
-    // Off, or a refused port would be tried again in silence until the connect timeout.
-    configuration.connectionPool.retryConnectionEstablishment = false
-    client = HTTPClient(
-      eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton),
-      configuration: configuration)
-  }
-
-  private static func certificates(in path: String) throws(TransferError) -> [NIOSSLCertificate] {
-    do {
-      let found = try NIOSSLCertificate.fromPEMFile(path)
-      if !found.isEmpty { return found }
-    } catch {
-      throw TransferError(.tls, "the certificate file \(path) cannot be read")
-    }
-    throw TransferError(.tls, "the certificate file \(path) holds no certificate")
-  }
-
-  /// Larger reads mean fewer wake-ups: the default grows from 2 to 64 KiB only.
-  private static func widenReads(_ channel: any Channel) -> EventLoopFuture<Void> {
-    channel.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 256 << 10))
+    clients = try Clients(settings)
   }
 
   /// Closes every connection.
-  package func shutdown() async {
-    // Fails only when it was shut down before: nothing is left to close then.
-    try? await client.shutdown()
-  }
+  package func shutdown() async { await clients.shutdown() }
 
   package func fetch(_ request: FetchRequest) async throws -> FetchResponse {
     var request = request
@@ -82,7 +54,7 @@ package final class HTTPTransport: Transport {
       }
       let head = ResponseHead(
         status: Int(response.status.code), headers: headers, url: request.url,
-        wasRedirected: redirects.count > 0, version: response.version.description)
+        wasRedirected: redirects.count > 0, version: response.version.name)
       return FetchResponse(
         head: head, body: ResponseBodySequence(response.body, from: request.url.origin))
     }
@@ -94,16 +66,66 @@ package final class HTTPTransport: Transport {
       throw TransferError(
         .notYetSupported, "the address's path is not UTF-8 when percent-decoded, not yet supported")
     }
-    var message = HTTPClientRequest(url: request.url.absoluteString)
-    message.headers = headers(of: request)
-    if request.allowInsecure { message.tlsConfiguration = insecure }
-    do {
-      return try await client.execute(message, timeout: TimeAmount(settings.headTimeout))
-    } catch let error as CancellationError {
-      throw error
-    } catch {
-      throw TransferError(mapping: error, from: request.url.origin)
+    let origin = request.url.origin
+    let route = Route(to: origin, by: settings.proxies)
+    try checkTrust(of: request, over: route)
+    var usesHTTP2 =
+      request.prefersHTTP2 && origin.scheme == "https" && route.mayUseHTTP2
+      && !withoutHTTP2.withLockedValue { $0.contains(origin) }
+    var chances = SecondChance.Count()
+    while true {
+      do {
+        return try await send(request, over: route, usesHTTP2: usesHTTP2)
+      } catch let error as CancellationError {
+        throw error
+      } catch {
+        try Task.checkCancellation()
+        switch chances.take(SecondChance(after: error, overHTTP2: usesHTTP2)) {
+        case .again: continue
+        case .overHTTP1: usesHTTP2 = false
+        case .neverHTTP2:
+          usesHTTP2 = false
+          withoutHTTP2.withLockedValue { _ = $0.insert(origin) }
+        case .none: throw TransferError(mapping: error, from: origin, via: route)
+        }
+      }
     }
+  }
+
+  private func send(
+    _ request: FetchRequest, over route: Route, usesHTTP2: Bool
+  ) async throws -> HTTPClientResponse {
+    let client = clients[
+      Clients.Key(
+        route: route, speaksHTTP2: usesHTTP2,
+        isUnchecked: route.endsTLSItself && request.allowInsecure)]
+    var message = HTTPClientRequest(url: address(of: request.url, over: route))
+    message.headers = headers(of: request)
+    if route.hidesOrigin {
+      message.headers.replaceOrAdd(name: "Host", value: request.url.origin.authority)
+    }
+    if request.allowInsecure { message.tlsConfiguration = clients.tls.unchecked }
+    let response = try await client.execute(message, timeout: TimeAmount(settings.headTimeout))
+    if case .forwarded(let proxy) = route, response.status == .proxyAuthenticationRequired {
+      throw TransferError(wantsPassword: proxy)
+    }
+    return response
+  }
+
+  /// The address that the client is to connect to.
+  private func address(of url: ResourceURL, over route: Route) -> String {
+    guard route.hidesOrigin, let proxy = route.proxy else { return url.absoluteString }
+    return "http://\(proxy)\(url.pathAndQuery)"
+  }
+
+  /// A certificate is compared with the address of the other end, which behind a proxy is the proxy's: the owner of
+  /// a certificate for that could read along.
+  private func checkTrust(of request: FetchRequest, over route: Route) throws(TransferError) {
+    guard route.proxy != nil, request.url.origin.scheme == "https", !request.allowInsecure,
+      IPAddress(request.url.origin.host) != nil
+    else { return }
+    throw TransferError(
+      .tls, "through a proxy the certificate of a bare address cannot be checked; use its name")
   }
 
   private func headers(of request: FetchRequest) -> HTTPHeaders {
@@ -126,6 +148,11 @@ package final class HTTPTransport: Transport {
     }
     return headers
   }
+}
+
+extension HTTPVersion {
+  /// As people write it: version 2 has no minor number.
+  fileprivate var name: String { major == 2 ? "HTTP/2" : "HTTP/\(major).\(minor)" }
 }
 
 extension TimeAmount {

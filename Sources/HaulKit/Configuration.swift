@@ -1,3 +1,4 @@
+public import HaulCore
 public import Logging
 
 /// The rules of one transfer manager.
@@ -18,9 +19,35 @@ public struct Configuration: Sendable {
   public var idleTimeout: Duration = .seconds(30)
   /// A PEM file of certificate authorities to trust instead of the system's.
   public var certificateAuthorities: String?
+  /// What a client shows of itself; nil for nothing.
+  public var clientCertificate: ClientCertificate?
+  /// The oldest version of TLS that is spoken.
+  public var minimumTLS: TLSVersion = .tls12
+  /// When HTTP/2 is spoken; further ranges of a transfer always go over HTTP/1.1.
+  public var httpVersion: HTTPVersion = .automatic
+  /// Which requests go through which proxy; none unless told.
+  public var proxies = ProxyRules()
+  /// The only family of addresses to connect to, when not nil.
+  public var addressFamily: AddressFamily?
+  /// The address of this machine that connections come from.
+  public var localAddress: String?
+  /// Addresses of hosts that are not to be looked up; names in lower case.
+  public var addresses: [String: String] = [:]
+  /// The value of `User-Agent`.
+  public var userAgent = "haul"
   /// Where the engine logs; silent by default.
   public var logger = Logger(label: "haul", factory: { _ in SwiftLogNoOpLogHandler() })
 
   /// The defaults.
   public init() {}
+
+  /// When HTTP/2 is spoken with https servers that know it.
+  public enum HTTPVersion: Hashable, Sendable {
+    /// For the first request of a transfer, when others of its host are waiting or running.
+    case automatic
+    /// Never.
+    case http1
+    /// For the first request of every transfer.
+    case http2
+  }
 }

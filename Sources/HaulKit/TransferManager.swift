@@ -22,6 +22,9 @@ public actor TransferManager {
     /// Who is told when its run has stopped.
     var waiters: [CheckedContinuation<Void, Never>] = []
     var pausedBy: TransferEvent.Origin?
+    var stream: StreamBuffer?
+    /// Whether its reader was given the bytes.
+    var isRead = false
   }
 
   private struct Run {
@@ -30,12 +33,19 @@ public actor TransferManager {
   }
 
   /// A manager whose records live in memory.
-  /// - Throws: `tls` when the file of certificate authorities cannot be read or holds none.
+  /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none.
   public init(_ configuration: Configuration = Configuration()) throws(TransferError) {
     var settings = HTTPTransport.Settings()
     settings.connectTimeout = configuration.connectTimeout
     settings.headTimeout = configuration.idleTimeout
     settings.certificateAuthorities = configuration.certificateAuthorities
+    settings.clientCertificate = configuration.clientCertificate
+    settings.minimumTLS = configuration.minimumTLS
+    settings.proxies = configuration.proxies
+    settings.addressFamily = configuration.addressFamily
+    settings.localAddress = configuration.localAddress
+    settings.addresses = configuration.addresses
+    settings.userAgent = configuration.userAgent
     let transport = try HTTPTransport(settings)
     let pool = NIOThreadPool(numberOfThreads: Self.fileThreads)
     pool.start()
@@ -75,7 +85,7 @@ public actor TransferManager {
     // It may have come while they were being stored.
     guard !isShutDown else { throw TransferError(.interrupted, "the manager was shut down") }
     for record in records {
-      members[record.id] = Member(record: record)
+      members[record.id] = Member(record: record, stream: stream(for: record.request))
       tell(.added(target: record.request.target), of: record)
       engine.slots.update { $0.add(record.id, host: record.request.url.origin.host) }
     }
@@ -91,6 +101,23 @@ public actor TransferManager {
     let added = try await add([request])
     guard let transfer = added.first else { throw TransferError(.internal, "nothing was added") }
     return transfer
+  }
+
+  /// The bytes of a transfer to `.stream`, for one reader; they begin to come when the transfer starts, and wait for
+  /// the reader when it is slow. Letting go of them before their end cancels the transfer.
+  /// - Throws: `internal` when the transfer is unknown, has another destination, or is being read.
+  public func bytes(of transfer: Transfer) throws(TransferError) -> TransferBytes {
+    guard let member = members[transfer.id], let stream = member.stream else {
+      throw TransferError(.internal, "that transfer has no stream to read")
+    }
+    guard !member.isRead else { throw TransferError(.internal, "the stream has a reader") }
+    members[transfer.id]?.isRead = true
+    return TransferBytes(stream)
+  }
+
+  private func stream(for request: TransferRequest) -> StreamBuffer? {
+    guard request.destination == .stream else { return nil }
+    return StreamBuffer(size: engine.streamWindow, io: engine.io)
   }
 
   /// Pauses everything that has not ended. Returns when its I/O has stopped and its bytes are claimed;
@@ -161,7 +188,8 @@ extension TransferManager {
       slot: .init(
         leave: { [weak self] in await self?.leaveSlot(id) },
         enter: { [weak self] in await self?.enterSlot(id) },
-        changed: { [weak self] in await self?.startWhatMay() }))
+        changed: { [weak self] in await self?.startWhatMay() }),
+      stream: member.stream)
     let task = Task { [weak self] in
       let end = await work(driver)
       await self?.ended(id, end)
@@ -193,6 +221,8 @@ extension TransferManager {
       member.record.status = result.state.status
       member.record.result = result
       tell(.finished(result), of: member.record)
+      // Its reader holds it from now on; one that comes late still finds it.
+      if member.isRead { member.stream = nil }
     }
     let waiters = member.waiters
     member.run = nil
@@ -216,6 +246,8 @@ extension TransferManager {
       return
     }
     engine.slots.update { _ = $0.finished(id) }
+    let error = TransferError(.interrupted, "it was stopped before it began")
+    member.stream?.finish(.failure(error))
     let isCancel = order == .cancel
     member.record.status = isCancel ? .cancelled : .paused
     members[id] = member
@@ -271,8 +303,9 @@ extension TransferResult.State {
 
 extension TransferRequest {
   /// Where the file is to go; a number may be added when the name turns out to be taken.
-  fileprivate var target: String {
+  fileprivate var target: String? {
     switch destination {
+    case .stream: nil
     case .file(let path): path
     case .directory(let path): path.filePath(FileName(url).text)
     }

@@ -25,6 +25,9 @@ struct Serve: AsyncParsableCommand {
   @Option(help: "none, good, expired, selfSigned, wrongHost or tls11Only.")
   var tls = FaultServerTLS.none
 
+  @Flag(name: .customLong("http2"), help: "Speaks HTTP/2, over TLS, with clients that want it.")
+  var http2 = false
+
   @Option(help: "Where the certificate authority is written as PEM.")
   var caOut: String?
 
@@ -38,7 +41,8 @@ struct Serve: AsyncParsableCommand {
     }
     script.resources += files.map(\.resource)
     let termination = TerminationSignals()
-    let server = try await FaultServer.start(script, tls: tls, port: port, threads: threads)
+    let server = try await FaultServer.start(
+      script, tls: tls, port: port, threads: threads, http2: http2)
     if let caOut {
       try Data(server.certificateAuthorityPEM.utf8).write(to: URL(filePath: caOut))
     }

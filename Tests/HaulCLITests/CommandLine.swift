@@ -2,6 +2,16 @@ import HaulCLI
 import HaulCore
 import Testing
 
+extension Invocation {
+  /// Reads a command line with these files and nothing else.
+  init(
+    _ arguments: [String], reading read: @escaping (String) throws(UsageError) -> String
+  ) throws(UsageError) {
+    let sources = CommandSources(read: { (path, _) throws(UsageError) in try read(path) })
+    try self.init(arguments, from: sources)
+  }
+}
+
 /// Reads a command line; there are no files.
 func invocation(_ arguments: [String]) throws(UsageError) -> Invocation {
   try Invocation(arguments) { (path) throws(UsageError) in

@@ -21,8 +21,14 @@ import Testing
     RequestCase("--output=/x/a.iso") { $0.destination = .file("/x/a.iso") },
     RequestCase("-d", "/x") { $0.destination = .directory("/x") },
     RequestCase("--directory", "y") { $0.destination = .directory("y") },
-    RequestCase("-d", "y/", "-o", "a") { $0.destination = .file("y/a") },
-    RequestCase("-d", "y", "-o", "a") { $0.destination = .file("y/a") },
+    RequestCase("-d", "y/", "-o", "a") {
+      $0.destination = .file("y/a")
+      $0.makesDirectory = true
+    },
+    RequestCase("-d", "y", "-o", "a") {
+      $0.destination = .file("y/a")
+      $0.makesDirectory = true
+    },
     RequestCase("--if-exists", "update") { $0.ifExists = .update },
     RequestCase("--if-exists", "skip") { $0.ifExists = .skip },
     RequestCase("--if-exists", "rename") { $0.ifExists = .rename },

@@ -106,7 +106,8 @@ import Testing
   func messages() throws {
     var run = Run(view: .none)
     let event = try EventMaker()
-    let error = TransferError(.connect, "connection refused\u{1B}[2J\nby 192.0.2.7:443")
+    let error = TransferError(
+      .connect, "connection refused\u{1B}[2J\nby 192.0.2.7:443; is the server running?")
     try run.handle(
       event(.attempt(number: 2, error: error, delay: .milliseconds(500))),
       event(.phase(.restarted, reason: "the file changed on the server")), event.failed())
@@ -139,6 +140,15 @@ import Testing
       state: .completed, path: "/d/x", bytes: 10, reused: 10, verified: .length)
     try run.handle(try EventMaker()(.finished(result)))
     #expect(run.messages == ["/d/x: complete, 10 B already there"])
+  }
+
+  @Test("a file that was there already and has the digest is told to be verified")
+  func alreadyThereVerified() throws {
+    var run = Run()
+    let result = TransferResult(
+      state: .completed, path: "/d/x", bytes: 10, reused: 10, verified: .checksum)
+    try run.handle(try EventMaker()(.finished(result)))
+    #expect(run.messages == ["/d/x: complete, 10 B already there, checksum verified"])
   }
 
   @Test("after a signal the way to go on is told, and the lines end with paused and summary")

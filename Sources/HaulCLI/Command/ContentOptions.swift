@@ -4,6 +4,16 @@ import HaulCore
 /// What the file must be.
 struct ContentOptions: ParsableArguments {
   @Option(
+    name: [.customShort("i", allowingJoined: true), .customLong("input-file")],
+    help: ArgumentHelp(
+      """
+      A file with one URL a line; indented lines below it, out=, dir=, checksum= and header=, \
+      are for that URL alone. - is standard input.
+      """, valueName: "FILE"),
+    completion: .file())
+  var inputFiles: [String] = []
+
+  @Option(
     help: ArgumentHelp(
       "The digest the file must have: sha-256, sha-512, sha-384, sha-1, md5 or crc32c.",
       valueName: "ALG=HEX"))

@@ -13,7 +13,9 @@ struct GetCommand: ParsableCommand {
         haul get https://example.org/big.iso
         haul get -o disk.iso --checksum sha-256=HEX https://example.org/big.iso
         haul get -d Music --limit-rate 2M https://example.org/a https://example.org/b
-        haul get -x 4 -H 'Authorization: Bearer TOKEN' https://example.org/x.bin
+        haul get -o - https://example.org/x.tar.gz | tar xz
+        haul get --bearer-file token.txt https://example.org/x.bin
+        haul get -i list.txt -d Downloads
         haul get --json --progress none https://example.org/x.bin > events.ndjson
 
       SIZE and RATE are bytes, with K, M or G for powers of 1024. DURATION is seconds, or \
@@ -30,6 +32,7 @@ struct GetCommand: ParsableCommand {
   @OptionGroup(title: "Where to") var place: PlaceOptions
   @OptionGroup(title: "What") var content: ContentOptions
   @OptionGroup(title: "How fast") var speed: SpeedOptions
+  @OptionGroup(title: "Who") var who: CredentialOptions
   @OptionGroup(title: "Network") var network: NetworkOptions
   @OptionGroup(title: "Output") var output: ShowOptions
 }

@@ -14,9 +14,9 @@ struct HaulCommand: ParsableCommand {
       Examples:
         haul get https://example.org/big.iso
         haul get -d Downloads https://example.org/a.zip https://example.org/b.zip
-        haul verify big.iso --checksum sha-256=9f86d081884c7d659a2feaa0c55ad015...
+        haul verify big.iso --checksum sha-256=HEX
 
-      'haul help COMMAND' tells the options of a command.
+      HEX is the digest, as 'sha256sum' prints it. 'haul get --help' tells all options.
       """,
     version: "haul \(HaulVersion.text)",
     subcommands: [GetCommand.self, VerifyCommand.self])

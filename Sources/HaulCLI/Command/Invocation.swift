@@ -10,15 +10,13 @@ package enum Invocation: Hashable, Sendable {
 
 extension Invocation {
   /// Reads the arguments (without the program's name); starts nothing.
-  /// - Parameter read: gives the text of a file, for `-H @FILE`.
-  package init(
-    _ arguments: [String], reading read: (String) throws(UsageError) -> String
-  ) throws(UsageError) {
+  /// - Parameter sources: what options may bring in from elsewhere.
+  package init(_ arguments: [String], from sources: CommandSources) throws(UsageError) {
     if let name = NotYetSupported.command(in: arguments) {
       throw UsageError("the command '\(name)' is not yet supported")
     }
     do {
-      self = try Self.parse(arguments, reading: read)
+      self = try Self.parse(arguments, from: sources)
     } catch {
       if let name = NotYetSupported.option(in: arguments) {
         throw UsageError("\(name) is not yet supported")
@@ -28,7 +26,7 @@ extension Invocation {
   }
 
   private static func parse(
-    _ arguments: [String], reading read: (String) throws(UsageError) -> String
+    _ arguments: [String], from sources: CommandSources
   ) throws(UsageError) -> Invocation {
     guard !arguments.isEmpty else {
       throw UsageError("what is to be done? For example: haul get URL; see 'haul --help'")
@@ -40,7 +38,7 @@ extension Invocation {
       return try outcome(of: error, arguments)
     }
     switch command {
-    case let get as GetCommand: return .get(try GetPlan(get, reading: read))
+    case let get as GetCommand: return .get(try GetSettings.plan(get, from: arguments, sources))
     case let verify as VerifyCommand: return .verify(try VerifyPlan(verify))
     default:
       do {
@@ -53,6 +51,10 @@ extension Invocation {
     }
   }
 
+  private static var commandNames: [String] {
+    HaulCommand.configuration.subcommands.map { $0._commandName } + ["help"]
+  }
+
   /// Help and version are errors to the parser; the rest is wrong usage.
   private static func outcome(
     of error: any Error, _ arguments: [String]
@@ -60,8 +62,17 @@ extension Invocation {
     guard HaulCommand.exitCode(for: error) != .success else {
       return .print(HaulCommand.fullMessage(for: error))
     }
-    let line = HaulCommand.message(for: error).split(separator: "\n").joined(separator: " ")
     let name = arguments.first ?? ""
+    if !name.hasPrefix("-"), !commandNames.contains(name) {
+      let word = AddressArgument.redacted(name)
+      throw UsageError(
+        "there is no command '\(word)'; to download: haul get URL; see 'haul --help'")
+    }
+    var line = HaulCommand.message(for: error).split(separator: "\n").joined(separator: " ")
+    // The parser repeats the words that it does not understand; an address may hold secrets.
+    for address in arguments where address.contains("://") {
+      line = line.replacing(address, with: AddressArgument.redacted(address))
+    }
     let command = ["get", "verify"].contains(name) ? "\(name) " : ""
     throw UsageError("\(line); see 'haul \(command)--help'")
   }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import HaulCore
+import HaulKit
 
 /// How servers are spoken to.
 struct NetworkOptions: ParsableArguments {
@@ -18,6 +19,73 @@ struct NetworkOptions: ParsableArguments {
 
   @Flag(help: "Do not check the server's certificate; not inherited by redirects.")
   var insecure = false
+
+  @Option(
+    name: .customLong("cert"),
+    help: ArgumentHelp("PEM file of the certificate to show to servers.", valueName: "FILE"),
+    transform: Self.path)
+  var certificate: String?
+
+  @Option(
+    help: ArgumentHelp("PEM file of its key, without a password.", valueName: "FILE"),
+    transform: Self.path)
+  var key: String?
+
+  @Option(
+    name: .customLong("tls-min"),
+    help: ArgumentHelp("Oldest TLS version to speak (default: 1.2).", valueName: "1.2|1.3"),
+    transform: { try ArgumentValue.choice($0) })
+  var minimumTLS: TLSVersion?
+
+  @Flag(name: .customLong("http1.1"), help: "Never speak HTTP/2.")
+  var http1 = false
+
+  @Flag(
+    name: .customLong("http2"),
+    help: "Begin each file over HTTP/2 where an https server knows it, not only many of one host.")
+  var http2 = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Proxy for all requests: http, socks5 or socks5h; '' for none.", valueName: "URL"),
+    transform: NetworkArgument.proxy)
+  var proxy: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Hosts, domains and networks to reach without a proxy; * for all.", valueName: "LIST"))
+  var noproxy: String?
+
+  @Flag(name: .customShort("4"), help: "Connect to IPv4 addresses only.")
+  var ipv4 = false
+
+  @Flag(name: .customShort("6"), help: "Connect to IPv6 addresses only.")
+  var ipv6 = false
+
+  @Option(
+    help: ArgumentHelp("Address of this machine to connect from.", valueName: "ADDRESS"),
+    transform: NetworkArgument.address)
+  var interface: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Connect to this address for that host; may be repeated.", valueName: "HOST:ADDRESS"),
+    transform: NetworkArgument.resolution)
+  var resolve: [NetworkArgument.Resolution] = []
+
+  @Option(
+    name: .customLong("user-agent"),
+    help: ArgumentHelp("What to call ourselves (default: haul).", valueName: "TEXT"),
+    transform: NetworkArgument.userAgent)
+  var userAgent: String?
+
+  @Option(
+    name: .customLong("trust-redirects"),
+    help: ArgumentHelp(
+      "A host that gets headers and passwords too when redirected to over https; may be repeated.",
+      valueName: "HOST"),
+    transform: NetworkArgument.host)
+  var trustedHosts: [String] = []
 
   @Option(
     help: ArgumentHelp("Attempts after the first; 0 = none (default: 8).", valueName: "N"),
@@ -44,8 +112,50 @@ struct NetworkOptions: ParsableArguments {
 
   func apply(to request: inout TransferRequest) {
     request.allowInsecure = insecure
+    request.trustedRedirectHosts = Set(trustedHosts)
     if let retries { request.retry.retries = retries }
     if let retryMaximumTime { request.retry.maximumTime = retryMaximumTime }
+  }
+
+  /// - Throws: when options contradict each other.
+  func apply(to limits: inout EngineLimits) throws(UsageError) {
+    limits.certificateAuthorities = certificateAuthorities
+    if let connectTimeout { limits.connectTimeout = connectTimeout }
+    if let idleTimeout { limits.idleTimeout = idleTimeout }
+    if let certificate {
+      limits.clientCertificate = ClientCertificate(
+        certificateFile: certificate, keyFile: key ?? certificate)
+    } else if key != nil {
+      throw UsageError("--key is the key of a certificate; give --cert too")
+    }
+    if let minimumTLS { limits.minimumTLS = minimumTLS }
+    if http1, http2 { throw UsageError("--http1.1 and --http2 contradict each other") }
+    if http1 { limits.httpVersion = .http1 }
+    if http2 { limits.httpVersion = .http2 }
+    limits.proxy = proxy
+    limits.noProxy = noproxy
+    try applyAddresses(to: &limits)
+    if let userAgent { limits.userAgent = userAgent }
+  }
+
+  private func applyAddresses(to limits: inout EngineLimits) throws(UsageError) {
+    if ipv4, ipv6 { throw UsageError("-4 and -6 contradict each other") }
+    if ipv4 { limits.addressFamily = .ipv4 }
+    if ipv6 { limits.addressFamily = .ipv6 }
+    let families = [interface].compactMap { $0 } + resolve.map(\.address)
+    for address in families where ipv4 || ipv6 {
+      guard IPAddress(address)?.isIPv6 == ipv6 else {
+        throw UsageError("\(address) is not of the family that \(ipv6 ? "-6" : "-4") allows")
+      }
+    }
+    limits.localAddress = interface
+    for rule in resolve {
+      if let other = limits.addresses.updateValue(rule.address, forKey: rule.host),
+        other != rule.address
+      {
+        throw UsageError("--resolve gives \(rule.host) two addresses")
+      }
+    }
   }
 
   private static func path(_ text: String) throws(UsageError) -> String {

@@ -5,37 +5,49 @@ import HaulCore
 struct PlaceOptions: ParsableArguments {
   @Option(
     name: [.customShort("o", allowingJoined: true), .long],
-    help: ArgumentHelp("The file to write; for one URL only.", valueName: "FILE"))
+    help: ArgumentHelp(
+      "The file to write; - is standard output. For one URL only.", valueName: "FILE"))
   var output: String?
 
   @Option(
     name: [.customShort("d", allowingJoined: true), .long],
-    help: ArgumentHelp("The directory to write to; made if missing.", valueName: "DIR"))
+    help: ArgumentHelp("The directory to write to; made if missing.", valueName: "DIR"),
+    completion: .directory)
   var directory: String?
 
   @Option(
     help: ArgumentHelp(
-      "What to do when the name is taken: update, skip, rename, overwrite or fail (default: update).",
+      """
+      When the name is taken: update = keep the file if it is the same, else rename (with -o: \
+      fail); skip = keep it; rename = save as 'NAME (1)'; overwrite; fail (default: update).
+      """,
       valueName: "what"),
+    completion: .list(TransferRequest.IfExists.allCases.map(\.rawValue)),
     transform: ArgumentValue.choice)
   var ifExists = TransferRequest.IfExists.update
 
   @Option(
     help: ArgumentHelp(
-      "What a finished file survives: strict, a power cut too; relaxed, the death of haul (default: strict).",
+      """
+      What a finished file survives: strict = also a power cut; relaxed = only the end of \
+      haul itself, which is faster (default: strict).
+      """,
       valueName: "how"),
+    completion: .list(TransferRequest.Durability.allCases.map(\.rawValue)),
     transform: ArgumentValue.choice)
   var durability = TransferRequest.Durability.strict
 
-  @Flag(help: "Forget the bytes of an earlier run.")
+  @Flag(help: "Forget the bytes of an earlier run and begin at the first.")
   var startOver = false
 
   @Option(
-    help: ArgumentHelp("Refuse a longer file before fetching it.", valueName: "SIZE"),
+    help: ArgumentHelp(
+      "Refuse a longer file before fetching it (default: any).", valueName: "SIZE"),
     transform: ArgumentValue.bytes)
   var maxFilesize: Int64?
 
   func apply(to request: inout TransferRequest) {
+    request.makesDirectory = output != nil && directory != nil
     request.ifExists = ifExists
     request.durability = durability
     request.startOver = startOver

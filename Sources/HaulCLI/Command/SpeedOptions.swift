@@ -23,13 +23,15 @@ struct SpeedOptions: ParsableArguments {
 
   @Option(
     name: .customLong("min-split"),
-    help: ArgumentHelp("Bytes worth a connection of their own (default: 1M).", valueName: "SIZE"),
+    help: ArgumentHelp(
+      "The smallest piece worth a connection of its own (default: 1M).", valueName: "SIZE"),
     transform: ArgumentValue.bytes)
   var minimumSplit: Int64?
 
   @Option(
     name: .customLong("limit-rate"),
-    help: ArgumentHelp("Bytes per second, all files together.", valueName: "RATE"),
+    help: ArgumentHelp(
+      "Bytes per second, all files together (default: no limit).", valueName: "RATE"),
     transform: ArgumentValue.bytes)
   var rateLimit: Int64?
 

@@ -8,10 +8,13 @@ enum Messages {
     about(url, error.message)
   }
 
+  /// Without the advice that a message ends with: nobody needs to do anything yet.
   static func retry(number: Int, _ error: TransferError, delay: Duration, of url: ResourceURL)
     -> String
   {
-    about(url, "\(error.message); attempt \(number) failed, again in \(Units.span(delay))")
+    let advice = error.message.ranges(of: "; ").last
+    let cause = error.message[..<(advice?.lowerBound ?? error.message.endIndex)]
+    return about(url, "\(cause); attempt \(number) failed, again in \(Units.span(delay))")
   }
 
   static func restarted(_ url: ResourceURL, reason: String?) -> String {
@@ -47,7 +50,8 @@ enum Messages {
   static func completed(_ name: String, _ result: TransferResult) -> String {
     let path = result.path ?? name
     guard result.fetched > 0 || result.bytes == 0 || result.reused < result.bytes else {
-      return shown("\(path): complete, \(Units.bytes(result.bytes)) already there")
+      let there = "complete, \(Units.bytes(result.bytes)) already there"
+      return shown("\(path): \(there)\(vouched(result.verified))")
     }
     let seconds = Units.seconds(result.duration)
     let speed = seconds > 0 ? ", \(Units.rate(Double(result.fetched) / seconds))" : ""
@@ -63,6 +67,10 @@ enum Messages {
     let files = paused == 1 ? "1 file is" : "\(paused) files are"
     return "haul: \(cause.words); \(files) not complete, the bytes are kept; "
       + "run the same command again to go on"
+  }
+
+  static func interruptedStream(_ cause: Interruption) -> String {
+    "haul: \(cause.words); only a part was written out"
   }
 
   /// Text from outside made fit for one line of a terminal, and cut when it is absurdly long.

@@ -1,3 +1,4 @@
+package import HaulCore
 package import HaulKit
 package import Logging
 
@@ -13,6 +14,17 @@ package struct EngineLimits: Hashable, Sendable {
   package var connectTimeout: Duration
   package var idleTimeout: Duration
   package var certificateAuthorities: String?
+  package var clientCertificate: ClientCertificate?
+  package var minimumTLS: TLSVersion
+  package var httpVersion: Configuration.HTTPVersion
+  /// In place of the environment's; empty for none.
+  package var proxy: String?
+  /// In place of the environment's.
+  package var noProxy: String?
+  package var addressFamily: AddressFamily?
+  package var localAddress: String?
+  package var addresses: [String: String] = [:]
+  package var userAgent: String
 
   /// The library's defaults.
   package init() {
@@ -25,10 +37,16 @@ package struct EngineLimits: Hashable, Sendable {
     connectTimeout = defaults.connectTimeout
     idleTimeout = defaults.idleTimeout
     certificateAuthorities = defaults.certificateAuthorities
+    minimumTLS = defaults.minimumTLS
+    httpVersion = defaults.httpVersion
+    userAgent = defaults.userAgent
   }
 
   /// The manager's configuration; without a logger it stays silent.
-  package func configuration(logger: Logger?) -> Configuration {
+  /// - Throws: when the environment names a proxy that cannot be read.
+  package func configuration(
+    logger: Logger?, environment: [String: String] = [:]
+  ) throws(TransferError) -> Configuration {
     var configuration = Configuration()
     configuration.maximumActive = maximumActive
     configuration.maximumActivePerHost = maximumActivePerHost
@@ -38,6 +56,15 @@ package struct EngineLimits: Hashable, Sendable {
     configuration.connectTimeout = connectTimeout
     configuration.idleTimeout = idleTimeout
     configuration.certificateAuthorities = certificateAuthorities
+    configuration.clientCertificate = clientCertificate
+    configuration.minimumTLS = minimumTLS
+    configuration.httpVersion = httpVersion
+    configuration.proxies = try ProxyRules(
+      environment: environment, given: proxy, exceptions: noProxy)
+    configuration.addressFamily = addressFamily
+    configuration.localAddress = localAddress
+    configuration.addresses = addresses
+    configuration.userAgent = userAgent
     if let logger { configuration.logger = logger }
     return configuration
   }

@@ -10,35 +10,53 @@ package struct GetPlan: Hashable, Sendable {
 
 extension GetPlan {
   /// - Throws: when options contradict each other or a value is wrong; nothing was started.
-  init(
-    _ command: GetCommand, reading read: (String) throws(UsageError) -> String
-  ) throws(UsageError) {
-    try Self.checkUse(of: command)
-    var urls: [ResourceURL] = []
-    for text in command.urls { urls.append(try AddressArgument.url(text)) }
-    let destination = try Self.destination(command.place)
+  init(_ command: GetCommand, _ sources: CommandSources) throws(UsageError) {
+    let items = try GetItem.all(command, sources)
+    try Self.checkUse(of: command, count: items.count)
     let checksum = try command.content.checksum.map(Self.checksum)
     var headers: [HeaderArgument.Field] = []
     for text in command.network.headers {
-      headers += try HeaderArgument.fields(text, reading: read)
+      headers += try HeaderArgument.fields(text, sources)
     }
-    requests = urls.map { url in
-      var request = TransferRequest(url: url, to: destination)
-      request.checksum = checksum
-      request.headers = headers
-      command.place.apply(to: &request)
+    let cookies = try CookieField(command.who, headers: headers, sources)
+    var authorization = try Authorization(command.who, headers: headers, sources)
+    var targets = TargetSet()
+    requests = []
+    for item in items {
+      let place = try item.place(command.place)
+      let destination = try item.destination(place)
+      try targets.insert(destination, of: item)
+      var request = TransferRequest(url: item.url, to: destination)
+      request.checksum = item.checksum ?? checksum
+      request.headers = item.fields(with: headers)
+      try authorization.apply(to: &request)
+      cookies.apply(to: &request)
+      place.apply(to: &request)
       command.content.apply(to: &request)
       command.speed.apply(to: &request)
       command.network.apply(to: &request)
-      return request
+      requests.append(request)
     }
-    limits = Self.limits(command)
+    limits = try Self.limits(command)
     output = command.output.values
+    output.streams = try Self.streams(requests, output)
   }
 
-  private static func checkUse(of command: GetCommand) throws(UsageError) {
-    guard !command.urls.isEmpty else { throw UsageError("give at least one URL") }
-    let several = command.urls.count > 1
+  /// Whether standard output gets the one file.
+  private static func streams(
+    _ requests: [TransferRequest], _ output: OutputOptions
+  ) throws(UsageError) -> Bool {
+    guard requests.contains(where: { $0.destination == .stream }) else { return false }
+    guard requests.count == 1 else {
+      throw UsageError("standard output (-) takes one file, but there are several URLs")
+    }
+    guard !output.json else { throw UsageError("-o - and --json both want standard output") }
+    return true
+  }
+
+  private static func checkUse(of command: GetCommand, count: Int) throws(UsageError) {
+    guard count > 0 else { throw UsageError("give at least one URL") }
+    let several = count > 1
     if several, command.place.output != nil {
       throw UsageError("-o names one file, but there are several URLs; use -d")
     }
@@ -52,14 +70,17 @@ extension GetPlan {
     }
   }
 
-  private static func destination(
+  static func destination(
     _ place: PlaceOptions
   ) throws(UsageError) -> TransferRequest.Destination {
     if let directory = place.directory, directory.isEmpty || directory.contains("\0") {
       throw UsageError("-d: the name of the directory is empty or has a NUL")
     }
     guard let output = place.output else { return .directory(place.directory ?? ".") }
-    if output == "-" { throw UsageError("-o -: standard output is not yet supported") }
+    if output == "-" {
+      guard place.directory == nil else { throw UsageError("-o - and -d contradict each other") }
+      return .stream
+    }
     guard !output.isEmpty, !output.contains("\0") else {
       throw UsageError("-o: the file's name is empty or has a NUL")
     }
@@ -86,7 +107,7 @@ extension GetPlan {
   }
 
   /// The user's word on connections raises the limits above it: an option is never without effect.
-  private static func limits(_ command: GetCommand) -> EngineLimits {
+  private static func limits(_ command: GetCommand) throws(UsageError) -> EngineLimits {
     let speed = command.speed
     var limits = EngineLimits()
     if let active = speed.maximumActive { limits.maximumActive = active }
@@ -96,9 +117,7 @@ extension GetPlan {
     limits.connectionsInAll = max(
       limits.connectionsInAll, limits.connectionsPerHost, limits.maximumActive)
     limits.rateLimit = speed.rateLimit
-    limits.certificateAuthorities = command.network.certificateAuthorities
-    if let timeout = command.network.connectTimeout { limits.connectTimeout = timeout }
-    if let timeout = command.network.idleTimeout { limits.idleTimeout = timeout }
+    try command.network.apply(to: &limits)
     return limits
   }
 }

@@ -6,11 +6,11 @@ enum HeaderArgument {
 
   /// The fields of one `-H`; a file has one a line, empty lines are skipped.
   static func fields(
-    _ text: String, reading read: (String) throws(UsageError) -> String
+    _ text: String, _ sources: CommandSources
   ) throws(UsageError) -> [Field] {
     guard text.hasPrefix("@") else { return [try field(text, from: "-H")] }
     let path = String(text.dropFirst())
-    let content = try read(path)
+    let content = try sources.text(of: path, for: .headers, named: "-H @\(path)")
     var fields: [Field] = []
     for line in content.split(whereSeparator: { $0 == "\n" || $0 == "\r\n" }) {
       fields.append(try field(String(line), from: "-H @\(path)"))
@@ -19,7 +19,7 @@ enum HeaderArgument {
   }
 
   /// One field (RFC 9110, section 5); values are never repeated in a message, they may be secrets.
-  private static func field(_ text: String, from origin: String) throws(UsageError) -> Field {
+  static func field(_ text: String, from origin: String) throws(UsageError) -> Field {
     guard let colon = text.firstIndex(of: ":") else {
       throw UsageError("\(origin): a header is written 'Name: value'")
     }

@@ -16,6 +16,8 @@ package struct OutputOptions: Hashable, Sendable {
   /// The engine's log as well.
   package var verbose = false
   package var progress = ProgressMode.auto
+  /// The file itself goes to standard output.
+  package var streams = false
 
   package init() {}
 }

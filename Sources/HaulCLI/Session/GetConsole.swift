@@ -44,6 +44,9 @@ package actor GetConsole {
     await show(screen.redraw(report.board))
   }
 
+  /// What became of the file's bytes on standard output.
+  package func noticeOutput(_ outcome: OutputStream.Outcome) async { await notice(outcome) }
+
   package func interrupt(_ cause: Interruption) { report.interrupt(cause) }
 
   /// A line of the engine's log.

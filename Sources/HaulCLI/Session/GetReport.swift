@@ -78,9 +78,13 @@ package struct GetReport: Sendable {
     var outputs: [Output] = []
     if !isDone {
       if let interruption {
-        let text = Messages.interrupted(interruption, paused: summary.paused)
-        if !options.quiet { outputs.append(.message(text)) }
-      } else {
+        let text =
+          options.streams
+          ? Messages.interruptedStream(interruption)
+          : Messages.interrupted(interruption, paused: summary.paused)
+        let isExpected = options.streams && interruption == .outputGone
+        if !options.quiet, !isExpected { outputs.append(.message(text)) }
+      } else if !options.streams {
         outputs.append(.message(Messages.endedEarly))
       }
     }

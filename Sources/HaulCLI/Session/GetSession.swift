@@ -14,7 +14,9 @@ struct GetSession {
       of: String.self, bufferingPolicy: .bufferingNewest(4096))
     let manager: TransferManager
     do {
-      manager = try TransferManager(plan.limits.configuration(logger: logger(to: logLines)))
+      manager = try TransferManager(
+        plan.limits.configuration(
+          logger: logger(to: logLines), environment: surroundings.environment))
     } catch {
       await OutputStream.standardError.write(Messages.usage(error.message) + "\n")
       return .usage
@@ -23,12 +25,16 @@ struct GetSession {
       expected: plan.requests.count, options: plan.output, surroundings: surroundings,
       standardOutput: .standardOutput, standardError: .standardError)
     let events = manager.events()
+    let transfers: [Transfer]
     do {
-      try await manager.add(plan.requests)
+      transfers = try await manager.add(plan.requests)
     } catch {
       await OutputStream.standardError.write(Messages.usage(error.message) + "\n")
       return .failed
     }
+    // Not a child: it may be blocked by a reader who has stopped reading, and is not waited for then.
+    let copying = plan.output.streams ? transfers.first : nil
+    if let copying { Task { await copy(copying, manager, console) } }
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await tick(console) }
       group.addTask { for await line in log { await console.log(line) } }
@@ -56,6 +62,23 @@ struct GetSession {
       isStopping = true
       if verdict == .outputGone { await manager.pauseAll(by: .signal) }
       await manager.shutdown()
+    }
+  }
+
+  /// Writes the file to standard output as it comes; stops everything when nobody takes it.
+  private func copy(_ transfer: Transfer, _ manager: TransferManager, _ console: GetConsole) async {
+    OutputStream.standardOutput.widenPipe()
+    do {
+      for try await chunk in try await manager.bytes(of: transfer) {
+        let outcome = await OutputStream.standardOutput.write(chunk)
+        guard outcome != .written else { continue }
+        await console.noticeOutput(outcome)
+        await manager.pauseAll(by: .signal)
+        await manager.shutdown()
+        return
+      }
+    } catch {
+      // The transfer's own end tells it.
     }
   }
 

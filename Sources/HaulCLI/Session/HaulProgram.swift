@@ -18,7 +18,7 @@ package enum HaulProgram {
     OutputStream.occupyClosedDescriptors()
     let invocation: Invocation
     do {
-      invocation = try Invocation(arguments, reading: readText)
+      invocation = try Invocation(arguments, from: .process())
     } catch {
       await OutputStream.standardError.write(Messages.usage(error.message) + "\n")
       return ExitStatus.usage.rawValue
@@ -50,19 +50,5 @@ package enum HaulProgram {
     case .gone: return .outputGone
     case .failed: return .failed
     }
-  }
-
-  /// A file of header fields: text of at most 1 MiB.
-  private static func readText(_ path: String) throws(UsageError) -> String {
-    let data: Data
-    do {
-      data = try Data(contentsOf: URL(filePath: path))
-    } catch {
-      throw UsageError("-H @\(path): the file cannot be read")
-    }
-    guard data.count <= 1 << 20, let text = String(bytes: data, encoding: .utf8) else {
-      throw UsageError("-H @\(path): the file is too large or not UTF-8 text")
-    }
-    return text
   }
 }

@@ -1,4 +1,5 @@
 import Dispatch
+package import HaulKit
 
 #if canImport(Glibc)
   import Glibc
@@ -28,6 +29,16 @@ package struct OutputStream: Sendable {
   package static let standardOutput = OutputStream(descriptor: STDOUT_FILENO)
   package static let standardError = OutputStream(descriptor: STDERR_FILENO)
 
+  /// Writes all of these bytes of a file.
+  package func write(_ chunk: TransferBytes.Chunk) async -> Outcome {
+    await withCheckedContinuation { continuation in
+      queue.async { [descriptor] in
+        continuation.resume(
+          returning: chunk.withUnsafeBytes { Self.write($0, to: descriptor) })
+      }
+    }
+  }
+
   /// Writes all of the text; texts come out in the order of the calls.
   @discardableResult
   package func write(_ text: String) async -> Outcome {
@@ -41,23 +52,25 @@ package struct OutputStream: Sendable {
   }
 
   private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Outcome {
-    bytes.withUnsafeBytes { buffer in
-      var rest = buffer[...]
-      while !rest.isEmpty {
-        let count = systemWrite(descriptor, UnsafeRawBufferPointer(rebasing: rest))
-        if count >= 0 {
-          rest = rest.dropFirst(count)
-          continue
-        }
-        switch errno {
-        case EINTR: continue
-        case EAGAIN: waitUntilWritable(descriptor)
-        case EPIPE: return .gone
-        default: return .failed(errno)
-        }
+    bytes.withUnsafeBytes { write($0, to: descriptor) }
+  }
+
+  private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Outcome {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = systemWrite(descriptor, UnsafeRawBufferPointer(rebasing: rest))
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+        continue
       }
-      return .written
+      switch errno {
+      case EINTR: continue
+      case EAGAIN: waitUntilWritable(descriptor)
+      case EPIPE: return .gone
+      default: return .failed(errno)
+      }
     }
+    return .written
   }
 
   /// Somebody else has made the shared descriptor non-blocking.
@@ -66,6 +79,9 @@ package struct OutputStream: Sendable {
     _ = poll(&poller, 1, -1)  // on failure the write is tried again and tells why
   }
 }
+
+/// `F_SETPIPE_SZ` of fcntl(2), which the C library hides behind `_GNU_SOURCE`.
+private let haulSetPipeSize: Int32 = 1031
 
 private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
   write(descriptor, bytes.baseAddress, bytes.count)
@@ -79,6 +95,13 @@ extension OutputStream {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
     return (Int(size.ws_col), size.ws_row > 0 ? Int(size.ws_row) : 24)
+  }
+
+  /// Makes a pipe hold as much as the system lets anyone: fewer turns for both of its ends.
+  func widenPipe() {
+    #if canImport(Glibc)
+      _ = fcntl(descriptor, haulSetPipeSize, 1 << 20)  // anything but a pipe refuses it
+    #endif
   }
 
   /// Fills closed standard descriptors, so that no file of a transfer is opened as one of them and

@@ -20,7 +20,7 @@ package struct Surroundings: Sendable {
     self.clock = clock
   }
 
-  /// How progress is shown. Bars are left out by `auto` where JSON lines or the log share the
+  /// How progress is shown. Bars are left out by `auto` where JSON lines, the file or the log share the
   /// terminal with them.
   package func view(for options: OutputOptions) -> GetReport.ProgressView {
     if options.quiet { return .none }
@@ -29,7 +29,7 @@ package struct Surroundings: Sendable {
     case .plain: return .plain
     case .none: return .none
     case .auto:
-      if options.json, standardOutputIsTerminal { return .none }
+      if options.json || options.streams, standardOutputIsTerminal { return .none }
       let isPlain = !standardErrorIsTerminal || options.verbose || environment["TERM"] == "dumb"
       return isPlain ? .plain : .bar
     }

@@ -28,7 +28,7 @@ extension DownloadMachine {
       return answered(id, with: body, isWhole: false, digest, plan: &plan)
     case .whole(let body):
       return answered(id, with: body, isWhole: true, digest, plan: &plan)
-    case .empty(let validator): return answeredEmpty(id, validator, plan: &plan)
+    case .empty(let validator): return answeredEmpty(id, validator, digest, plan: &plan)
     case .unusableRange(let why): return withoutRange(id, why, plan: &plan)
     case .unsatisfiable(let total): return unsatisfied(id, head, total: total, plan: &plan)
     }
@@ -67,17 +67,17 @@ extension DownloadMachine {
     plan: inout SegmentPlan
   ) -> [Command] {
     guard let version else {
-      announced = digest
-      return adopt(id, body, isWhole: isWhole, plan: &plan)
+      return adopt(id, body, isWhole: isWhole, digest, plan: &plan)
     }
     if isWhole, fetches[id]?.request.ifRange != nil { return askPlainly(id, plan) }
     switch sameness(of: body, to: version) {
     case .different: return changed(id, "the file changed on the server", plan: &plan)
-    case .unknown where rules.checksum == nil && !rules.allowUnverified:
+    case .unknown where !joinsUnproved:
       return changed(id, "the server no longer tells which version it sends", plan: &plan)
     case .same, .unknown: break
     }
-    announced = announced ?? digest
+    // What a reader has got already cannot be hashed any more.
+    if self.version?.announced == nil, !rules.isStream { self.version?.announced = digest }
     if goal == .confirm { (goal, confirmations) = (.transfer, 0) }
     if version.length == nil, let total = body.total {
       if let last = plan.received.ranges.last, last.upperBound > total {
@@ -106,9 +106,10 @@ extension DownloadMachine {
 
   /// The first answer of a version: everything that can refuse it does so before a byte of the body is read.
   private mutating func adopt(
-    _ id: SegmentID, _ body: ResponseBody, isWhole: Bool, plan: inout SegmentPlan
+    _ id: SegmentID, _ body: ResponseBody, isWhole: Bool, _ digest: Checksum?,
+    plan: inout SegmentPlan
   ) -> [Command] {
-    let version = Version(validator: body.validator, length: body.total)
+    let version = Version(validator: body.validator, length: body.total, announced: digest)
     if let end = refusal(of: version) { return [.drop(id)] + closeAndFinish(id, end, &plan) }
     if asksForExisting, !isWhole {
       hasComparedExisting = true
@@ -154,10 +155,10 @@ extension DownloadMachine {
   }
 
   private mutating func answeredEmpty(
-    _ id: SegmentID, _ validator: Validator, plan: inout SegmentPlan
+    _ id: SegmentID, _ validator: Validator, _ digest: Checksum?, plan: inout SegmentPlan
   ) -> [Command] {
     guard version == nil else { return changed(id, "the file is empty now", plan: &plan) }
-    let version = Version(validator: validator, length: 0)
+    let version = Version(validator: validator, length: 0, announced: digest)
     if let end = refusal(of: version) { return [.drop(id)] + closeAndFinish(id, end, &plan) }
     self.version = version
     plan.learn(length: 0)
@@ -213,6 +214,9 @@ extension DownloadMachine {
     _ = close(id)
     plan.release(id)
     confirming = nil
+    if plan.isCommitted {
+      return [.drop(id)] + stopAll(for: .fail(Self.changedInStream(reason)), plan: &plan)
+    }
     if restarts > 0 {
       let error = TransferError(
         .changedOnServer, "\(reason), again in one run; run the same command when it is stable")

@@ -64,6 +64,7 @@ extension DownloadMachine {
     _ error: TransferError, plan: inout SegmentPlan, at now: Instant,
     using rng: inout some RandomNumberGenerator
   ) -> [Command] {
+    if let loss = lossOfStream(error, plan) { return stopAll(for: .fail(loss), plan: &plan) }
     wave += 1
     let received = plan.receivedCount
     let rest = plan.length.map { $0 - receivedAtLastFailure } ?? .max
@@ -87,15 +88,32 @@ extension DownloadMachine {
   /// Forgets a version that has no byte on disk yet, or that nothing proves to be the one of the next answer.
   mutating func forgetUnresumable(_ plan: inout SegmentPlan) -> [Command] {
     guard version != nil, fetches.isEmpty, !hasBegun || !mayResume else { return [] }
+    let loss = TransferError(.connectionLost, "the server sent less than the whole")
+    if let loss = lossOfStream(loss, plan) { return stopAll(for: .fail(loss), plan: &plan) }
     let isLoss = plan.receivedCount > 0
     version = nil
-    announced = nil
     hasBegun = false
     isTransferring = false
     (wanted, cap) = (1, 1)
     plan.startOver(length: nil)
     let reason = "the connection broke, and the server gives nothing to resume by"
     return isLoss ? [.phase(.restarted, reason: reason)] : []
+  }
+
+  /// Why a stream ends here: a reader has bytes that nothing proves to be of the next answer's version.
+  private func lossOfStream(_ error: TransferError, _ plan: SegmentPlan) -> TransferError? {
+    guard plan.isCommitted, !mayResume else { return nil }
+    let reason = error.message.prefix { $0 != ";" }
+    return TransferError(
+      error.code,
+      "\(reason); bytes are written out and the server gives nothing to go on by, use a file",
+      status: error.status)
+  }
+
+  static func changedInStream(_ reason: String) -> TransferError {
+    TransferError(
+      .changedOnServer,
+      "\(reason), after bytes were written out; what is out is the beginning of the older one")
   }
 
   private mutating func fail(

@@ -45,6 +45,8 @@ extension DownloadMachine {
     guard let segment = plan.segments[id] else { return .drop(id) }
     var request = FetchRequest(
       url: rules.url, headers: rules.headers, allowInsecure: rules.allowInsecure)
+    request.trustedHosts = rules.trustedHosts
+    request.isAdditional = !fetches.isEmpty
     if let resolved { request = request.redirected(to: resolved) }
     var purpose = Purpose.receive
     if mustCompare, let known = plan.received.ranges.first {
@@ -201,10 +203,11 @@ extension DownloadMachine {
   }
 
   mutating func startOver(_ reason: String, _ plan: inout SegmentPlan) -> [Command] {
+    // The reader may have got its first bytes while the server was being asked again.
+    guard !plan.isCommitted else { return finish(.failed(Self.changedInStream(reason))) }
     goal = .transfer
     restarts += 1
     version = nil
-    announced = nil
     hasBegun = false
     resolved = nil
     mustCompare = false
@@ -223,8 +226,10 @@ extension DownloadMachine {
       guard goal == .transfer else { return [] }
       return held == 0 ? [.enterSlot] : openMore(&plan)
     case .confirm:
-      guard goal == .confirm, let id = plan.assign(minimumSplit: rules.minimumSplit) else {
-        return []
+      guard goal == .confirm else { return [] }
+      guard let id = plan.assign(minimumSplit: rules.minimumSplit) else {
+        // A reader who has not begun yet has to come first.
+        return plan.window == nil ? [] : [.wake(.confirm, after: .seconds(1))]
       }
       sendsIfRange = false
       confirming = id
@@ -233,12 +238,13 @@ extension DownloadMachine {
   }
 
   /// Gives up connections under 1 KiB/s for 60 s.
-  mutating func stopSlowFetches(plan: SegmentPlan, at now: Instant) -> [Command] {
+  mutating func stopSlowFetches(plan: inout SegmentPlan, at now: Instant) -> [Command] {
     guard rules.givesUpSlowConnections, goal == .transfer, !isFinishing else { return [] }
     var commands: [Command] = []
     for id in fetches.keys.sorted() {
       guard let fetch = fetches[id], fetch.body != nil, fetch.slowness == nil else { continue }
       guard let position = plan.segments[id]?.next else { continue }
+      if plan.takeHeldBack(id) { fetches[id]?.slowSince = nil }
       guard let since = fetch.slowSince, position - since.position < 60 << 10 else {
         fetches[id]?.slowSince = (now, position)
         continue

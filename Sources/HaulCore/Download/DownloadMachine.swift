@@ -8,6 +8,7 @@ package struct DownloadMachine: Sendable {
     package var url: ResourceURL
     package var headers = HeaderFields()
     package var allowInsecure = false
+    package var trustedHosts: Set<String> = []
     package var connections = 8
     package var minimumSplit: Int64 = 1 << 20
     package var checksum: Checksum?
@@ -18,6 +19,8 @@ package struct DownloadMachine: Sendable {
     package var existing: ExistingFile?
     /// Whether a connection under 1 KiB/s for 60 s is given up; not when a rate limit may be the cause.
     package var givesUpSlowConnections = true
+    /// Whether a reader gets the bytes as they come: what it has cannot be taken back.
+    package var isStream = false
 
     package init(url: ResourceURL) { self.url = url }
   }
@@ -42,10 +45,13 @@ package struct DownloadMachine: Sendable {
     package var validator: Validator
     /// In bytes; nil until the end of a body that does not announce it.
     package var length: Int64?
+    /// The digest of the whole that the server announced (RFC 9530).
+    package var announced: Checksum?
 
-    package init(validator: Validator, length: Int64?) {
+    package init(validator: Validator, length: Int64?, announced: Checksum? = nil) {
       self.validator = validator
       self.length = length
+      self.announced = announced
     }
   }
 
@@ -80,6 +86,8 @@ package struct DownloadMachine: Sendable {
     case tick
     /// The slot that was given back during a delay is there again.
     case slotGranted
+    /// The reader of a stream has gone on.
+    case windowMoved
     case pause
     case verified(TransferError?)
     case published(TransferError?)
@@ -153,8 +161,6 @@ package struct DownloadMachine: Sendable {
   var isTransferring = false
   var isFinishing = false
   var isPublishing = false
-  /// The digest of the whole that the server announced (RFC 9530), for this version.
-  var announced: Checksum?
 
   /// Connections that may be open, and those that we want.
   var held = 1
@@ -186,7 +192,10 @@ package struct DownloadMachine: Sendable {
   var wallSeconds = 0.0
 
   /// The digest that the whole file must have: the user's, or one that the server announced.
-  package var checksum: Checksum? { rules.checksum ?? announced }
+  package var checksum: Checksum? { checksum(of: version) }
+
+  /// The digest that a version must have.
+  package func checksum(of version: Version?) -> Checksum? { rules.checksum ?? version?.announced }
 
   package init(rules: Rules, now: Instant) {
     self.rules = rules
@@ -216,10 +225,11 @@ package struct DownloadMachine: Sendable {
     case .timer(let timer): return fired(timer, plan: &plan)
     case .tick:
       // A connection that was refused earlier is asked for again.
-      return stopSlowFetches(plan: plan, at: now) + openMore(&plan)
+      return stopSlowFetches(plan: &plan, at: now) + openMore(&plan)
     case .slotGranted:
       held = 1
       return openMore(&plan)
+    case .windowMoved: return openMore(&plan)
     case .pause: return stopAll(for: .pause, plan: &plan)
     case .verified(let error): return verified(error, plan: &plan)
     case .published(let error):
@@ -261,6 +271,12 @@ package struct DownloadMachine: Sendable {
 
   /// Whether bytes of the version may be joined with those of another answer.
   var mayResume: Bool {
-    version?.validator.isStrong == true || rules.checksum != nil || rules.allowUnverified
+    version?.validator.isStrong == true || joinsUnproved
+  }
+
+  /// Whether bytes may be joined that no validator proves to be of one version: a digest of the whole tells in the end,
+  /// but too late for a reader who has them.
+  var joinsUnproved: Bool {
+    (rules.checksum != nil && !rules.isStream) || rules.allowUnverified
   }
 }

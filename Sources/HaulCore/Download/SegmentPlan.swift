@@ -21,6 +21,8 @@ package struct SegmentPlan: Sendable, Hashable {
     package fileprivate(set) var end: Int64
     /// Whether the body begins at byte 0 and bytes that are there already are skipped.
     package fileprivate(set) var skipsReceived = false
+    /// Whether it waited for the reader since it was last asked about.
+    package fileprivate(set) var wasHeldBack = false
 
     package var remaining: Int64 { end - next }
   }
@@ -45,12 +47,20 @@ package struct SegmentPlan: Sendable, Hashable {
   package private(set) var length: Int64?
   package private(set) var received: ByteRangeSet
   package private(set) var segments: [SegmentID: Segment] = [:]
+  /// For bytes that a reader takes in order; nil for a file, where they may arrive in any.
+  package private(set) var window: StreamWindow?
   private var lastNumber = 0
 
-  package init(length: Int64? = nil, received: ByteRangeSet = ByteRangeSet()) {
+  package init(
+    length: Int64? = nil, received: ByteRangeSet = ByteRangeSet(), window: StreamWindow? = nil
+  ) {
     self.length = length
     self.received = received
+    self.window = window
   }
+
+  /// Whether bytes were given to a reader: nothing can be begun again then.
+  package var isCommitted: Bool { window?.isCommitted ?? false }
 
   /// The bytes that are on their way to the disk or there.
   package var receivedCount: Int64 { received.byteCount }
@@ -72,6 +82,7 @@ package struct SegmentPlan: Sendable, Hashable {
   /// A segment for an idle connection: the first gap, else half of what the longest segment has left.
   /// Nil when nothing is left that is worth `minimumSplit` bytes to each of two connections; O(segments + ranges).
   package mutating func assign(minimumSplit: Int64) -> SegmentID? {
+    if let window, let length { return assign(within: window, length, minimumSplit: minimumSplit) }
     if let gap = unassigned.ranges.first { return add(gap) }
     guard length != nil,
       let victim = segments.filter({ !$0.value.skipsReceived })
@@ -127,7 +138,57 @@ package struct SegmentPlan: Sendable, Hashable {
   /// Forgets every byte: another version of the resource begins.
   package mutating func startOver(length: Int64?) {
     let number = lastNumber
-    self = SegmentPlan(length: length)
+    self = SegmentPlan(length: length, window: window?.begunAgain)
     lastNumber = number
+  }
+}
+
+/// Bytes that a reader takes in order.
+extension SegmentPlan {
+  /// The next piece that the reader will want: nobody runs further ahead of it than the window.
+  private mutating func assign(
+    within window: StreamWindow, _ length: Int64, minimumSplit: Int64
+  ) -> SegmentID? {
+    let piece = max(window.piece, minimumSplit, 1)
+    if let gap = unassigned.ranges.first {
+      guard gap.lowerBound < window.end else { return nil }
+      return add(gap.lowerBound..<min(gap.upperBound, gap.lowerBound.adding(piece)))
+    }
+    // All of the rest is one connection's: it keeps what the reader will want first.
+    guard let victim = segments.max(by: { $0.value.end < $1.value.end }),
+      !victim.value.skipsReceived, victim.value.remaining >= 2 * max(minimumSplit, 1)
+    else { return nil }
+    let segment = victim.value
+    let middle = segment.next + min(piece, (segment.remaining + 1) / 2)
+    guard middle < window.end else { return nil }
+    segments[victim.key]?.end = middle
+    return add(middle..<min(segment.end, middle.adding(piece)))
+  }
+
+  /// Notes that the reader has done with everything before `position`.
+  package mutating func read(upTo position: Int64) { window?.position = position }
+
+  /// Asks before the reader gets the first bytes of a version, and every time after; false when that version was
+  /// given up.
+  package mutating func commit(generation: Int) -> Bool {
+    guard let window, window.generation == generation else { return false }
+    self.window?.isCommitted = true
+    return true
+  }
+
+  /// Notes that a segment waits for the reader: its slowness is not the server's.
+  package mutating func holdBack(_ id: SegmentID) { segments[id]?.wasHeldBack = true }
+
+  /// Whether it waited since this was last asked.
+  package mutating func takeHeldBack(_ id: SegmentID) -> Bool {
+    defer { segments[id]?.wasHeldBack = false }
+    return segments[id]?.wasHeldBack ?? false
+  }
+}
+
+extension Int64 {
+  fileprivate func adding(_ other: Int64) -> Int64 {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? .max : sum
   }
 }

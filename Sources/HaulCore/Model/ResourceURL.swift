@@ -11,6 +11,12 @@ public struct ResourceURL: Hashable, Sendable {
     /// Given, or the scheme's own.
     public let port: Int
 
+    /// The value of `Host`: without the scheme's own port (RFC 9110, section 7.2).
+    package var authority: String {
+      let name = host.contains(":") ? "[\(host)]" : host
+      return port == (scheme == "https" ? 443 : 80) ? name : "\(name):\(port)"
+    }
+
     /// `scheme://host:port`.
     public var description: String {
       "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
@@ -21,6 +27,11 @@ public struct ResourceURL: Hashable, Sendable {
   package struct Credentials: Hashable, Sendable {
     package let user: String
     package let password: String
+
+    package init(user: String, password: String) {
+      self.user = user
+      self.password = password
+    }
 
     /// The value of an `Authorization` field (RFC 7617).
     package var basic: String {
@@ -94,11 +105,18 @@ public struct ResourceURL: Hashable, Sendable {
 
   /// The same address with the other's user information, if both are of one origin.
   package func adoptingCredentials(of other: ResourceURL) -> ResourceURL {
-    guard origin == other.origin else { return self }
+    origin == other.origin ? taking(other.credentials) : self
+  }
+
+  /// The same address with this user information.
+  package func taking(_ credentials: Credentials?) -> ResourceURL {
     var copy = self
-    copy.credentials = other.credentials
+    copy.credentials = credentials
     return copy
   }
+
+  /// Path and query as a request line has them.
+  package var pathAndQuery: String { query.map { "\(path)?\($0)" } ?? path }
 
   /// The only form that may be logged, shown or stored: no user information, values of the query hidden.
   public var redacted: String {

@@ -6,6 +6,8 @@ public struct TransferRequest: Sendable, Hashable {
     case file(String)
     /// In this directory (made if missing), under a name taken from the address.
     case directory(String)
+    /// To whoever reads it, in order, with `TransferManager.bytes(of:)`: no file is made.
+    case stream
   }
 
   /// What happens when the final name is taken.
@@ -35,6 +37,8 @@ public struct TransferRequest: Sendable, Hashable {
   public var url: ResourceURL
   /// Where to.
   public var destination: Destination
+  /// Whether the directory of an exact path is made if missing, as that of a derived name is.
+  package var makesDirectory = false
   /// What happens when the final name is taken.
   public var ifExists: IfExists = .update
   /// What a finished file survives.
@@ -59,6 +63,8 @@ public struct TransferRequest: Sendable, Hashable {
   public var allowUnverified = false
   /// Do not check the server's certificate; never inherited by a redirect to another origin.
   public var allowInsecure = false
+  /// Hosts that get the header fields and the user information too when a redirect leads there over https.
+  public var trustedRedirectHosts: Set<String> = []
   /// When a failed attempt is made again.
   public var retry = RetryPolicy()
 

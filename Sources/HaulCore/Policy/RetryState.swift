@@ -56,7 +56,7 @@ package struct RetryState: Hashable, Sendable {
     remaining: Int64, using generator: inout some RandomNumberGenerator
   ) -> Decision {
     guard error.isRetryable else { return .giveUp }
-    let isUnreachable = error.code == .dns || error.code == .connect
+    let isUnreachable = [.dns, .connect, .proxy].contains(error.code)
     return failed(
       at: now, progressed: bytes, remaining: remaining, retryAfter: error.retryAfter,
       isFirstContact: isUnreachable && !hasAnswered, using: &generator)

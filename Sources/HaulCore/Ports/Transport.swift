@@ -15,6 +15,12 @@ package struct FetchRequest: Sendable, Hashable {
   /// Sent as `If-Range`: a strong entity tag or a strong date (RFC 9110, section 13.1.5).
   package var ifRange: String?
   package var allowInsecure = false
+  /// Whether another fetch of the same transfer is under way: such a one is given a connection of its own.
+  package var isAdditional = false
+  /// Whether it may share a connection with other transfers, as a stream of HTTP/2.
+  package var prefersHTTP2 = false
+  /// Hosts that may be told secrets when a redirect leads there over https.
+  package var trustedHosts: Set<String> = []
 
   package init(
     url: ResourceURL, headers: HeaderFields = HeaderFields(), firstByte: Int64? = nil,
@@ -33,15 +39,15 @@ package struct FetchRequest: Sendable, Hashable {
   private static let harmlessHeaders: Set = ["user-agent", "accept", "accept-language"]
 
   /// The request at the address where a redirect leads: a change of scheme, host or port leaves every secret behind
-  /// (RFC 9110, section 15.4).
+  /// (RFC 9110, section 15.4), unless it is to a trusted host over https.
   package func redirected(to target: ResourceURL) -> FetchRequest {
     var next = self
+    let isTrusted = target.origin.scheme == "https" && trustedHosts.contains(target.origin.host)
     // User information of the first address still holds within its origin.
-    next.url = target.adoptingCredentials(of: url)
-    if target.origin != url.origin {
-      next.headers.keepOnly(Self.harmlessHeaders)
-      next.allowInsecure = false
-    }
+    next.url = isTrusted ? target.taking(url.credentials) : target.adoptingCredentials(of: url)
+    guard target.origin != url.origin else { return next }
+    next.allowInsecure = false
+    if !isTrusted { next.headers.keepOnly(Self.harmlessHeaders) }
     return next
   }
 }

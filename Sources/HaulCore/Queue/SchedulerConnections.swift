@@ -42,6 +42,11 @@ extension Scheduler {
   /// Connections that one transfer holds.
   package func connections(of id: TransferID) -> Int { members[id]?.connections ?? 0 }
 
+  /// Transfers of that host that run or wait for a slot.
+  package func transfers(of host: String) -> Int {
+    hosts[host].map { $0.waiting + $0.active } ?? 0
+  }
+
   /// Whether a transfer of this host, or any other, has a slot to go to and waits for a connection only.
   private mutating func isStartBlocked(on host: HostQueue) -> Bool {
     guard active < limits.active else { return false }

@@ -1,4 +1,3 @@
-import Crypto
 package import HaulCore
 
 #if canImport(Glibc)
@@ -18,75 +17,14 @@ package enum FileHasher {
     _ algorithm: Checksum.Algorithm, of file: any DiskFile, length: Int64,
     isCancelled: () -> Bool = { false }
   ) throws(TransferError) -> Checksum {
-    var state = DigestState(algorithm)
+    var state = RunningDigest(algorithm)
     try FileReader.forEachBlock(of: file, in: 0..<length, isCancelled: isCancelled) { bytes in
       state.update(bytes)
     }
-    guard let checksum = Checksum(algorithm, bytes: state.finish()) else {
+    guard let checksum = state.checksum else {
       throw TransferError(.internal, "the digest has the wrong length")
     }
     return checksum
-  }
-}
-
-/// One running digest of any algorithm that Haul knows.
-private enum DigestState {
-  case sha256(SHA256)
-  case sha384(SHA384)
-  case sha512(SHA512)
-  case sha1(Insecure.SHA1)
-  case md5(Insecure.MD5)
-  case crc32c(CRC32C)
-
-  init(_ algorithm: Checksum.Algorithm) {
-    switch algorithm {
-    case .sha256: self = .sha256(SHA256())
-    case .sha384: self = .sha384(SHA384())
-    case .sha512: self = .sha512(SHA512())
-    case .sha1: self = .sha1(Insecure.SHA1())
-    case .md5: self = .md5(Insecure.MD5())
-    case .crc32c: self = .crc32c(CRC32C())
-    }
-  }
-
-  mutating func update(_ bytes: UnsafeRawBufferPointer) {
-    switch self {
-    case .sha256(var state):
-      state.update(bufferPointer: bytes)
-      self = .sha256(state)
-    case .sha384(var state):
-      state.update(bufferPointer: bytes)
-      self = .sha384(state)
-    case .sha512(var state):
-      state.update(bufferPointer: bytes)
-      self = .sha512(state)
-    case .sha1(var state):
-      state.update(bufferPointer: bytes)
-      self = .sha1(state)
-    case .md5(var state):
-      state.update(bufferPointer: bytes)
-      self = .md5(state)
-    case .crc32c(var state):
-      state.update(bytes)
-      self = .crc32c(state)
-    }
-  }
-
-  func finish() -> [UInt8] {
-    switch self {
-    case .sha256(let state): Array(state.finalize())
-    case .sha384(let state): Array(state.finalize())
-    case .sha512(let state): Array(state.finalize())
-    case .sha1(let state): Array(state.finalize())
-    case .md5(let state): Array(state.finalize())
-    case .crc32c(let state): state.value.bigEndianBytes
-    }
-  }
-}
-
-extension UInt32 {
-  fileprivate var bigEndianBytes: [UInt8] {
-    [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: self >> UInt32($0)) }
   }
 }
 

@@ -14,6 +14,8 @@ package struct Recovery: Hashable, Sendable {
   package var publishedLength: Int64?
   /// Neither a part file nor a journal was there.
   package var wasCreated = false
+
+  package init() {}
 }
 
 /// Which files may be taken over (design, section 4): ours, and nobody else can have changed them.

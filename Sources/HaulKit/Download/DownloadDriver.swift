@@ -20,6 +20,8 @@ struct DownloadDriver: Sendable {
   let orders: AsyncStream<Order>
   /// Gives the slot back, and asks for it again, around a delay.
   let slot: SlotAccess
+  /// Where the reader of a stream takes it.
+  let stream: StreamBuffer?
 
   struct SlotAccess: Sendable {
     let leave: @Sendable () async -> Void
@@ -31,6 +33,7 @@ struct DownloadDriver: Sendable {
   /// Returns when the download has ended or is paused: every connection closed, every byte written is claimed.
   func run() async -> End {
     let started = engine.clock.now
+    if let stream { return await run(into: stream, started: started) }
     do {
       let nonce = engine.random.bytes(16)
       let outcome = try await engine.io.run { [request, engine] () throws(TransferError) in
@@ -45,7 +48,11 @@ struct DownloadDriver: Sendable {
             verified: checksum == nil ? nil : .checksum))
       case .claimed(let claim):
         await engine.hooks.recovered(id)
-        var run = DownloadRun(driver: self, claim: claim, started: started)
+        let target = FileTarget(
+          claim: claim, url: request.url, unverifiedAllowed: request.allowUnverified,
+          io: engine.io, clock: engine.clock)
+        var run = DownloadRun(
+          driver: self, target: target, plan: SharedPlan(SegmentPlan()), started: started)
         return await run.perform()
       }
     } catch {
@@ -55,8 +62,21 @@ struct DownloadDriver: Sendable {
     }
   }
 
+  /// A stream is run once: what its reader has got cannot be taken back.
+  private func run(into stream: StreamBuffer, started: Instant) async -> End {
+    let window = StreamWindow(size: stream.size, connections: max(request.connections, 1))
+    let plan = SharedPlan(SegmentPlan(window: window))
+    var run = DownloadRun(
+      driver: self, target: StreamTarget(buffer: stream, plan: plan), plan: plan, started: started)
+    stream.attach(plan) { [post = run.post] in post.yield(.event(.windowMoved)) }
+    let end = await run.perform()
+    stream.finish(end.outcome)
+    return end
+  }
+
   /// Takes away what an earlier, paused run left.
   func discard() async {
+    guard stream == nil else { return }
     let nonce = engine.random.bytes(16)
     // What cannot be removed now stays a part file, which a later run adopts.
     try? await engine.io.run { [request, engine] () throws(TransferError) in
@@ -64,6 +84,22 @@ struct DownloadDriver: Sendable {
       guard case .claimed(let claim) = outcome else { return }
       guard claim.part.isOf(request.url) else { return claim.part.release() }
       try claim.part.discard()
+    }
+  }
+}
+
+extension DownloadDriver.End {
+  /// What the reader of a stream is told behind the last byte.
+  var outcome: Result<Void, TransferError> {
+    switch self {
+    case .paused:
+      .failure(TransferError(.interrupted, "it was stopped; a stream cannot be gone on with"))
+    case .finished(let result):
+      switch result.state {
+      case .completed: .success(())
+      case .cancelled: .failure(TransferError(.cancelled, "cancelled"))
+      case .failed: .failure(result.error ?? TransferError(.internal, "it failed"))
+      }
     }
   }
 }

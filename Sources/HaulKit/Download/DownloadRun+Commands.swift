@@ -1,5 +1,4 @@
 import HaulCore
-import HaulFiles
 
 /// Performing what the machine returns.
 extension DownloadRun {
@@ -44,9 +43,11 @@ extension DownloadRun {
   private mutating func open(
     _ id: SegmentID, _ fetch: FetchRequest, _ group: inout TaskGroup<Void>
   ) {
+    var fetch = fetch
+    fetch.prefersHTTP2 = !fetch.isAdditional && engine.sharesConnections(to: request.url.origin)
     log(id, asks: fetch)
     let (post, transport) = (post, engine.transport)
-    watch(id, &group) { _ in
+    watch(id, &group) { [fetch] _ in
       do {
         post.yield(.response(id, try await transport.fetch(fetch)))
         return nil
@@ -67,8 +68,9 @@ extension DownloadRun {
     if version != nil { reused = 0 }
     let post = post
     let receiver = SegmentReceiver(
-      id: id, response: response, body: body, begin: version.map(journalHead), part: part,
-      plan: plan, engine: engine, maximumSize: request.maximumSize,
+      id: id, response: response, body: body, begin: version,
+      checksum: machine.checksum(of: version), target: target, plan: plan, engine: engine,
+      maximumSize: request.maximumSize,
       delivered: { post.yield(.event(.delivered(id))) })
     watch(id, &group) { silence in
       switch await receiver.run(silence) {
@@ -82,7 +84,7 @@ extension DownloadRun {
     _ id: SegmentID, _ range: ByteRange, _ group: inout TaskGroup<Void>
   ) {
     guard let response = responses.removeValue(forKey: id) else { return }
-    let (part, io) = (part, engine.io)
+    let target = target
     watch(id, &group) { _ in
       do {
         var bytes: [UInt8] = []
@@ -91,9 +93,8 @@ extension DownloadRun {
           if bytes.count > range.length { break }
         }
         let (received, isWhole) = (bytes, Int64(bytes.count) == range.length)
-        let isSame = try await io.run { () throws(TransferError) in
-          isWhole ? try part.holds(received, at: range.lowerBound) : false
-        }
+        let isSame =
+          isWhole ? try await target.holds(received, at: range.lowerBound) : false
         return .compared(id, isSame: isSame)
       } catch let error as TransferError {
         return .failed(id, error)
@@ -140,11 +141,5 @@ extension DownloadRun {
   private func pauseHost(_ delay: Duration) {
     let until = engine.clock.now + delay
     engine.slots.update { $0.backOff(request.url.origin.host, until: until) }
-  }
-
-  func journalHead(_ version: DownloadMachine.Version) -> JournalHead {
-    JournalHead(
-      url: request.url, validator: version.validator, length: version.length,
-      unverifiedAllowed: request.allowUnverified)
   }
 }

@@ -1,5 +1,4 @@
 import HaulCore
-import HaulFiles
 
 /// Progress, checkpoints, and the ways a run ends.
 extension DownloadRun {
@@ -13,15 +12,15 @@ extension DownloadRun {
     let progress = Progress(
       bytes: received, total: total, rate: meter.rate, connections: connections)
     engine.hub.publish(progress: progress, of: driver.id, request.url)
-    if checkpoints.begins(dirtyBytes: part.dirtyBytes, at: now) { checkpoint(&group) }
+    if checkpoints.begins(dirtyBytes: target.dirtyBytes, at: now) { checkpoint(&group) }
     if ticks.isMultiple(of: 10) { await handle(.tick, &group) }
   }
 
   private func checkpoint(_ group: inout TaskGroup<Void>) {
-    let (post, part, io) = (post, part, engine.io)
+    let (post, target) = (post, target)
     group.addTask {
       do throws(TransferError) {
-        try await io.run { () throws(TransferError) in try part.checkpoint() }
+        try await target.checkpoint()
         post.yield(.checkpointed(nil))
       } catch {
         post.yield(.checkpointed(error))
@@ -31,43 +30,27 @@ extension DownloadRun {
 
   mutating func begin(_ version: DownloadMachine.Version) async {
     reused = 0
-    let (part, head) = (part, journalHead(version))
     do {
-      try await engine.io.run { () throws(TransferError) in try part.begin(head) }
+      try await target.begin(version, checksum: machine.checksum(of: version))
     } catch {
       post.yield(.event(.diskFailed(error)))
     }
   }
 
   func verify(_ checksum: Checksum, _ group: inout TaskGroup<Void>) {
-    let (post, part, io, stop) = (post, part, engine.io, verifyStop)
+    let (post, target, stop) = (post, target, verifyStop)
     group.addTask {
-      let error = await Self.verificationError(of: part, checksum, io, stop)
-      post.yield(.event(.verified(error)))
-    }
-  }
-
-  private static func verificationError(
-    of part: PartFile, _ checksum: Checksum, _ io: BlockingIO, _ stop: StopSignal
-  ) async -> TransferError? {
-    do {
-      try await io.run { () throws(TransferError) in
-        let found = try part.digest(checksum.algorithm) { stop.isStopped }
-        guard found != checksum else { return }
-        try part.reject(checksum)
-        throw TransferError(
-          .checksumMismatch,
-          "the file is not the one asked for: expected \(checksum), got \(found.hex); its bytes are kept apart"
-        )
+      do throws(TransferError) {
+        try await target.verify(checksum) { stop.isStopped }
+        post.yield(.event(.verified(nil)))
+      } catch {
+        post.yield(.event(.verified(error)))
       }
-      return nil
-    } catch {
-      return error
     }
   }
 
   func publish(_ version: DownloadMachine.Version, _ group: inout TaskGroup<Void>) {
-    let (post, claim, engine, id) = (post, claim, engine, driver.id)
+    let (post, target, engine, id) = (post, target, engine, driver.id)
     let length = version.length ?? plan.update { $0.plan.receivedCount }
     let modified = version.validator.lastModified.flatMap {
       HTTPDate($0, now: engine.clock.wallSeconds)
@@ -75,10 +58,9 @@ extension DownloadRun {
     group.addTask {
       await engine.hooks.willPublish(id)
       do throws(TransferError) {
-        let name = try await engine.io.run { () throws(TransferError) in
-          try claim.publish(length: length, modified: modified.map { Double($0.secondsSince1970) })
-        }
-        post.yield(.publishedAs(name))
+        let path = try await target.publish(
+          length: length, modified: modified.map { Double($0.secondsSince1970) })
+        post.yield(.publishedAt(path))
       } catch {
         post.yield(.event(.published(error)))
       }
@@ -89,15 +71,15 @@ extension DownloadRun {
     switch machineEnd {
     case .completed(let verified):
       let bytes = plan.update { $0.plan.receivedCount }
-      await letGo()
-      end = .finished(result(.completed, path: claim.path, bytes: bytes, verified: verified))
+      await target.release()
+      end = .finished(result(.completed, path: path, bytes: bytes, verified: verified))
     case .alreadyThere:
-      reused = claim.existing?.size ?? 0
-      let path = claim.existingPath
-      await letGo()
-      end = .finished(result(.completed, path: path, bytes: reused, verified: .length))
+      reused = target.existing?.size ?? 0
+      await target.release()
+      end = .finished(
+        result(.completed, path: target.existingPath, bytes: reused, verified: .length))
     case .paused where isCancelled:
-      await discard()
+      await target.discard()
       end = .finished(result(.cancelled))
     case .paused:
       let error = await keep()
@@ -124,45 +106,11 @@ extension DownloadRun {
   private func keep() async -> TransferError? {
     var failure: TransferError?
     do {
-      try await engine.io.run { [part] () throws(TransferError) in try part.checkpoint() }
+      try await target.checkpoint()
     } catch {
       failure = error
     }
-    await letGo()
+    await target.release()
     return failure
   }
-
-  func letGo() async {
-    let part = part
-    // Letting go cannot fail: there is nothing left to lose.
-    try? await engine.io.run { () throws(TransferError) in part.release() }
-  }
-
-  private func discard() async {
-    let part = part
-    // What cannot be removed now stays a part file, which a later run adopts.
-    try? await engine.io.run { () throws(TransferError) in
-      try part.discard()
-    }
-  }
-}
-
-extension TargetClaim {
-  /// Gives the part its final name, or the next free one where a number may be added.
-  /// - Throws: as `PartFile.publish`.
-  func publish(length: Int64, modified: Double?) throws(TransferError) -> FileName {
-    var candidate = name
-    while true {
-      do {
-        try part.publish(
-          as: candidate.text, length: length, modified: modified, replacing: isReplacing)
-        return candidate
-      } catch  where error.code == .nameConflict && mayBeNumbered {
-        candidate = try nextFreeName()
-      }
-    }
-  }
-
-  /// Where the file lies that was there before.
-  var existingPath: String { directory.filePath(wanted.text) }
 }

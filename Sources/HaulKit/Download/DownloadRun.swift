@@ -1,7 +1,7 @@
 import HaulCore
 import HaulFiles
 
-/// One run of a download on its part file: the loop between the machine and the world.
+/// One run of a download: the loop between the machine and the world.
 struct DownloadRun {
   enum Message: Sendable {
     case event(DownloadMachine.Event)
@@ -9,11 +9,11 @@ struct DownloadRun {
     case order(DownloadDriver.Order)
     case tick
     case checkpointed(TransferError?)
-    case publishedAs(FileName)
+    case publishedAt(String?)
   }
 
   let driver: DownloadDriver
-  var claim: TargetClaim
+  let target: any DownloadTarget
   let started: Instant
   var machine: DownloadMachine
   let plan: SharedPlan
@@ -26,36 +26,41 @@ struct DownloadRun {
   var ticks = 0
   var reused: Int64 = 0
   var isCancelled = false
+  /// The final path, once the file has it.
+  var path: String?
   var end: DownloadDriver.End?
   var checkpoints: CheckpointTimer
 
   var engine: Engine { driver.engine }
   var request: TransferRequest { driver.request }
-  var part: PartFile { claim.part }
 
-  init(driver: DownloadDriver, claim: TargetClaim, started: Instant) {
+  init(
+    driver: DownloadDriver, target: any DownloadTarget, plan: SharedPlan, started: Instant
+  ) {
     self.driver = driver
-    self.claim = claim
+    self.target = target
     self.started = started
     var rules = DownloadMachine.Rules(url: driver.request.url)
     rules.headers = driver.request.fields
     rules.allowInsecure = driver.request.allowInsecure
+    rules.trustedHosts = Set(driver.request.trustedRedirectHosts.map { $0.lowercased() })
     rules.connections = max(driver.request.connections, 1)
     rules.minimumSplit = driver.request.minimumSplit
     rules.checksum = driver.request.checksum
     rules.allowUnverified = driver.request.allowUnverified
     rules.maximumSize = driver.request.maximumSize
     rules.retry = driver.request.retry
-    rules.existing = claim.existing
+    rules.existing = target.existing
+    rules.isStream = driver.request.destination == .stream
     rules.givesUpSlowConnections = !driver.engine.throttle.isLimited
     machine = DownloadMachine(rules: rules, now: started)
-    plan = SharedPlan(SegmentPlan())
+    self.plan = plan
     (inbox, post) = AsyncStream.makeStream()
     checkpoints = CheckpointTimer(isStrict: driver.request.durability == .strict, now: started)
   }
 
   mutating func perform() async -> DownloadDriver.End {
-    if claim.part.recovery.published { return await foundPublished() }
+    if target.recovery.published { return await foundPublished() }
     let recovered = recover()
     _ = driver.engine.slots.update { $0.grantConnection(for: driver.id) }
     await withTaskGroup(of: Void.self) { group in
@@ -76,16 +81,16 @@ struct DownloadRun {
 
   /// A crash came between the final name and the end of the journal.
   private mutating func foundPublished() async -> DownloadDriver.End {
-    let recovery = part.recovery
+    let recovery = target.recovery
     reused = recovery.publishedLength ?? 0
-    let path = recovery.publishedName.map(claim.directory.filePath) ?? claim.path
-    await letGo()
+    await target.release()
+    let path = recovery.publishedName.flatMap(target.path)
     return .finished(result(.completed, path: path, bytes: reused, verified: .length))
   }
 
   /// What the part file is worth to this request.
   private mutating func recover() -> DownloadMachine.Recovered? {
-    let recovery = part.recovery
+    let recovery = target.recovery
     // Bytes that failed one digest are worth something only to another.
     let isRejected =
       request.checksum.map(recovery.rejected.contains) ?? !recovery.rejected.isEmpty
@@ -109,6 +114,12 @@ struct DownloadRun {
     let (post, clock, orders) = (post, engine.clock, driver.orders)
     group.addTask {
       for await order in orders { post.yield(.order(order)) }
+    }
+    if let abandoned = driver.stream?.abandoned {
+      group.addTask {
+        await abandoned.wait()
+        if abandoned.isStopped { post.yield(.order(.cancel)) }
+      }
     }
     group.addTask {
       // Ends when the group is cancelled.
@@ -137,8 +148,8 @@ struct DownloadRun {
     case .checkpointed(let error):
       checkpoints.ended(at: engine.clock.now)
       if let error { await handle(.diskFailed(error), &group) }
-    case .publishedAs(let name):
-      claim = claim.named(name)
+    case .publishedAt(let path):
+      self.path = path
       await handle(.published(nil), &group)
     }
   }
@@ -158,13 +169,5 @@ struct DownloadRun {
       }
     }
     for command in commands { await perform(command, &group) }
-  }
-}
-
-extension TargetClaim {
-  func named(_ name: FileName) -> TargetClaim {
-    TargetClaim(
-      directory: directory, name: name, part: part, wanted: wanted, existing: existing,
-      isReplacing: isReplacing, mayBeNumbered: mayBeNumbered)
   }
 }

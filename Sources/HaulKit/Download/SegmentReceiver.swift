@@ -1,14 +1,15 @@
 import HaulCore
-import HaulFiles
 
-/// Streams one accepted body into the part file, as far as the plan lets it.
+/// Streams one accepted body to where it goes, as far as the plan lets it.
 struct SegmentReceiver: Sendable {
   let id: SegmentID
   let response: FetchResponse
   let body: ResponseBody
-  /// A new generation of the journal, to be begun with the first byte.
-  let begin: JournalHead?
-  let part: PartFile
+  /// A version to be begun with the first byte.
+  let begin: DownloadMachine.Version?
+  /// The digest that the version must have.
+  let checksum: Checksum?
+  let target: any DownloadTarget
   let plan: SharedPlan
   let engine: Engine
   let maximumSize: Int64?
@@ -27,13 +28,11 @@ struct SegmentReceiver: Sendable {
   /// Returns when the segment has ended, one way or the other; every byte written is claimed then.
   /// A cancelled one returns `interrupted`.
   func run(_ silence: Silence) async -> End {
-    var progress = State(position: body.start)
+    var progress = State(position: body.start, writer: target.writer(for: id))
     let end: End
     do {
       if let begin, let length = begin.length {
-        try await engine.io.run { [part] () throws(TransferError) in
-          try part.ensureRoom(for: length)
-        }
+        try await target.ensureRoom(for: length)
       }
       end = try await receive(&progress, silence)
     } catch let error as TransferError {
@@ -41,12 +40,17 @@ struct SegmentReceiver: Sendable {
     } catch {
       end = .failed(TransferError(.interrupted, "stopped", isRetryable: true))
     }
-    return await claim(progress.writer) ?? end
+    do {
+      try await progress.writer.end()
+    } catch {
+      return .failed(error)
+    }
+    return end
   }
 
   private struct State {
     var position: Int64
-    var writer: ExtentWriter?
+    var writer: any SegmentWriter
     var hasBegun = false
     var hasDelivered = false
   }
@@ -93,11 +97,11 @@ struct SegmentReceiver: Sendable {
     let start = state.position
     let grant = plan.update { $0.plan.reserve(id, count: slice.count) }
     state.position += Int64(grant.used)
-    for piece in grant.pieces {
-      let bytes = slice.narrowed(
-        to: Int(piece.lowerBound - start)..<Int(piece.upperBound - start))
-      state.writer = try await append(bytes, at: piece.lowerBound, state.writer)
+    let pieces = grant.pieces.map { piece in
+      let range = Int(piece.lowerBound - start)..<Int(piece.upperBound - start)
+      return (bytes: slice.narrowed(to: range), offset: piece.lowerBound)
     }
+    try await state.writer.write(pieces)
     plan.update { $0.plan.wrote(id) }
     if !state.hasDelivered {
       state.hasDelivered = true
@@ -106,28 +110,10 @@ struct SegmentReceiver: Sendable {
     return grant.isLast
   }
 
-  /// Writes behind what the writer wrote, or, where something was skipped, with a new writer.
-  private func append(
-    _ bytes: ChunkSlice, at offset: Int64, _ writer: ExtentWriter?
-  ) async throws(TransferError) -> ExtentWriter {
-    let (part, now) = (part, engine.clock.now)
-    return try await engine.io.run { () throws(TransferError) in
-      var next: ExtentWriter
-      if let writer, writer.offset == offset {
-        next = writer
-      } else {
-        if var last = writer { try part.claim(&last) }
-        next = try part.writer(at: offset, now: now)
-      }
-      try part.write([bytes], with: &next, now: now)
-      return next
-    }
-  }
-
   private func beginOnce(_ state: inout State) async throws(TransferError) {
     guard let begin, !state.hasBegun else { return }
     state.hasBegun = true
-    try await engine.io.run { [part] () throws(TransferError) in try part.begin(begin) }
+    try await target.begin(begin, checksum: checksum)
   }
 
   /// The body is over: was that all that it announced?
@@ -152,19 +138,6 @@ struct SegmentReceiver: Sendable {
     var rest = end - position
     while rest >= 0, let chunk = try? await chunks.next(isolation: #isolation) {
       rest -= Int64(chunk.count)
-    }
-  }
-
-  private func claim(_ writer: ExtentWriter?) async -> End? {
-    guard let writer else { return nil }
-    do {
-      try await engine.io.run { [part] () throws(TransferError) in
-        var last = writer
-        try part.claim(&last)
-      }
-      return nil
-    } catch {
-      return .failed(error)
     }
   }
 }

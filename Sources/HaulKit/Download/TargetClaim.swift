@@ -64,6 +64,8 @@ private struct TargetSearch {
       isExact = false
       directoryPath = path
       name = FileName(request.url)
+    case .stream:
+      throw TransferError(.internal, "a stream has no file")
     case .file(let path):
       isExact = true
       let slash = path.lastIndex(of: "/")
@@ -74,7 +76,8 @@ private struct TargetSearch {
       }
       name = FileName(exactly: last)
     }
-    directory = try TargetCheck.openDirectory(directoryPath, on: disk, creating: !isExact)
+    directory = try TargetCheck.openDirectory(
+      directoryPath, on: disk, creating: !isExact || request.makesDirectory)
   }
 
   private var mayBeNumbered: Bool {
@@ -142,11 +145,8 @@ private struct TargetSearch {
   private func acquire(_ name: FileName) throws(TransferError) -> PartFile {
     try PartFile.acquire(
       disk: disk, directory: directory, name: name.text, nonce: nonce,
-      durability: request.durability, deferringJournalUpTo: Self.smallFile)
+      durability: request.durability)
   }
-
-  /// Up to this length a file that was cut off by a crash is fetched anew: 1 MiB.
-  private static let smallFile: Int64 = 1 << 20
 
   private func claim(
     _ name: FileName, _ part: PartFile, existing: DownloadMachine.ExistingFile? = nil

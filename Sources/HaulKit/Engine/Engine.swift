@@ -12,6 +12,9 @@ package struct Engine: Sendable {
   package var throttle: Throttle
   package var idleTimeout: Duration
   package var hooks: Hooks
+  /// The most bytes of a stream that wait for its reader.
+  package var streamWindow: Int64 = 32 << 20
+  let httpVersion: Configuration.HTTPVersion
   let hub: EventHub
   let slots: SlotKeeper
   let random: SharedRandom
@@ -28,10 +31,20 @@ package struct Engine: Sendable {
     self.hooks = hooks
     throttle = Throttle(rate: configuration.rateLimit, clock: clock)
     idleTimeout = configuration.idleTimeout
+    httpVersion = configuration.httpVersion
     hub = EventHub()
     slots = SlotKeeper(configuration)
     random = SharedRandom(seed: seed)
     logger = configuration.logger
+  }
+
+  /// Whether the first request of a transfer may be a stream among others: many files of one host then need one connection.
+  func sharesConnections(to origin: ResourceURL.Origin) -> Bool {
+    switch httpVersion {
+    case .http1: false
+    case .http2: true
+    case .automatic: slots.update { $0.transfers(of: origin.host) } > 1
+    }
   }
 
   func log(_ error: TransferError) {

@@ -31,7 +31,9 @@ package struct CertificateAuthority: Sendable {
   private static let day: Double = 86_400
 
   /// What a server of that kind shows; nil without TLS.
-  func configuration(_ kind: FaultServerTLS) throws -> TLSConfiguration? {
+  func configuration(
+    _ kind: FaultServerTLS, http2: Bool = false, clients: CertificateAuthority? = nil
+  ) throws -> TLSConfiguration? {
     guard kind != .none else { return nil }
     let leafKey = P256.Signing.PrivateKey()
     let leaf = try leaf(kind, key: Certificate.PrivateKey(leafKey))
@@ -43,7 +45,13 @@ package struct CertificateAuthority: Sendable {
       ],
       privateKey: .privateKey(
         try NIOSSLPrivateKey(bytes: Array(leafKey.derRepresentation), format: .der)))
-    configuration.applicationProtocols = ["http/1.1"]
+    configuration.applicationProtocols = http2 ? ["h2", "http/1.1"] : ["http/1.1"]
+    if let clients {
+      // No check of names: a client has none.
+      configuration.certificateVerification = .noHostnameVerification
+      configuration.trustRoots = .certificates(
+        try NIOSSLCertificate.fromPEMBytes(Array(clients.pem.utf8)))
+    }
     configuration.minimumTLSVersion = .tlsv12
     if kind == .tls11Only {
       configuration.minimumTLSVersion = .tlsv11
@@ -51,6 +59,27 @@ package struct CertificateAuthority: Sendable {
       configuration.cipherSuites = "ALL"
     }
     return configuration
+  }
+
+  /// A certificate for a client, and its key, both as PEM.
+  package func client() throws -> (certificate: String, key: String) {
+    let clientKey = P256.Signing.PrivateKey()
+    let now = Date.now
+    let certificate = try Certificate(
+      version: .v3, serialNumber: Certificate.SerialNumber(),
+      publicKey: Certificate.PrivateKey(clientKey).publicKey,
+      notValidBefore: now.addingTimeInterval(-Self.day),
+      notValidAfter: now.addingTimeInterval(7 * Self.day),
+      issuer: certificate.subject,
+      subject: try DistinguishedName { CommonName("Haul test client") },
+      signatureAlgorithm: .ecdsaWithSHA256,
+      extensions: try Certificate.Extensions {
+        Critical(BasicConstraints.notCertificateAuthority)
+        Critical(KeyUsage(digitalSignature: true))
+        try ExtendedKeyUsage([.clientAuth])
+      },
+      issuerPrivateKey: key)
+    return (try certificate.serializeAsPEM().pemString, clientKey.pemRepresentation)
   }
 
   private func leaf(_ kind: FaultServerTLS, key leafKey: Certificate.PrivateKey) throws

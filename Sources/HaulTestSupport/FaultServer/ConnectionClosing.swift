@@ -18,8 +18,8 @@ struct ConnectionClosing {
 
   func end(_ ending: Fault.Ending) {
     switch ending {
-    case .reset: resetWhenTaken(until: .now() + Self.patience)
-    case .close: closeInOrder()
+    case .reset, .refuse, .demandHTTP1: resetWhenTaken(until: .now() + Self.patience)
+    case .close, .goAway, .push: closeInOrder()
     case .closeWithoutNotify: closeOutput(of: belowTLS)
     case .stall: break
     }

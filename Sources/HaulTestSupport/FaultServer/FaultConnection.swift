@@ -2,7 +2,7 @@ import HaulCore
 import NIOCore
 import NIOHTTP1
 
-/// Serves the requests of one connection, one after the other, as the answers say.
+/// Serves the requests of one connection, one after the other, as the answers say; of HTTP/2, the one of a stream.
 final class FaultConnection: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = ByteBuffer
@@ -34,11 +34,19 @@ final class FaultConnection: ChannelInboundHandler {
   /// Resets the connection at once.
   struct Drop: Sendable {}
 
+  /// What carries the answers.
+  enum Wire {
+    case http1
+    /// A stream of the connection of that number.
+    case http2(connection: Int)
+  }
+
   private static let pieceSize = 64 * 1024
   private static let largestControlBody = 16 * 1024 * 1024
 
   private let state: FaultServerState
   private let now: @Sendable () -> Int64
+  private let wire: Wire
   private var connection = 0
   private var incoming: Incoming?
   private var queue: [Incoming] = []
@@ -48,12 +56,17 @@ final class FaultConnection: ChannelInboundHandler {
   private var unwritten = 0
   private var whenWritten: (() -> Void)?
 
-  init(state: FaultServerState, now: @escaping @Sendable () -> Int64) {
+  init(state: FaultServerState, wire: Wire, now: @escaping @Sendable () -> Int64) {
     self.state = state
+    self.wire = wire
     self.now = now
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
+    if case .http2(let number) = wire {
+      connection = number
+      return
+    }
     connection = state.opened(context.channel)
     let (state, connection) = (state, connection)
     context.channel.closeFuture.whenComplete { _ in state.closed(connection: connection) }
@@ -63,7 +76,7 @@ final class FaultConnection: ChannelInboundHandler {
     switch unwrapInboundIn(data) {
     case .head(let head):
       incoming = Incoming(head: head, body: context.channel.allocator.buffer(capacity: 0))
-      if head.headers["expect"].contains("100-continue") {
+      if case .http1 = wire, head.headers["expect"].contains("100-continue") {
         let bytes = context.channel.allocator.buffer(string: "HTTP/1.1 100 Continue\r\n\r\n")
         context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
       }
@@ -95,7 +108,7 @@ final class FaultConnection: ChannelInboundHandler {
       phase = .ending
       whenWritten = nil
       finish(.reset)
-      ConnectionClosing(context: context).end(.reset)
+      end(.reset, context)
     default: context.fireUserInboundEventTriggered(event)
     }
   }
@@ -134,15 +147,16 @@ final class FaultConnection: ChannelInboundHandler {
     guard
       let taken = state.begin(
         method: head.method.rawValue, target: head.uri, headers: headers, connection: connection,
-        bodyReceived: request.bodyBytes)
+        bodyReceived: request.bodyBytes, version: version)
     else {
       let answer = FaultControl.simple(404, "no such resource\n", hasBody: head.method != .HEAD)
       return Current(path: "", cursor: AnswerCursor(answer, allocator: allocator))
     }
-    let answer = AnswerPlanner(
+    var answer = AnswerPlanner(
       resource: taken.resource, actions: taken.actions, request: taken.facts, now: now(),
       port: context.channel.localAddress?.port ?? 0, keepsAlive: head.isKeepAlive
     ).answer()
+    if case .http2 = wire { answer.dropChunks() }
     state.answered(taken.number, status: answer.status)
     return Current(
       number: taken.number, path: taken.resource.path,
@@ -236,7 +250,18 @@ final class FaultConnection: ChannelInboundHandler {
     phase = .ending
     afterWriting(context) {
       self.finish(how == .reset ? .reset : .closed)
-      ConnectionClosing(context: context).end(how)
+      self.end(how, context)
+    }
+  }
+
+  private var version: RequestRecord.Version {
+    if case .http2 = wire { .http2 } else { .http1 }
+  }
+
+  private func end(_ how: Fault.Ending, _ context: ChannelHandlerContext) {
+    switch wire {
+    case .http1: ConnectionClosing(context: context).end(how)
+    case .http2: context.triggerUserOutboundEvent(HTTP2Stream.End(how: how), promise: nil)
     }
   }
 
@@ -257,12 +282,12 @@ final class FaultConnection: ChannelInboundHandler {
     phase = .ending
     afterWriting(context) {
       self.finish(.completed)
-      switch ending {
-      case nil:
+      switch (self.wire, ending) {
+      case (_, .stall): break
+      case (.http1, nil):
         self.phase = .idle
         self.startNext(context)
-      case .stall: break
-      case .some(let how): ConnectionClosing(context: context).end(how)
+      case (_, let how): self.end(how ?? .close, context)
       }
     }
   }

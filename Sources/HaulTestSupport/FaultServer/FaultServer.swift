@@ -3,8 +3,9 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import NIOTLS
 
-/// An HTTP/1.1 server on 127.0.0.1 that misbehaves exactly as its script says.
+/// An HTTP server on 127.0.0.1 that misbehaves exactly as its script says.
 package final class FaultServer: Sendable {
   package let port: Int
   package let tls: FaultServerTLS
@@ -27,18 +28,21 @@ package final class FaultServer: Sendable {
   /// Starts a server; it must be shut down.
   ///
   /// One thread (the default) makes counts exact: a response is over for the server before the
-  /// client can send its next request.
+  /// client can send its next request. HTTP/2 is spoken over TLS only, with clients that want it.
   package static func start(
-    _ script: FaultScript = FaultScript(), tls: FaultServerTLS = .none, port: Int = 0,
-    threads: Int = 1, authority: CertificateAuthority? = nil
+    _ script: FaultScript = FaultScript(), tls: FaultServerTLS = .none, host: String = "127.0.0.1",
+    port: Int = 0, threads: Int = 1, http2: Bool = false,
+    clientAuthority: CertificateAuthority? = nil,
+    authority: CertificateAuthority? = nil
   ) async throws -> FaultServer {
     let authority = try authority ?? CertificateAuthority()
     let state = FaultServerState(script)
-    let context = try authority.configuration(tls).map { try NIOSSLContext(configuration: $0) }
+    let context = try authority.configuration(tls, http2: http2, clients: clientAuthority)
+      .map { try NIOSSLContext(configuration: $0) }
     let group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
     do {
       let channel = try await bootstrap(group, state: state, context: context)
-        .bind(host: "127.0.0.1", port: port).get()
+        .bind(host: host, port: port).get()
       return FaultServer(
         port: channel.localAddress?.port ?? port, tls: tls, authority: authority, state: state,
         group: group)
@@ -62,13 +66,30 @@ package final class FaultServer: Sendable {
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           let pipeline = channel.pipeline.syncOperations
-          if let context { try pipeline.addHandler(NIOSSLServerHandler(context: context)) }
-          try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder()))
+          guard let context else { return try addHTTP1(to: channel, state: state) }
+          try pipeline.addHandler(NIOSSLServerHandler(context: context))
           try pipeline.addHandler(
-            FaultConnection(state: state, now: { Int64(Date.now.timeIntervalSince1970) }))
+            ApplicationProtocolNegotiationHandler { result in
+              channel.eventLoop.makeCompletedFuture {
+                if case .negotiated("h2") = result {
+                  try HTTP2Connection.add(to: channel, state: state, now: now)
+                } else {
+                  try addHTTP1(to: channel, state: state)
+                }
+              }
+            })
         }
       }
   }
+
+  private static func addHTTP1(to channel: any Channel, state: FaultServerState) throws {
+    let pipeline = channel.pipeline.syncOperations
+    try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder()))
+    try pipeline.addHandler(FaultConnection(state: state, wire: .http1, now: now))
+  }
+
+  /// Seconds since 1970.
+  private static let now: @Sendable () -> Int64 = { Int64(Date.now.timeIntervalSince1970) }
 
   /// Closes every connection and the port; returns when all has ended.
   package func shutdown() async throws {
@@ -176,10 +197,10 @@ extension FaultServer {
 
 /// Starts a server, runs `body`, shuts the server down whatever happened.
 package func withFaultServer<Result>(
-  _ script: FaultScript, tls: FaultServerTLS = .none,
+  _ script: FaultScript, tls: FaultServerTLS = .none, http2: Bool = false,
   _ body: (FaultServer) async throws -> Result
 ) async throws -> Result {
-  let server = try await FaultServer.start(script, tls: tls)
+  let server = try await FaultServer.start(script, tls: tls, http2: http2)
   let result: Result
   do {
     result = try await body(server)

@@ -122,7 +122,8 @@ extension FaultServerState {
 
   /// Takes a request in; the response is in progress from now on.
   func begin(
-    method: String, target: String, headers: HeaderFields, connection: Int, bodyReceived: Int64
+    method: String, target: String, headers: HeaderFields, connection: Int, bodyReceived: Int64,
+    version: RequestRecord.Version
   ) -> Taken? {
     change { values -> Taken? in
       let path = Self.path(of: target)
@@ -130,7 +131,7 @@ extension FaultServerState {
       values.snapshot.requests.append(
         RequestRecord(
           number: number, method: method, path: path, target: target, headers: headers,
-          connection: connection, bodyReceived: bodyReceived))
+          connection: connection, bodyReceived: bodyReceived, version: version))
       guard var entry = values.entries[path] else { return nil }
       entry.requests += 1
       let facts = RequestFacts(

@@ -11,6 +11,11 @@ package struct RequestRecord: Hashable, Sendable {
     case abandoned
   }
 
+  package enum Version: String, Codable, Hashable, Sendable {
+    case http1 = "HTTP/1.1"
+    case http2 = "HTTP/2"
+  }
+
   /// Number of the request on this server, from 1.
   package let number: Int
   package let method: String
@@ -20,9 +25,10 @@ package struct RequestRecord: Hashable, Sendable {
   package let target: String
   /// All fields, in order, with their own spelling.
   package let headers: HeaderFields
-  /// Number of the connection on this server, from 1.
+  /// Number of the connection on this server, from 1; streams of HTTP/2 share theirs.
   package let connection: Int
   package let bodyReceived: Int64
+  package let version: Version
   /// Status of the answer; nil when it was raw bytes or the path is unknown to the script.
   package internal(set) var status: Int?
   /// Body bytes handed to the socket, without the framing.

@@ -26,10 +26,10 @@ struct Bench: Sendable {
 
   /// Runs `body` with a server of these resources; removes the directory afterwards.
   static func with<Value>(
-    _ resources: [FaultScript.Resource], tls: FaultServerTLS = .none,
+    _ resources: [FaultScript.Resource], tls: FaultServerTLS = .none, http2: Bool = false,
     _ body: (Bench) async throws -> Value
   ) async throws -> Value {
-    try await withFaultServer(FaultScript(resources), tls: tls) { server in
+    try await withFaultServer(FaultScript(resources), tls: tls, http2: http2) { server in
       let directory = FileManager.default.temporaryDirectory
         .appending(path: "haul-test-\(UUID().uuidString)").path
       try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)

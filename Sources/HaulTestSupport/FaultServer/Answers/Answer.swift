@@ -32,4 +32,10 @@ struct Answer: Sendable {
   var pace: Pacer.Pace?
   /// Nil keeps the connection.
   var ending: Fault.Ending?
+
+  /// HTTP/2 has frames of its own.
+  mutating func dropChunks() {
+    isChunked = false
+    tail = []
+  }
 }

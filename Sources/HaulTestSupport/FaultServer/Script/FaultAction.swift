@@ -9,6 +9,14 @@ extension Fault {
     case closeWithoutNotify
     /// Nothing more until the test releases it.
     case stall
+    /// RST_STREAM with REFUSED_STREAM (RFC 9113, section 8.7); over HTTP/1.1 the same as `reset`.
+    case refuse
+    /// GOAWAY that leaves this stream out (RFC 9113, section 6.8); over HTTP/1.1 the same as `close`.
+    case goAway
+    /// RST_STREAM with HTTP_1_1_REQUIRED; over HTTP/1.1 the same as `reset`.
+    case demandHTTP1
+    /// A PUSH_PROMISE that the client forbade, and no answer; over HTTP/1.1 the same as `close`.
+    case push
   }
 
   package enum Part: String, Codable, Hashable, Sendable {

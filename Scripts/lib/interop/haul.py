@@ -1,0 +1,71 @@
+"""Runs of the binary under test, in an environment of their own."""
+
+import dataclasses
+import os
+import shlex
+import shutil
+import subprocess
+
+import harness
+
+SECONDS = 300
+
+
+@dataclasses.dataclass
+class Outcome:
+    """One finished run."""
+
+    command: list
+    status: int
+    events: list  # of --json
+    errors: str  # standard error
+
+    def finished(self):
+        return [event for event in self.events if event["type"] == "finished"]
+
+    def in_full(self):
+        lines = [f"$ {shlex.join(map(str, self.command))}", f"status {self.status}",
+                 *self.errors.strip().splitlines()]
+        lines += [str(event) for event in self.events if event["type"] != "progress"][-8:]
+        return lines
+
+
+class Haul:
+    def __init__(self, binary, directory):
+        self.binary = binary
+        self.home = directory / "home"
+        self.work = directory / "work"
+        self.home.mkdir()
+        # No configuration, proxies or credentials of who runs this.
+        self.environment = {
+            name: value for name, value in os.environ.items()
+            if not name.lower().endswith("_proxy") and not name.startswith(("HAUL_", "XDG_"))}
+        self.environment["HOME"] = str(self.home)
+
+    def fresh(self):
+        """An empty directory to download to."""
+        shutil.rmtree(self.work, ignore_errors=True)
+        self.work.mkdir()
+        return self.work
+
+    def command(self, *arguments):
+        return [self.binary, "get", "--json", "--progress", "none", *arguments]
+
+    def start(self, *arguments, environment=None):
+        return harness.start(
+            self.command(*arguments), cwd=self.work, text=True, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, env={**self.environment, **(environment or {})})
+
+    def get(self, *arguments, environment=None):
+        process = self.start(*arguments, environment=environment)
+        try:
+            output, errors = process.communicate(timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, errors = process.communicate()
+            errors += f"\nkilled after {SECONDS} s"
+        return Outcome(self.command(*arguments), process.returncode,
+                       harness.events_of(output), errors)
+
+    def leftovers(self):
+        return sorted(path.name for path in self.work.glob("*.haul.*"))

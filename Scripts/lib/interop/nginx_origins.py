@@ -1,0 +1,79 @@
+"""One nginx with a plain server and one of TLS and HTTP/2; several manners of serving."""
+
+import contextlib
+import dataclasses
+import pathlib
+
+import harness
+from interop.origins import CODES, Origin
+
+LOCATIONS = """
+    location /files/ { alias @FILES@/; }
+    location /no-ranges/ { alias @FILES@/; max_ranges 0; }
+    location /gzip/ { alias @FILES@/; gzip on; gzip_types *; gzip_min_length 1; }
+    location /no-etag/ { alias @FILES@/; etag off; }
+    location /limited/ { alias @FILES@/; limit_rate 512k; }
+""" + "".join(f"    location = /status/{status} {{ return {status}; }}\n" for status in CODES)
+
+
+@dataclasses.dataclass
+class Servers:
+    """The same locations twice."""
+
+    plain: str
+    tls: str
+    log: pathlib.Path
+
+    def requests(self):
+        """(path, version of HTTP, connection) of each request so far."""
+        lines = [line.split() for line in self.log.read_text().splitlines()]
+        return [(path, version, connection) for version, connection, path in lines]
+
+
+@contextlib.contextmanager
+def servers(directory, certificates, locations, also=None):
+    """nginx with the locations; `also` is an address whose port 443 it takes too."""
+    log, port = directory / "nginx.log", harness.free_port()
+    far = f"listen {also}:443 ssl http2 backlog=511;" if also else ""
+    logged = f"access_log {log} versions;"
+    http = f"""
+  log_format versions '$server_protocol $connection $request_uri';
+  ssl_certificate {certificates}/server.pem;
+  ssl_certificate_key {certificates}/server.key;
+  server {{
+    listen 127.0.0.1:{port} ssl http2 backlog=511;
+    {far}
+    {logged}
+{locations}
+  }}
+"""
+    with harness.nginx(directory, logged + locations, http) as plain:
+        yield Servers(plain, f"https://127.0.0.1:{port}", log)
+
+
+@contextlib.contextmanager
+def nginx(directory, files, certificates, far):
+    """Gives the origins by name; TLS also at port 443 of the address `far`."""
+    locations = LOCATIONS.replace("@FILES@", str(files))
+    with servers(directory, certificates, locations, far) as both:
+        def plain(name, path, **facts):
+            return Origin(name, both.plain + path, statuses=_statuses(both.plain), **facts)
+
+        def tls(name, base, **facts):
+            return Origin(name, base + "/files", ["--cacert", certificates / "ca.pem"],
+                          statuses=_statuses(base), requests=both.requests, **facts)
+
+        origins = [
+            plain("nginx", "/files", huge=True),
+            tls("nginx-tls", both.tls, huge=True),
+            plain("nginx-no-ranges", "/no-ranges", resumable=False),
+            plain("nginx-gzip", "/gzip"),
+            plain("nginx-no-etag", "/no-etag"),
+            plain("nginx-limit-rate", "/limited", slow=True),
+            tls("nginx-443", f"https://{far}"),
+        ]
+        yield {origin.name: origin for origin in origins}
+
+
+def _statuses(base):
+    return {status: f"{base}/status/{status}" for status in CODES}

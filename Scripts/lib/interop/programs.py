@@ -1,0 +1,49 @@
+"""Server programs as child processes that end with this one, whatever happens."""
+
+import contextlib
+import os
+import socket
+
+import harness
+
+PATH = os.environ["PATH"] + ":/usr/local/sbin:/usr/sbin:/sbin"
+DEBIANS_PYTHON = "/usr/bin/python3"  # the one that has Debian's modules
+
+
+def accepts(address, port):
+    with contextlib.suppress(OSError), socket.create_connection((address, port), 0.5):
+        return True
+    return False
+
+
+@contextlib.contextmanager
+def running(command, home, port, address="127.0.0.1", environment=None):
+    """Runs a server until it is left; entered when it accepts connections.
+
+    The kernel stops it when this process is killed. What it prints goes to `home`/output.log.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    log = home / "output.log"
+    with open(log, "wb") as output:
+        process = harness.start(
+            ["setpriv", "--pdeathsig", "TERM", *command], cwd=home, stdout=output, stderr=output,
+            env={**os.environ, "PATH": PATH, "HOME": str(home), **(environment or {})})
+    try:
+        harness.wait_until(
+            lambda: process.poll() is not None or accepts(address, port), command[0], seconds=30)
+        if process.poll() is not None:
+            raise RuntimeError(f"{command[0]} did not start: {log.read_text(errors='replace')}")
+        yield process
+    finally:
+        harness.stop(process)
+
+
+def far_address():
+    """A loopback address whose port 443 is free: proxies tunnel to that port only."""
+    for last in range(43, 250):
+        address = f"127.0.0.{last}"
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((address, 443))
+            return address
+    raise RuntimeError("port 443 can be had on no loopback address; run this as root")

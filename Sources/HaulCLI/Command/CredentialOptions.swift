@@ -1,0 +1,39 @@
+import ArgumentParser
+
+/// As whom servers are asked. Secrets themselves are never words of a command line: others can
+/// read those.
+struct CredentialOptions: ParsableArguments {
+  @Option(
+    name: .customLong("user"),
+    help: ArgumentHelp(
+      """
+      The user's name. The password is taken from --password-file, HAUL_PASSWORD or the netrc \
+      file, or asked for.
+      """, valueName: "NAME"))
+  var user: String?
+
+  @Option(
+    help: ArgumentHelp("The file whose first line is the password.", valueName: "FILE"),
+    completion: .file())
+  var passwordFile: String?
+
+  @Option(
+    help: ArgumentHelp("The file whose first line is a bearer token.", valueName: "FILE"),
+    completion: .file())
+  var bearerFile: String?
+
+  @Flag(help: "Take names and passwords of hosts from the file NETRC names, else ~/.netrc.")
+  var netrc = false
+
+  @Option(
+    name: .customLong("cookie"),
+    help: ArgumentHelp("A cookie to send; may be repeated.", valueName: "name=value"))
+  var cookies: [String] = []
+
+  @Option(
+    name: .customLong("cookie-file"),
+    help: ArgumentHelp(
+      "A file of cookies in Netscape form; each goes only to where it belongs.", valueName: "FILE"),
+    completion: .file())
+  var cookieFiles: [String] = []
+}

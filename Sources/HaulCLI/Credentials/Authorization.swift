@@ -1,0 +1,120 @@
+import FoundationEssentials
+import HaulCore
+
+/// What the credential options put into the header fields of each address.
+struct Authorization {
+  private enum Source {
+    case none
+    /// The same value for every address.
+    case bearer(String)
+    /// The user's password, once it is known; otherwise from the netrc file, or asked for.
+    case user(String, password: String?)
+    case netrc
+  }
+
+  private let source: Source
+  private let netrc: Netrc?
+  private let sources: CommandSources
+  private var asked: String?
+
+  init(
+    _ options: CredentialOptions, headers: [HeaderArgument.Field], _ sources: CommandSources
+  ) throws(UsageError) {
+    try Self.checkUse(of: options, headers: headers)
+    self.sources = sources
+    if let file = options.bearerFile {
+      source = .bearer(try SecretText.bearer(in: file, sources))
+      netrc = nil
+    } else if let user = options.user {
+      let password = try SecretText.password(in: options.passwordFile, sources)
+      source = .user(user, password: password)
+      netrc =
+        options.netrc || password == nil
+        ? try SecretText.netrc(sources, isRequired: options.netrc) : nil
+    } else {
+      source = options.netrc ? .netrc : .none
+      netrc = options.netrc ? try SecretText.netrc(sources, isRequired: true) : nil
+    }
+  }
+
+  /// Adds the field, unless the request has one from a list.
+  mutating func apply(to request: inout TransferRequest) throws(UsageError) {
+    guard request.fields["Authorization"] == nil, let value = try value(for: request.url) else {
+      return
+    }
+    request.fields.append("Authorization", value)
+  }
+
+  /// The value for the address; nil when there is none, or when the address brings its own.
+  private mutating func value(for url: ResourceURL) throws(UsageError) -> String? {
+    let host = url.origin.host
+    switch source {
+    case .none:
+      return nil
+    case .netrc:
+      let own = url.credentials
+      guard own?.password.isEmpty ?? true,
+        let found = netrc?.credentials(host: host, user: own?.user)
+      else { return nil }
+      return Self.basic(found.user, found.password)
+    case .bearer(let value):
+      try Self.refuseOwn(of: url, with: "--bearer-file")
+      return value
+    case .user(let user, let known):
+      try Self.refuseOwn(of: url, with: "--user")
+      let found = known ?? netrc?.credentials(host: host, user: user)?.password
+      guard let found else { return Self.basic(user, try ask(for: user)) }
+      return Self.basic(user, found)
+    }
+  }
+
+  private mutating func ask(for user: String) throws(UsageError) -> String {
+    if let asked { return asked }
+    guard let answer = try sources.askPassword(user) else {
+      throw UsageError(
+        "--user \(user): there is no password, and no terminal to ask for it; use "
+          + "--password-file, HAUL_PASSWORD or the netrc file")
+    }
+    asked = answer
+    return answer
+  }
+
+  private static func refuseOwn(of url: ResourceURL, with option: String) throws(UsageError) {
+    guard url.credentials != nil else { return }
+    throw UsageError("\(url.redacted): the address has a user name, and so has \(option)")
+  }
+
+  /// RFC 7617.
+  private static func basic(_ user: String, _ password: String) -> String {
+    "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
+  }
+}
+
+extension Authorization {
+  private static func checkUse(
+    of options: CredentialOptions, headers: [HeaderArgument.Field]
+  ) throws(UsageError) {
+    let given = [
+      ("--user", options.user != nil), ("--bearer-file", options.bearerFile != nil),
+      ("-H Authorization", headers.contains { $0.name.lowercased() == "authorization" }),
+    ].filter(\.1).map(\.0)
+    if given.count > 1 {
+      throw UsageError("\(given[0]) and \(given[1]) contradict each other")
+    }
+    if options.netrc, let other = given.first, other != "--user" {
+      throw UsageError("\(other) and --netrc contradict each other")
+    }
+    if options.passwordFile != nil, options.user == nil {
+      throw UsageError("--password-file needs --user")
+    }
+    guard let user = options.user else { return }
+    guard !user.contains(":") else {
+      throw UsageError(
+        "--user takes a name only, without ':'; the password comes from --password-file, "
+          + "HAUL_PASSWORD or the netrc file, or is asked for")
+    }
+    guard !user.isEmpty, user.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+      throw UsageError("--user: the name is empty or has a control character")
+    }
+  }
+}

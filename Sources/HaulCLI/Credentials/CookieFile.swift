@@ -1,0 +1,64 @@
+package import HaulCore
+
+/// The cookies of a file in Netscape's form: seven fields a line, separated by tabs.
+package struct CookieFile: Hashable, Sendable {
+  /// Why a text is no such file; never repeats what stands in it.
+  package struct Malformation: Error, Hashable, Sendable {
+    package let line: Int
+    package let message: String
+  }
+
+  private var byDomain: [String: [Cookie]] = [:]
+
+  /// Reads the text of a file. `#HttpOnly_` begins a cookie, any other `#` a comment.
+  package init(_ text: String) throws(Malformation) {
+    var number = 0
+    for line in text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false) {
+      number += 1
+      var content = Substring(line)
+      if content.utf8.last == 0x0D { content = Substring(content.utf8.dropLast()) }
+      if content.hasPrefix(Self.httpOnly) {
+        content = content.dropFirst(Self.httpOnly.count)
+      } else if content.hasPrefix("#") {
+        continue
+      }
+      if content.allSatisfy({ $0 == " " || $0 == "\t" }) { continue }
+      let cookie = try Cookie(content, line: number, order: number)
+      byDomain[cookie.domain, default: []].append(cookie)
+    }
+  }
+
+  private static let httpOnly = "#HttpOnly_"
+
+  /// The cookies that belong to the address, in the order they are sent: longer paths first
+  /// (RFC 6265, section 5.4).
+  /// - Parameter wallSeconds: the time, in seconds since 1970.
+  package func pairs(for url: ResourceURL, at wallSeconds: Double) -> [String] {
+    let host = url.origin.host
+    var found: [Cookie] = []
+    for domain in Self.domains(of: host) {
+      guard let cookies = byDomain[domain] else { continue }
+      found += cookies.filter { cookie in
+        (cookie.includesSubdomains || domain == host) && cookie.matches(path: url.path)
+          && (!cookie.isSecure || url.origin.scheme == "https")
+          && cookie.expires.map { $0 > wallSeconds } ?? true
+      }
+    }
+    found.sort { ($1.path.utf8.count, $0.order) < ($0.path.utf8.count, $1.order) }
+    return found.map { "\($0.name)=\($0.value)" }
+  }
+
+  /// The host and every domain above it; an IP address has none (RFC 6265, section 5.1.3).
+  private static func domains(of host: String) -> [String] {
+    guard !host.contains(":"), host.contains(where: { $0 != "." && !$0.isNumber }) else {
+      return [host]
+    }
+    var domains = [host]
+    var rest = host[...]
+    while let dot = rest.firstIndex(of: ".") {
+      rest = rest[rest.index(after: dot)...]
+      domains.append(String(rest))
+    }
+    return domains
+  }
+}

@@ -1,0 +1,70 @@
+/// The names and passwords of a netrc file, as ftp(1) has it, with the quoted tokens of curl.
+package struct Netrc: Hashable, Sendable {
+  /// A `machine`, or `default` when it has no host.
+  struct Entry: Hashable, Sendable {
+    var host: String?
+    var login: String?
+    var password: String?
+  }
+
+  /// Why a text is no netrc file; never repeats what stands in it.
+  package struct Malformation: Error, Hashable, Sendable {
+    package let line: Int
+    package let message: String
+  }
+
+  private var byHost: [String: [Entry]] = [:]
+  private var defaults: [Entry] = []
+
+  /// Reads the text of a file; macros are skipped.
+  package init(_ text: String) throws(Malformation) {
+    var scanner = NetrcScanner(text)
+    var current: Entry?
+    while let (word, line) = try scanner.keyword() {
+      switch word {
+      case "machine":
+        append(current)
+        current = Entry(host: try scanner.value(of: word, line: line).lowercased())
+      case "default":
+        append(current)
+        current = Entry()
+      case "macdef":
+        _ = try scanner.value(of: word, line: line)
+        scanner.skipMacro()
+      case "login", "password", "passwd", "account":
+        let value = try scanner.value(of: word, line: line)
+        guard current != nil else {
+          throw Malformation(line: line, message: "\(word) comes before any machine")
+        }
+        if word == "login" { current?.login = value }
+        if word.hasPrefix("pass") { current?.password = value }
+      default:
+        throw Malformation(
+          line: line, message: "machine, default, login, password, account or macdef is expected")
+      }
+    }
+    append(current)
+  }
+
+  private mutating func append(_ entry: Entry?) {
+    guard let entry else { return }
+    if let host = entry.host {
+      byHost[host, default: []].append(entry)
+    } else {
+      defaults.append(entry)
+    }
+  }
+
+  /// The first name and password for the host; the `default` entry stands for hosts without one.
+  /// - Parameter user: when given, only the password of this user will do.
+  package func credentials(
+    host: String, user: String? = nil
+  ) -> (user: String, password: String)? {
+    let entries = byHost[host.lowercased()] ?? defaults
+    for entry in entries {
+      guard let login = entry.login ?? user, let password = entry.password else { continue }
+      if user == nil || login == user { return (login, password) }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,112 @@
+import HaulCore
+
+/// One address that `haul get` is given, on the command line or in a list, with what holds for it
+/// alone.
+struct GetItem {
+  let url: ResourceURL
+  /// Where it stands: file and line; nil for the command line.
+  var origin: String?
+  var out: String?
+  var dir: String?
+  var checksum: Checksum?
+  var headers: [HeaderArgument.Field] = []
+
+  /// Everything to fetch, the command line's first.
+  static func all(
+    _ command: GetCommand, _ sources: CommandSources
+  ) throws(UsageError) -> [GetItem] {
+    var items: [GetItem] = []
+    for text in command.urls { items.append(GetItem(url: try AddressArgument.url(text))) }
+    let files = command.content.inputFiles
+    guard files.count(where: { $0 == "-" }) <= 1 else {
+      throw UsageError("-i - is given twice, but standard input can be read once")
+    }
+    for file in files { try items.append(contentsOf: list(file, sources)) }
+    return items
+  }
+
+  private static func list(
+    _ file: String, _ sources: CommandSources
+  ) throws(UsageError) -> [GetItem] {
+    let text = try sources.text(of: file, for: .list, named: "-i \(file)")
+    let name = file == "-" ? "standard input" : file
+    let list: InputList
+    do {
+      list = try InputList(text)
+    } catch {
+      throw UsageError("\(name): line \(error.line): \(error.message)")
+    }
+    guard !list.entries.isEmpty else { throw UsageError("\(name): there is no URL in it") }
+    var items: [GetItem] = []
+    for entry in list.entries { items.append(try GetItem(entry, in: name)) }
+    return items
+  }
+
+  private init(url: ResourceURL) { self.url = url }
+
+  private init(_ entry: InputList.Entry, in name: String) throws(UsageError) {
+    let origin = "\(name): line \(entry.line)"
+    do {
+      url = try AddressArgument.url(entry.address)
+      checksum = try entry.checksum.map(GetPlan.checksum)
+      for text in entry.headers { headers.append(try HeaderArgument.field(text, from: "header")) }
+    } catch {
+      throw UsageError("\(origin): \(error.message)")
+    }
+    if entry.out == "-" { throw UsageError("\(origin): out: standard output is not for lists") }
+    self.origin = origin
+    out = entry.out
+    dir = entry.dir
+  }
+}
+
+extension GetItem {
+  /// The options of the command line, with its own `out` and `dir` in place of theirs.
+  func place(_ common: PlaceOptions) throws(UsageError) -> PlaceOptions {
+    guard let origin, out != nil || dir != nil else { return common }
+    if out != nil, common.output != nil {
+      throw UsageError("\(origin): out and -o contradict each other")
+    }
+    var place = common
+    place.output = out ?? place.output
+    place.directory = dir ?? place.directory
+    if out?.hasPrefix("/") == true, dir == nil { place.directory = nil }
+    return place
+  }
+
+  /// Where it goes.
+  func destination(_ place: PlaceOptions) throws(UsageError) -> TransferRequest.Destination {
+    do {
+      return try GetPlan.destination(place)
+    } catch {
+      guard let origin, out != nil || dir != nil else { throw error }
+      throw UsageError("\(origin): \(error.message)")
+    }
+  }
+
+  /// The header fields: the command line's, and its own in place of those of the same name.
+  func fields(with common: [HeaderArgument.Field]) -> [HeaderArgument.Field] {
+    guard !headers.isEmpty else { return common }
+    let own = Set(headers.map { $0.name.lowercased() })
+    return common.filter { !own.contains($0.name.lowercased()) } + headers
+  }
+}
+
+/// The exact targets of a run, to find two transfers of one file before they start.
+struct TargetSet {
+  private var origins: [[Substring]: String?] = [:]
+
+  /// - Throws: when another item has the same target.
+  mutating func insert(
+    _ destination: TransferRequest.Destination, of item: GetItem
+  ) throws(UsageError) {
+    guard case .file(let path) = destination else { return }
+    // As text: what links make of it, the engine finds out.
+    var parts = path.split(separator: "/").filter { $0 != "." }
+    if path.hasPrefix("/") { parts.insert("/", at: 0) }
+    guard let earlier = origins.updateValue(item.origin, forKey: parts) else { return }
+    let other = earlier.map { " (\($0))" } ?? ""
+    throw UsageError(
+      "\(item.origin ?? "-o"): the target \(path) is that of another address\(other)")
+  }
+}

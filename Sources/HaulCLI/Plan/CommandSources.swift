@@ -1,0 +1,68 @@
+/// What the options may bring in from outside the command line, before anything starts: the
+/// composition root gives the real ones, a test its own.
+package struct CommandSources {
+  /// What a file is for; it decides how large it may be and who else may read it.
+  package enum Purpose: Hashable, Sendable {
+    case headers, password, bearer, netrc, cookies, list, configuration
+
+    /// Whether the file is refused when others could read it.
+    package var isSecret: Bool {
+      switch self {
+      case .password, .bearer, .netrc: true
+      case .headers, .cookies, .list, .configuration: false
+      }
+    }
+
+    /// The most bytes that are read.
+    package var maximumSize: Int {
+      switch self {
+      case .headers, .password, .bearer, .netrc, .configuration: 1 << 20
+      case .cookies: 16 << 20
+      case .list: 64 << 20
+      }
+    }
+  }
+
+  package typealias Reader = (_ path: String, _ purpose: Purpose) throws(UsageError) -> String?
+
+  package var environment: [String: String]
+  /// Seconds since 1970: what an expired cookie is compared with.
+  package var wallSeconds: Double
+  /// The text of a file, `-` being standard input for a list; nil when there is none of that name.
+  package var read: Reader
+  /// Asks for the password of a user, without echo; nil when there is no terminal to ask on.
+  package var askPassword: (_ user: String) throws(UsageError) -> String?
+
+  package init(
+    environment: [String: String] = [:], wallSeconds: Double = 0,
+    read: @escaping Reader = { (_, _) throws(UsageError) in nil },
+    askPassword: @escaping (_ user: String) throws(UsageError) -> String? = {
+      (_) throws(UsageError) in nil
+    }
+  ) {
+    self.environment = environment
+    self.wallSeconds = wallSeconds
+    self.read = read
+    self.askPassword = askPassword
+  }
+}
+
+extension CommandSources {
+  /// The text of a file that must be there.
+  /// - Parameter name: the option and the path, for messages.
+  func text(
+    of path: String, for purpose: Purpose, named name: String
+  ) throws(UsageError) -> String {
+    guard !path.isEmpty, !path.contains("\0") else {
+      throw UsageError("\(name): the file's name is empty or has a NUL")
+    }
+    let text: String?
+    do {
+      text = try read(path, purpose)
+    } catch {
+      throw UsageError("\(name): \(error.message)")
+    }
+    guard let text else { throw UsageError("\(name): there is no such file") }
+    return text
+  }
+}

@@ -1,0 +1,63 @@
+import HaulCore
+
+/// Values of the network's options. A message never repeats one that may hold a password.
+enum NetworkArgument {
+  /// One host with the address to use for it.
+  struct Resolution: Hashable, Sendable {
+    let host: String
+    let address: String
+  }
+
+  /// A proxy's address, as it was typed; empty for none.
+  static func proxy(_ text: String) throws(UsageError) -> String {
+    guard !text.isEmpty else { return text }
+    do {
+      _ = try Proxy(text)
+      return text
+    } catch {
+      throw UsageError(error.message)
+    }
+  }
+
+  static func address(_ text: String) throws(UsageError) -> String {
+    guard IPAddress(text) != nil, !text.hasPrefix("[") else {
+      throw UsageError("write an address of this machine, like 192.0.2.1 or 2001:db8::1")
+    }
+    return text
+  }
+
+  static func resolution(_ text: String) throws(UsageError) -> Resolution {
+    guard let colon = text.firstIndex(of: ":") else {
+      throw UsageError("write HOST:ADDRESS, like example.org:192.0.2.1")
+    }
+    let name = try host(String(text[..<colon]))
+    let given = String(text[text.index(after: colon)...])
+    guard IPAddress(given) != nil else {
+      throw UsageError("write HOST:ADDRESS, like example.org:192.0.2.1, without a port")
+    }
+    let bare = given.hasPrefix("[") ? String(given.dropFirst().dropLast()) : given
+    return Resolution(host: name, address: bare)
+  }
+
+  /// A host's name or IPv4 address, in lower case.
+  static func host(_ text: String) throws(UsageError) -> String {
+    guard !text.isEmpty, text.utf8.allSatisfy(isHostByte) else {
+      throw UsageError("write the name of a host, like example.org")
+    }
+    return text.lowercased()
+  }
+
+  static func userAgent(_ text: String) throws(UsageError) -> String {
+    guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+      throw UsageError("the text is empty or has a control character")
+    }
+    return text
+  }
+
+  private static func isHostByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+    default: "-._".utf8.contains(byte)
+    }
+  }
+}

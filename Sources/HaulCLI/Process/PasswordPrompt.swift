@@ -1,0 +1,66 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Asks for a password on the terminal, which may be another than standard input.
+enum PasswordPrompt {
+  /// The answer; nil when the process has no terminal.
+  static func ask(for user: String) throws(UsageError) -> String? {
+    let descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    guard descriptor >= 0 else { return nil }
+    defer { _ = close(descriptor) }  // nothing is lost
+    var saved = termios()
+    guard tcgetattr(descriptor, &saved) == 0 else { return nil }
+    // Keys come one by one and make no signal: the terminal is set back before the process ends.
+    var silent = saved
+    silent.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
+    guard tcsetattr(descriptor, TCSAFLUSH, &silent) == 0 else { return nil }
+    show(Messages.shown("Password for \(user): "), on: descriptor)
+    let answer = readLine(from: descriptor)
+    tcsetattr(descriptor, TCSAFLUSH, &saved)
+    show("\n", on: descriptor)
+    switch answer {
+    case .line(let bytes): return String(decoding: bytes, as: UTF8.self)
+    case .ended: throw UsageError("--user \(user): no password was given")
+    case .interrupted:
+      raise(SIGINT)
+      throw UsageError("--user \(user): interrupted")
+    }
+  }
+
+  private enum Answer {
+    case line([UInt8])
+    case ended
+    case interrupted
+  }
+
+  private static func readLine(from descriptor: Int32) -> Answer {
+    var bytes: [UInt8] = []
+    while true {
+      var byte: UInt8 = 0
+      let count = read(descriptor, &byte, 1)
+      if count < 0, errno == EINTR { continue }
+      guard count == 1 else { return .ended }
+      switch byte {
+      case 0x0A, 0x0D: return .line(bytes)
+      case 0x03, 0x1C: return .interrupted  // Ctrl-C, Ctrl-\
+      case 0x04 where bytes.isEmpty: return .ended  // Ctrl-D
+      case 0x08, 0x7F: removeLastCharacter(&bytes)
+      case 0x15: bytes = []  // Ctrl-U
+      default: bytes.append(byte)
+      }
+    }
+  }
+
+  /// A character of UTF-8 may be several bytes.
+  private static func removeLastCharacter(_ bytes: inout [UInt8]) {
+    while let byte = bytes.popLast(), byte & 0xC0 == 0x80 {}
+  }
+
+  private static func show(_ text: String, on descriptor: Int32) {
+    let bytes = Array(text.utf8)
+    _ = write(descriptor, bytes, bytes.count)  // a prompt that is not seen is still answered
+  }
+}

@@ -1,0 +1,27 @@
+import FoundationEssentials
+import HaulCore
+import HaulKit
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+extension CommandSources {
+  /// What the process has. Standard input is read once, however often it is asked for.
+  static func process() -> CommandSources {
+    var standardInput: String?
+    return CommandSources(
+      environment: ProcessInfo.processInfo.environment, wallSeconds: SystemClock().wallSeconds,
+      read: { (path, purpose) throws(UsageError) in
+        guard path == "-", purpose == .list else {
+          return try SourceFile.text(of: path, for: purpose)
+        }
+        if let standardInput { return standardInput }
+        standardInput = try SourceFile.text(from: STDIN_FILENO, purpose)
+        return standardInput
+      },
+      askPassword: { (user) throws(UsageError) in try PasswordPrompt.ask(for: user) })
+  }
+}

@@ -1,0 +1,67 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Files that options name, read whole.
+enum SourceFile {
+  /// The text of the file; nil when there is none of that name.
+  /// - Throws: when it cannot be read, is too large or not UTF-8, or is a secret's and others could
+  ///   read it.
+  static func text(
+    of path: String, for purpose: CommandSources.Purpose
+  ) throws(UsageError) -> String? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      if errno == ENOENT || errno == ENOTDIR { return nil }
+      throw UsageError("the file cannot be read: \(reason(errno))")
+    }
+    defer { _ = close(descriptor) }  // nothing was written
+    if purpose.isSecret { try checkIsPrivate(descriptor, path) }
+    return try text(from: descriptor, purpose)
+  }
+
+  /// Reads to the end.
+  static func text(
+    from descriptor: Int32, _ purpose: CommandSources.Purpose
+  ) throws(UsageError) -> String {
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+      let count = read(descriptor, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw UsageError("the file cannot be read: \(reason(errno))") }
+      guard count > 0 else { break }
+      bytes += buffer[..<count]
+      guard bytes.count <= purpose.maximumSize else {
+        throw UsageError("the file is longer than \(purpose.maximumSize >> 20) MiB")
+      }
+    }
+    if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }  // a byte order mark
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw UsageError("the file is not UTF-8 text")
+    }
+    return text
+  }
+
+  /// As ssh does with keys: a secret that others can read is none. The descriptor is asked, so
+  /// that it is the file that will be read.
+  private static func checkIsPrivate(_ descriptor: Int32, _ path: String) throws(UsageError) {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else {
+      throw UsageError("the file cannot be read: \(reason(errno))")
+    }
+    guard status.st_uid == geteuid() else {
+      throw UsageError("the file belongs to another user, so its secrets are not used")
+    }
+    guard status.st_mode & 0o077 == 0 else {
+      throw UsageError(
+        "others can read or change the file, so its secrets are not used; run: chmod 600 \(path)")
+    }
+  }
+
+  private static func reason(_ number: Int32) -> String {
+    strerror(number).map { String(cString: $0) } ?? "error \(number)"
+  }
+}

@@ -1,0 +1,74 @@
+/// An IPv4 or IPv6 address as it is written; names are never looked up.
+package struct IPAddress: Hashable, Sendable {
+  /// 4 or 16 bytes, in network order.
+  package let bytes: [UInt8]
+
+  package var isIPv6: Bool { bytes.count == 16 }
+
+  /// Reads `192.0.2.1`, `2001:db8::1` or `[2001:db8::1]`; nil for anything else.
+  package init?(_ text: String) {
+    let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
+    let bare = isBracketed ? text.dropFirst().dropLast() : text[...]
+    guard let bytes = bare.contains(":") ? Self.version6(bare) : Self.version4(bare) else {
+      return nil
+    }
+    if isBracketed, bytes.count == 4 { return nil }
+    self.bytes = bytes
+  }
+
+  /// Whether the first `bits` bits are the same.
+  package func hasPrefix(_ other: IPAddress, bits: Int) -> Bool {
+    guard bytes.count == other.bytes.count, (0...bytes.count * 8).contains(bits) else {
+      return false
+    }
+    for (index, pair) in zip(bytes, other.bytes).enumerated() {
+      let counted = min(max(bits - index * 8, 0), 8)
+      let mask = UInt8(truncatingIfNeeded: 0xFF00 >> counted)
+      if (pair.0 ^ pair.1) & mask != 0 { return false }
+    }
+    return true
+  }
+
+  private static func version4(_ text: Substring) -> [UInt8]? {
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 4 else { return nil }
+    var bytes: [UInt8] = []
+    for part in parts {
+      guard (1...3).contains(part.count), part.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+        part.count == 1 || part.first != "0", let byte = UInt8(part)
+      else { return nil }
+      bytes.append(byte)
+    }
+    return bytes
+  }
+
+  /// RFC 4291, section 2.2.
+  private static func version6(_ text: Substring) -> [UInt8]? {
+    guard let gap = text.firstRange(of: "::") else {
+      guard let whole = groups(text), whole.count == 16 else { return nil }
+      return whole
+    }
+    let (before, after) = (text[..<gap.lowerBound], text[gap.upperBound...])
+    guard !after.contains("::"), let head = before.isEmpty ? [] : groups(before),
+      let tail = after.isEmpty ? [] : groups(after), head.count + tail.count <= 14
+    else { return nil }
+    return head + [UInt8](repeating: 0, count: 16 - head.count - tail.count) + tail
+  }
+
+  private static func groups(_ text: Substring) -> [UInt8]? {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    var bytes: [UInt8] = []
+    for (index, part) in parts.enumerated() {
+      if index == parts.count - 1, part.contains(".") {
+        guard let last = version4(part) else { return nil }
+        bytes += last
+      } else {
+        guard (1...4).contains(part.count), part.allSatisfy(\.isHexDigit),
+          let group = UInt16(part, radix: 16)
+        else { return nil }
+        bytes += [UInt8(group >> 8), UInt8(truncatingIfNeeded: group)]
+      }
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,72 @@
+import AsyncHTTPClient
+import HaulCore
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+
+/// The clients of a transport, one for each route and protocol, made when first needed. A connection is never shared between
+/// routes, nor between settings of TLS.
+final class Clients: Sendable {
+  struct Key: Hashable, Sendable {
+    let route: Route
+    let speaksHTTP2: Bool
+    /// Only where TLS is ours; else the client's own pool tells the two apart.
+    let isUnchecked: Bool
+  }
+
+  private let settings: HTTPTransport.Settings
+  let tls: TLSSettings
+  private let made = NIOLockedValueBox<[Key: HTTPClient]>([:])
+
+  init(_ settings: HTTPTransport.Settings) throws(TransferError) {
+    self.settings = settings
+    tls = try TLSSettings(settings)
+  }
+
+  subscript(key: Key) -> HTTPClient {
+    made.withLockedValue { made in
+      if let client = made[key] { return client }
+      let client = make(key)
+      made[key] = client
+      return client
+    }
+  }
+
+  /// Closes every connection.
+  func shutdown() async {
+    let clients = made.withLockedValue { made in
+      defer { made = [:] }
+      return Array(made.values)
+    }
+    // Fails only when it was shut down before: nothing is left to close then.
+    for client in clients { try? await client.shutdown() }
+  }
+
+  private func make(_ key: Key) -> HTTPClient {
+    var configuration = HTTPClient.Configuration(
+      tlsConfiguration: tls.checked, redirectConfiguration: .disallow,
+      timeout: .init(connect: TimeAmount(settings.connectTimeout)), decompression: .disabled)
+    configuration.httpVersion = key.speaksHTTP2 ? .automatic : .http1Only
+    configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 4096
+    // Off, or a refused port would be tried again in silence until the connect timeout.
+    configuration.connectionPool.retryConnectionEstablishment = false
+    // Of an address family every other address fails to connect at once.
+    configuration.localAddress = settings.localAddress ?? settings.addressFamily?.anyAddress
+    configuration.dnsOverride = settings.addresses
+    if case .tunnel(let proxy) = key.route {
+      configuration.proxy = .server(
+        host: proxy.host, port: proxy.port,
+        authorization: proxy.credentials.map {
+          .basic(username: $0.user, password: $0.password)
+        })
+    }
+    let preparation = ConnectionPreparation(
+      route: key.route, tls: key.isUnchecked ? tls.unchecked : tls.checked,
+      timeout: TimeAmount(settings.connectTimeout))
+    configuration.http1_1ConnectionDebugInitializer = { preparation.prepare($0) }
+    configuration.http2ConnectionDebugInitializer = { ConnectionPreparation.prepareHTTP2($0) }
+    return HTTPClient(
+      eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton),
+      configuration: configuration)
+  }
+}

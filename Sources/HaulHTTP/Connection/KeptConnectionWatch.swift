@@ -1,0 +1,42 @@
+import NIOCore
+
+/// A connection that was kept from an earlier request ended before a byte of the next answer came: the server had closed it, and
+/// the request was never looked at (RFC 9112, section 9.5).
+struct KeptConnectionEnded: Error {}
+
+/// Tells a request that hit a connection the server had closed from one that failed.
+final class KeptConnectionWatch: ChannelDuplexHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundIn = NIOAny
+
+  private var requests = 0
+  private var isWaiting = false
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    if !isWaiting {
+      isWaiting = true
+      requests += 1
+    }
+    context.write(data, promise: promise)
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    isWaiting = false
+    context.fireChannelRead(data)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    if ended() { context.fireErrorCaught(KeptConnectionEnded()) }
+    context.fireChannelInactive()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    context.fireErrorCaught(ended() ? KeptConnectionEnded() : error)
+  }
+
+  /// Whether that was such an end; once.
+  private func ended() -> Bool {
+    defer { isWaiting = false }
+    return isWaiting && requests > 1
+  }
+}

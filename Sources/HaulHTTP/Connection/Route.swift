@@ -1,0 +1,52 @@
+import HaulCore
+
+/// How the bytes of a request reach its origin.
+enum Route: Hashable, Sendable {
+  case direct
+  /// Through an HTTP proxy that is asked for the whole address (RFC 9112, section 3.2.2).
+  case forwarded(Proxy)
+  /// Through a tunnel of an HTTP proxy (RFC 9110, section 9.3.6).
+  case tunnel(Proxy)
+  /// Through a tunnel of a SOCKS5 proxy to this origin.
+  case socks(Proxy, ResourceURL.Origin)
+
+  init(to origin: ResourceURL.Origin, by rules: ProxyRules) {
+    guard let proxy = rules.proxy(for: origin) else {
+      self = .direct
+      return
+    }
+    switch proxy.kind {
+    case .socks5: self = .socks(proxy, origin)
+    case .http: self = origin.scheme == "https" ? .tunnel(proxy) : .forwarded(proxy)
+    }
+  }
+
+  var proxy: Proxy? {
+    switch self {
+    case .direct: nil
+    case .forwarded(let proxy), .tunnel(let proxy), .socks(let proxy, _): proxy
+    }
+  }
+
+  /// Whether the client may choose the protocol itself; in a SOCKS5 tunnel TLS is ours.
+  var mayUseHTTP2: Bool {
+    switch self {
+    case .direct, .tunnel: true
+    case .forwarded, .socks: false
+    }
+  }
+}
+
+extension Route {
+  /// Whether the client connects to the proxy as if that were the origin, and we do the rest.
+  var hidesOrigin: Bool {
+    switch self {
+    case .direct, .tunnel: false
+    case .forwarded, .socks: true
+    }
+  }
+
+  var endsTLSItself: Bool {
+    if case .socks = self { true } else { false }
+  }
+}

@@ -1,0 +1,47 @@
+import HaulCore
+import NIOSSL
+
+/// The two ways of speaking TLS: with the server's certificate checked, and not.
+struct TLSSettings: Sendable {
+  let checked: TLSConfiguration
+  let unchecked: TLSConfiguration
+
+  /// - Throws: `tls` when a file cannot be read or does not hold what it should.
+  init(_ settings: HTTPTransport.Settings) throws(TransferError) {
+    var tls = TLSConfiguration.makeClientConfiguration()
+    tls.minimumTLSVersion = settings.minimumTLS == .tls13 ? .tlsv13 : .tlsv12
+    if let path = settings.certificateAuthorities {
+      tls.trustRoots = .certificates(try Self.certificates(in: path))
+    }
+    if let client = settings.clientCertificate {
+      tls.certificateChain = try Self.certificates(in: client.certificateFile)
+        .map { .certificate($0) }
+      tls.privateKey = .privateKey(try Self.key(in: client.keyFile))
+    }
+    checked = tls
+    tls.certificateVerification = .none
+    unchecked = tls
+  }
+
+  private static func certificates(in path: String) throws(TransferError) -> [NIOSSLCertificate] {
+    do {
+      let found = try NIOSSLCertificate.fromPEMFile(path)
+      if !found.isEmpty { return found }
+    } catch {
+      throw TransferError(.tls, "the certificate file \(path) cannot be read")
+    }
+    throw TransferError(.tls, "the certificate file \(path) holds no certificate")
+  }
+
+  private static func key(in path: String) throws(TransferError) -> NIOSSLPrivateKey {
+    do {
+      // Without a word from us the library would ask for a password on the terminal.
+      return try NIOSSLPrivateKey(file: path, format: .pem) { (_: ([UInt8]) -> Void) in
+        throw TransferError(.tls, "the key has a password")
+      }
+    } catch {
+      throw TransferError(
+        .tls, "the key file \(path) cannot be read as PEM; it may not have a password")
+    }
+  }
+}

@@ -1,0 +1,24 @@
+import HaulCore
+import NIOCore
+import NIOHTTP1
+
+/// Asks a proxy for the whole address, as `Host` has it (RFC 9112, section 3.2.2).
+final class AbsoluteForm: ChannelOutboundHandler, Sendable {
+  typealias OutboundIn = HTTPClientRequestPart
+  typealias OutboundOut = HTTPClientRequestPart
+
+  private let proxy: Proxy
+
+  init(_ proxy: Proxy) { self.proxy = proxy }
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    guard case .head(var head) = unwrapOutboundIn(data) else {
+      return context.write(data, promise: promise)
+    }
+    head.uri = "http://\(head.headers.first(name: "host") ?? "")\(head.uri)"
+    if let credentials = proxy.credentials {
+      head.headers.replaceOrAdd(name: "Proxy-Authorization", value: credentials.basic)
+    }
+    context.write(wrapOutboundOut(.head(head)), promise: promise)
+  }
+}

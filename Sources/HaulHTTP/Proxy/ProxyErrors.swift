@@ -1,0 +1,53 @@
+import AsyncHTTPClient
+import HaulCore
+import NIOCore
+import NIOPosix
+
+extension TransferError {
+  /// What went wrong on the way to a proxy or inside it; nil when the proxy did its part. Never with its credentials.
+  init?(of proxy: Proxy, mapping error: any Error) {
+    switch error {
+    case let error as HTTPClientError: self.init(of: proxy, client: error)
+    case ChannelError.connectTimeout:
+      self.init(proxy, "did not answer in time; is it running?", isRetryable: true)
+    case let error as NIOConnectionError:
+      guard !error.connectionErrors.isEmpty else {
+        self.init(proxy, "is unknown; check its name", isRetryable: true)
+        return
+      }
+      self.init(proxy, "cannot be reached; is it running?", isRetryable: true)
+    case let error as IOError
+    where [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH]
+      .contains(error.errnoCode):
+      self.init(proxy, "cannot be reached; is it running?", isRetryable: true)
+    default: return nil
+    }
+  }
+
+  private init?(of proxy: Proxy, client error: HTTPClientError) {
+    switch error {
+    case .proxyAuthenticationRequired: self.init(wantsPassword: proxy)
+    case .invalidProxyResponse:
+      self.init(proxy, "does not connect to that server; is it allowed to?", isRetryable: true)
+    case .httpProxyHandshakeTimeout, .connectTimeout:
+      self.init(proxy, "did not answer in time; is it running?", isRetryable: true)
+    default: return nil
+    }
+  }
+
+  /// 407 is not 401: the server was never asked (RFC 9110, section 15.5.8).
+  init(wantsPassword proxy: Proxy) {
+    self.init(
+      proxy,
+      proxy.credentials == nil
+        ? "wants a user name and a password; see --proxy"
+        : "refused the user name and password; see --proxy",
+      status: 407)
+  }
+
+  private init(
+    _ proxy: Proxy, _ reason: String, status: Int? = nil, isRetryable: Bool = false
+  ) {
+    self.init(.proxy, "the proxy \(proxy) \(reason)", status: status, isRetryable: isRetryable)
+  }
+}

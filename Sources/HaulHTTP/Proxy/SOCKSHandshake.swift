@@ -1,0 +1,111 @@
+import HaulCore
+
+/// The client's side of opening a SOCKS5 tunnel (RFC 1928, RFC 1929): bytes in, bytes out.
+struct SOCKSHandshake {
+  private enum Step { case method, password, reply, open }
+
+  private let proxy: Proxy
+  private let target: ResourceURL.Origin
+  private var step = Step.method
+  private var received: [UInt8] = []
+
+  init(_ proxy: Proxy, to target: ResourceURL.Origin) {
+    self.proxy = proxy
+    self.target = target
+  }
+
+  var isOpen: Bool { step == .open }
+
+  /// Offers the methods: none, and user name with password where there is one.
+  var greeting: [UInt8] { proxy.credentials == nil ? [5, 1, 0] : [5, 2, 0, 2] }
+
+  /// What came behind the proxy's last word.
+  var rest: [UInt8] { received }
+
+  /// Takes bytes in; what to send next.
+  /// - Throws: `proxy`.
+  mutating func take(_ bytes: some Sequence<UInt8>) throws(TransferError) -> [UInt8] {
+    received += bytes
+    switch step {
+    case .method: return try takeMethod()
+    case .password: return try takeVerdict()
+    case .reply:
+      try takeReply()
+      return []
+    case .open: return []
+    }
+  }
+
+  private mutating func takeMethod() throws(TransferError) -> [UInt8] {
+    guard received.count >= 2 else { return [] }
+    guard received[0] == 5 else {
+      throw error("does not speak SOCKS5; is the address right?")
+    }
+    let method = received[1]
+    received.removeFirst(2)
+    switch (method, proxy.credentials) {
+    case (0, _):
+      step = .reply
+      return request
+    case (2, .some(let credentials)):
+      step = .password
+      let (user, password) = (Array(credentials.user.utf8), Array(credentials.password.utf8))
+      return [1, UInt8(user.count)] + user + [UInt8(password.count)] + password
+    case (_, nil): throw error("wants a user name and a password; see --proxy")
+    default: throw error("takes neither a password nor none")
+    }
+  }
+
+  private mutating func takeVerdict() throws(TransferError) -> [UInt8] {
+    guard received.count >= 2 else { return [] }
+    guard received[1] == 0 else { throw error("refused the user name and password; see --proxy") }
+    received.removeFirst(2)
+    step = .reply
+    return request
+  }
+
+  private mutating func takeReply() throws(TransferError) {
+    guard received.count >= 5 else { return }
+    guard received[0] == 5 else { throw error("does not speak SOCKS5; is the address right?") }
+    guard received[1] == 0 else { throw refusal(received[1]) }
+    let address: Int
+    switch received[3] {
+    case 1: address = 4
+    case 3: address = 1 + Int(received[4])
+    case 4: address = 16
+    default: throw error("gave an answer that cannot be read")
+    }
+    guard received.count >= 6 + address else { return }
+    received.removeFirst(6 + address)
+    step = .open
+  }
+
+  /// CONNECT; a name is left for the proxy to look up.
+  private var request: [UInt8] {
+    let port = [
+      UInt8(truncatingIfNeeded: target.port >> 8), UInt8(truncatingIfNeeded: target.port),
+    ]
+    if let address = IPAddress(target.host) {
+      return [5, 1, 0, address.isIPv6 ? 4 : 1] + address.bytes + port
+    }
+    let name = Array(target.host.utf8.prefix(255))
+    return [5, 1, 0, 3, UInt8(name.count)] + name + port
+  }
+
+  /// RFC 1928, section 6.
+  private func refusal(_ code: UInt8) -> TransferError {
+    let reason =
+      switch code {
+      case 2: "does not allow the connection"
+      case 3, 4: "cannot reach \(target.host); check the name and the network"
+      case 5: "was refused by \(target.host):\(target.port); is the server running?"
+      case 6: "got no answer from \(target.host)"
+      default: "failed (\(code))"
+      }
+    return error(reason, isRetryable: code != 2 && code < 7)
+  }
+
+  private func error(_ reason: String, isRetryable: Bool = false) -> TransferError {
+    TransferError(.proxy, "the proxy \(proxy) \(reason)", isRetryable: isRetryable)
+  }
+}

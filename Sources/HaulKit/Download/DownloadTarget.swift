@@ -1,0 +1,49 @@
+import HaulCore
+import HaulFiles
+
+/// Where the bytes of a download go: a part file, or a reader.
+///
+/// Nothing is written before `begin`, and nothing of an earlier version counts after it.
+protocol DownloadTarget: Sendable {
+  /// A file under the final name that may be the one that is asked for.
+  var existing: DownloadMachine.ExistingFile? { get }
+  var existingPath: String? { get }
+  /// The path of a file of that name.
+  func path(_ name: String) -> String?
+  /// What an earlier run left.
+  var recovery: Recovery { get }
+  /// Bytes that no checkpoint has made durable yet.
+  var dirtyBytes: Int64 { get }
+
+  /// Refuses a length that does not fit, before its body is fetched.
+  func ensureRoom(for length: Int64) async throws(TransferError)
+  /// Begins a version.
+  /// - Parameter checksum: the digest that will be asked about, when it is known by now.
+  func begin(
+    _ version: DownloadMachine.Version, checksum: Checksum?
+  ) async throws(TransferError)
+  /// Where one segment's bytes go.
+  func writer(for segment: SegmentID) -> any SegmentWriter
+  /// Whether exactly these bytes are there.
+  func holds(_ bytes: [UInt8], at offset: Int64) async throws(TransferError) -> Bool
+  func checkpoint() async throws(TransferError)
+
+  /// - Throws: `checksum-mismatch`, or why it cannot be told.
+  func verify(_ checksum: Checksum, isCancelled: @escaping @Sendable () -> Bool)
+    async throws(TransferError)
+  /// Ends a whole download; the path of the file, if it is one.
+  func publish(length: Int64, modified: Double?) async throws(TransferError) -> String?
+  /// Lets go of what is there; it may be gone on with. The end of every run but a discarded one.
+  func release() async
+  /// Takes away what is there.
+  func discard() async
+}
+
+/// Writes what one segment receives. Its bytes follow each other, but for those that it skips.
+protocol SegmentWriter: Sendable {
+  /// Takes these pieces, all or none of them unless the download fails.
+  /// - Throws: `TransferError`, `CancellationError`.
+  mutating func write(_ pieces: [(bytes: ChunkSlice, offset: Int64)]) async throws
+  /// Returns when every byte written is accounted for.
+  mutating func end() async throws(TransferError)
+}

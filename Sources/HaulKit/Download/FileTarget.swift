@@ -1,0 +1,141 @@
+import HaulCore
+import HaulFiles
+
+/// A download into a part file, which gets its final name when it is whole.
+struct FileTarget: DownloadTarget {
+  let claim: TargetClaim
+  let url: ResourceURL
+  let unverifiedAllowed: Bool
+  let io: BlockingIO
+  let clock: any TransferClock
+
+  private var part: PartFile { claim.part }
+
+  var existing: DownloadMachine.ExistingFile? { claim.existing }
+  var existingPath: String? { claim.existingPath }
+  func path(_ name: String) -> String? { claim.directory.filePath(name) }
+  var recovery: Recovery { part.recovery }
+  var dirtyBytes: Int64 { part.dirtyBytes }
+
+  func ensureRoom(for length: Int64) async throws(TransferError) {
+    try await io.run { [part] () throws(TransferError) in try part.ensureRoom(for: length) }
+  }
+
+  func begin(
+    _ version: DownloadMachine.Version, checksum: Checksum?
+  ) async throws(TransferError) {
+    let head = JournalHead(
+      url: url, validator: version.validator, length: version.length,
+      unverifiedAllowed: unverifiedAllowed)
+    try await io.run { [part] () throws(TransferError) in try part.begin(head) }
+  }
+
+  func writer(for segment: SegmentID) -> any SegmentWriter {
+    FileSegmentWriter(part: part, io: io, clock: clock)
+  }
+
+  func holds(_ bytes: [UInt8], at offset: Int64) async throws(TransferError) -> Bool {
+    try await io.run { [part] () throws(TransferError) in try part.holds(bytes, at: offset) }
+  }
+
+  func checkpoint() async throws(TransferError) {
+    try await io.run { [part] () throws(TransferError) in try part.checkpoint() }
+  }
+
+  func verify(
+    _ checksum: Checksum, isCancelled: @escaping @Sendable () -> Bool
+  ) async throws(TransferError) {
+    try await io.run { [part] () throws(TransferError) in
+      let found = try part.digest(checksum.algorithm, isCancelled: isCancelled)
+      guard found != checksum else { return }
+      try part.reject(checksum)
+      throw TransferError(
+        .checksumMismatch,
+        "the file is not the one asked for: expected \(checksum), got \(found.hex); its bytes are kept apart"
+      )
+    }
+  }
+
+  func publish(length: Int64, modified: Double?) async throws(TransferError) -> String? {
+    let name = try await io.run { [claim] () throws(TransferError) in
+      try claim.publish(length: length, modified: modified)
+    }
+    return claim.directory.filePath(name.text)
+  }
+
+  func release() async {
+    // Letting go cannot fail: there is nothing left to lose.
+    try? await io.run { [part] () throws(TransferError) in part.release() }
+  }
+
+  func discard() async {
+    // What cannot be removed now stays a part file, which a later run adopts.
+    try? await io.run { [part] () throws(TransferError) in try part.discard() }
+  }
+}
+
+/// Writes one segment into the part file, off the cooperative threads.
+struct FileSegmentWriter: SegmentWriter {
+  let part: PartFile
+  let io: BlockingIO
+  let clock: any TransferClock
+  private var extent: ExtentWriter?
+
+  init(part: PartFile, io: BlockingIO, clock: any TransferClock) {
+    self.part = part
+    self.io = io
+    self.clock = clock
+  }
+
+  mutating func write(_ pieces: [(bytes: ChunkSlice, offset: Int64)]) async throws {
+    for piece in pieces {
+      extent = try await append(piece.bytes, at: piece.offset, extent)
+    }
+  }
+
+  /// Writes behind what the writer wrote, or, where something was skipped, with a new writer.
+  private func append(
+    _ bytes: ChunkSlice, at offset: Int64, _ writer: ExtentWriter?
+  ) async throws(TransferError) -> ExtentWriter {
+    let (part, now) = (part, clock.now)
+    return try await io.run { () throws(TransferError) in
+      var next: ExtentWriter
+      if let writer, writer.offset == offset {
+        next = writer
+      } else {
+        if var last = writer { try part.claim(&last) }
+        next = try part.writer(at: offset, now: now)
+      }
+      try part.write([bytes], with: &next, now: now)
+      return next
+    }
+  }
+
+  mutating func end() async throws(TransferError) {
+    guard let extent else { return }
+    try await io.run { [part] () throws(TransferError) in
+      var last = extent
+      try part.claim(&last)
+    }
+  }
+}
+
+extension TargetClaim {
+  /// Gives the part its final name, or the next free one where a number may be added.
+  /// - Throws: as `PartFile.publish`.
+  func publish(length: Int64, modified: Double?) throws(TransferError) -> FileName {
+    var candidate = name
+    while true {
+      do {
+        try part.publish(
+          as: candidate.text, length: length, modified: modified, replacing: isReplacing)
+        return candidate
+      } catch  where error.code == .nameConflict && mayBeNumbered {
+        candidate = try nextFreeName()
+      }
+    }
+  }
+
+  /// Where the file lies that was there before.
+  var existingPath: String { directory.filePath(wanted.text) }
+}

@@ -1,0 +1,241 @@
+import DequeModule
+import HaulCore
+import HaulFiles
+import NIOConcurrencyHelpers
+
+/// What one reader has not taken yet of a download, whatever order it came in: never more than the window's size.
+///
+/// What the reader has been given counts until it comes back for more. A segment whose bytes do not fit waits; the one
+/// whose bytes are wanted next never does.
+final class StreamBuffer: Sendable {
+  struct State {
+    /// By the offset of their first byte; they never overlap.
+    var chunks: [Int64: ChunkSlice] = [:]
+    /// Everything before this was given to the reader.
+    var given: Int64 = 0
+    /// Everything before this it has done with.
+    var read: Int64 = 0
+    var held: Int64 = 0
+    var mostHeld: Int64 = 0
+    var digest: RunningDigest?
+    var end: Result<Void, TransferError>?
+    var plan: SharedPlan?
+    var generation = 0
+    var moved: @Sendable () -> Void = {}
+    var waiters: [UInt64: Waiter] = [:]
+    var lastWaiter: UInt64 = 0
+
+    mutating func number() -> UInt64 {
+      lastWaiter += 1
+      return lastWaiter
+    }
+  }
+
+  struct Waiter {
+    let holds: @Sendable (borrowing State) -> Bool
+    let continuation: CheckedContinuation<Void, Never>
+  }
+
+  let size: Int64
+  /// Told when nobody will read any more.
+  let abandoned = StopSignal()
+  private let state = NIOLockedValueBox(State())
+  private let io: BlockingIO
+
+  init(size: Int64, io: BlockingIO) {
+    self.size = size
+    self.io = io
+  }
+
+  /// The most bytes that were held at once so far.
+  var mostHeld: Int64 { state.withLockedValue { $0.mostHeld } }
+  var held: Int64 { state.withLockedValue { $0.held } }
+
+  /// - Parameter moved: called when the reader has gone on by a piece of the window.
+  func attach(_ plan: SharedPlan, moved: @escaping @Sendable () -> Void) {
+    change { state in
+      state.plan = plan
+      state.moved = moved
+    }
+  }
+
+  /// Begins a version; nothing of an earlier one was given to the reader.
+  func begin(_ algorithm: Checksum.Algorithm?) {
+    change { state in
+      state.chunks = [:]
+      state.held = 0
+      state.digest = algorithm.map { RunningDigest($0) }
+      state.generation = state.plan?.update { $0.plan.window?.generation } ?? 0
+    }
+  }
+
+  /// Tells the reader that nothing follows what is there.
+  func finish(_ end: Result<Void, TransferError>) {
+    change { $0.end = $0.end ?? end }
+  }
+}
+
+/// The side of the network.
+extension StreamBuffer {
+  /// Takes the pieces, when they fit or are wanted next.
+  func take(_ pieces: [(bytes: ChunkSlice, offset: Int64)]) -> Bool {
+    guard let (first, end) = Self.bounds(pieces) else { return true }
+    return change { state in
+      guard Self.fits(first, end, state, size) else { return false }
+      for piece in pieces {
+        state.chunks[piece.offset] =
+          piece.offset == state.given ? piece.bytes : piece.bytes.compact
+        state.held += Int64(piece.bytes.count)
+      }
+      state.mostHeld = max(state.mostHeld, state.held)
+      return true
+    }
+  }
+
+  /// - Throws: `CancellationError`.
+  func waitForRoom(_ pieces: [(bytes: ChunkSlice, offset: Int64)]) async throws {
+    guard let (first, end) = Self.bounds(pieces) else { return }
+    await wait { [size] in Self.fits(first, end, $0, size) }
+    try Task.checkCancellation()
+  }
+
+  private static func bounds(
+    _ pieces: [(bytes: ChunkSlice, offset: Int64)]
+  ) -> (first: Int64, end: Int64)? {
+    guard let first = pieces.first, let last = pieces.last else { return nil }
+    return (first.offset, last.offset + Int64(last.bytes.count))
+  }
+
+  private static func fits(
+    _ first: Int64, _ end: Int64, _ state: borrowing State, _ size: Int64
+  ) -> Bool {
+    first <= state.read || end <= state.read + size
+  }
+
+  /// Returns when everything before `length` has been read.
+  /// - Throws: `interrupted`.
+  func waitUntilRead(_ length: Int64) async throws(TransferError) {
+    await wait { $0.read >= length }
+    if Task.isCancelled { throw TransferError(.interrupted, "stopped", isRetryable: true) }
+  }
+
+  /// The digest of all that passed, once that was everything; nil when none was asked for.
+  func digest(of length: Int64) async throws(TransferError) -> Checksum? {
+    try await waitUntilRead(length)
+    return state.withLockedValue { $0.digest?.checksum }
+  }
+}
+
+/// The reader's side.
+extension StreamBuffer {
+  /// The next bytes, in order; nil at the end. The ones before are let go of.
+  /// - Throws: why the download failed, `cancelled`.
+  func next() async throws(TransferError) -> ChunkSlice? {
+    letGo()
+    while true {
+      if let chunk = give() {
+        try await hash(chunk)
+        return chunk
+      }
+      if let end = state.withLockedValue({ $0.end }) {
+        try end.get()
+        return nil
+      }
+      await wait { $0.chunks[$0.given] != nil || $0.end != nil }
+      if Task.isCancelled { throw TransferError(.cancelled, "nobody reads any more") }
+    }
+  }
+
+  private func letGo() {
+    let moved = change { state -> (@Sendable () -> Void)? in
+      guard state.read < state.given, let plan = state.plan else { return nil }
+      let before = state.read
+      state.held -= state.given - state.read
+      state.read = state.given
+      let piece = plan.update { shared in
+        shared.plan.read(upTo: state.given)
+        return shared.plan.window?.piece ?? .max
+      }
+      return before / piece < state.read / piece ? state.moved : nil
+    }
+    moved?()
+  }
+
+  private func give() -> ChunkSlice? {
+    change { state in
+      guard let plan = state.plan, let chunk = state.chunks[state.given] else { return nil }
+      // The version may have been given up this very moment.
+      guard plan.update({ $0.plan.commit(generation: state.generation) }) else {
+        state.chunks = [:]
+        state.held = 0
+        return nil
+      }
+      state.chunks[state.given] = nil
+      state.given += Int64(chunk.count)
+      return chunk
+    }
+  }
+
+  /// Hashing is work: it has no place on the threads that others wait for.
+  private func hash(_ chunk: ChunkSlice) async throws(TransferError) {
+    guard var digest = state.withLockedValue({ $0.digest }) else { return }
+    digest = try await io.run { [digest] () throws(TransferError) in
+      var next = digest
+      chunk.withBytes { next.update($0) }
+      return next
+    }
+    state.withLockedValue { [digest] in $0.digest = digest }
+  }
+}
+
+extension StreamBuffer {
+  /// Changes the state and wakes those whose condition holds now; never calls out under the lock.
+  @discardableResult
+  private func change<Value>(_ body: (inout State) -> Value) -> Value {
+    let (value, ready) = state.withLockedValue { state in
+      let value = body(&state)
+      var ready: [CheckedContinuation<Void, Never>] = []
+      for (number, waiter) in state.waiters where waiter.holds(state) {
+        state.waiters[number] = nil
+        ready.append(waiter.continuation)
+      }
+      return (value, ready)
+    }
+    for continuation in ready { continuation.resume() }
+    return value
+  }
+
+  /// Returns when the condition holds, or the task is cancelled.
+  private func wait(until holds: @escaping @Sendable (borrowing State) -> Bool) async {
+    let number = state.withLockedValue { $0.number() }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isReady = state.withLockedValue { state in
+          if Task.isCancelled || holds(state) { return true }
+          state.waiters[number] = Waiter(holds: holds, continuation: continuation)
+          return false
+        }
+        if isReady { continuation.resume() }
+      }
+    } onCancel: {
+      state.withLockedValue { $0.waiters.removeValue(forKey: number) }?.continuation.resume()
+    }
+  }
+}
+
+extension ChunkSlice {
+  /// Bytes that have to wait, without the large buffer that a short read leaves around them.
+  fileprivate var compact: ChunkSlice {
+    guard count < 128 << 10 else { return self }
+    return ChunkSlice(OwnedBytes(bytes: withBytes { Array($0) }), 0..<count)
+  }
+}
+
+private struct OwnedBytes: ByteChunk {
+  let bytes: [UInt8]
+  var count: Int { bytes.count }
+
+  func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+    try bytes.withUnsafeBytes(body)
+  }
+}

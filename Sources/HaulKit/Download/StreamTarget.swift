@@ -1,0 +1,69 @@
+import HaulCore
+import HaulFiles
+
+/// A download that a reader takes in order, as it comes.
+struct StreamTarget: DownloadTarget {
+  let buffer: StreamBuffer
+  let plan: SharedPlan
+
+  let existing: DownloadMachine.ExistingFile? = nil
+  let existingPath: String? = nil
+  func path(_ name: String) -> String? { nil }
+  let recovery = Recovery()
+  let dirtyBytes: Int64 = 0
+
+  func ensureRoom(for length: Int64) {}
+
+  func begin(_ version: DownloadMachine.Version, checksum: Checksum?) {
+    buffer.begin(checksum?.algorithm)
+  }
+
+  func writer(for segment: SegmentID) -> any SegmentWriter {
+    StreamSegmentWriter(buffer: buffer, plan: plan, segment: segment)
+  }
+
+  /// Nothing of an earlier run is there to be compared.
+  func holds(_ bytes: [UInt8], at offset: Int64) -> Bool { false }
+  func checkpoint() {}
+
+  func verify(
+    _ checksum: Checksum, isCancelled: @escaping @Sendable () -> Bool
+  ) async throws(TransferError) {
+    guard let found = try await buffer.digest(of: wholeLength) else {
+      throw TransferError(.internal, "the digest of the stream was not computed")
+    }
+    guard found != checksum else { return }
+    throw TransferError(
+      .checksumMismatch,
+      "what was written out is not what was asked for: expected \(checksum), got \(found.hex)")
+  }
+
+  private var wholeLength: Int64 { plan.update { $0.plan.receivedCount } }
+
+  /// Returns when the reader has come back for more after the last byte.
+  func publish(length: Int64, modified: Double?) async throws(TransferError) -> String? {
+    try await buffer.waitUntilRead(length)
+    return nil
+  }
+
+  func release() {}
+  func discard() {}
+}
+
+/// Hands one segment's bytes to the reader's window, and waits where it runs too far ahead.
+struct StreamSegmentWriter: SegmentWriter {
+  let buffer: StreamBuffer
+  let plan: SharedPlan
+  let segment: SegmentID
+
+  mutating func write(_ pieces: [(bytes: ChunkSlice, offset: Int64)]) async throws {
+    if buffer.take(pieces) { return }
+    plan.update { $0.plan.holdBack(segment) }
+    repeat {
+      try await buffer.waitForRoom(pieces)
+      plan.update { $0.plan.holdBack(segment) }
+    } while !buffer.take(pieces)
+  }
+
+  mutating func end() {}
+}

@@ -1,0 +1,67 @@
+public import HaulCore
+
+/// The bytes of one download, in order, while they arrive over several connections.
+///
+/// A reader that is slow slows the network: at most 32 MiB wait for it. One reader at a time; one that lets go of the
+/// sequence before its end cancels the transfer.
+public struct TransferBytes: AsyncSequence, Sendable {
+  /// Some bytes that follow those before, as the network brought them.
+  public struct Chunk: Sendable {
+    let slice: ChunkSlice
+
+    /// How many there are.
+    public var count: Int { slice.count }
+
+    /// Calls `body` with the bytes, which are valid during the call.
+    public func withUnsafeBytes<Result>(
+      _ body: (UnsafeRawBufferPointer) throws -> Result
+    ) rethrows -> Result {
+      try slice.withBytes(body)
+    }
+
+    /// A copy of the bytes.
+    public var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
+  }
+
+  /// Reads the bytes of one transfer.
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    let reading: Reading
+
+    /// The next bytes; nil when the transfer has completed and everything was read.
+    /// - Throws: why it failed; `interrupted` when it was paused, `cancelled`.
+    public mutating func next() async throws(TransferError) -> Chunk? {
+      try await reading.buffer.next().map { Chunk(slice: $0) }
+    }
+
+    /// As `next()`.
+    public mutating func next(
+      isolation actor: isolated (any Actor)?
+    ) async throws(TransferError) -> Chunk? {
+      try await reading.buffer.next().map { Chunk(slice: $0) }
+    }
+  }
+
+  /// Why it failed.
+  public typealias Failure = TransferError
+
+  let reading: Reading
+
+  init(_ buffer: StreamBuffer) { reading = Reading(buffer: buffer) }
+
+  /// The one reader.
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reading: reading) }
+
+  /// The most bytes that waited for the reader at once so far.
+  package var mostHeld: Int64 { reading.buffer.mostHeld }
+  /// The bytes that wait now, or that the reader has not come back from.
+  package var held: Int64 { reading.buffer.held }
+
+  /// Tells when nobody reads any more.
+  final class Reading: Sendable {
+    let buffer: StreamBuffer
+
+    init(buffer: StreamBuffer) { self.buffer = buffer }
+
+    deinit { buffer.abandoned.stop() }
+  }
+}

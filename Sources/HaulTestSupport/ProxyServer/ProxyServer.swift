@@ -1,0 +1,75 @@
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+
+/// A small proxy on 127.0.0.1: CONNECT and absolute form of HTTP, or SOCKS5, with a password or none.
+package final class ProxyServer: Sendable {
+  package enum Kind: Sendable { case http, socks5 }
+
+  /// What is wanted of clients and done to them.
+  package struct Rules: Sendable {
+    package var user: String?
+    package var password = ""
+    /// Header fields that are not passed on.
+    package var strips: Set<String> = []
+    /// Refuses every tunnel: with 403, or as a SOCKS5 rule does.
+    package var refuses = false
+    /// Where every connection leads in place of where it should.
+    package var port: Int?
+
+    package init() {}
+  }
+
+  /// What a client asked for.
+  package struct Request: Hashable, Sendable {
+    /// `CONNECT host:port`, `GET http://…` or `SOCKS host:port`.
+    package let line: String
+    /// The fields of its head, each as `Name: value`.
+    package let fields: [String]
+  }
+
+  package let port: Int
+  private let group: MultiThreadedEventLoopGroup
+  private let seen: NIOLockedValueBox<[Request]>
+
+  private init(
+    port: Int, group: MultiThreadedEventLoopGroup, seen: NIOLockedValueBox<[Request]>
+  ) {
+    self.port = port
+    self.group = group
+    self.seen = seen
+  }
+
+  /// Every request, in the order they came.
+  package var requests: [Request] { seen.withLockedValue { $0 } }
+
+  /// Starts a proxy, runs `body`, shuts it down whatever happened.
+  package static func with<Value>(
+    _ kind: Kind, _ rules: Rules = Rules(), _ body: (ProxyServer) async throws -> Value
+  ) async throws -> Value {
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    let seen = NIOLockedValueBox<[Request]>([])
+    let channel = try await ServerBootstrap(group: group)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          let note: @Sendable (Request) -> Void = { request in
+            seen.withLockedValue { $0.append(request) }
+          }
+          try channel.pipeline.syncOperations.addHandler(
+            ProxyConnection(kind, rules, note: note))
+        }
+      }
+      .bind(host: "127.0.0.1", port: 0).get()
+    let server = ProxyServer(
+      port: channel.localAddress?.port ?? 0, group: group, seen: seen)
+    do {
+      let value = try await body(server)
+      try await group.shutdownGracefully()
+      return value
+    } catch {
+      try await group.shutdownGracefully()
+      throw error
+    }
+  }
+}

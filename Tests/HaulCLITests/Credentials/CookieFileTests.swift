@@ -1,0 +1,85 @@
+import HaulCLI
+import HaulCore
+import Testing
+
+@Suite("Cookie files") struct CookieFileTests {
+  private func sent(_ lines: [String], _ url: String, at wallSeconds: Double = 1000) throws
+    -> [String]
+  {
+    let text = lines.map { $0.replacing(" ", with: "\t") }.joined(separator: "\n")
+    return try CookieFile(text).pairs(for: ResourceURL(url), at: wallSeconds)
+  }
+
+  @Test("a cookie goes to its host and, when the line says so, to the hosts below")
+  func domains() throws {
+    let cookies = [
+      ".example.org TRUE / FALSE 0 wide 1", "example.org FALSE / FALSE 0 narrow 2",
+      "www.Example.org FALSE / FALSE 0 www 3", "org.example TRUE / FALSE 0 other 4",
+    ]
+    #expect(try sent(cookies, "https://example.org/") == ["wide=1", "narrow=2"])
+    #expect(try sent(cookies, "https://WWW.example.org/") == ["wide=1", "www=3"])
+    #expect(try sent(cookies, "https://a.b.example.org/") == ["wide=1"])
+    #expect(try sent(cookies, "https://notexample.org/") == [])
+    #expect(try sent(cookies, "https://example.org.evil.test/") == [])
+  }
+
+  @Test("an IP address has no hosts below")
+  func addresses() throws {
+    let cookies = ["0.0.1 TRUE / FALSE 0 a 1", "127.0.0.1 TRUE / FALSE 0 b 2"]
+    #expect(try sent(cookies, "http://127.0.0.1/") == ["b=2"])
+    #expect(try sent(["::1 FALSE / FALSE 0 a 1"], "http://[::1]/") == ["a=1"])
+  }
+
+  @Test("a cookie goes to its path and to those below, longer paths first")
+  func paths() throws {
+    let cookies = [
+      "h FALSE / FALSE 0 root 1", "h FALSE /a FALSE 0 a 2", "h FALSE /a/b/ FALSE 0 b 3",
+    ]
+    #expect(try sent(cookies, "http://h") == ["root=1"])
+    #expect(try sent(cookies, "http://h/a") == ["a=2", "root=1"])
+    #expect(try sent(cookies, "http://h/ab") == ["root=1"])
+    #expect(try sent(cookies, "http://h/a/b") == ["a=2", "root=1"])
+    #expect(try sent(cookies, "http://h/a/b/c?d") == ["b=3", "a=2", "root=1"])
+  }
+
+  @Test("a secure cookie goes over https only, an expired one nowhere")
+  func conditions() throws {
+    let cookies = [
+      "h FALSE / TRUE 0 s 1", "h FALSE / FALSE 1000 old 2", "h FALSE / FALSE 1001.5 n 3",
+    ]
+    #expect(try sent(cookies, "http://h/") == ["n=3"])
+    #expect(try sent(cookies, "https://h/") == ["s=1", "n=3"])
+    #expect(try sent(cookies, "https://h/", at: 2000) == ["s=1"])
+  }
+
+  @Test(
+    "HttpOnly is a cookie, another # a comment; line ends, empty values and spaces are kept apart")
+  func layout() throws {
+    let text = """
+      # Netscape HTTP Cookie File\r
+      \r
+      #HttpOnly_h\tFALSE\t/\tFALSE\t0\ta\tb c=d \r
+      h\tFALSE\t/\tFALSE\t0\tempty\t
+      h\tFALSE\t/\tFALSE\t0\tnone
+      """
+    let pairs = try CookieFile(text).pairs(for: ResourceURL("http://h/"), at: 0)
+    #expect(pairs == ["a=b c=d ", "empty=", "none="])
+  }
+
+  @Test(
+    "what is no cookie is refused with the line, and without its text",
+    arguments: [
+      "secret", "h FALSE / FALSE 0 n secret more", "h secret / FALSE 0 n v",
+      "h FALSE / FALSE secret n v", "h FALSE / FALSE nan n secret", "h FALSE / FALSE 0  secret",
+      "h FALSE / FALSE 0 n secret;x", "h FALSE / FALSE 0 n secret\u{7}",
+    ])
+  func malformed(line: String) {
+    do {
+      _ = try CookieFile("#\n" + line.replacing(" ", with: "\t"))
+      Issue.record("it was read")
+    } catch {
+      #expect(error.line == 2)
+      #expect(!error.message.contains("secret"))
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import HaulCLI
+import HaulCore
+import Testing
+
+private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64EncodedString() }
+
+@Suite("The options that tell who asks") struct CredentialOptionTests {
+  private func authorization(
+    _ words: [String], url: String = "https://h/x", _ sources: CommandSources
+  ) throws -> String? {
+    try plan(words + [url], sources).requests[0].header("Authorization")
+  }
+
+  @Test(
+    "the password comes from its file, else the environment, else the netrc file, else the user")
+  func order() throws {
+    var files = ["p": "from file\nnot this", "/n": "machine h login me password listed"]
+    var environment = ["HAUL_PASSWORD": "variable", "NETRC": "/n"]
+    let words = ["--user", "me"]
+    func value(_ words: [String]) throws -> String? {
+      try authorization(words, sources(files, environment: environment, password: "asked"))
+    }
+    #expect(try value(words + ["--password-file", "p"]) == basic("me:from file"))
+    #expect(try value(words) == basic("me:variable"))
+    environment["HAUL_PASSWORD"] = nil
+    #expect(try value(words) == basic("me:listed"))
+    #expect(try value(["--user", "you"]) == basic("you:asked"))
+    files["/n"] = nil
+    #expect(try value(words) == basic("me:asked"))
+  }
+
+  @Test("without a password and without a terminal nothing starts")
+  func noPassword() throws {
+    let message = try #require(refusal(["--user", "me", "https://h/x"], sources()))
+    #expect(message.contains("HAUL_PASSWORD"))
+  }
+
+  @Test("a password is asked for once, however many addresses there are")
+  func askedOnce() throws {
+    var count = 0
+    let sources = CommandSources(askPassword: { (user) throws(UsageError) in
+      count += 1
+      return "\(user)\(count)"
+    })
+    let requests = try plan(["--user", "u", "https://a/x", "https://b/x"], sources).requests
+    #expect(requests.map { $0.header("Authorization") } == [basic("u:u1"), basic("u:u1")])
+  }
+
+  @Test("netrc is matched by host, for each address; the address's own name comes first")
+  func netrc() throws {
+    let text =
+      "machine a login u password 1\nmachine b login v password 2\nmachine b login w password 3"
+    let files = sources(["/home/me/.netrc": text], environment: ["HOME": "/home/me"])
+    let words = ["--netrc", "https://a/1", "http://b:8080/2", "https://c/3", "https://w@b/4"]
+    let requests = try plan(words + ["https://own:pw@a/5"], files).requests
+    #expect(
+      requests.map { $0.header("Authorization") } == [
+        basic("u:1"), basic("v:2"), nil, basic("w:3"), nil,
+      ])
+    #expect(requests[4].url.credentials?.password == "pw")
+    #expect(try authorization([], url: "https://a/1", files) == nil)
+  }
+
+  @Test("a bearer token is the first line of its file")
+  func bearer() throws {
+    let files = sources(["t": "abc.def~\r\n", "bad": "two words\n", "none": "\n"])
+    #expect(try authorization(["--bearer-file", "t"], files) == "Bearer abc.def~")
+    for name in ["bad", "none"] {
+      let message = try #require(refusal(["--bearer-file", name, "https://h/x"], files))
+      #expect(message.contains("no token") && !message.contains("two words"))
+    }
+  }
+
+  @Test("cookies become one field")
+  func cookies() throws {
+    let jar = "a\tFALSE\t/\tFALSE\t0\tin\tfile\nb\tFALSE\t/\tFALSE\t50\told\t1\n"
+    let files = sources(["jar": jar], wallSeconds: 100)
+    let words = ["--cookie", "x=1; y=2", "--cookie=z=", "--cookie-file", "jar"]
+    let requests = try plan(words + ["https://a/", "https://b/"], files).requests
+    #expect(requests.map { $0.header("Cookie") } == ["x=1; y=2; z=; in=file", "x=1; y=2; z="])
+    let only = try plan(["--cookie-file", "jar", "https://b/"], files).requests
+    #expect(only[0].headers.isEmpty)
+  }
+
+  @Test(
+    "what contradicts itself or has no effect is refused",
+    arguments: [
+      (["--user", "u", "--bearer-file", "f"], "--bearer-file contradict"),
+      (["--user", "u", "-H", "authorization: x"], "Authorization contradict"),
+      (["--bearer-file", "f", "-H", "Authorization: x"], "Authorization contradict"),
+      (["--netrc", "--bearer-file", "f"], "--netrc contradict"),
+      (["--netrc", "-H", "Authorization: x"], "--netrc contradict"),
+      (["--cookie", "a=b", "-H", "Cookie: x"], "-H Cookie"),
+      (["--cookie-file", "f", "-H", "cookie: x"], "-H Cookie"),
+      (["--password-file", "f"], "needs --user"), (["--user", "u:secret"], "without ':'"),
+      (["--user", ""], "empty"), (["--cookie", "secret"], "name=value"),
+      (["--cookie", "=x"], "name="),
+      (["--cookie", "a=secret\r\nX: y"], "line break"),
+      (["--cookie-file", "none"], "no such file"),
+      (["--netrc"], "NETRC"), (["--bearer-file", "none"], "no such file"),
+      (["--user", "u", "--password-file", "none"], "no such file"),
+      (["--user", "u", "https://me:secret@h/y"], "the address has a user name"),
+      (["--bearer-file", "f", "https://me:secret@h/y"], "the address has a user name"),
+    ])
+  func refused(words: [String], part: String) throws {
+    let files = sources(["f": "token"], environment: [:], password: "secret")
+    let message = try #require(refusal(words + ["https://h/x"], files))
+    #expect(message.contains(part), "\(message)")
+    #expect(!message.contains("secret") && !message.contains("token\n"))
+  }
+
+  @Test("a file that is wrong is named with its line")
+  func wrongFiles() throws {
+    let files = sources(
+      ["/n": "machine h\nfrobnicate", "jar": "#\n#\nx"], environment: ["NETRC": "/n"])
+    #expect(refusal(["--netrc", "https://h/"], files)?.contains("/n: line 2: ") == true)
+    #expect(
+      refusal(["--cookie-file", "jar", "https://h/"], files)?.contains("jar: line 3: ") == true)
+  }
+}

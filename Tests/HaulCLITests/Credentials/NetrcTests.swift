@@ -1,0 +1,68 @@
+import HaulCLI
+import Testing
+
+@Suite("netrc files") struct NetrcTests {
+  private func found(_ text: String, _ host: String, user: String? = nil) throws -> String? {
+    try Netrc(text).credentials(host: host, user: user).map { "\($0.user) \($0.password)" }
+  }
+
+  @Test(
+    "the entry of the host is found, in any layout",
+    arguments: [
+      "machine h login u password p", "machine h\n\tlogin u\n\tpassword p\n",
+      "machine h\r\nlogin u\r\npassword p\r\n", "machine H account a password p login u",
+      "machine other login x password y\nmachine h login u password p",
+      "# machine h login x password y\nmachine h # mine\n login u password p",
+      "machine \"h\" login \"u\" password \"p\"", "machine h login u passwd p",
+      "macdef init\nmachine h login x\npassword y\n\nmachine h login u password p",
+      "machine o\nmacdef init\nx\r\n\r\nmachine h login u password p",
+      "default login x password y\nmachine h login u password p",
+    ])
+  func layouts(text: String) throws {
+    #expect(try found(text, "h") == "u p")
+    #expect(try found(text, "H") == "u p")
+  }
+
+  @Test("quotes hold spaces and escapes; a # begins a comment only where a word is expected")
+  func quotes() throws {
+    let text = #"machine h login "a \"b\" \\c" password "x\ny\tz #""#
+    #expect(try found(text, "h") == "a \"b\" \\c x\ny\tz #")
+    #expect(try found("machine h login #u password #p", "h") == "#u #p")
+    #expect(try found("machine h login u password machine", "h") == "u machine")
+  }
+
+  @Test("default is for hosts that have no entry of their own")
+  func defaults() throws {
+    let text = "machine h login u password p\ndefault login d password e"
+    #expect(try found(text, "other") == "d e")
+    #expect(try found(text, "h") == "u p")
+    #expect(try found("machine h login u password p", "sub.h") == nil)
+    #expect(try found("", "h") == nil)
+  }
+
+  @Test("of several entries the first counts, or the first of the user asked for")
+  func users() throws {
+    let text = "machine h login a password 1\nmachine h login b password 2 machine h login a"
+    #expect(try found(text, "h") == "a 1")
+    #expect(try found(text, "h", user: "b") == "b 2")
+    #expect(try found(text, "h", user: "c") == nil)
+    #expect(try found("machine h password p", "h") == nil)
+    #expect(try found("machine h password p", "h", user: "c") == "c p")
+  }
+
+  @Test(
+    "what is no netrc file is refused with the line, and without its text",
+    arguments: [
+      ("machine h\nsecret login u", 2), ("machine", 1), ("machine h login u\npassword ", 2),
+      ("login secret password p", 1), ("machine h\n\npassword \"secret", 3), ("{\"secret\": 1}", 1),
+    ])
+  func malformed(text: String, line: Int) {
+    do {
+      _ = try Netrc(text)
+      Issue.record("it was read")
+    } catch {
+      #expect(error.line == line)
+      #expect(!error.message.contains("secret"))
+    }
+  }
+}

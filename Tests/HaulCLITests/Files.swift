@@ -1,0 +1,40 @@
+import HaulCLI
+import HaulCore
+import Testing
+
+/// Sources with these files and nothing else; `-` is standard input.
+func sources(
+  _ files: [String: String] = [:], environment: [String: String] = [:], wallSeconds: Double = 0,
+  password: String? = nil
+) -> CommandSources {
+  CommandSources(
+    environment: environment, wallSeconds: wallSeconds,
+    read: { (path, _) throws(UsageError) in files[path] },
+    askPassword: { (_) throws(UsageError) in password })
+}
+
+/// The plan of `get` and these words.
+func plan(_ arguments: [String], _ sources: CommandSources) throws -> GetPlan {
+  guard case .get(let plan) = try Invocation(["get"] + arguments, from: sources) else {
+    throw UsageError("that is not a get")
+  }
+  return plan
+}
+
+/// The message with which `get` and these words are refused; nil when they are not.
+func refusal(_ arguments: [String], _ sources: CommandSources) -> String? {
+  do {
+    _ = try Invocation(["get"] + arguments, from: sources)
+    return nil
+  } catch {
+    return error.message
+  }
+}
+
+extension TransferRequest {
+  /// The value of the one field of that name.
+  func header(_ name: String) -> String? {
+    let values = headers.filter { $0.name == name }.map(\.value)
+    return values.count == 1 ? values[0] : values.isEmpty ? nil : "\(values.count) fields"
+  }
+}

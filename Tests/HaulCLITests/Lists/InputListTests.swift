@@ -1,0 +1,123 @@
+import HaulCLI
+import HaulCore
+import Testing
+
+@Suite("Lists of addresses") struct InputListTests {
+  private func sha(_ digit: String) -> String { "sha-256=" + String(repeating: digit, count: 64) }
+
+  @Test("one address a line; comments, empty lines, ends of lines and spaces do not count")
+  func layout() throws {
+    let text =
+      "# mine\n\nhttps://h/1\r\n  \t\nhttps://h/2  \n  # of 2\n  out = b c\t\r\n#end\nhttps://h/3"
+    let entries = try InputList(text).entries
+    #expect(entries.map(\.address) == ["https://h/1", "https://h/2", "https://h/3"])
+    #expect(entries.map(\.line) == [3, 5, 9])
+    #expect(entries.map(\.out) == [nil, "b c", nil])
+    #expect(try InputList("").entries.isEmpty)
+  }
+
+  @Test("indented lines are options of the address above")
+  func options() throws {
+    let list = """
+      https://h/1
+        out=a=b.bin
+      \tdir=/data
+        checksum=\(sha("a"))
+        header=X-A: 1
+        header=X-B: 2
+      https://h/2
+        out=c.bin
+      https://h/3
+        dir=e
+      https://h/4
+      """
+    let files = sources(["list": list])
+    let requests = try plan(["-i", "list", "-d", "base", "-H", "x-a: 0"], files).requests
+    #expect(
+      requests.map(\.destination) == [
+        .file("/data/a=b.bin"), .file("base/c.bin"), .directory("e"), .directory("base"),
+      ])
+    #expect(requests.map(\.checksum) == [Checksum(sha("a")), nil, nil, nil])
+    #expect(requests[0].headers.map(\.name) == ["X-A", "X-B"])
+    #expect(requests[1].headers.map(\.name) == ["x-a"])
+  }
+
+  @Test("lists and addresses of the command line are taken together, also from standard input")
+  func together() throws {
+    let files = sources(["a": "https://h/2\n", "-": "https://h/3\n"])
+    let urls = try plan(["-i", "a", "--input-file=-", "https://h/1"], files).requests.map(\.url)
+    #expect(urls.map(\.redacted) == ["https://h/1", "https://h/2", "https://h/3"])
+  }
+
+  @Test("one address may stand alone in a list, and then has the options of one")
+  func single() throws {
+    let files = sources(["a": "https://h/1\n"])
+    let requests = try plan(["-ia", "-o", "x", "--checksum", sha("b")], files).requests
+    #expect(requests.map(\.destination) == [.file("x")])
+    #expect(requests[0].checksum == Checksum(sha("b")))
+  }
+
+  @Test(
+    "what is wrong in a list is told with its line",
+    arguments: [
+      (
+        "https://h/1\nhttps://h/2\thttps://m/2",
+        "line 2: mirrors, after a tab, are not yet supported"
+      ),
+      ("https://h/1\n  priority=default", "line 2: priority is not yet supported"),
+      ("https://h/1\n  group=g", "line 2: group is not yet supported"),
+      ("https://h/1\n  id=x", "line 2: id is not yet supported"),
+      ("https://h/1\n  outt=x", "line 2: unknown key outt"),
+      ("  out=x", "line 1: an indented line"),
+      ("https://h/1\n\n  out", "line 3: an indented line is written key=value"),
+      ("https://h/1\n  out=\n", "line 2: out has no value"),
+      ("https://h/1\n  out=a\n  out=b", "line 3: out is given twice"),
+      ("https://h/1\n  out=..", "line 1: -o ..: that is a directory"),
+      ("https://h/1\n  out=-", "line 1: out: standard output"),
+      ("https://h/1\n  checksum=md5=0", "line 1: --checksum: md5 needs 32"),
+      ("https://h/1\n  header=secret", "line 1: header: a header is written"),
+      ("https://h/1\nh/2?secret", "line 2: h/2?***: the address has no scheme"),
+      ("ftp://me:secret@h/", "line 1: ftp://h/: the scheme ftp"), ("#only", "there is no URL"),
+    ])
+  func refused(text: String, message: String) throws {
+    let found = try #require(refusal(["-i", "list"], sources(["list": text])))
+    #expect(found.hasPrefix("list: \(message)"), "\(found)")
+    #expect(!found.contains("secret"))
+  }
+
+  @Test("what contradicts the command line is refused")
+  func contradictions() {
+    let files = sources(["one": "https://h/1\n  out=a", "two": "https://h/1\nhttps://h/2"])
+    #expect(refusal(["-i", "one", "-o", "b"], files)?.contains("contradict") == true)
+    #expect(refusal(["-i", "two", "-o", "b"], files)?.contains("several URLs") == true)
+    #expect(refusal(["-i", "two", "--checksum", sha("1")], files)?.contains("several") == true)
+    #expect(refusal(["-i", "none"], files)?.contains("no such file") == true)
+    #expect(refusal(["-i", "-", "-i", "-"], files)?.contains("twice") == true)
+  }
+
+  @Test(
+    "two transfers of one target are refused, however it is written",
+    arguments: [("a", "a"), ("a", "./a"), ("d//a", "d/./a"), ("/d/a", "//d/a")])
+  func sameTarget(first: String, second: String) throws {
+    let list = "https://h/1\n  out=\(first)\nhttps://h/2\n\n  out=\(second)"
+    let message = try #require(refusal(["-i", "list"], sources(["list": list])))
+    #expect(message.hasPrefix("list: line 3: the target"))
+    #expect(message.hasSuffix("(list: line 1)"))
+  }
+
+  @Test("the same name in other directories is another target")
+  func otherTargets() throws {
+    let list = "https://h/1\n  out=a\n  dir=x\nhttps://h/2\n  out=a\n  dir=y\nhttps://h/3\n  out=/a"
+    #expect(try plan(["-i", "list"], sources(["list": list])).requests.count == 3)
+  }
+
+  @Test("ten thousand addresses with targets of their own are taken")
+  func many() throws {
+    let list = (1...10_000).map { "https://h/\($0)\n  out=\($0).bin\n" }.joined()
+    let requests = try plan(["-i", "list"], sources(["list": list])).requests
+    #expect(requests.count == 10_000)
+    #expect(
+      requests.last?.destination == .file("./10000.bin")
+        || requests.last?.destination == .file("10000.bin"))
+  }
+}

@@ -1,0 +1,139 @@
+import HaulCore
+import Testing
+
+@Suite("Proxies") struct ProxyRulesTests {
+  private func origin(_ text: String) throws -> ResourceURL.Origin { try ResourceURL(text).origin }
+
+  @Test(
+    "an address of a proxy is read",
+    arguments: [
+      ("http://proxy.example:3128", Proxy.Kind.http, "proxy.example", 3128),
+      ("proxy.example:3128", .http, "proxy.example", 3128),
+      ("http://PROXY.example/", .http, "proxy.example", 1080),
+      ("socks5://192.0.2.1", .socks5, "192.0.2.1", 1080),
+      ("socks5h://[2001:db8::1]:9", .socks5, "2001:db8::1", 9),
+      ("http://user:p%40ss@h:1", .http, "h", 1),
+    ])
+  func addresses(text: String, kind: Proxy.Kind, host: String, port: Int) throws {
+    let proxy = try Proxy(text)
+    #expect(proxy.kind == kind)
+    #expect(proxy.host == host)
+    #expect(proxy.port == port)
+  }
+
+  @Test("user name and password are decoded once, and never shown")
+  func credentials() throws {
+    let proxy = try Proxy("socks5://us%2Fer:p%40ss:word@h:1")
+    #expect(proxy.credentials?.user == "us/er")
+    #expect(proxy.credentials?.password == "p@ss:word")
+    #expect("\(proxy)" == "h:1")
+  }
+
+  @Test(
+    "what is no address of a proxy is refused without being repeated",
+    arguments: [
+      "https://hidden:hidden@h:1", "ftp://hidden@h", "http://", "http://hidden@", "http://h:0",
+      "http://hidden@h:65536", "http://hidden@h:x", "http://hidden@h/path", "socks4://hidden@h",
+      "http://[hidden]:1", "socks5://:hidden@h:1", "http://h idden",
+    ])
+  func refused(text: String) {
+    let error = #expect(throws: TransferError.self) { try Proxy(text) }
+    #expect(error?.code == .badURL)
+    #expect(error?.message.contains("hidden") == false)
+  }
+
+  @Test(
+    "exceptions match as curl's do",
+    arguments: [
+      ("example.org", "http://example.org", true),
+      ("example.org", "http://www.example.org", true),
+      (".example.org", "http://example.org", true),
+      ("EXAMPLE.org.", "http://example.org./", true),
+      ("example.org", "http://notexample.org", false),
+      ("ample.org", "http://example.org", false),
+      ("example.org:8080", "http://example.org:8080", true),
+      ("example.org:8080", "http://example.org", false),
+      ("a.example, b.example", "http://b.example", true),
+      ("a.example b.example", "http://b.example", true),
+      ("*", "https://anything.example", true),
+      ("*.example", "http://a.example", false),
+      ("192.0.2.1", "http://192.0.2.1", true),
+      ("192.0.2.1", "http://192.0.2.10", false),
+      ("2.1", "http://192.0.2.1", false),
+      ("192.0.2.0/24", "http://192.0.2.77", true),
+      ("192.0.2.0/25", "http://192.0.2.200", false),
+      ("0.0.0.0/0", "http://192.0.2.1", true),
+      ("10.0.0.0/33", "http://10.0.0.0", false),
+      ("2001:db8::/32", "http://[2001:db8:1::1]", true),
+      ("2001:db8::1", "http://[2001:db8:0:0::1]", true),
+      ("[2001:db8::1]", "http://[2001:db8::1]", true),
+      ("2001:db8::/32", "http://192.0.2.1", false),
+      ("", "http://example.org", false),
+    ])
+  func exceptions(list: String, url: String, isException: Bool) throws {
+    #expect(ProxyExceptions(list).contains(try origin(url)) == isException)
+  }
+
+  @Test("the environment's lower-case names go first, and HTTP_PROXY is ignored")
+  func environment() throws {
+    let rules = try ProxyRules(environment: [
+      "HTTP_PROXY": "http://cgi:1", "https_proxy": "http://low:1", "HTTPS_PROXY": "http://up:1",
+      "ALL_PROXY": "socks5://all:1", "no_proxy": "local.example", "NO_PROXY": "*",
+    ])
+    #expect(rules.proxy(for: try origin("http://h"))?.host == "all")
+    #expect(rules.proxy(for: try origin("https://h"))?.host == "low")
+    #expect(rules.proxy(for: try origin("https://local.example")) == nil)
+    let cgi = try ProxyRules(environment: ["HTTP_PROXY": "http://cgi:1"])
+    #expect(cgi.proxy(for: try origin("http://h")) == nil)
+    let plain = try ProxyRules(environment: ["http_proxy": "http://p:1", "all_proxy": "http://a:1"])
+    #expect(plain.proxy(for: try origin("http://h"))?.host == "p")
+    #expect(plain.proxy(for: try origin("https://h"))?.host == "a")
+    let empty = try ProxyRules(environment: ["http_proxy": "", "all_proxy": "http://a:1"])
+    #expect(empty.proxy(for: try origin("http://h")) == nil)
+  }
+
+  @Test("what is given takes the place of the environment")
+  func given() throws {
+    let environment = ["http_proxy": "http://p:1", "NO_PROXY": "a.example"]
+    let other = try ProxyRules(environment: environment, given: "http://q:1")
+    #expect(other.proxy(for: try origin("http://h"))?.host == "q")
+    #expect(other.proxy(for: try origin("http://a.example")) == nil)
+    let exceptions = try ProxyRules(environment: environment, exceptions: "b.example")
+    #expect(exceptions.proxy(for: try origin("http://a.example"))?.host == "p")
+    #expect(exceptions.proxy(for: try origin("http://b.example")) == nil)
+    let none = try ProxyRules(environment: environment, given: "")
+    #expect(none.proxy(for: try origin("http://h")) == nil)
+  }
+
+  @Test("a variable that cannot be read is named, without its value")
+  func unreadable() {
+    let error = #expect(throws: TransferError.self) {
+      try ProxyRules(environment: ["https_proxy": "ftp://hidden@h"])
+    }
+    #expect(error?.message.contains("https_proxy") == true)
+    #expect(error?.message.contains("hidden") == false)
+  }
+
+  @Test(
+    "addresses are read as they are written",
+    arguments: [
+      ("192.0.2.1", [192, 0, 2, 1]), ("0.0.0.0", [0, 0, 0, 0]),
+      ("::1", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
+      ("::", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+      ("2001:db8::a:b", [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xa, 0, 0xb]),
+      ("::ffff:192.0.2.1", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, 1]),
+    ] as [(String, [UInt8])])
+  func read(text: String, bytes: [UInt8]) {
+    #expect(IPAddress(text)?.bytes == bytes)
+  }
+
+  @Test(
+    "what is no address is none",
+    arguments: [
+      "", "192.0.2", "192.0.2.256", "192.0.2.01", "192.0.2.1.", "a.b.c.d", "1:2:3:4:5:6:7",
+      "1:2:3:4:5:6:7:8:9", "::1::", "12345::", "g::", "[192.0.2.1]", ":::", "1::2::3", ":1", "1:",
+    ])
+  func unread(text: String) {
+    #expect(IPAddress(text) == nil)
+  }
+}

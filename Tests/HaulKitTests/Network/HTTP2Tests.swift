@@ -1,0 +1,196 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+@Suite struct HTTP2Tests {
+  private static let length = 300_000
+
+  private static func files(_ count: Int, _ faults: Fault...) -> [FaultScript.Resource] {
+    (0..<count).map {
+      .init("/\($0)", seed: UInt64($0 + 1), length: Int64(length), faults: faults)
+    }
+  }
+
+  private func requests(
+    _ bench: Bench, _ count: Int, _ change: (inout TransferRequest) -> Void = { _ in }
+  ) throws -> [TransferRequest] {
+    try (0..<count).map { index in
+      try bench.request("/\(index)") {
+        $0.connections = 1
+        change(&$0)
+      }
+    }
+  }
+
+  @Test func `Many files of one https host share one connection of HTTP-2`() async throws {
+    try await Bench.with(Self.files(6, Fault(.stall(after: 1000))), tls: .good, http2: true) {
+      bench in
+      let releaser = Task {
+        // All that may be active for one host are under way at the same time.
+        try await bench.server.waitUntil { $0.total.held >= 4 }
+        for path in 0..<6 { bench.server.setFaults("/\(path)", []) }
+        bench.server.release()
+      }
+      let outcomes = try await bench.withManager { manager in
+        try await bench.finishAll(try requests(bench, 6), with: manager)
+      }
+      try await releaser.value
+      for (index, outcome) in outcomes.enumerated() {
+        try bench.expectWhole(
+          "\(index)", seed: UInt64(index + 1), length: Self.length, outcome)
+      }
+      let first = bench.server.snapshot.requests.prefix(4)
+      #expect(first.allSatisfy { $0.version == .http2 }, "\(first)")
+      #expect(Set(first.map(\.connection)).count == 1)
+    }
+  }
+
+  @Test func `One file alone is fetched over HTTP-1-1`() async throws {
+    try await Bench.with(Self.files(1), tls: .good, http2: true) { bench in
+      let outcome = try await bench.finish(try bench.request("/0"))
+      try bench.expectWhole("0", seed: 1, length: Self.length, outcome)
+      #expect(bench.server.snapshot.requests.allSatisfy { $0.version == .http1 })
+    }
+  }
+
+  @Test func `Never means never, for many files too`() async throws {
+    try await Bench.with(Self.files(4), tls: .good, http2: true) { bench in
+      let outcomes = try await bench.withManager({ $0.httpVersion = .http1 }) { manager in
+        try await bench.finishAll(try requests(bench, 4), with: manager)
+      }
+      #expect(outcomes.allSatisfy { $0.result.state == .completed })
+      #expect(bench.server.snapshot.requests.allSatisfy { $0.version == .http1 })
+    }
+  }
+
+  @Test func `Further ranges of a transfer get connections of their own, over HTTP-1-1`()
+    async throws
+  {
+    let fault = Fault(.stall(after: 100_000), when: .request(1))
+    let file = FaultScript.Resource("/f", seed: 9, length: 8 << 20, faults: [fault])
+    try await Bench.with([file], tls: .good, http2: true) { bench in
+      let server = bench.server
+      let releaser = Task {
+        try await server.waitForHeld("/f")
+        try await server.waitForRequests(2, path: "/f")
+        server.release()
+      }
+      let outcome = try await bench.run(
+        try bench.request("/f") { $0.connections = 4 }, configure: { $0.httpVersion = .http2 })
+      try await releaser.value
+      try bench.expectWhole("f", seed: 9, length: 8 << 20, outcome)
+      let versions = server.snapshot.requests("/f").map(\.version)
+      #expect(versions.first == .http2)
+      #expect(versions.dropFirst().allSatisfy { $0 == .http1 })
+      #expect(versions.count > 1)
+    }
+  }
+
+  @Test func `A body larger than every window arrives whole, and the rate limit holds`()
+    async throws
+  {
+    let file = FaultScript.Resource("/f", seed: 8, length: 40 << 20)
+    try await Bench.with([file], tls: .good, http2: true) { bench in
+      let outcome = try await bench.run(
+        try bench.request("/f") { $0.connections = 1 },
+        configure: {
+          $0.httpVersion = .http2
+          $0.rateLimit = 400 << 20
+        })
+      try bench.expectWhole("f", seed: 8, length: 40 << 20, outcome)
+      #expect(bench.server.snapshot.requests.map(\.version) == [.http2])
+      #expect(outcome?.attempts == 0)
+    }
+  }
+
+  @Test func `A cancel ends its stream only, the others of the connection go on`() async throws {
+    try await Bench.with(Self.files(2, Fault(.stall(after: 1000))), tls: .good, http2: true) {
+      bench in
+      let server = bench.server
+      let outcomes = try await bench.withManager({ $0.httpVersion = .http2 }) { manager in
+        let wanted = try requests(bench, 1)
+        let unwanted = try await manager.add(
+          try bench.request("/1") { $0.connections = 1 })
+        try await server.waitForHeld("/1")
+        async let finished = bench.finishAll(wanted, with: manager)
+        try await server.waitForHeld("/0")
+        await manager.cancel(unwanted.id)
+        try await server.waitUntil { $0.requests("/1").first?.outcome == .abandoned }
+        #expect(server.snapshot.connectionsOpen == 1)
+        server.release("/0")
+        return try await finished
+      }
+      try bench.expectWhole("0", seed: 1, length: Self.length, outcomes.first)
+      #expect(Set(server.snapshot.requests.map(\.connection)).count == 1)
+      #expect(outcomes.first?.attempts == 0)
+    }
+  }
+
+  @Test(arguments: [Fault.Ending.refuse, .goAway])
+  func `Case 52: a stream that was not looked at is asked for again, and no attempt is counted`(
+    how: Fault.Ending
+  ) async throws {
+    let fault = Fault(.cut(how: how, after: 0, in: .head), when: .request(1))
+    try await Bench.with(Self.files(1, fault), tls: .good, http2: true) { bench in
+      let outcome = try await bench.run(
+        try bench.request("/0") {
+          $0.retry.retries = 0
+          $0.connections = 1
+        }, configure: { $0.httpVersion = .http2 })
+      try bench.expectWhole("0", seed: 1, length: Self.length, outcome)
+      #expect(outcome?.attempts == 0)
+      #expect(bench.server.snapshot.requests.map(\.version) == [.http2, .http2])
+    }
+  }
+
+  @Test func `Case 52: a server that refuses every stream is given up`() async throws {
+    let fault = Fault(.cut(how: .refuse, after: 0, in: .head))
+    try await Bench.with(Self.files(1, fault), tls: .good, http2: true) { bench in
+      let outcome = try await bench.run(
+        try bench.request("/0") { $0.retry.retries = 0 }, configure: { $0.httpVersion = .http2 })
+      try bench.expectFailure(.connectionLost, outcome, without: "0")
+    }
+  }
+
+  @Test(arguments: [0, 1000] as [Int64])
+  func `Case 52: a stream that is reset otherwise costs an attempt and no byte`(
+    bytes: Int64
+  ) async throws {
+    let fault = Fault(.reset(after: bytes), when: .request(1))
+    try await Bench.with(Self.files(1, fault), tls: .good, http2: true) { bench in
+      let outcome = try await bench.run(
+        try bench.request("/0") { $0.connections = 1 },
+        configure: { $0.httpVersion = .http2 })
+      try bench.expectWhole("0", seed: 1, length: Self.length, outcome)
+      #expect(outcome?.attemptCodes == [.connectionLost])
+    }
+  }
+
+  @Test func `A server that wants HTTP-1-1 gets it, and is not asked twice`() async throws {
+    let fault = Fault(.cut(how: .demandHTTP1, after: 0, in: .head), when: .request(1))
+    try await Bench.with(Self.files(2, fault), tls: .good, http2: true) { bench in
+      try await bench.withManager({ $0.httpVersion = .http2 }) { manager in
+        for request in try requests(bench, 2) {
+          let outcome = try await bench.finish(request, with: manager)
+          #expect(outcome.result.state == .completed)
+          #expect(outcome.attempts == 0)
+        }
+      }
+      let versions = bench.server.snapshot.requests.map(\.version)
+      #expect(versions.first == .http2)
+      #expect(versions.dropFirst().allSatisfy { $0 == .http1 })
+    }
+  }
+
+  @Test func `Case 34: a push, which was forbidden, brings nothing into the file`() async throws {
+    let fault = Fault(.cut(how: .push, after: 0, in: .head), when: .request(1))
+    try await Bench.with(Self.files(1, fault), tls: .good, http2: true) { bench in
+      let outcome = try await bench.run(
+        try bench.request("/0"), configure: { $0.httpVersion = .http2 })
+      try bench.expectWhole("0", seed: 1, length: Self.length, outcome)
+      #expect(try bench.names() == ["0"])
+      #expect(outcome?.attempts == 0)
+    }
+  }
+}

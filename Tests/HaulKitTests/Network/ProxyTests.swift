@@ -1,0 +1,214 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+@Suite struct ProxyTests {
+  private static let length = 300_000
+  private static let file = FaultScript.Resource("/f.bin", seed: 53, length: Int64(length))
+
+  private func rules(
+    _ scheme: String, _ proxy: ProxyServer, user: String = "", exceptions: String = ""
+  ) throws -> ProxyRules {
+    ProxyRules(try Proxy("\(scheme)://\(user)127.0.0.1:\(proxy.port)"), exceptions: exceptions)
+  }
+
+  /// Under a name: the certificate of a bare address cannot be checked through a proxy.
+  private func named(_ bench: Bench, _ path: String = "/f.bin") throws -> TransferRequest {
+    let url = try ResourceURL(bench.server.url(path, host: "localhost"))
+    return try bench.request(path) { $0.url = url }
+  }
+
+  private static func password() -> ProxyServer.Rules {
+    var rules = ProxyServer.Rules()
+    rules.user = "user"
+    rules.password = "hidden"
+    return rules
+  }
+
+  @Test(arguments: [ProxyServer.Kind.http, .socks5], [FaultServerTLS.none, .good])
+  func `A file comes through a proxy, with a password and without`(
+    kind: ProxyServer.Kind, tls: FaultServerTLS
+  ) async throws {
+    let scheme = kind == .http ? "http" : "socks5h"
+    for user in ["", "user:hidden@"] {
+      try await Bench.with([Self.file], tls: tls) { bench in
+        let wanted = user.isEmpty ? ProxyServer.Rules() : Self.password()
+        try await ProxyServer.with(kind, wanted) { proxy in
+          let through = try rules(scheme, proxy, user: user)
+          let outcome = try await bench.run(
+            try named(bench), configure: { $0.proxies = through })
+          try bench.expectWhole("f.bin", seed: 53, length: Self.length, outcome)
+          #expect(outcome?.attempts == 0)
+          let line = try #require(proxy.requests.first?.line)
+          let target = "localhost:\(bench.server.port)"
+          let wanted =
+            kind == .socks5
+            ? "SOCKS \(target)"
+            : tls == .none ? "GET http://\(target)/f.bin" : "CONNECT \(target)"
+          #expect(line == wanted)
+          let fields = bench.server.snapshot.requests.flatMap(\.headerLines)
+          #expect(!fields.contains { $0.lowercased().hasPrefix("proxy-") }, "\(fields)")
+          #expect(bench.server.snapshot.requests.first?.header("Host") == target)
+        }
+      }
+    }
+  }
+
+  @Test(arguments: [ProxyServer.Kind.http, .socks5], [FaultServerTLS.none, .good])
+  func `Case 53: a proxy that wants another password is told of as a proxy, at once`(
+    kind: ProxyServer.Kind, tls: FaultServerTLS
+  ) async throws {
+    let scheme = kind == .http ? "http" : "socks5"
+    for user in ["", "user:wrong-secret@"] {
+      try await Bench.with([Self.file], tls: tls) { bench in
+        try await ProxyServer.with(kind, Self.password()) { proxy in
+          let through = try rules(scheme, proxy, user: user)
+          let outcome = try await bench.run(
+            try named(bench), configure: { $0.proxies = through })
+          try bench.expectFailure(.proxy, outcome, without: "f.bin")
+          #expect(outcome?.attempts == 0)
+          #expect(bench.server.snapshot.requests.isEmpty)
+          let message = outcome?.result.error?.message ?? ""
+          #expect(!message.contains("wrong-secret"))
+          #expect(message.contains("127.0.0.1:\(proxy.port)"), "\(message)")
+        }
+      }
+    }
+  }
+
+  @Test func `Case 53: a 407 of the server itself is no proxy's`() async throws {
+    let fault = Fault(.respond(status: 407))
+    let resource = FaultScript.Resource("/f.bin", seed: 1, length: 10, faults: [fault])
+    try await Bench.with([resource]) { bench in
+      let outcome = try await bench.finish(try bench.request("/f.bin"))
+      try bench.expectFailure(.httpStatus, outcome, without: "f.bin")
+    }
+  }
+
+  @Test(arguments: [ProxyServer.Kind.http, .socks5])
+  func `Case 53: a tunnel that is refused is the proxy's doing`(kind: ProxyServer.Kind) async throws
+  {
+    var refusing = ProxyServer.Rules()
+    refusing.refuses = true
+    try await Bench.with([Self.file], tls: .good) { bench in
+      try await ProxyServer.with(kind, refusing) { proxy in
+        let through = try rules(kind == .http ? "http" : "socks5", proxy)
+        let request = try named(bench).with { $0.retry.retries = 0 }
+        let outcome = try await bench.run(request, configure: { $0.proxies = through })
+        try bench.expectFailure(.proxy, outcome, without: "f.bin")
+      }
+    }
+  }
+
+  @Test(arguments: ["http", "socks5"], [FaultServerTLS.none, .good])
+  func `Case 53: a proxy that is not there is told of as a proxy`(
+    scheme: String, tls: FaultServerTLS
+  ) async throws {
+    // Reserved, and nobody listens there.
+    let through = ProxyRules(try Proxy("\(scheme)://user:hidden@127.0.0.1:1"))
+    try await Bench.with([Self.file], tls: tls) { bench in
+      let request = try named(bench).with { $0.retry.retries = 0 }
+      let outcome = try await bench.run(request, configure: { $0.proxies = through })
+      try bench.expectFailure(.proxy, outcome, without: "f.bin")
+      #expect(outcome?.result.error?.message.contains("hidden") == false)
+      #expect(bench.server.snapshot.requests.isEmpty)
+    }
+  }
+
+  @Test func `Case 53: a proxy that strips Range gets the whole written from the start`()
+    async throws
+  {
+    var stripping = ProxyServer.Rules()
+    stripping.strips = ["range"]
+    try await Bench.with([Self.file]) { bench in
+      try await ProxyServer.with(.http, stripping) { proxy in
+        let through = try rules("http", proxy)
+        let outcome = try await bench.run(try named(bench), configure: { $0.proxies = through })
+        try bench.expectWhole("f.bin", seed: 53, length: Self.length, outcome)
+        #expect(bench.server.snapshot.requests.allSatisfy { $0.range == nil })
+      }
+    }
+  }
+
+  @Test func `An exception is reached directly`() async throws {
+    try await Bench.with([Self.file]) { bench in
+      try await ProxyServer.with(.http) { proxy in
+        let around = try rules(
+          "http", proxy, exceptions: "example.org localhost:\(bench.server.port)")
+        let outcome = try await bench.run(try named(bench), configure: { $0.proxies = around })
+        try bench.expectWhole("f.bin", seed: 53, length: Self.length, outcome)
+        #expect(proxy.requests.isEmpty)
+      }
+    }
+  }
+
+  @Test func `Many ranges come through a proxy, and one connection serves many files`()
+    async throws
+  {
+    let large = FaultScript.Resource("/l.bin", seed: 5, length: 8 << 20)
+    try await Bench.with([Self.file, large]) { bench in
+      try await ProxyServer.with(.http) { proxy in
+        let through = try rules("http", proxy)
+        try await bench.withManager({ $0.proxies = through }) { manager in
+          let outcome = try await bench.finish(try named(bench, "/l.bin"), with: manager)
+          try bench.expectWhole("l.bin", seed: 5, length: 8 << 20, outcome)
+          let second = try await bench.finish(try named(bench), with: manager)
+          try bench.expectWhole("f.bin", seed: 53, length: Self.length, second)
+        }
+      }
+    }
+  }
+
+  @Test(arguments: ["http", "socks5"])
+  func `The certificate of a bare address is not checked through a proxy, so it is refused`(
+    scheme: String
+  ) async throws {
+    try await Bench.with([Self.file], tls: .good) { bench in
+      try await ProxyServer.with(scheme == "http" ? .http : .socks5) { proxy in
+        let through = try rules(scheme, proxy)
+        let outcome = try await bench.run(
+          try bench.request("/f.bin"), configure: { $0.proxies = through })
+        try bench.expectFailure(.tls, outcome, without: "f.bin")
+        #expect(proxy.requests.isEmpty)
+      }
+    }
+  }
+
+  @Test(arguments: ["http", "socks5"])
+  func `The server's certificate is checked through a tunnel`(scheme: String) async throws {
+    try await Bench.with([Self.file], tls: .wrongHost) { bench in
+      try await ProxyServer.with(scheme == "http" ? .http : .socks5) { proxy in
+        let through = try rules(scheme, proxy)
+        let outcome = try await bench.run(try named(bench), configure: { $0.proxies = through })
+        try bench.expectFailure(.tls, outcome, without: "f.bin")
+        #expect(outcome?.attempts == 0)
+        #expect(bench.server.snapshot.requests.isEmpty)
+      }
+    }
+  }
+
+  @Test func `HTTP-2 goes through a tunnel too`() async throws {
+    try await Bench.with([Self.file], tls: .good, http2: true) { bench in
+      try await ProxyServer.with(.http) { proxy in
+        let through = try rules("http", proxy)
+        let outcome = try await bench.run(
+          try named(bench).with { $0.connections = 1 },
+          configure: {
+            $0.proxies = through
+            $0.httpVersion = .http2
+          })
+        try bench.expectWhole("f.bin", seed: 53, length: Self.length, outcome)
+        #expect(bench.server.snapshot.requests.map(\.version) == [.http2])
+      }
+    }
+  }
+}
+
+extension TransferRequest {
+  func with(_ change: (inout TransferRequest) -> Void) -> TransferRequest {
+    var copy = self
+    change(&copy)
+    return copy
+  }
+}

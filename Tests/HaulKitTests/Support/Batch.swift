@@ -1,0 +1,56 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+extension Bench {
+  /// What the system's authorities are replaced with, and nothing else.
+  func configuration(
+    _ change: (inout Configuration) -> Void = { _ in }
+  ) throws -> Configuration {
+    var configuration = Configuration()
+    configuration.idleTimeout = .seconds(20)
+    if server.tls != .none { configuration.certificateAuthorities = try authorityFile() }
+    change(&configuration)
+    return configuration
+  }
+
+  /// Runs a request to its end with a manager that others use too.
+  func finish(_ request: TransferRequest, with manager: TransferManager) async throws -> Outcome {
+    try #require(try await finishAll([request], with: manager).first)
+  }
+
+  /// Runs requests side by side to their ends, in order.
+  func finishAll(
+    _ requests: [TransferRequest], with manager: TransferManager
+  ) async throws -> [Outcome] {
+    let stream = manager.events()
+    let ids = try await manager.add(requests).map(\.id)
+    var events: [TransferID: [TransferEvent.Kind]] = [:]
+    var results: [TransferID: TransferResult] = [:]
+    for await event in stream where ids.contains(event.id) {
+      events[event.id, default: []].append(event.kind)
+      if case .finished(let result) = event.kind { results[event.id] = result }
+      if results.count == ids.count { break }
+    }
+    return try ids.map { id in
+      Outcome(result: try #require(results[id]), events: events[id] ?? [])
+    }
+  }
+
+  /// Runs `body` with a manager that is shut down afterwards.
+  func withManager<Value>(
+    _ change: (inout Configuration) -> Void = { _ in },
+    _ body: (TransferManager) async throws -> Value
+  ) async throws -> Value {
+    let manager = try TransferManager(try configuration(change))
+    do {
+      let value = try await body(manager)
+      await manager.shutdown()
+      return value
+    } catch {
+      await manager.shutdown()
+      throw error
+    }
+  }
+}
