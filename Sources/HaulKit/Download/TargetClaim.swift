@@ -145,8 +145,11 @@ private struct TargetSearch {
   private func acquire(_ name: FileName) throws(TransferError) -> PartFile {
     try PartFile.acquire(
       disk: disk, directory: directory, name: name.text, nonce: nonce,
-      durability: request.durability)
+      durability: request.durability, deferringJournalUpTo: Self.smallFile)
   }
+
+  /// Up to this length a file that was cut off by a crash is fetched anew: 1 MiB.
+  private static let smallFile: Int64 = 1 << 20
 
   private func claim(
     _ name: FileName, _ part: PartFile, existing: DownloadMachine.ExistingFile? = nil
