@@ -65,6 +65,8 @@ package protocol DiskDirectory: AnyObject, Sendable {
   func status() throws(DiskError) -> FileStatus
   /// `lstat`; nil when there is no such name.
   func status(of name: String) throws(DiskError) -> FileStatus?
+  /// Fails where this process may make no file, and makes none.
+  func checkWritable() throws(DiskError)
   /// A new regular file, 0600, for reading and writing; fails with `EEXIST`.
   func create(_ name: String) throws(DiskError) -> any DiskFile
   /// An existing file for reading, or for reading and writing; a symlink fails with `ELOOP`.
@@ -77,6 +79,11 @@ package protocol DiskDirectory: AnyObject, Sendable {
   func sync() throws(DiskError)
   /// Bytes that may still be written here; nil when the file system does not tell.
   func availableBytes() throws(DiskError) -> Int64?
+}
+
+extension DiskDirectory {
+  /// What cannot be asked is found out by making a file.
+  package func checkWritable() throws(DiskError) {}
 }
 
 /// An open file. Positional calls may come from several threads at once.

@@ -13,10 +13,15 @@ extension PartFile {
   static func isFree(_ names: PartNames, in directory: any DiskDirectory)
     throws(TransferError) -> Bool
   {
-    try mapping("look at the part file") { () throws(DiskError) in
+    let isFree = try mapping("look at the part file") { () throws(DiskError) in
       if try directory.status(of: names.journal) != nil { return false }
       return try directory.status(of: names.part) == nil
     }
+    // Told before anything is asked of the network, as making a journal would tell it.
+    if isFree {
+      try mapping("make the part file") { () throws(DiskError) in try directory.checkWritable() }
+    }
+    return isFree
   }
 
   static func deferred(

@@ -40,6 +40,10 @@ final class POSIXDirectory: DiskDirectory {
     return FileStatus(status)
   }
 
+  func checkWritable() throws(DiskError) {
+    _ = try descriptor.call("faccessat") { faccessat($0, ".", W_OK | X_OK, AT_EACCESS) }
+  }
+
   func create(_ name: String) throws(DiskError) -> any DiskFile {
     try open(name, flags: O_RDWR | O_CREAT | O_EXCL)
   }

@@ -4,22 +4,24 @@ import Testing
 
 @Suite("Bars of the real program on a terminal", .serialized, .timeLimit(.minutes(3)))
 struct ResizedTerminalRuns {
-  /// What the terminal shows after these bytes, that came at these sizes.
-  private func screen(_ parts: [(bytes: ArraySlice<UInt8>, width: Int, height: Int)]) throws
-    -> TerminalScreen
-  {
-    var screen = TerminalScreen(width: parts[0].width, height: parts[0].height)
-    for part in parts {
-      screen.resize(width: part.width, height: part.height)
-      try screen.feed(part.bytes)
+  private static let erasure: [UInt8] = Array("\r\u{1B}[J".utf8)
+
+  /// Where the last erasure before `end` begins; a frame follows it.
+  private func frameStart(in bytes: [UInt8], before end: Int) -> Int? {
+    var start = end - Self.erasure.count
+    while start >= 0 {
+      if bytes[start...].starts(with: Self.erasure) { return start }
+      start -= 1
     }
-    return screen
+    return nil
   }
 
-  private func complete(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
-    // A frame of several lines ends with the way back up.
-    guard let end = bytes.lastIndex(of: UInt8(ascii: "A")) else { return nil }
-    return bytes[...end]
+  /// The last frame that came whole: it ends with the way back up.
+  private func lastFrame(_ bytes: [UInt8]) -> String? {
+    guard let end = bytes.lastIndex(of: UInt8(ascii: "A")),
+      let start = frameStart(in: bytes, before: end)
+    else { return nil }
+    return String(decoding: bytes[start...end], as: UTF8.self)
   }
 
   @Test("a resize midway leaves no debris, and what does not fit is counted")
@@ -39,23 +41,28 @@ struct ResizedTerminalRuns {
         ["get", "-x", "1", "-j", "8", "--max-per-host", "8"] + paths.map { server.url($0) },
         in: directory, width: 100, height: 24)
       try await run.reach("eight bars") { bytes in
-        guard let whole = complete(bytes[...]) else { return false }
-        let rows = try screen([(whole, 100, 24)]).visible
-        return rows.filter { $0.contains("33%") }.count == 8
-          && rows.contains("… 4 more waiting") && rows.last?.hasPrefix("0 of 12 files") == true
+        guard let frame = lastFrame(bytes) else { return false }
+        return frame.split(separator: "33%").count == 9 && frame.contains("… 4 more waiting")
       }
-      let before = complete(run.bytes[...]) ?? []
       run.resize(width: 30, height: 6)
-      let written = run.bytes.count
-      try await run.reach("a frame of the new size") { bytes in
-        guard let whole = complete(bytes[written...]) else { return false }
-        let shown = try screen([
-          (before, 100, 24), (bytes[before.endIndex..<written], 100, 24), (whole, 30, 6),
-        ])
-        return shown.lines.count == 5 && shown.lines.last?.hasPrefix("0 of 12 files") == true
-          && shown.lines[3] == "… 5 more running, 4 waiting"
-          && shown.lines[0...2].allSatisfy { $0.contains("33%") }
+      let rest = "… 5 more running, 4 waiting"
+      try await run.reach("a frame of the new size") {
+        lastFrame($0)?.contains(rest) == true
       }
+      let bytes = run.bytes
+      // What came before the first frame of the new size was drawn for the old one.
+      let end = try #require(bytes.lastIndex(of: UInt8(ascii: "A")))
+      let mark = try #require(bytes.firstRange(of: Array("more running".utf8)))
+      let change = try #require(frameStart(in: bytes, before: mark.lowerBound))
+      var screen = TerminalScreen(width: 100, height: 24)
+      try screen.feed(bytes[..<change])
+      #expect(screen.visible.count == 10)
+      screen.resize(width: 30, height: 6)
+      try screen.feed(bytes[change...end])
+      #expect(screen.lines.count == 5, "\(screen.lines)")
+      #expect(screen.lines.prefix(3).allSatisfy { $0.contains("33%") }, "\(screen.lines)")
+      #expect(screen.lines.dropFirst(3).first == rest)
+      #expect(screen.lines.last?.hasPrefix("0 of 12 files") == true)
       run.send(SIGINT)
       #expect(await run.end() == 130)
     }

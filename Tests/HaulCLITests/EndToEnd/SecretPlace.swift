@@ -6,6 +6,8 @@ struct SecretPlace: Sendable, CustomTestStringConvertible {
   /// What is in the command line, the environment and the directory of a run.
   struct Command {
     var address: String
+    /// Host and port of the server.
+    let server: String
     var options: [String] = []
     var environment: [String: String] = [:]
     /// Files, 0600, by name.
@@ -17,15 +19,18 @@ struct SecretPlace: Sendable, CustomTestStringConvertible {
   let canaries: [String]
   /// What is in the request when the secret has been sent; nil when no request to the origin has it.
   let sent: String?
+  /// The ends that cannot come with it.
+  let excluded: Set<SecretRuns.Outcome>
   let plant: @Sendable (inout Command) -> Void
 
   init(
-    _ what: String, _ canaries: [String], sent: String?,
+    _ what: String, _ canaries: [String], sent: String?, excluded: Set<SecretRuns.Outcome> = [],
     _ plant: @escaping @Sendable (inout Command) -> Void
   ) {
     testDescription = what
     self.canaries = canaries
     self.sent = sent
+    self.excluded = excluded
     self.plant = plant
   }
 
@@ -66,6 +71,37 @@ struct SecretPlace: Sendable, CustomTestStringConvertible {
     },
     SecretPlace("fragment", ["canary-fragment"], sent: nil) {
       $0.address += "#canary-fragment"
+    },
+    SecretPlace("--password-file", ["canary-password", basic], sent: "Basic \(basic)") {
+      $0.files["password"] = "canary-password\n"
+      $0.options += ["--user", "canary-user", "--password-file", "password"]
+    },
+    SecretPlace("HAUL_PASSWORD", ["canary-password", basic], sent: "Basic \(basic)") {
+      $0.environment["HAUL_PASSWORD"] = "canary-password"
+      $0.options += ["--user", "canary-user"]
+    },
+    SecretPlace("--bearer-file", ["canary-token"], sent: "Bearer canary-token") {
+      $0.files["token"] = "canary-token\n"
+      $0.options += ["--bearer-file", "token"]
+    },
+    SecretPlace("--netrc", ["canary-password", basic], sent: "Basic \(basic)") {
+      $0.files["netrc"] = "machine 127.0.0.1 login canary-user password canary-password\n"
+      $0.environment["NETRC"] = "netrc"
+      $0.options += ["--netrc"]
+    },
+    SecretPlace("--cookie", ["canary-cookie"], sent: "id=canary-cookie") {
+      $0.options += ["--cookie", "id=canary-cookie"]
+    },
+    SecretPlace("--cookie-file", ["canary-jar"], sent: "id=canary-jar") {
+      $0.files["jar"] = "127.0.0.1\tFALSE\t/\tFALSE\t0\tid\tcanary-jar\n"
+      $0.options += ["--cookie-file", "jar"]
+    },
+    // The fault server understands what a proxy is sent, and is its own proxy.
+    SecretPlace(
+      "--proxy", ["canary-user", "canary-password", basic], sent: "Proxy-Authorization: ",
+      excluded: [.refused, .untrusted, .redirected]
+    ) {
+      $0.options += ["--proxy", "http://canary-user:canary-password@\($0.server)"]
     },
   ]
 }

@@ -49,12 +49,12 @@ final class TerminalRun {
           .reduce(into: [:]) { $0[Environment.Key(stringLiteral: $1.key)] = $1.value }),
       workingDirectory: FilePath(directory))
     running = Self.launch(program, slave, continuation)
-    Self.read(master, continuation)
     switch await pieces.next(isolation: #isolation) {
     case .started(let identifier): pid = identifier.value
     case .notStarted(let error): throw error
     default: Issue.record("nothing may come before the start")
     }
+    Self.read(master, continuation)
     close(slave)
   }
 
