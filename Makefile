@@ -1,7 +1,7 @@
 # Everything that is done with the repository by name. `make` alone lists it.
 .POSIX:
 .PHONY: help test demo lint release install uninstall install-check crashtest simulate-disk
-.PHONY: fresh-machine speed changed-file limit-rate interop ten-thousand clean
+.PHONY: fresh-machine speed changed-file limit-rate interop ten-thousand first-five-minutes clean
 
 PREFIX = /usr/local
 DESTDIR =
@@ -10,7 +10,7 @@ SCHEDULES = 10000
 SWIFT_BUILD = swift build --build-tests --explicit-target-dependency-import-check error
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 20
 
 test: ## gets what is missing, builds and runs all tests
 	@Scripts/install build
@@ -20,6 +20,10 @@ test: ## gets what is missing, builds and runs all tests
 demo: ## 512 MiB through resets, silences, 503s and a kill; no network, a minute
 	@Scripts/install build python
 	@Scripts/demo
+
+first-five-minutes: ## records docs/first-five-minutes.md from the real program
+	@Scripts/install build python
+	@Scripts/first-five-minutes
 
 lint: ## formatting, banned words, shell scripts
 	@Scripts/lint

@@ -115,7 +115,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "HaulKitTests",
-      dependencies: ["HaulKit", "HaulCore", "HaulHTTP", "HaulFiles", "HaulTestSupport"],
+      dependencies: [
+        "HaulKit", "HaulCore", "HaulHTTP", "HaulFiles", "HaulTestSupport", .nioConcurrency,
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "HaulCLITests",

@@ -21,7 +21,8 @@ is_current() {
 
 # Reads the build's output: all of it to the log, how far it is to a terminal's one line.
 show_progress() {
-  local log=$1 what="haul: building $2; this takes minutes the first time" line start=$SECONDS
+  local log=$1 what="haul: building $2" line start=$SECONDS
+  [ -e "$root/.build/release/$2" ] || what+="; this takes some minutes, once"
   if [ ! -t 2 ]; then
     printf '%s (log: %s)\n' "$what" "$log" >&2
     cat >"$log"
@@ -65,7 +66,7 @@ ensure_release() {
   fi
   is_current "$product" && return 0
   if ! mkdir -p "$directory" 2>/dev/null || ! : 2>/dev/null >>"$directory/lock"; then
-    say "cannot write to $directory, so $product cannot be built"
+    say "cannot write to $directory, so $product cannot be built; build where you may write"
     return 1
   fi
   exec 9>>"$directory/lock"

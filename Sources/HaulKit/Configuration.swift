@@ -17,6 +17,8 @@ public struct Configuration: Sendable {
   public var connectTimeout: Duration = .seconds(10)
   /// How long a connection may be silent.
   public var idleTimeout: Duration = .seconds(30)
+  /// The most bytes of a stream that wait for its reader.
+  package var streamWindow: Int64 = 32 << 20
   /// A PEM file of certificate authorities to trust instead of the system's.
   public var certificateAuthorities: String?
   /// What a client shows of itself; nil for nothing.

@@ -22,7 +22,7 @@ struct Serve: AsyncParsableCommand {
   @Option(help: "The port; 0 for any.")
   var port = 0
 
-  @Option(help: "none, good, expired, selfSigned, wrongHost or tls11Only.")
+  @Option(help: "none, good, expired, selfSigned, wrongHost, tls11Only or tls12Only.")
   var tls = FaultServerTLS.none
 
   @Flag(name: .customLong("http2"), help: "Speaks HTTP/2, over TLS, with clients that want it.")

@@ -17,6 +17,8 @@ import Testing
 
   static let requestCases: [RequestCase] = [
     RequestCase("-o", "a.iso") { $0.destination = .file("a.iso") },
+    RequestCase("-o", "-") { $0.destination = .stream },
+    RequestCase("-o-") { $0.destination = .stream },
     RequestCase("-oa.iso") { $0.destination = .file("a.iso") },
     RequestCase("--output=/x/a.iso") { $0.destination = .file("/x/a.iso") },
     RequestCase("-d", "/x") { $0.destination = .directory("/x") },

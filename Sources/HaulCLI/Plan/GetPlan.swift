@@ -55,7 +55,7 @@ extension GetPlan {
   }
 
   private static func checkUse(of command: GetCommand, count: Int) throws(UsageError) {
-    guard count > 0 else { throw UsageError("give at least one URL") }
+    guard count > 0 else { throw UsageError("give at least one URL, or a file of them with -i") }
     let several = count > 1
     if several, command.place.output != nil {
       throw UsageError("-o names one file, but there are several URLs; use -d")

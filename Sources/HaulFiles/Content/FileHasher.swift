@@ -6,7 +6,7 @@ package import HaulCore
   import Darwin
 #endif
 
-/// The digest of what lies on the disk, read from the file and never from what passed by.
+/// The digest of what lies on the disk, read from the file.
 package enum FileHasher {
   /// Bytes read at a time.
   static let blockSize = 1 << 20

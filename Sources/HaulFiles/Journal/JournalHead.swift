@@ -14,9 +14,12 @@ package struct JournalHead: Codable, Hashable, Sendable {
   package var length: Int64?
   /// Whether ranges were joined without a strong validator or a digest.
   package var unverifiedAllowed: Bool
+  /// The digest of the whole that the server announced, as `ALGORITHM=HEX`.
+  package var announced: String?
 
   package init(
-    url: ResourceURL, validator: Validator, length: Int64?, unverifiedAllowed: Bool = false
+    url: ResourceURL, validator: Validator, length: Int64?, unverifiedAllowed: Bool = false,
+    announced: Checksum? = nil
   ) {
     self.url = url.redacted
     self.fingerprint = Self.fingerprint(of: url)
@@ -24,6 +27,7 @@ package struct JournalHead: Codable, Hashable, Sendable {
     self.validator = validator
     self.length = length
     self.unverifiedAllowed = unverifiedAllowed
+    self.announced = announced?.description
   }
 
   /// What `fingerprint` is for this address.

@@ -9,15 +9,20 @@ package import HaulCore
 extension PartFile {
   /// Begins a new content: every byte of an earlier one is void. Makes the part file when there is
   /// none, and reserves its room when the length is known.
+  /// - Parameter algorithm: of the digest that will be asked for.
   /// - Throws: `disk-full` before a byte was written; `name-conflict`, `in-use`, `io`.
-  package func begin(_ head: JournalHead) throws(TransferError) {
+  package func begin(
+    _ head: JournalHead, digesting algorithm: Checksum.Algorithm? = nil
+  ) throws(TransferError) {
     try serialized { _ throws(TransferError) in
       let part = try locked { state throws(TransferError) in
         try state.checkUsable()
         guard state.open.values.allSatisfy({ $0.reserved == nil }) else {
           throw TransferError(.internal, "the part file is being written to")
         }
-        return try startGeneration(head, &state)
+        let part = try startGeneration(head, &state)
+        state.digest = algorithm.map { PrefixDigest($0) }
+        return part
       }
       try reserve(part, length: head.length)
     }
@@ -117,5 +122,6 @@ extension PartState {
     pending = []
     dirtyBytes = 0
     open = [:]
+    digest = nil
   }
 }

@@ -94,6 +94,8 @@ struct PartState {
   var pending: [ByteRange?] = []
   var dirtyBytes: Int64 = 0
   var open: [UInt64: OpenExtent] = [:]
+  /// Of this generation's bytes, when one was asked for.
+  var digest: PrefixDigest?
   var nextWriter: UInt64 = 0
   /// Where our run record stands in the journal.
   var runRecord: (offset: Int64, bytes: [UInt8])?

@@ -2,19 +2,6 @@ package import HaulCore
 import NIOConcurrencyHelpers
 
 extension PartFile {
-  /// Reads the whole file from the disk.
-  /// - Throws: `cancelled`, `length-mismatch`, `io`.
-  package func digest(
-    _ algorithm: Checksum.Algorithm, isCancelled: () -> Bool = { false }
-  ) throws(TransferError) -> Checksum {
-    let (part, length) = try locked { state throws(TransferError) in
-      let part = try state.openPart()
-      try state.claimIdle()
-      return (part, state.claimed.ranges.last?.upperBound ?? 0)
-    }
-    return try FileHasher.digest(algorithm, of: part, length: length, isCancelled: isCancelled)
-  }
-
   /// Notes that the whole file does not have this digest; the bytes stay.
   package func reject(_ checksum: Checksum) throws(TransferError) {
     try locked { state throws(TransferError) in

@@ -32,7 +32,7 @@ extension PartFile {
   ) throws(TransferError) {
     let total = chunks.reduce(0) { $0 + Int64($1.count) }
     guard total > 0 else { return }
-    var (part, extent) = try reserve(total, for: writer, now: now)
+    var (part, extent, digest) = try reserve(total, for: writer, now: now)
     defer {
       extent.reserved = nil
       writer.offset = extent.range.upperBound
@@ -40,7 +40,9 @@ extension PartFile {
     }
     for chunk in chunks {
       try chunk.withBytes { bytes in
-        Result { () throws(TransferError) in try put(bytes, to: part, &extent, now: now) }
+        Result { () throws(TransferError) in
+          try put(bytes, to: part, &extent, digest, now: now)
+        }
       }.get()
     }
     if now - extent.lastClaim >= Self.claimInterval { try close(&extent, of: part, now: now) }
@@ -61,7 +63,7 @@ extension PartFile {
 
   /// Marks the stretch as being written to, unless another segment was there.
   private func reserve(_ count: Int64, for writer: ExtentWriter, now: Instant)
-    throws(TransferError) -> (any DiskFile, OpenExtent)
+    throws(TransferError) -> (any DiskFile, OpenExtent, PrefixDigest?)
   {
     try locked { state throws(TransferError) in
       let part = try state.openPart()
@@ -80,14 +82,14 @@ extension PartFile {
       }
       extent.reserved = range.upperBound
       state.open[writer.number] = extent
-      return (part, extent)
+      return (part, extent, state.digest)
     }
   }
 
   /// Writes one buffer, cut where extents end.
   private func put(
     _ bytes: UnsafeRawBufferPointer, to part: any DiskFile, _ extent: inout OpenExtent,
-    now: Instant
+    _ digest: PrefixDigest?, now: Instant
   ) throws(TransferError) {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -97,6 +99,7 @@ extension PartFile {
         piece, to: part, at: extent.range.upperBound, "write the part file"
       ) { written in
         extent.crc.update(written)
+        digest?.passed(written, at: extent.range.upperBound)
         extent.length += Int64(written.count)
       }
       rest = rest.dropFirst(piece.count)

@@ -13,6 +13,7 @@ extension DownloadRun {
       bytes: received, total: total, rate: meter.rate, connections: connections)
     engine.hub.publish(progress: progress, of: driver.id, request.url)
     if checkpoints.begins(dirtyBytes: target.dirtyBytes, at: now) { checkpoint(&group) }
+    if !isReadingBack, target.digestLag >= Self.worthReadingBack { readBack(&group) }
     if ticks.isMultiple(of: 10) { await handle(.tick, &group) }
   }
 
@@ -25,6 +26,21 @@ extension DownloadRun {
       } catch {
         post.yield(.checkpointed(error))
       }
+    }
+  }
+
+  private static let worthReadingBack: Int64 = 4 << 20
+  /// So much at most while nobody asks whether to stop.
+  private static let readBackAtOnce: Int64 = 64 << 20
+
+  /// Hashes what came out of order while the rest still comes.
+  private mutating func readBack(_ group: inout TaskGroup<Void>) {
+    isReadingBack = true
+    let (post, target, stop) = (post, target, verifyStop)
+    group.addTask {
+      // What cannot be read is tried again, and told, when the file is verified.
+      try? await target.advanceDigest(by: Self.readBackAtOnce) { stop.isStopped }
+      post.yield(.digestAdvanced)
     }
   }
 

@@ -9,6 +9,7 @@ struct DownloadRun {
     case order(DownloadDriver.Order)
     case tick
     case checkpointed(TransferError?)
+    case digestAdvanced
     case publishedAt(String?)
   }
 
@@ -26,6 +27,7 @@ struct DownloadRun {
   var ticks = 0
   var reused: Int64 = 0
   var isCancelled = false
+  var isReadingBack = false
   /// The final path, once the file has it.
   var path: String?
   var end: DownloadDriver.End?
@@ -68,6 +70,7 @@ struct DownloadRun {
       await handle(.start(recovered), &group)
       // Less, when the machine would not count what an earlier run left.
       if end == nil { reused = plan.update { $0.plan.receivedCount } }
+      if reused > 0 { target.expectDigest(machine.checksum?.algorithm) }
       if end == nil {
         for await message in inbox {
           await receive(message, &group)
@@ -107,7 +110,9 @@ struct DownloadRun {
       ? head.fingerprint != JournalHead.fingerprint(of: request.url)
       : head.origin != request.url.origin.description
     return DownloadMachine.Recovered(
-      version: .init(validator: head.validator, length: head.length), isFromAnotherOrigin: isOther)
+      version: .init(
+        validator: head.validator, length: head.length,
+        announced: head.announced.flatMap { Checksum($0) }), isFromAnotherOrigin: isOther)
   }
 
   private func startHelpers(_ group: inout TaskGroup<Void>) {
@@ -148,6 +153,7 @@ struct DownloadRun {
     case .checkpointed(let error):
       checkpoints.ended(at: engine.clock.now)
       if let error { await handle(.diskFailed(error), &group) }
+    case .digestAdvanced: isReadingBack = false
     case .publishedAt(let path):
       self.path = path
       await handle(.published(nil), &group)

@@ -22,6 +22,13 @@ protocol DownloadTarget: Sendable {
   func begin(
     _ version: DownloadMachine.Version, checksum: Checksum?
   ) async throws(TransferError)
+  /// Has the digest of what an earlier run left go on with what comes.
+  func expectDigest(_ algorithm: Checksum.Algorithm?)
+  /// Bytes that must be read back for the digest, as they came out of order.
+  var digestLag: Int64 { get }
+  /// Reads some of them.
+  func advanceDigest(by limit: Int64, isCancelled: @escaping @Sendable () -> Bool)
+    async throws(TransferError)
   /// Where one segment's bytes go.
   func writer(for segment: SegmentID) -> any SegmentWriter
   /// Whether exactly these bytes are there.

@@ -26,8 +26,22 @@ struct FileTarget: DownloadTarget {
   ) async throws(TransferError) {
     let head = JournalHead(
       url: url, validator: version.validator, length: version.length,
-      unverifiedAllowed: unverifiedAllowed)
-    try await io.run { [part] () throws(TransferError) in try part.begin(head) }
+      unverifiedAllowed: unverifiedAllowed, announced: version.announced)
+    try await io.run { [part] () throws(TransferError) in
+      try part.begin(head, digesting: checksum?.algorithm)
+    }
+  }
+
+  var digestLag: Int64 { part.digestLag }
+
+  func expectDigest(_ algorithm: Checksum.Algorithm?) { part.expectDigest(algorithm) }
+
+  func advanceDigest(
+    by limit: Int64, isCancelled: @escaping @Sendable () -> Bool
+  ) async throws(TransferError) {
+    try await io.run { [part] () throws(TransferError) in
+      try part.advanceDigest(by: limit, isCancelled: isCancelled)
+    }
   }
 
   func writer(for segment: SegmentID) -> any SegmentWriter {

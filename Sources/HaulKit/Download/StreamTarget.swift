@@ -18,6 +18,11 @@ struct StreamTarget: DownloadTarget {
     buffer.begin(checksum?.algorithm)
   }
 
+  /// All of it passes the reader.
+  var digestLag: Int64 { 0 }
+  func expectDigest(_ algorithm: Checksum.Algorithm?) {}
+  func advanceDigest(by limit: Int64, isCancelled: @escaping @Sendable () -> Bool) {}
+
   func writer(for segment: SegmentID) -> any SegmentWriter {
     StreamSegmentWriter(buffer: buffer, plan: plan, segment: segment)
   }

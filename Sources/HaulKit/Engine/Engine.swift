@@ -13,7 +13,7 @@ package struct Engine: Sendable {
   package var idleTimeout: Duration
   package var hooks: Hooks
   /// The most bytes of a stream that wait for its reader.
-  package var streamWindow: Int64 = 32 << 20
+  let streamWindow: Int64
   let httpVersion: Configuration.HTTPVersion
   let hub: EventHub
   let slots: SlotKeeper
@@ -32,6 +32,7 @@ package struct Engine: Sendable {
     throttle = Throttle(rate: configuration.rateLimit, clock: clock)
     idleTimeout = configuration.idleTimeout
     httpVersion = configuration.httpVersion
+    streamWindow = configuration.streamWindow
     hub = EventHub()
     slots = SlotKeeper(configuration)
     random = SharedRandom(seed: seed)

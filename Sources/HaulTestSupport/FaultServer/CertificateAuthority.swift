@@ -53,6 +53,7 @@ package struct CertificateAuthority: Sendable {
         try NIOSSLCertificate.fromPEMBytes(Array(clients.pem.utf8)))
     }
     configuration.minimumTLSVersion = .tlsv12
+    if kind == .tls12Only { configuration.maximumTLSVersion = .tlsv12 }
     if kind == .tls11Only {
       configuration.minimumTLSVersion = .tlsv11
       configuration.maximumTLSVersion = .tlsv11
@@ -120,4 +121,6 @@ package enum FaultServerTLS: String, CaseIterable, Codable, Sendable {
   case wrongHost
   /// Good, but speaks nothing newer than TLS 1.1.
   case tls11Only
+  /// Good, but speaks nothing newer than TLS 1.2.
+  case tls12Only
 }

@@ -206,9 +206,9 @@ import Testing
 }
 
 extension TransferRequest {
-  func with(_ change: (inout TransferRequest) -> Void) -> TransferRequest {
+  func with(_ change: (inout TransferRequest) throws -> Void) rethrows -> TransferRequest {
     var copy = self
-    change(&copy)
+    try change(&copy)
     return copy
   }
 }

@@ -40,13 +40,14 @@ struct Bench: Sendable {
 
   /// A request for a path of the server into the directory, with short waits and `change` applied.
   func request(
-    _ path: String, as name: String? = nil, _ change: (inout TransferRequest) -> Void = { _ in }
+    _ path: String, as name: String? = nil,
+    _ change: (inout TransferRequest) throws -> Void = { _ in }
   ) throws -> TransferRequest {
     var request = TransferRequest(
       url: try ResourceURL(server.url(path)),
       to: name.map { .file("\(directory)/\($0)") } ?? .directory(directory))
     request.minimumSplit = 64 << 10
-    change(&request)
+    try change(&request)
     return request
   }
 

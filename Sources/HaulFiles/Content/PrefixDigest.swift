@@ -1,0 +1,89 @@
+import HaulCore
+import NIOConcurrencyHelpers
+
+/// The digest of a file from its first byte on, made from the bytes as they are written as long as those come in order.
+/// What came out of order is read back from the file.
+///
+/// Nothing is hashed under a lock, and one thread hashes at a time: writers elsewhere in the file never wait.
+final class PrefixDigest: Sendable {
+  private struct State {
+    var digest: RunningDigest
+    /// Everything before this is in the digest.
+    var position: Int64 = 0
+    /// Whether somebody is hashing the bytes from `position` on.
+    var isTaken = false
+  }
+
+  let algorithm: Checksum.Algorithm
+  private let state: NIOLockedValueBox<State>
+  /// One reader at a time.
+  private let reading = NIOLockedValueBox(())
+
+  init(_ algorithm: Checksum.Algorithm) {
+    self.algorithm = algorithm
+    state = NIOLockedValueBox(State(digest: RunningDigest(algorithm)))
+  }
+
+  var position: Int64 { state.withLockedValue { $0.position } }
+
+  /// Takes bytes that have been written to the file at `offset`, if they are the next.
+  func passed(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
+    guard var digest = take(at: offset) else { return }
+    digest.update(bytes)
+    put(digest, count: bytes.count)
+  }
+
+  /// Reads what is missing before `end`, which must have been written.
+  /// - Throws: `cancelled`, `length-mismatch`, `io`.
+  func read(
+    upTo end: Int64, of file: any DiskFile, isCancelled: () -> Bool
+  ) throws(TransferError) {
+    try reading.withLockedValue { _ in
+      Result { () throws(TransferError) in try readOn(upTo: end, of: file, isCancelled) }
+    }.get()
+  }
+
+  private func readOn(
+    upTo end: Int64, of file: any DiskFile, _ isCancelled: () -> Bool
+  ) throws(TransferError) {
+    while true {
+      let start = position
+      let stop = min(end, start + Int64(FileHasher.blockSize))
+      // Taken by a writer: the bytes that follow are passing by.
+      guard start < stop, let taken = take(at: start) else { return }
+      var digest = taken
+      do throws(TransferError) {
+        try FileReader.forEachBlock(of: file, in: start..<stop, isCancelled: isCancelled) {
+          digest.update($0)
+        }
+      } catch {
+        put(taken, count: 0)
+        throw error
+      }
+      put(digest, count: Int(stop - start))
+    }
+  }
+
+  /// The digest of the first `length` bytes, when they are exactly what went into it.
+  func checksum(of length: Int64) -> Checksum? {
+    state.withLockedValue { state in
+      state.position == length && !state.isTaken ? state.digest.checksum : nil
+    }
+  }
+
+  private func take(at offset: Int64) -> RunningDigest? {
+    state.withLockedValue { state in
+      guard state.position == offset, !state.isTaken else { return nil }
+      state.isTaken = true
+      return state.digest
+    }
+  }
+
+  private func put(_ digest: RunningDigest, count: Int) {
+    state.withLockedValue { state in
+      state.digest = digest
+      state.position += Int64(count)
+      state.isTaken = false
+    }
+  }
+}

@@ -1,0 +1,54 @@
+package import HaulCore
+import NIOConcurrencyHelpers
+
+extension PartFile {
+  /// Has a digest computed of the bytes as they are written, from now on; what is there already is read when it is due.
+  package func expectDigest(_ algorithm: Checksum.Algorithm?) {
+    state.withLockedValue { state in
+      if state.digest?.algorithm != algorithm { state.digest = algorithm.map { PrefixDigest($0) } }
+    }
+  }
+
+  /// How many bytes that follow the hashed ones were written out of order, so that they must be read back.
+  package var digestLag: Int64 {
+    state.withLockedValue { state in
+      state.digest.map { state.prefixEnd - $0.position } ?? 0
+    }
+  }
+
+  /// Reads back some of them.
+  /// - Throws: `cancelled`, `io`.
+  package func advanceDigest(by limit: Int64, isCancelled: () -> Bool) throws(TransferError) {
+    let work = try locked { state throws(TransferError) in
+      state.digest.map { ($0, state.part, min(state.prefixEnd, $0.position + limit)) }
+    }
+    guard case let (digest, file?, end)? = work else { return }
+    try digest.read(upTo: end, of: file, isCancelled: isCancelled)
+  }
+
+  /// The digest of the whole: of what was hashed while it was written, and the rest read from the disk.
+  /// - Throws: `cancelled`, `length-mismatch`, `io`.
+  package func digest(
+    _ algorithm: Checksum.Algorithm, isCancelled: () -> Bool = { false }
+  ) throws(TransferError) -> Checksum {
+    let (part, length, running) = try locked { state throws(TransferError) in
+      let part = try state.openPart()
+      try state.claimIdle()
+      return (part, state.claimed.ranges.last?.upperBound ?? 0, state.digest)
+    }
+    if let running, running.algorithm == algorithm {
+      try running.read(upTo: length, of: part, isCancelled: isCancelled)
+      if let checksum = running.checksum(of: length) { return checksum }
+    }
+    return try FileHasher.digest(algorithm, of: part, length: length, isCancelled: isCancelled)
+  }
+}
+
+extension PartState {
+  /// Everything before this was written.
+  fileprivate var prefixEnd: Int64 {
+    let written = open.values.reduce(into: claimed) { $0.insert(contentsOf: $1.range) }
+    guard let first = written.ranges.first, first.lowerBound == 0 else { return 0 }
+    return first.upperBound
+  }
+}

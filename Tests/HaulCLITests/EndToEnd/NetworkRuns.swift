@@ -1,0 +1,61 @@
+import Foundation
+import HaulCore
+import HaulTestSupport
+import Testing
+
+/// The network's options with the real program.
+@Suite struct NetworkRuns {
+  @Test func `A proxy of the environment is used, and its password is told nobody`() async throws {
+    var rules = ProxyServer.Rules()
+    rules.user = "user"
+    rules.password = "hidden-word"
+    try await Workplace.with(Workplace.file()) { place in
+      try await ProxyServer.with(.http, rules) { proxy in
+        let arguments = ["get", "--json", "-v", place.server.url("/file.bin")]
+        let right = try await place.haul(
+          arguments,
+          environment: ["http_proxy": "http://user:hidden-word@127.0.0.1:\(proxy.port)"])
+        #expect(right.status == 0, "\(right.errors)")
+        try place.expectWhole()
+        #expect(!proxy.requests.isEmpty)
+        let wrong = try await place.haul(
+          arguments + ["-o", "other"],
+          environment: ["ALL_PROXY": "socks5://user:hidden-word@127.0.0.1:1", "NO_PROXY": "h"])
+        #expect(wrong.status == 1)
+        #expect(try wrong.events().codes == ["proxy"])
+        let shown = [right.output, right.errors, wrong.output, wrong.errors].joined()
+        #expect(!shown.contains("hidden-word"))
+      }
+    }
+  }
+
+  @Test func `A proxy of the environment that cannot be read is wrong usage`() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      let result = try await place.haul(
+        ["get", place.server.url("/file.bin")], environment: ["http_proxy": "ftp://a:hidden@b"])
+      #expect(result.status == 2)
+      #expect(result.errors.contains("http_proxy"))
+      #expect(!result.errors.contains("hidden"))
+    }
+  }
+
+  @Test func `Many files of one https host share a connection of HTTP-2`() async throws {
+    try await withFaultServer(
+      FaultScript([Workplace.file("/a"), Workplace.file("/b"), Workplace.file("/c")]),
+      tls: .good, http2: true
+    ) { server in
+      try await Workplace.with { place in
+        let authority = place.path("ca.pem")
+        try server.certificateAuthorityPEM.write(
+          toFile: authority, atomically: true, encoding: .utf8)
+        let result = try await place.haul(
+          ["get", "--cacert", authority, "-x", "1", "--http2"]
+            + ["/a", "/b", "/c"].map { server.url($0) })
+        #expect(result.status == 0, "\(result.errors)")
+        for name in ["a", "b", "c"] { try place.expectWhole(name) }
+        #expect(server.snapshot.requests.allSatisfy { $0.version == .http2 })
+        #expect(Set(server.snapshot.requests.map(\.connection)).count == 1)
+      }
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import HaulTestSupport
+import Testing
+
+@Suite("haul get -o -", .serialized, .timeLimit(.minutes(5))) struct StreamRuns {
+  /// Runs `haul get -o -` with its standard output led to a file.
+  private func stream(
+    _ place: Workplace, _ options: String...
+  ) async throws -> (result: CommandResult, bytes: [UInt8]) {
+    let path = place.path("out")
+    try #require(FileManager.default.createFile(atPath: path, contents: nil))
+    let handle = try #require(FileHandle(forWritingAtPath: path))
+    let run = try await CommandRun(
+      ["get", "-o", "-", place.server.url("/file.bin")] + options, in: place.directory,
+      standardOutput: handle)
+    let result = await run.end()
+    try handle.close()
+    return (result, try place.contents("out"))
+  }
+
+  @Test("The file comes out whole and in order, and nothing else is made", arguments: ["1", "8"])
+  func whole(connections: String) async throws {
+    try await Workplace.with(Workplace.file(length: 24 << 20)) { place in
+      let (result, bytes) = try await stream(place, "-x", connections)
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(bytes.count == 24 << 20)
+      #expect(SeededContent.matches(seed: Workplace.seed, bytes))
+      #expect(try place.names() == ["out"])
+      #expect(result.errorLines.first?.hasPrefix("file.bin: started") == true)
+      #expect(result.errorLines.last?.hasPrefix("file.bin: complete, 24.0 MiB") == true)
+    }
+  }
+
+  @Test("A wrong digest fails after the bytes are out")
+  func checksum() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      let digest = "sha-256=" + String(repeating: "0", count: 64)
+      let (result, bytes) = try await stream(place, "--checksum", digest)
+      #expect(result.status == 1)
+      #expect(bytes.count == Int(Workplace.length))
+      #expect(result.failures.count == 1, "\(result.errors)")
+    }
+  }
+
+  @Test("A reader that goes away ends it with 141 and without a word", arguments: ["1", "4"])
+  func closedPipe(connections: String) async throws {
+    try await Workplace.with(Workplace.file(length: 64 << 20)) { place in
+      let pipe = Pipe()
+      let run = try await CommandRun(
+        ["get", "-q", "-o", "-", place.server.url("/file.bin"), "-x", connections],
+        in: place.directory, standardOutput: pipe.fileHandleForWriting)
+      try pipe.fileHandleForWriting.close()
+      let first = try pipe.fileHandleForReading.read(upToCount: 1000)
+      try pipe.fileHandleForReading.close()
+      let result = await run.end()
+      #expect(result.status == 141)
+      #expect(result.errors == "")
+      #expect(SeededContent.matches(seed: Workplace.seed, first ?? Data()))
+    }
+  }
+
+  @Test("A signal ends it although its reader does not read")
+  func interrupted() async throws {
+    try await Workplace.with(Workplace.file(length: 64 << 20)) { place in
+      let pipe = Pipe()
+      let run = try await CommandRun(
+        ["get", "-o", "-", place.server.url("/file.bin")], in: place.directory,
+        standardOutput: pipe.fileHandleForWriting)
+      try pipe.fileHandleForWriting.close()
+      _ = try pipe.fileHandleForReading.read(upToCount: 1000)
+      run.send(SIGINT)
+      let result = await run.end()
+      #expect(result.status == 130)
+      #expect(result.errors.contains("interrupted; only a part was written out"))
+      try pipe.fileHandleForReading.close()
+    }
+  }
+}

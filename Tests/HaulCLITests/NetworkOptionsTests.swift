@@ -1,0 +1,77 @@
+import HaulCLI
+import HaulCore
+import HaulKit
+import Testing
+
+@Suite("Network options") struct NetworkOptionsTests {
+  private func limits(_ arguments: String...) throws -> EngineLimits {
+    guard case .get(let plan) = try invocation(["get", "https://h/x"] + arguments) else {
+      throw UsageError("that is not a get")
+    }
+    return plan.limits
+  }
+
+  @Test("each option reaches the engine")
+  func values() throws {
+    #expect(try limits("--http1.1").httpVersion == .http1)
+    #expect(try limits("--http2").httpVersion == .http2)
+    #expect(try limits().httpVersion == .automatic)
+    #expect(try limits("-4").addressFamily == .ipv4)
+    #expect(try limits("-6").addressFamily == .ipv6)
+    #expect(try limits("-q4").addressFamily == .ipv4)
+    #expect(try limits("--interface", "192.0.2.1").localAddress == "192.0.2.1")
+    #expect(try limits("--tls-min", "1.3").minimumTLS == .tls13)
+    #expect(try limits("--user-agent", "a/1").userAgent == "a/1")
+    let resolve = try limits("--resolve", "A.example:[::1]", "--resolve", "b.example:192.0.2.1")
+    #expect(resolve.addresses == ["a.example": "::1", "b.example": "192.0.2.1"])
+    #expect(
+      try limits("--resolve", "a.example:2001:db8::1").addresses["a.example"] == "2001:db8::1")
+    let one = try limits("--cert", "c.pem").clientCertificate
+    #expect(one == ClientCertificate(certificateFile: "c.pem", keyFile: "c.pem"))
+    let two = try limits("--cert", "c.pem", "--key", "k.pem").clientCertificate
+    #expect(two == ClientCertificate(certificateFile: "c.pem", keyFile: "k.pem"))
+    let plan = try getPlan(
+      "https://h/x", "--trust-redirects", "A.example", "--trust-redirects", "b")
+    #expect(plan.requests.first?.trustedRedirectHosts == ["a.example", "b"])
+  }
+
+  @Test("a proxy is given, taken from the environment, or left out")
+  func proxies() throws {
+    let url = try ResourceURL("https://h/x").origin
+    func host(_ limits: EngineLimits, _ environment: [String: String]) throws -> String? {
+      try limits.configuration(logger: nil, environment: environment).proxies.proxy(for: url)?.host
+    }
+    let environment = ["https_proxy": "http://e:1", "no_proxy": "n.example"]
+    #expect(try host(limits(), [:]) == nil)
+    #expect(try host(limits(), environment) == "e")
+    #expect(try host(limits("--proxy", "socks5h://p"), environment) == "p")
+    #expect(try host(limits("--proxy", ""), environment) == nil)
+    #expect(try host(limits("--noproxy", "h"), environment) == nil)
+    #expect(try host(limits("--noproxy", ""), ["no_proxy": "h", "all_proxy": "http://e:1"]) == "e")
+  }
+
+  @Test(
+    "a wrong value is refused",
+    arguments: [
+      ["--http1.1", "--http2"], ["-4", "-6"], ["--tls-min", "1.1"], ["--tls-min", "tls1.2"],
+      ["--key", "k.pem"], ["--cert", ""], ["--interface", "eth0"], ["--interface", "[::1]"],
+      ["-4", "--interface", "::1"], ["-6", "--resolve", "a:192.0.2.1"],
+      ["--resolve", "a"], ["--resolve", "a:443:192.0.2.1"], ["--resolve", ":192.0.2.1"],
+      ["--resolve", "a:b.example"], ["--resolve", "a:192.0.2.1", "--resolve", "A:192.0.2.2"],
+      ["--user-agent", ""], ["--user-agent", "a\nb"], ["--trust-redirects", ""],
+      ["--trust-redirects", "https://a.example"], ["--proxy", "ftp://p"],
+      ["--proxy", "http://p:x"],
+    ])
+  func refused(words: [String]) {
+    let message = refusal(["get", "https://h/x"] + words)
+    #expect(message != nil)
+    #expect(message?.contains("not yet supported") == false)
+  }
+
+  @Test("a proxy's password is in no message")
+  func secrets() {
+    let message = refusal(["get", "https://h/x", "--proxy", "ftp://user:hidden@p"])
+    #expect(message != nil)
+    #expect(message?.contains("hidden") == false)
+  }
+}

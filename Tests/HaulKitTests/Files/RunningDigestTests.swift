@@ -1,0 +1,167 @@
+import HaulCore
+import HaulFiles
+import HaulHTTP
+import HaulKit
+import HaulTestSupport
+import Testing
+
+@Suite("A digest is computed while the bytes arrive", .timeLimit(.minutes(2)))
+struct RunningDigestTests {
+  private static let length: Int64 = 8 << 20
+
+  /// Runs the request on a disk that counts; `steer` is called with each event.
+  private func run(
+    _ request: TransferRequest,
+    steer: (TransferEvent.Kind, TransferManager) async throws -> Void = { _, _ in }
+  ) async throws -> (result: TransferResult?, readBack: Int64) {
+    let disk = CountingDisk(POSIXDisk())
+    let transport = try HTTPTransport(HTTPTransport.Settings())
+    let manager = TransferManager(
+      engine: Engine(
+        transport: transport, disk: disk, io: .inline, clock: SystemClock(),
+        configuration: Configuration()))
+    let events = manager.events()
+    try await manager.add(request)
+    var result: TransferResult?
+    events: for await event in events {
+      try await steer(event.kind, manager)
+      switch event.kind {
+      case .finished(let end):
+        result = end
+        break events
+      case .paused: break events
+      default: break
+      }
+    }
+    await manager.shutdown()
+    await transport.shutdown()
+    return (result, disk.counter.bytesRead)
+  }
+
+  private func request(
+    _ bench: Bench, connections: Int = 1, seed: UInt64 = 7
+  ) throws -> TransferRequest {
+    try bench.file(connections: connections) {
+      $0.checksum = rightChecksum(seed: seed, length: Self.length)
+    }
+  }
+
+  @Test("On one connection no byte is read again")
+  func single() async throws {
+    try await Bench.serving(.file(Self.length)) { bench in
+      let (result, readBack) = try await run(try request(bench))
+      #expect(result?.verified == .checksum)
+      #expect(readBack == 0)
+      #expect(try bench.isWhole("file.bin", seed: 7, length: Int(Self.length)))
+    }
+  }
+
+  @Test("Over several only what came out of order is read again")
+  func parallel() async throws {
+    // The others have written before the first goes on.
+    let held = Fault(.stall(after: 1 << 20), when: .request(1))
+    try await Bench.serving(.file(Self.length, held)) { bench in
+      let request = try request(bench, connections: 4)
+      async let outcome = run(request)
+      try await bench.server.waitUntil { $0.bytesSent(resourcePath) >= 4 << 20 }
+      bench.server.release(resourcePath)
+      let (result, readBack) = try await outcome
+      #expect(result?.verified == .checksum)
+      #expect(readBack > 0)
+      #expect(readBack <= Self.length - (1 << 20))
+    }
+  }
+
+  @Test("A digest that the server announces is computed so too")
+  func announced() async throws {
+    try await Bench.serving(.file(Self.length, Fault(.digest()))) { bench in
+      let (result, readBack) = try await run(try bench.file())
+      #expect(result?.verified == .checksum)
+      #expect(result?.checksum == rightChecksum(length: Self.length))
+      #expect(readBack == 0)
+    }
+  }
+
+  @Test("A wrong digest fails the file", arguments: [1, 4])
+  func wrong(connections: Int) async throws {
+    try await Bench.serving(.file(Self.length)) { bench in
+      let (result, _) = try await run(try request(bench, connections: connections, seed: 8))
+      #expect(result?.error?.code == .checksumMismatch)
+      #expect(try bench.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
+    }
+  }
+
+  /// Pauses a run that the server holds at 3 MiB.
+  private func interrupt(_ bench: Bench, _ request: TransferRequest) async throws {
+    bench.server.setFaults(
+      resourcePath, bench.server.script.resources[0].faults + [Fault(.stall(after: 3 << 20))])
+    let (result, _) = try await run(request) { kind, manager in
+      guard case .progress(let progress) = kind, progress.bytes >= 3 << 20 else { return }
+      await manager.pauseAll()
+    }
+    #expect(result == nil)
+  }
+
+  @Test("After a pause the old bytes are read from the disk, and the new ones pass")
+  func resumes() async throws {
+    try await Bench.serving(.file(Self.length)) { bench in
+      try await interrupt(bench, try request(bench))
+      bench.server.setFaults(resourcePath, [])
+      let (result, readBack) = try await run(try request(bench))
+      #expect(result?.verified == .checksum)
+      #expect(result?.reused == 3 << 20)
+      #expect(readBack >= 3 << 20)
+      #expect(try bench.isWhole("file.bin", seed: 7, length: Int(Self.length)))
+    }
+  }
+
+  @Test("Old bytes that are wrong on the disk are found when the file is resumed")
+  func damaged() async throws {
+    try await Bench.serving(.file(Self.length)) { bench in
+      try await interrupt(bench, try request(bench))
+      try bench.damage("file.bin.haul.part", at: 100)
+      bench.server.setFaults(resourcePath, [])
+      let (result, _) = try await run(try request(bench))
+      // Either the claim no longer holds and the bytes come again, or the digest tells.
+      if result?.state == .completed {
+        #expect(try bench.isWhole("file.bin", seed: 7, length: Int(Self.length)))
+      } else {
+        #expect(result?.error?.code == .checksumMismatch)
+      }
+    }
+  }
+
+  @Test("What the server announced in one run is checked in the next, which is not told")
+  func remembered() async throws {
+    let wrong = Fault(.digest(field: .repr, wrong: true))
+    try await Bench.serving(.file(Self.length, wrong)) { bench in
+      try await interrupt(bench, try bench.file())
+      bench.server.setFaults(resourcePath, [])
+      let (result, _) = try await run(try bench.file())
+      #expect(result?.error?.code == .checksumMismatch)
+    }
+  }
+
+  @Test("With another version the digest begins again")
+  func anotherVersion() async throws {
+    try await Bench.serving(.file(Self.length)) { bench in
+      try await interrupt(bench, try request(bench, seed: 8))
+      bench.server.setFaults(resourcePath, [])
+      bench.server.replaceContent(resourcePath, seed: 8)
+      let (result, readBack) = try await run(try request(bench, seed: 8))
+      #expect(result?.verified == .checksum)
+      // At most what was there before the change was noticed.
+      #expect(readBack <= 3 << 20)
+      #expect(try bench.isWhole("file.bin", seed: 8, length: Int(Self.length)))
+    }
+  }
+}
+
+extension Bench {
+  /// Turns one byte of a file over.
+  fileprivate func damage(_ name: String, at offset: Int) throws {
+    var bytes = try contents(name)
+    bytes[offset] ^= 0xFF
+    try put(bytes, as: name)
+  }
+}

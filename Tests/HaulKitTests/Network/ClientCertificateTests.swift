@@ -1,0 +1,92 @@
+import FoundationEssentials
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+@Suite struct ClientCertificateTests {
+  private static let file = FaultScript.Resource("/f.bin", seed: 55, length: 300_000)
+
+  /// Runs `body` with a server that lets in only who shows a certificate of the authority.
+  private func withServer(
+    _ body: (Bench, CertificateAuthority) async throws -> Void
+  ) async throws {
+    try await Bench.with([]) { outer in
+      let clients = try CertificateAuthority()
+      let server = try await FaultServer.start(
+        FaultScript([Self.file]), tls: .good, clientAuthority: clients)
+      do {
+        try await body(Bench(server: server, directory: outer.directory), clients)
+      } catch {
+        try await server.shutdown()
+        throw error
+      }
+      try await server.shutdown()
+    }
+  }
+
+  private func certificate(
+    of authority: CertificateAuthority, in bench: Bench
+  ) throws -> ClientCertificate {
+    let client = try authority.client()
+    try bench.put(Array(client.certificate.utf8), as: "client.pem")
+    try bench.put(Array(client.key.utf8), as: "client.key")
+    return ClientCertificate(
+      certificateFile: bench.path("client.pem"), keyFile: bench.path("client.key"))
+  }
+
+  @Test func `A certificate that the server knows lets in`() async throws {
+    try await withServer { bench, clients in
+      let client = try certificate(of: clients, in: bench)
+      let outcome = try await bench.run(
+        try bench.request("/f.bin"), configure: { $0.clientCertificate = client })
+      try bench.expectWhole("f.bin", seed: 55, length: 300_000, outcome)
+    }
+  }
+
+  @Test func `Case 55: what one manager showed is nothing to another`() async throws {
+    try await withServer { bench, clients in
+      let client = try certificate(of: clients, in: bench)
+      _ = try await bench.run(
+        try bench.request("/f.bin", as: "first"), configure: { $0.clientCertificate = client })
+      let outcome = try await bench.run(
+        try bench.request("/f.bin", as: "second") { $0.retry.retries = 0 })
+      #expect(outcome?.result.state == .failed)
+      #expect(bench.server.snapshot.requestCount("/f.bin") >= 1)
+      #expect(try !bench.names().contains("second"))
+    }
+  }
+
+  @Test func `A certificate of another authority does not`() async throws {
+    try await withServer { bench, _ in
+      let client = try certificate(of: try CertificateAuthority(), in: bench)
+      let outcome = try await bench.run(
+        try bench.request("/f.bin") { $0.retry.retries = 0 },
+        configure: { $0.clientCertificate = client })
+      try bench.expectFailure(.tls, outcome, without: "f.bin")
+      #expect(bench.server.snapshot.requests.isEmpty)
+    }
+  }
+
+  @Test func `Files that hold no certificate or key are told of before anything starts`() throws {
+    let directory = FileManager.default.temporaryDirectory.path
+    let nothing = "\(directory)/haul-not-there-\(UUID().uuidString).pem"
+    var configuration = Configuration()
+    configuration.clientCertificate = ClientCertificate(
+      certificateFile: nothing, keyFile: nothing)
+    let error = #expect(throws: TransferError.self) { try TransferManager(configuration) }
+    #expect(error?.code == .tls)
+    #expect(error?.message.contains(nothing) == true)
+  }
+
+  @Test func `A server that is too old for what is wanted is refused`() async throws {
+    try await Bench.with([Self.file], tls: .tls12Only) { bench in
+      let fine = try await bench.run(try bench.request("/f.bin"))
+      try bench.expectWhole("f.bin", seed: 55, length: 300_000, fine)
+      let outcome = try await bench.run(
+        try bench.request("/f.bin", as: "second"), configure: { $0.minimumTLS = .tls13 })
+      try bench.expectFailure(.tls, outcome, without: "second")
+      #expect(outcome?.attempts == 0)
+    }
+  }
+}

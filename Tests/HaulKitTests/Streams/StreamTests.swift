@@ -1,0 +1,126 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+@Suite("A download that a reader takes in order", .timeLimit(.minutes(2)))
+struct StreamTests {
+  private static let window: Int64 = 4 << 20
+
+  @Test("While one of eight connections is held, the others fill the window and no more")
+  func oneIsHeld() async throws {
+    let length: Int64 = 16 << 20
+    let held = Fault(.stall(after: 10_000), when: .init(times: 1, offsetAtLeast: 1 << 20))
+    try await Bench.serving(.file(length, held)) { bench in
+      let run = try await StreamRun(try bench.stream(connections: 8), window: Self.window)
+      let reader = Task { try await run.finish() }
+      try await bench.server.waitForHeld(resourcePath)
+      while run.bytes.held < 2 << 20 { await Task.yield() }
+      bench.server.setFaults(resourcePath, [])
+      bench.server.release(resourcePath)
+      try bench.expectWhole(try await reader.value, length: length)
+      #expect(run.bytes.mostHeld <= Self.window)
+      #expect(bench.server.snapshot.maximumInProgress(resourcePath) > 2)
+    }
+  }
+
+  @Test("A reader that has not begun holds the network back")
+  func slowReader() async throws {
+    let length: Int64 = 8 << 20
+    let resource = FaultScript.Resource.file(length)
+    let silent = FaultScript.Resource(
+      "/silent", seed: 1, length: 100, faults: [Fault(.stallBeforeHead)])
+    try await Bench.with([resource, silent]) { bench in
+      let run = try await StreamRun(
+        try bench.stream(connections: 4), window: 1 << 20, idleTimeout: .milliseconds(200))
+      let ends = run.manager.events()
+      try await bench.server.waitUntil { $0.bytesSent(resourcePath) >= 1 << 20 }
+      // Another transfer tells when the time is over in which a server may be silent.
+      let other = try await run.manager.add(
+        try bench.request("/silent") { $0.retry.retries = 0 })
+      for await event in ends where event.id == other.id {
+        if case .finished = event.kind { break }
+      }
+      #expect(bench.server.snapshot.bytesSent(resourcePath) < length)
+      let outcome = try await run.finish()
+      #expect(outcome.isBeginning(seed: 7, count: length))
+      #expect(outcome.attempts == 0)
+      #expect(run.bytes.mostHeld <= 1 << 20)
+    }
+  }
+
+  @Test(
+    "A body without an announced length, and an empty one, end where they end",
+    arguments: [0, 1, 300_000] as [Int64])
+  func unknownLength(length: Int64) async throws {
+    try await Bench.serving(.file(length, Fault(.ignoreRange, .chunked()))) { bench in
+      let run = try await StreamRun(try bench.stream(connections: 4))
+      try bench.expectWhole(try await run.finish(), length: length)
+    }
+  }
+
+  @Test("Connections that break are replaced, and no byte comes twice", arguments: [1, 6])
+  func retries(connections: Int) async throws {
+    let length: Int64 = 6 << 20
+    let breaks = Fault(.reset(after: 150_000), when: .init(times: 4))
+    try await Bench.serving(.file(length, breaks)) { bench in
+      let request = try bench.stream(connections: connections, retries: 8)
+      let run = try await StreamRun(request, window: 2 << 20)
+      let outcome = try await run.finish()
+      try bench.expectWhole(outcome, length: length)
+      #expect(outcome.attempts > 0)
+    }
+  }
+
+  @Test("Whoever stops reading cancels the transfer")
+  func abandoned() async throws {
+    try await Bench.serving(.file(8 << 20)) { bench in
+      let manager = try TransferManager()
+      let events = manager.events()
+      let transfer = try await manager.add(try bench.stream())
+      for try await chunk in try await manager.bytes(of: transfer) where chunk.count > 0 { break }
+      var state: TransferResult.State?
+      for await event in events {
+        guard case .finished(let result) = event.kind else { continue }
+        state = result.state
+        break
+      }
+      #expect(state == .cancelled)
+      await manager.shutdown()
+    }
+  }
+
+  @Test("A stream has one reader, and a file has none")
+  func oneReader() async throws {
+    try await Bench.serving(.file()) { bench in
+      let manager = try TransferManager()
+      let stream = try await manager.add(try bench.stream())
+      let bytes = try await manager.bytes(of: stream)
+      await #expect(throws: TransferError.self) { _ = try await manager.bytes(of: stream) }
+      let file = try await manager.add(try bench.file())
+      await #expect(throws: TransferError.self) { _ = try await manager.bytes(of: file) }
+      #expect(bytes.held >= 0)
+      await manager.shutdown()
+    }
+  }
+
+  @Test("A pause ends a stream, and its reader is told")
+  func paused() async throws {
+    try await Bench.serving(.file(512 * kibi, Fault(.stall(after: 100 * kibi)))) { bench in
+      let manager = try TransferManager()
+      let bytes = try await manager.bytes(of: try await manager.add(try bench.stream()))
+      var (count, error): (Int64, TransferError?) = (0, nil)
+      do {
+        for try await chunk in bytes {
+          count += Int64(chunk.count)
+          if count == 100 * kibi { await manager.pauseAll() }
+        }
+      } catch let failure as TransferError {
+        error = failure
+      }
+      #expect(count == 100 * kibi)
+      #expect(error?.code == .interrupted)
+      await manager.shutdown()
+    }
+  }
+}
