@@ -49,6 +49,7 @@ final class StreamBuffer: Sendable {
 
   /// The most bytes that were held at once so far.
   var mostHeld: Int64 { state.withLockedValue { $0.mostHeld } }
+  var waiting: Int { state.withLockedValue { $0.waiters.count } }
   var held: Int64 { state.withLockedValue { $0.held } }
 
   /// - Parameter moved: called when the reader has gone on by a piece of the window.

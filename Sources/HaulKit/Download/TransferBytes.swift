@@ -56,6 +56,9 @@ public struct TransferBytes: AsyncSequence, Sendable {
   /// The bytes that wait now, or that the reader has not come back from.
   package var held: Int64 { reading.buffer.held }
 
+  /// How many segments wait until the reader has gone on, and the reader if it waits for them.
+  package var waiting: Int { reading.buffer.waiting }
+
   /// Tells when nobody reads any more.
   final class Reading: Sendable {
     let buffer: StreamBuffer
