@@ -33,7 +33,7 @@ import Testing
     "2 for wrong usage: nothing is started, nothing is written",
     arguments: [
       [], ["--no-such"], ["-o", "-"], ["--cacert", "/no/such/file"], ["-x", "0"],
-      ["--checksum", "sha-256=12"], ["--proxy", "http://h"],
+      ["--checksum", "sha-256=12"], ["--proxy", "ftp://h"],
     ])
   func usage(options: [String]) async throws {
     try await Workplace.with(Workplace.file()) { place in
