@@ -25,7 +25,7 @@ class Outcome:
 
     def in_full(self):
         lines = [f"$ {shlex.join(map(str, self.command))}", f"status {self.status}",
-                 *self.errors.strip().splitlines()]
+                 *self.errors.strip().splitlines()[-8:]]
         lines += [str(event) for event in self.events if event["type"] != "progress"][-8:]
         return lines
 

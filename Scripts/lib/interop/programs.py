@@ -36,14 +36,3 @@ def running(command, home, port, address="127.0.0.1", environment=None):
         yield process
     finally:
         harness.stop(process)
-
-
-def far_address():
-    """A loopback address whose port 443 is free: proxies tunnel to that port only."""
-    for last in range(43, 250):
-        address = f"127.0.0.{last}"
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind((address, 443))
-            return address
-    raise RuntimeError("port 443 can be had on no loopback address; run this as root")
