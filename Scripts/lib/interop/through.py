@@ -17,7 +17,11 @@ def all_cases(checks, proxy, plain, tls):
                                f"its lines; there are {proxy.used() - before}")
         cases.interruption(checks, origin, 8, more)
         cases.wrong_things(checks, origin, more)
-    versions.cases(checks, tls, more)
+    if proxy.may_use_http2:
+        versions.cases(checks, tls, more)
+    else:
+        for option in ("--http1.1", "--http2"):
+            versions.only_one(checks, tls, option, more)
     _environment(checks, proxy, plain, tls)
     _refusals(checks, proxy, plain, tls)
 

@@ -16,19 +16,27 @@ def cases(checks, origin, more=()):
     large = 100 * harness.MIB
     one = ((65535, ["--http2"], {TWO: 1}), (large, ["--http2", "-x", "1"], {TWO: 1}),
            # Each file begins over HTTP/2; the ranges after the first take HTTP/1.1.
-           (large, ["--http2"], {TWO: 1, ONE: 1}),
-           (65535, ["--http1.1"], {ONE: 1}), (large, ["--http1.1"], {ONE: 1}))
+           (large, ["--http2"], {TWO: 1, ONE: 1}))
     for size, options, least in one:
         name = f"{' '.join(options)} {samples.name_of(size)}"
         with _spoken(checks, origin, name, least) as case:
             case.one(size, [*options, *more])
     count = len(checks.samples.many)
-    for options, least in ((["--http2"], {TWO: count}), (["--http1.1"], {ONE: count})):
-        with _spoken(checks, origin, f"-i, many files, {options[0]}", least) as case:
-            case.many([*options, *more])
+    with _spoken(checks, origin, "-i, many files, --http2", {TWO: count}) as case:
+        case.many(["--http2", *more])
     # Told nothing, the last ones, with no other waiting, may take HTTP/1.1.
     with _spoken(checks, origin, "-i, many files", {TWO: count - AT_ONCE}, {ONE: AT_ONCE}) as case:
         case.many(more)
+    only_one(checks, origin, "--http1.1", more)
+
+
+def only_one(checks, origin, option, more=()):
+    """HTTP/1.1 for one file and for many."""
+    for size in (65535, 100 * harness.MIB):
+        with _spoken(checks, origin, f"{option} {samples.name_of(size)}", {ONE: 1}) as case:
+            case.one(size, [option, *more])
+    with _spoken(checks, origin, f"-i, many files, {option}", {ONE: 1}) as case:
+        case.many([option, *more])
 
 
 def by_name(checks, origin):
