@@ -20,6 +20,7 @@ extension TransferError {
     case let error as NIOSSLError: self.init(tls: error)
     case is NIOSSLExtraError:
       self.init(.tls, "the certificate is not for this host; check the address")
+    case let error as BoringSSLError: self.init(alert: error)
     case let error as HTTPParserError: self.init(parser: error)
     case ChannelError.connectTimeout:
       self.init(.timeout, "no connection in time; is the server running?", isRetryable: true)
@@ -97,6 +98,19 @@ extension TransferError {
     case .unableToValidateCertificate:
       self.init(.tls, "the server's certificate is not trusted; see --cacert")
     default: self.init(.tls, "the TLS connection failed")
+    }
+  }
+
+  /// With TLS 1.3 a server refuses a client's certificate after the handshake (RFC 8446, section 4.4.2.4).
+  private init(alert error: BoringSSLError) {
+    let text = "\(error)"
+    let isAboutUs = ["CERT", "UNKNOWN_CA", "ACCESS_DENIED"].contains { text.contains($0) }
+    if text.contains("ALERT"), isAboutUs {
+      self.init(.tls, "the server does not accept our certificate, or wants one; see --cert")
+    } else {
+      self.init(
+        .connectionLost, "the TLS connection broke; does the server want a certificate? see --cert",
+        isRetryable: true)
     }
   }
 

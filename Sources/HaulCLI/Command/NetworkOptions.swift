@@ -47,8 +47,7 @@ struct NetworkOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Proxy for all requests: http, socks5 or socks5h; '' for none.", valueName: "URL"),
-    transform: NetworkArgument.proxy)
+      "Proxy for all requests: http, socks5 or socks5h; '' for none.", valueName: "URL"))
   var proxy: String?
 
   @Option(
@@ -132,7 +131,8 @@ struct NetworkOptions: ParsableArguments {
     if http1, http2 { throw UsageError("--http1.1 and --http2 contradict each other") }
     if http1 { limits.httpVersion = .http1 }
     if http2 { limits.httpVersion = .http2 }
-    limits.proxy = proxy
+    // Not while parsing: the parser repeats what it refuses, and that may hold a password.
+    limits.proxy = try proxy.map(NetworkArgument.proxy)
     limits.noProxy = noproxy
     try applyAddresses(to: &limits)
     if let userAgent { limits.userAgent = userAgent }

@@ -15,7 +15,7 @@ enum NetworkArgument {
       _ = try Proxy(text)
       return text
     } catch {
-      throw UsageError(error.message)
+      throw UsageError("--proxy: \(error.message)")
     }
   }
 

@@ -12,7 +12,10 @@ extension SettingsFile {
   /// - Parameter arguments: the user's own, of which `own` was made.
   func words(before own: GetCommand, _ arguments: [String], home: String?) -> [String] {
     let displaced = Self.displaced(by: own, arguments)
-    let names = Set(own.network.headers.map(Self.headerName))
+    var names = Set(own.network.headers.map(Self.headerName))
+    let who = own.who
+    if who.user != nil || who.bearerFile != nil || who.netrc { names.insert("authorization") }
+    if !who.cookies.isEmpty || !who.cookieFiles.isEmpty { names.insert("cookie") }
     return entries.filter { !displaced.contains($0.key) }
       .flatMap { $0.words(home: home) { !names.contains(Self.headerName($0)) } }
   }

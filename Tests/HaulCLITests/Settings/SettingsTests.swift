@@ -41,6 +41,8 @@ import Testing
       ("directory = 'x'", ["-o", "/y"]), ("user = 'u'", ["--bearer-file", "t"]),
       ("bearer-file = 't'", ["--user", "u"]), ("password-file = 'none'", ["--user", "u"]),
       ("netrc = true", ["--bearer-file", "t"]), ("header = 'X: 1'", ["-H", "x: 2"]),
+      ("header = 'Authorization: x'", ["--user", "u"]),
+      ("header = 'Cookie: x'", ["--cookie", "a=b"]),
       ("user = 'u'", ["-H", "Authorization: x"]), ("cookie = 'a=b'", ["-H", "Cookie: x"]),
     ])
   func wins(text: String, words: [String]) throws {
@@ -93,7 +95,7 @@ import Testing
     #expect(own.hasPrefix("-H: "))
     let met = try #require(refusal(["https://h/1", "https://h/2"], known))
     #expect(met.hasPrefix("\(Self.path): output: -o names one file"))
-    #expect(refusal([], known) == "give at least one URL")
+    #expect(refusal([], known) == "give at least one URL, or a file of them with -i")
   }
 
   @Test("XDG_CONFIG_HOME comes before HOME when it is absolute")

@@ -33,7 +33,7 @@ import Testing
   @Test func `The certificate is checked for the name, not for the address that is given`()
     async throws
   {
-    try await Bench.with([Self.file], tls: .good) { bench in
+    try await Bench.with([Self.file], tls: .wrongHost) { bench in
       let outcome = try await bench.run(
         try request(bench, host: "name.invalid"),
         configure: { $0.addresses = ["name.invalid": "127.0.0.1"] })

@@ -77,15 +77,6 @@ import Testing
     }
   }
 
-  @Test func `Case 53: a 407 of the server itself is no proxy's`() async throws {
-    let fault = Fault(.respond(status: 407))
-    let resource = FaultScript.Resource("/f.bin", seed: 1, length: 10, faults: [fault])
-    try await Bench.with([resource]) { bench in
-      let outcome = try await bench.finish(try bench.request("/f.bin"))
-      try bench.expectFailure(.httpStatus, outcome, without: "f.bin")
-    }
-  }
-
   @Test(arguments: [ProxyServer.Kind.http, .socks5])
   func `Case 53: a tunnel that is refused is the proxy's doing`(kind: ProxyServer.Kind) async throws
   {
