@@ -5,7 +5,6 @@ import signal
 import harness
 from harness import MIB
 from interop import samples
-from interop.haul import Outcome
 from interop.origins import CODES
 
 # Bytes that may have been on their way when a connection was given another end.
@@ -81,17 +80,15 @@ def _accounts(problems, origin, size, outcome):
 
 
 def _interrupted(haul, arguments, at):
-    process = haul.start(*arguments)
     text = ""
-    for line in process.stdout:
-        text += line
-        event = harness.events_of(line)[0]
-        if event["type"] == "progress" and event["bytes"] >= at:
-            process.send_signal(signal.SIGINT)
-            break
-    rest, errors = process.communicate(timeout=60)
-    return Outcome(haul.command(*arguments), process.returncode,
-                   harness.events_of(text + rest), errors)
+    with haul.running(*arguments) as process:
+        for line in process.stdout:
+            text += line
+            event = harness.events_of(line)[0]
+            if event["type"] == "progress" and event["bytes"] >= at:
+                process.send_signal(signal.SIGINT)
+                break
+        return haul.outcome(process, arguments, text)
 
 
 def wrong_status(checks, origin, more=()):

@@ -1,5 +1,6 @@
 """Runs of the binary under test, in an environment of their own."""
 
+import contextlib
 import dataclasses
 import os
 import shlex
@@ -25,7 +26,7 @@ class Outcome:
 
     def in_full(self):
         lines = [f"$ {shlex.join(map(str, self.command))}", f"status {self.status}",
-                 *self.errors.strip().splitlines()]
+                 *self.errors.strip().splitlines()[-8:]]
         lines += [str(event) for event in self.events if event["type"] != "progress"][-8:]
         return lines
 
@@ -51,13 +52,24 @@ class Haul:
     def command(self, *arguments):
         return [self.binary, "get", "--json", "--progress", "none", *arguments]
 
-    def start(self, *arguments, environment=None):
-        return harness.start(
+    @contextlib.contextmanager
+    def running(self, *arguments, environment=None):
+        process = harness.start(
             self.command(*arguments), cwd=self.work, text=True, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, env={**self.environment, **(environment or {})})
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
 
     def get(self, *arguments, environment=None):
-        process = self.start(*arguments, environment=environment)
+        with self.running(*arguments, environment=environment) as process:
+            return self.outcome(process, arguments)
+
+    def outcome(self, process, arguments, already_read=""):
+        """Waits for the end."""
         try:
             output, errors = process.communicate(timeout=SECONDS)
         except subprocess.TimeoutExpired:
@@ -65,7 +77,7 @@ class Haul:
             output, errors = process.communicate()
             errors += f"\nkilled after {SECONDS} s"
         return Outcome(self.command(*arguments), process.returncode,
-                       harness.events_of(output), errors)
+                       harness.events_of(already_read + output), errors)
 
     def leftovers(self):
         return sorted(path.name for path in self.work.glob("*.haul.*"))

@@ -15,6 +15,9 @@ LOCATIONS = """
     location /limited/ { alias @FILES@/; limit_rate 512k; }
 """ + "".join(f"    location = /status/{status} {{ return {status}; }}\n" for status in CODES)
 
+# The certificate does not name it, so that names are what it is checked for there.
+OTHER_ADDRESS = "127.0.0.43"
+
 
 @dataclasses.dataclass
 class Servers:
@@ -31,18 +34,19 @@ class Servers:
 
 
 @contextlib.contextmanager
-def servers(directory, certificates, locations, also=None):
-    """nginx with the locations; `also` is an address whose port 443 it takes too."""
+def servers(directory, certificates, locations, everywhere=False):
+    """nginx with the locations; `everywhere`: at port 443 of localhost, and at OTHER_ADDRESS, too."""
     log, port = directory / "nginx.log", harness.free_port()
-    far = f"listen {also}:443 ssl http2 backlog=511;" if also else ""
+    more = ["127.0.0.1:443", "[::1]:443", f"{OTHER_ADDRESS}:{port}"] if everywhere else []
+    listen = "\n".join(f"    listen {address} ssl http2 backlog=511;"
+                       for address in [f"127.0.0.1:{port}", *more])
     logged = f"access_log {log} versions;"
     http = f"""
   log_format versions '$server_protocol $connection $request_uri';
   ssl_certificate {certificates}/server.pem;
   ssl_certificate_key {certificates}/server.key;
   server {{
-    listen 127.0.0.1:{port} ssl http2 backlog=511;
-    {far}
+{listen}
     {logged}
 {locations}
   }}
@@ -52,10 +56,10 @@ def servers(directory, certificates, locations, also=None):
 
 
 @contextlib.contextmanager
-def nginx(directory, files, certificates, far):
-    """Gives the origins by name; TLS also at port 443 of the address `far`."""
+def nginx(directory, files, certificates):
+    """Gives the origins by name. One is at port 443, the only one that squid tunnels to."""
     locations = LOCATIONS.replace("@FILES@", str(files))
-    with servers(directory, certificates, locations, far) as both:
+    with servers(directory, certificates, locations, everywhere=True) as both:
         def plain(name, path, **facts):
             return Origin(name, both.plain + path, statuses=_statuses(both.plain), **facts)
 
@@ -70,7 +74,7 @@ def nginx(directory, files, certificates, far):
             plain("nginx-gzip", "/gzip"),
             plain("nginx-no-etag", "/no-etag"),
             plain("nginx-limit-rate", "/limited", slow=True),
-            tls("nginx-443", f"https://{far}"),
+            tls("nginx-443", "https://localhost"),
         ]
         yield {origin.name: origin for origin in origins}
 

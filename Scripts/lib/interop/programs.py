@@ -9,6 +9,11 @@ import harness
 PATH = os.environ["PATH"] + ":/usr/local/sbin:/usr/sbin:/sbin"
 DEBIANS_PYTHON = "/usr/bin/python3"  # the one that has Debian's modules
 
+# Ends its child when it is told to end, and is told so by the kernel when this process is killed.
+# (The servers themselves would not be: they change their user, which takes that back.)
+KEEPER = ["setpriv", "--pdeathsig", "TERM", "sh", "-c",
+          '"$@" & child=$!; trap "kill $child" TERM INT; wait $child; wait $child', "keeper"]
+
 
 def accepts(address, port):
     with contextlib.suppress(OSError), socket.create_connection((address, port), 0.5):
@@ -20,13 +25,13 @@ def accepts(address, port):
 def running(command, home, port, address="127.0.0.1", environment=None):
     """Runs a server until it is left; entered when it accepts connections.
 
-    The kernel stops it when this process is killed. What it prints goes to `home`/output.log.
+    What it prints goes to `home`/output.log.
     """
     home.mkdir(parents=True, exist_ok=True)
     log = home / "output.log"
     with open(log, "wb") as output:
         process = harness.start(
-            ["setpriv", "--pdeathsig", "TERM", *command], cwd=home, stdout=output, stderr=output,
+            [*KEEPER, *command], cwd=home, stdout=output, stderr=output,
             env={**os.environ, "PATH": PATH, "HOME": str(home), **(environment or {})})
     try:
         harness.wait_until(
@@ -36,14 +41,3 @@ def running(command, home, port, address="127.0.0.1", environment=None):
         yield process
     finally:
         harness.stop(process)
-
-
-def far_address():
-    """A loopback address whose port 443 is free: proxies tunnel to that port only."""
-    for last in range(43, 250):
-        address = f"127.0.0.{last}"
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind((address, 443))
-            return address
-    raise RuntimeError("port 443 can be had on no loopback address; run this as root")

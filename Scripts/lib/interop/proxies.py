@@ -20,6 +20,7 @@ class Proxy:
     used: collections.abc.Callable  # how many requests or connections its log tells of
     # https through it goes to port 443 only.
     port_443_only: bool = False
+    may_use_http2: bool = True
     # Another instance of it, that wants USER and PASSWORD.
     guarded: str | None = None
 
@@ -82,6 +83,7 @@ def socks5(directory):
                              directory / "socks5-guarded", guarded):
         yield Proxy("socks5", f"socks5://127.0.0.1:{port}",
                     _count(home / "output.log", r": connected to "),
+                    may_use_http2=False,
                     guarded=f"socks5://{USER}:@PASSWORD@@127.0.0.1:{guarded}")
 
 

@@ -5,11 +5,8 @@ from interop import cases, samples, versions
 from interop.proxies import PASSWORD, USER
 
 
-def all_cases(checks, proxy, plain, tls, elsewhere):
-    """Every length from an http and an https origin, and what only a proxy can do wrong.
-
-    `elsewhere` is an https origin at another port than 443.
-    """
+def all_cases(checks, proxy, plain, tls):
+    """Every length from an http and an https origin, and what only a proxy can do wrong."""
     more = ["--proxy", proxy.address]
     for origin in (plain, tls):
         before = proxy.used()
@@ -20,12 +17,20 @@ def all_cases(checks, proxy, plain, tls, elsewhere):
                                f"its lines; there are {proxy.used() - before}")
         cases.interruption(checks, origin, 8, more)
         cases.wrong_things(checks, origin, more)
-    versions.cases(checks, tls, more)
+    if proxy.may_use_http2:
+        versions.cases(checks, tls, more)
+    else:
+        for option in ("--http1.1", "--http2"):
+            versions.only_one(checks, tls, option, more)
     _environment(checks, proxy, plain, tls)
     _refusals(checks, proxy, plain, tls)
-    if proxy.port_443_only:
-        checks.failure("CONNECT to a port that it refuses", [
-            *more, *elsewhere.options, _small(elsewhere)], "proxy")
+
+
+def refused_port(checks, proxy, elsewhere):
+    """`elsewhere` is an https origin at another port than 443."""
+    address = _small(elsewhere).replace("127.0.0.1", "localhost")
+    checks.failure("CONNECT to a port that it refuses", [
+        "--proxy", proxy.address, *elsewhere.options, address], "proxy")
 
 
 def _small(origin):
@@ -35,8 +40,8 @@ def _small(origin):
 def _environment(checks, proxy, plain, tls):
     """The usual variables, and the list of who is spoken to directly."""
     lists = {"no_proxy names another": ("example.org", [], True),
-             "no_proxy names it": ("example.org, 127.0.0.0/8", [], False),
-             "--noproxy names it": ("", ["--noproxy", "127.0.0.0/8"], False)}
+             "no_proxy names it": ("example.org, 127.0.0.0/8, localhost", [], False),
+             "--noproxy names it": ("", ["--noproxy", "127.0.0.0/8,localhost"], False)}
     for origin, variable in ((plain, "http_proxy"), (tls, "https_proxy")):
         for name, (exceptions, options, expected) in lists.items():
             with checks.case(f"{variable}, {name}") as problems:
