@@ -11,6 +11,8 @@ struct JournalLease {
   let file: any DiskFile
   let identity: FileIdentity
   let wasCreated: Bool
+  /// When it was written last before this run had it: taking it over writes it again.
+  let changed: Double
 
   /// - Throws: `in-use`, `name-conflict`, `permission-denied`, `disk-full`, `io`.
   static func take(_ name: String, in directory: any DiskDirectory, user: UInt32)
@@ -42,7 +44,10 @@ struct JournalLease {
       let isStill = try mapping("look at the journal") { () throws(DiskError) in
         try directory.has(identity, as: name)
       }
-      if isStill { return JournalLease(file: file, identity: identity, wasCreated: wasCreated) }
+      if isStill {
+        return JournalLease(
+          file: file, identity: identity, wasCreated: wasCreated, changed: status.changed)
+      }
     } catch {
       file.close()
       throw error

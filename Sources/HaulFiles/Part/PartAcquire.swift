@@ -140,13 +140,11 @@ struct Adoption {
     let run = JournalRun(
       nonce: nonce, mountID: directory.mountID, part: FileIdentity(part.status),
       bootID: disk.bootID)
-    // A part that changed after its journal did may be another file in the same inode.
-    let journalStatus = try mapping("look at the journal") { () throws(DiskError) in
-      try lease.file.status()
-    }
+    // A part that changed after its journal did, or in the same tick of the file system's clock,
+    // may be another file in the same inode.
     let isSamePlace =
       replay.run.map { $0.isSamePlace(as: run) } == true && replay.tornLength == 0
-      && part.status.mode & 0o022 == 0 && part.status.changed <= journalStatus.changed
+      && part.status.mode & 0o022 == 0 && part.status.changed < lease.changed
     let audit = ClaimAudit(
       replay: replay, file: part.file, size: part.status.size, trustsUnread: isSamePlace,
       rewritesDoubtful: durability == .strict)

@@ -16,7 +16,7 @@ import Testing
   fileprivate static let journal = "f.bin.haul.journal"
 
   enum Damage: String, CaseIterable, Sendable {
-    case partDeleted, partTruncated, partEmptied, partReplaced, partReplacedShorter
+    case partDeleted, partTruncated, partEmptied, partReplaced, partReplacedShorter, partOverwritten
     case journalDeleted, journalTruncated, journalEmptied, bothDeleted
   }
 
@@ -42,6 +42,12 @@ import Testing
     case .partEmptied: try cut(Self.part, to: 0)
     case .partReplaced: try replace(Self.length)
     case .partReplacedShorter: try replace(100)
+    case .partOverwritten:
+      // As when the part was removed and another file got its inode.
+      let handle = try #require(fopen(bench.path(Self.part), "r+"))
+      defer { fclose(handle) }
+      let bytes = [UInt8](repeating: 0xAA, count: Self.length)
+      try #require(fwrite(bytes, 1, bytes.count, handle) == bytes.count)
     case .journalDeleted: try remove(Self.journal)
     case .journalTruncated: try cut(Self.journal, to: try bench.contents(Self.journal).count - 3)
     case .journalEmptied: try cut(Self.journal, to: 0)
