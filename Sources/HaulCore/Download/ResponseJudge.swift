@@ -107,8 +107,10 @@ package struct ResponseJudge: Sendable {
     TransferError(.protocolViolation, "the server sent a Content-Length that cannot be read"))
 
   private func framing(of head: ResponseHead) -> ResponseBody.Framing {
-    if head.headers["transfer-encoding"] != nil || head.version == "HTTP/2" { return .chunked }
-    return head.headers["content-length"] != nil ? .length : .close
+    if head.headers["transfer-encoding"] != nil { return .chunked }
+    if head.headers["content-length"] != nil { return .length }
+    // The end of a stream is told (RFC 9113, section 8.1), the end of a connection is not.
+    return head.version == "HTTP/2" ? .chunked : .close
   }
 }
 

@@ -1,4 +1,5 @@
 import HaulCore
+import NIOCore
 import NIOSSL
 
 /// The two ways of speaking TLS: with the server's certificate checked, and not.
@@ -9,6 +10,8 @@ struct TLSSettings: Sendable {
   /// - Throws: `tls` when a file cannot be read or does not hold what it should.
   init(_ settings: HTTPTransport.Settings) throws(TransferError) {
     var tls = TLSConfiguration.makeClientConfiguration()
+    // A server that is stuck in writing never answers our close_notify: nothing is lost by going.
+    tls.shutdownTimeout = .milliseconds(100)
     tls.minimumTLSVersion = settings.minimumTLS == .tls13 ? .tlsv13 : .tlsv12
     if let path = settings.certificateAuthorities {
       tls.trustRoots = .certificates(try Self.certificates(in: path))

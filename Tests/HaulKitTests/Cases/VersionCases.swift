@@ -26,16 +26,21 @@ struct VersionCases {
 
   @Test("Case 13: with a digest a weak tag allows ranges, and still no If-Range")
   func weakTagWithDigest() async throws {
-    let resource = FaultScript.Resource.file(1024 * kibi) {
+    let held = Fault(.stall(after: 64 * kibi), when: .request(1))
+    let resource = FaultScript.Resource.file(1024 * kibi, held) {
       $0.entityTag = "W/\"1\""
       $0.lastModified = nil
-      $0.rate = 1 << 20
     }
     try await Bench.serving(resource) { bench in
       let request = try bench.file(connections: 4) {
         $0.checksum = rightChecksum(length: 1024 * kibi)
       }
-      let outcome = try await bench.finish(request)
+      async let running = bench.finish(request)
+      try await bench.server.waitUntil {
+        $0.requests.count > 1 && $0.counters.values.contains { $0.held > 0 }
+      }
+      bench.server.release()
+      let outcome = try await running
       try bench.expectWhole(outcome, length: 1024 * kibi)
       #expect(outcome.result.verified == .checksum)
       #expect(bench.requests.count > 1)

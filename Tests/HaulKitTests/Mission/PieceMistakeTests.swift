@@ -152,7 +152,10 @@ import Testing
   {
     let resource = FaultScript.Resource(
       "/f.bin", seed: 2, length: 2 << 20,
-      faults: [Fault(.status(404), when: .init(offsetAtLeast: 1))])
+      faults: [
+        Fault(.status(404), when: .init(offsetAtLeast: 1)),
+        Fault(.stall(after: Int64(Self.split)), when: .request(1)),
+      ])
     try await Bench.with([resource]) { bench in
       let outcome = try await bench.finish(try bench.request("/f.bin"))
       try bench.expectFailure(.notFound, outcome, without: "f.bin")
