@@ -1,9 +1,12 @@
 """Counts what is right and what is wrong, and says what of it in full."""
 
 import contextlib
+import datetime
 import time
 
 import harness
+
+LONGEST_END = 3.0  # seconds
 
 
 class Problems:
@@ -26,6 +29,8 @@ class Problems:
             found.append("the numbers of the lines do not rise by one")
         if not outcome.events or outcome.events[-1]["type"] != "summary":
             found.append("the last line is not the summary")
+        if (idle := _idle_at_end(outcome.events)) > LONGEST_END:
+            found.append(f"it took {idle:.1f} s to end after all was done")
         ends = outcome.finished()
         state = state or ("completed" if status == 0 else "failed")
         if [end["state"] for end in ends] != ([state] if status in (0, 1) else []):
@@ -40,6 +45,13 @@ class Problems:
         if found:
             self.add("; ".join(found), outcome)
         return not found
+
+
+def _idle_at_end(events):
+    """Seconds from the end, or pause, of the last transfer to the last line."""
+    times = [datetime.datetime.fromisoformat(event["time"]) for event in events
+             if event["type"] in ("finished", "paused", "summary")]
+    return (times[-1] - times[-2]).total_seconds() if len(times) > 1 else 0
 
 
 class Checks:
