@@ -1,13 +1,7 @@
 import HaulCLI
 import HaulCore
+import HaulTestSupport
 import Testing
-
-/// A clock that stands still.
-struct StandingClock: TransferClock {
-  let now = Instant()
-  let wallSeconds: Double = 0
-  func sleep(until instant: Instant) async throws {}
-}
 
 @Suite("How the surroundings decide about the view") struct SurroundingsTests {
   static func surroundings(

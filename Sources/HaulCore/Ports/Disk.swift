@@ -81,11 +81,6 @@ package protocol DiskDirectory: AnyObject, Sendable {
   func availableBytes() throws(DiskError) -> Int64?
 }
 
-extension DiskDirectory {
-  /// What cannot be asked is found out by making a file.
-  package func checkWritable() throws(DiskError) {}
-}
-
 /// An open file. Positional calls may come from several threads at once.
 package protocol DiskFile: AnyObject, Sendable {
   func status() throws(DiskError) -> FileStatus

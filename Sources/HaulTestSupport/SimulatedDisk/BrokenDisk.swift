@@ -61,6 +61,7 @@ final class BrokenDirectory: DiskDirectory {
   var path: String { base.path }
   var mountID: UInt64 { base.mountID }
 
+  func checkWritable() throws(DiskError) { try base.checkWritable() }
   func status() throws(DiskError) -> FileStatus { try base.status() }
   func status(of name: String) throws(DiskError) -> FileStatus? { try base.status(of: name) }
 

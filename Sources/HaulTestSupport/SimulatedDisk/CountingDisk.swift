@@ -57,6 +57,7 @@ final class CountingDirectory: DiskDirectory {
     try base.link(name, to: newName)
   }
   func unlink(_ name: String) throws(DiskError) { try base.unlink(name) }
+  func checkWritable() throws(DiskError) { try base.checkWritable() }
   func sync() throws(DiskError) { try base.sync() }
   func availableBytes() throws(DiskError) -> Int64? { try base.availableBytes() }
 }

@@ -104,6 +104,9 @@ final class SimulatedDirectory: DiskDirectory {
     }
   }
 
+  /// The simulated directory is always ours.
+  func checkWritable() throws(DiskError) {}
+
   func availableBytes() throws(DiskError) -> Int64? {
     try entries("fstatvfs") { world, _ in Int64(clamping: world.room) }
   }
