@@ -27,27 +27,26 @@ struct DownloadRun {
   var reused: Int64 = 0
   var isCancelled = false
   var end: DownloadDriver.End?
+  /// What `start` will be told, while the slot that was promised is waited for anew.
+  private var waitingStart: DownloadMachine.Event?
+  /// The answer that told the name, for the first request to be answered by.
+  private var first: FetchResponse?
   var checkpoints: CheckpointTimer
 
   var engine: Engine { driver.engine }
   var request: TransferRequest { driver.request }
   var part: PartFile { claim.part }
 
-  init(driver: DownloadDriver, claim: TargetClaim, started: Instant) {
+  /// - Parameter first: an answer to `bytes=0-` that is there already, its body unread.
+  init(
+    driver: DownloadDriver, claim: TargetClaim, started: Instant, first: FetchResponse? = nil
+  ) {
     self.driver = driver
+    self.first = first
     self.claim = claim
     self.started = started
-    var rules = DownloadMachine.Rules(url: driver.request.url)
-    rules.headers = driver.request.fields
-    rules.allowInsecure = driver.request.allowInsecure
-    rules.connections = max(driver.request.connections, 1)
-    rules.minimumSplit = driver.request.minimumSplit
-    rules.checksum = driver.request.checksum
-    rules.allowUnverified = driver.request.allowUnverified
-    rules.maximumSize = driver.request.maximumSize
-    rules.retry = driver.request.retry
+    var rules = driver.rules
     rules.existing = claim.existing
-    rules.givesUpSlowConnections = !driver.engine.throttle.isLimited
     machine = DownloadMachine(rules: rules, now: started)
     plan = SharedPlan(SegmentPlan())
     (inbox, post) = AsyncStream.makeStream()
@@ -57,10 +56,9 @@ struct DownloadRun {
   mutating func perform() async -> DownloadDriver.End {
     if claim.part.recovery.published { return await foundPublished() }
     let recovered = recover()
-    _ = driver.engine.slots.update { $0.grantConnection(for: driver.id) }
     await withTaskGroup(of: Void.self) { group in
       startHelpers(&group)
-      await handle(.start(recovered), &group)
+      await begin(.start(recovered), &group)
       // Less, when the machine would not count what an earlier run left.
       if end == nil { reused = plan.update { $0.plan.receivedCount } }
       if end == nil {
@@ -120,19 +118,20 @@ struct DownloadRun {
 
   private mutating func receive(_ message: Message, _ group: inout TaskGroup<Void>) async {
     switch message {
-    case .event(let event): await handle(event, &group)
+    case .event(let event):
+      if case .delivered = event { engine.slots.update { $0.delivers(driver.id) } }
+      await handle(event, &group)
     case .response(let id, let response):
       responses[id] = response
       log(id, response.head)
       let wall = engine.clock.wallSeconds
+      machine.hostServesOthers = engine.slots.update { $0.hostServesOthers(than: driver.id) }
       await handle(.responded(id, response.head, wallSeconds: wall), &group)
     case .order(.pause): await pause(&group)
     case .order(.cancel):
       isCancelled = true
       await pause(&group)
-    case .order(.slotGranted):
-      _ = engine.slots.update { $0.grantConnection(for: driver.id) }
-      await handle(.slotGranted, &group)
+    case .order(.slotGranted): await begin(waitingStart ?? .slotGranted, &group)
     case .tick: await tick(&group)
     case .checkpointed(let error):
       checkpoints.ended(at: engine.clock.now)
@@ -141,6 +140,27 @@ struct DownloadRun {
       claim = claim.named(name)
       await handle(.published(nil), &group)
     }
+  }
+
+  /// Tells the machine that it may begin, if the connection that came with the slot is still there: a pause of the host
+  /// or a lower limit may have come since. Then the slot is given back, and waited for in the old place.
+  private mutating func begin(
+    _ event: DownloadMachine.Event, _ group: inout TaskGroup<Void>
+  ) async {
+    if engine.slots.update({ $0.grantConnection(for: driver.id) }) {
+      waitingStart = nil
+      await handle(event, &group)
+      return
+    }
+    if case .start = event { waitingStart = event }
+    await driver.slot.leave()
+    await driver.slot.enter()
+  }
+
+  /// The answer that is there already, when it is one to this request.
+  mutating func takeFirst(for fetch: FetchRequest) -> FetchResponse? {
+    defer { first = nil }
+    return fetch.firstByte == 0 && fetch.url == request.url ? first : nil
   }
 
   private mutating func pause(_ group: inout TaskGroup<Void>) async {
