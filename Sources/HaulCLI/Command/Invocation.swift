@@ -3,6 +3,7 @@ import ArgumentParser
 /// What the words of a command line ask for.
 package enum Invocation: Hashable, Sendable {
   case get(GetPlan)
+  case probe(ProbePlan)
   case verify(VerifyPlan)
   /// Text for standard output: help, the version, a completion script.
   case print(String)
@@ -41,6 +42,7 @@ extension Invocation {
     }
     switch command {
     case let get as GetCommand: return .get(try GetPlan(get, reading: read))
+    case let probe as ProbeCommand: return .probe(try ProbePlan(probe, reading: read))
     case let verify as VerifyCommand: return .verify(try VerifyPlan(verify))
     default:
       do {
@@ -62,7 +64,7 @@ extension Invocation {
     }
     let line = HaulCommand.message(for: error).split(separator: "\n").joined(separator: " ")
     let name = arguments.first ?? ""
-    let command = ["get", "verify"].contains(name) ? "\(name) " : ""
+    let command = ["get", "probe", "verify"].contains(name) ? "\(name) " : ""
     throw UsageError("\(line); see 'haul \(command)--help'")
   }
 }

@@ -48,6 +48,12 @@ struct NetworkOptions: ParsableArguments {
     if let retryMaximumTime { request.retry.maximumTime = retryMaximumTime }
   }
 
+  func apply(to limits: inout EngineLimits) {
+    limits.certificateAuthorities = certificateAuthorities
+    if let connectTimeout { limits.connectTimeout = connectTimeout }
+    if let idleTimeout { limits.idleTimeout = idleTimeout }
+  }
+
   private static func path(_ text: String) throws(UsageError) -> String {
     guard !text.isEmpty, !text.contains("\0") else { throw UsageError("give the name of a file") }
     return text

@@ -1,13 +1,13 @@
 /// What the command line contract promises and this version does not have: the one table.
 enum NotYetSupported {
   private static let commands: Set<String> = [
-    "put", "probe", "add", "list", "show", "explain", "pause", "resume", "requeue", "cancel",
+    "put", "add", "list", "show", "explain", "pause", "resume", "requeue", "cancel",
     "retry", "restart", "remove", "start", "move", "set", "suspend", "unsuspend", "watch", "wait",
     "serve", "daemon", "ui",
   ]
 
   private static let longOptions: Set<String> = [
-    "remote-name", "input-file", "mirror", "user", "password-file", "bearer-file", "netrc",
+    "input-file", "mirror", "user", "password-file", "bearer-file", "netrc",
     "cookie", "cookie-file", "user-agent", "trust-redirects", "proxy", "noproxy", "cert", "key",
     "tls-min", "http1.1", "http2", "interface", "resolve", "priority", "group", "after", "id",
     "no-progress-events",

@@ -27,6 +27,10 @@ struct PlaceOptions: ParsableArguments {
     transform: ArgumentValue.choice)
   var durability = TransferRequest.Durability.strict
 
+  @Flag(
+    help: "Use the name that the server tells (Content-Disposition), made safe; -o goes before it.")
+  var remoteName = false
+
   @Flag(help: "Forget the bytes of an earlier run.")
   var startOver = false
 
@@ -38,6 +42,7 @@ struct PlaceOptions: ParsableArguments {
   func apply(to request: inout TransferRequest) {
     request.ifExists = ifExists
     request.durability = durability
+    request.usesServerName = remoteName
     request.startOver = startOver
     request.maximumSize = maxFilesize
   }

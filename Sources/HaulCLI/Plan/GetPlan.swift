@@ -96,9 +96,7 @@ extension GetPlan {
     limits.connectionsInAll = max(
       limits.connectionsInAll, limits.connectionsPerHost, limits.maximumActive)
     limits.rateLimit = speed.rateLimit
-    limits.certificateAuthorities = command.network.certificateAuthorities
-    if let timeout = command.network.connectTimeout { limits.connectTimeout = timeout }
-    if let timeout = command.network.idleTimeout { limits.idleTimeout = timeout }
+    command.network.apply(to: &limits)
     return limits
   }
 }
