@@ -1,6 +1,7 @@
 # Everything that is done with the repository by name. `make` alone lists it.
 .POSIX:
-.PHONY: help test lint release crashtest simulate-disk fresh-machine speed changed-file limit-rate clean
+.PHONY: help test lint release crashtest simulate-disk fresh-machine speed changed-file limit-rate
+.PHONY: expiring-link server-limits clean
 
 KILLS = 300
 SCHEDULES = 10000
@@ -44,6 +45,14 @@ changed-file: ## the file changes between two runs: haul, aria2, curl, axel, wge
 limit-rate: ## --limit-rate 2M over 8 connections, in any 10 s within 2 %
 	@Scripts/install build python
 	@Scripts/limit-rate
+
+expiring-link: ## a redirect to links that are good for 5 s, and to one that is dead
+	@Scripts/install build python
+	@Scripts/expiring-link
+
+server-limits: ## two connections per client; 503 with a date: with times
+	@Scripts/install build python
+	@Scripts/server-limits
 
 clean: ## removes what was built
 	rm -rf .build
