@@ -1,7 +1,8 @@
 # Everything that is done with the repository by name. `make` alone lists it.
 .POSIX:
 .PHONY: help test demo lint release install uninstall install-check crashtest simulate-disk
-.PHONY: fresh-machine speed changed-file limit-rate interop ten-thousand first-five-minutes clean
+.PHONY: fresh-machine speed changed-file limit-rate interop ten-thousand first-five-minutes
+.PHONY: expiring-link server-limits clean
 
 PREFIX = /usr/local
 DESTDIR =
@@ -73,6 +74,14 @@ interop: ## real servers and proxies; ARGUMENTS='--only squid --quick' (root)
 ten-thousand: ## 10,000 files of 10 KiB beside curl, aria2 and wget2
 	@Scripts/install build python server tls peers
 	@Scripts/ten-thousand
+
+expiring-link: ## a redirect to links that are good for 5 s, and to one that is dead
+	@Scripts/install build python
+	@Scripts/expiring-link
+
+server-limits: ## two connections per client; 503 with a date: with times
+	@Scripts/install build python
+	@Scripts/server-limits
 
 clean: ## removes what was built
 	rm -rf .build

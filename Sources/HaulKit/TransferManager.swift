@@ -8,7 +8,7 @@ import OrderedCollections
 ///
 /// Each command is carried out before it returns, or, where a transfer's I/O must stop first, when that has happened.
 public actor TransferManager {
-  private let engine: Engine
+  let engine: Engine
   private let store: any Store
   private let onShutdown: @Sendable () async -> Void
   private var members: OrderedDictionary<TransferID, Member> = [:]
@@ -25,6 +25,8 @@ public actor TransferManager {
     var stream: StreamBuffer?
     /// Whether its reader was given the bytes.
     var isRead = false
+    /// The name that the server told, where it is the one to use.
+    var serverName: FileName?
   }
 
   private struct Run {
@@ -189,13 +191,16 @@ extension TransferManager {
         leave: { [weak self] in await self?.leaveSlot(id) },
         enter: { [weak self] in await self?.enterSlot(id) },
         changed: { [weak self] in await self?.startWhatMay() }),
-      stream: member.stream)
+      stream: member.stream, serverName: member.serverName,
+      named: { [weak self] in await self?.named(id, $0) })
     let task = Task { [weak self] in
       let end = await work(driver)
       await self?.ended(id, end)
     }
     members[id]?.run = Run(orders: continuation, task: task)
   }
+
+  private func named(_ id: TransferID, _ name: FileName) { members[id]?.serverName = name }
 
   private func leaveSlot(_ id: TransferID) {
     engine.slots.update { _ = $0.paused(id) }

@@ -4,7 +4,7 @@ import Testing
   @Test(
     "a command says that it is not yet supported",
     arguments: [
-      "put", "probe", "add", "list", "show", "explain", "pause", "resume", "requeue", "cancel",
+      "put", "add", "list", "show", "explain", "pause", "resume", "requeue", "cancel",
       "retry", "restart", "remove", "start", "move", "set", "suspend", "unsuspend", "watch",
       "wait", "serve", "daemon", "ui",
     ])
@@ -18,7 +18,7 @@ import Testing
   @Test(
     "an option says that it is not yet supported, in each spelling",
     arguments: [
-      "--remote-name", "--mirror", "--priority", "--group", "--after", "--id",
+      "--mirror", "--priority", "--group", "--after", "--id",
       "--no-progress-events",
     ])
   func longOption(name: String) {

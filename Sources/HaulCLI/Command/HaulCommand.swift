@@ -14,10 +14,11 @@ struct HaulCommand: ParsableCommand {
       Examples:
         haul get https://example.org/big.iso
         haul get -d Downloads https://example.org/a.zip https://example.org/b.zip
+        haul probe https://example.org/big.iso
         haul verify big.iso --checksum sha-256=HEX
 
       HEX is the digest, as 'sha256sum' prints it. 'haul get --help' tells all options.
       """,
     version: "haul \(HaulVersion.text)",
-    subcommands: [GetCommand.self, VerifyCommand.self])
+    subcommands: [GetCommand.self, ProbeCommand.self, VerifyCommand.self])
 }

@@ -3,6 +3,7 @@ import ArgumentParser
 /// What the words of a command line ask for.
 package enum Invocation: Hashable, Sendable {
   case get(GetPlan)
+  case probe(ProbePlan)
   case verify(VerifyPlan)
   /// Text for standard output: help, the version, a completion script.
   case print(String)
@@ -39,6 +40,7 @@ extension Invocation {
     }
     switch command {
     case let get as GetCommand: return .get(try GetSettings.plan(get, from: arguments, sources))
+    case let probe as ProbeCommand: return .probe(try ProbePlan(probe, sources))
     case let verify as VerifyCommand: return .verify(try VerifyPlan(verify))
     default:
       do {
@@ -73,7 +75,7 @@ extension Invocation {
     for address in arguments where address.contains("://") {
       line = line.replacing(address, with: AddressArgument.redacted(address))
     }
-    let command = ["get", "verify"].contains(name) ? "\(name) " : ""
+    let command = ["get", "probe", "verify"].contains(name) ? "\(name) " : ""
     throw UsageError("\(line); see 'haul \(command)--help'")
   }
 }

@@ -1,13 +1,13 @@
 /// What the command line contract promises and this version does not have: the one table.
 enum NotYetSupported {
   private static let commands: Set<String> = [
-    "put", "probe", "add", "list", "show", "explain", "pause", "resume", "requeue", "cancel",
+    "put", "add", "list", "show", "explain", "pause", "resume", "requeue", "cancel",
     "retry", "restart", "remove", "start", "move", "set", "suspend", "unsuspend", "watch", "wait",
     "serve", "daemon", "ui",
   ]
 
   private static let longOptions: Set<String> = [
-    "remote-name", "mirror", "priority", "group", "after", "id", "no-progress-events",
+    "mirror", "priority", "group", "after", "id", "no-progress-events",
   ]
 
   /// The name, when the arguments ask for such a command.

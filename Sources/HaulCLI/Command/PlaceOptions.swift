@@ -37,6 +37,10 @@ struct PlaceOptions: ParsableArguments {
     transform: ArgumentValue.choice)
   var durability = TransferRequest.Durability.strict
 
+  @Flag(
+    help: "Use the name that the server tells (Content-Disposition), made safe; -o goes before it.")
+  var remoteName = false
+
   @Flag(help: "Forget the bytes of an earlier run and begin at the first.")
   var startOver = false
 
@@ -50,6 +54,7 @@ struct PlaceOptions: ParsableArguments {
     request.makesDirectory = output != nil && directory != nil
     request.ifExists = ifExists
     request.durability = durability
+    request.usesServerName = remoteName
     request.startOver = startOver
     request.maximumSize = maxFilesize
   }

@@ -25,6 +25,9 @@ package enum HaulProgram {
     }
     switch invocation {
     case .print(let text): return await show(text).rawValue
+    case .probe(let plan):
+      signal(SIGPIPE, SIG_IGN)
+      return await ProbeSession(plan: plan, environment: surroundings.environment).run().rawValue
     case .verify(let plan): return await VerifySession(plan: plan).run().rawValue
     case .get(let plan):
       let signals = Signals.takeOver()

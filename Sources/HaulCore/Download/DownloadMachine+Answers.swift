@@ -41,6 +41,13 @@ extension DownloadMachine {
       return withoutRange(id, "416 to the whole", plan: &plan)
     }
     let newer = Validator(head.headers, now: wallSeconds)
+    if isRefusedBeside(id, total: total, newer) {
+      // The server does not serve this range now; the connections that work bring it.
+      _ = close(id)
+      plan.release(id)
+      cap = max(1, fetches.count)
+      return [.drop(id)] + openMore(&plan)
+    }
     if let version, version.length == nil, plan.received.covers(0..<first),
       version.validator.comparison(with: newer) != .different
     {
@@ -49,6 +56,15 @@ extension DownloadMachine {
       if total == first { return nothingIsMissing(id, length: first, plan: &plan) }
     }
     return changed(id, "the server no longer has the range (416)", plan: &plan)
+  }
+
+  /// Whether a 416 came on an additional connection, and says nothing of another version.
+  private func isRefusedBeside(_ id: SegmentID, total: Int64?, _ newer: Validator) -> Bool {
+    guard let version, let length = version.length, total == nil || total == length else {
+      return false
+    }
+    return goal == .transfer && version.validator.comparison(with: newer) != .different
+      && fetches.contains { $0.key != id && $0.value.body != nil }
   }
 
   private mutating func nothingIsMissing(

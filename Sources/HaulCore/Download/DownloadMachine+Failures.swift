@@ -5,37 +5,41 @@ extension DownloadMachine {
     _ id: SegmentID, _ error: TransferError, from head: ResponseHead, plan: inout SegmentPlan,
     at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [Command] {
-    let isAdditional = fetches.count > 1
-    if isAdditional, [403, 429, 503].contains(head.status) {
-      return learnLimit(id, error, plan: &plan)
+    switch head.status {
+    case 429, 503:
+      if fetches.count > 1 { return learnLimit(id, error, plan: &plan) }
+      if hostServesOthers, goal == .transfer { return makeWay(id, error, plan: &plan) }
+      return failed(id, error, plan: &plan, at: now, using: &rng)
+    case 401, 403, 404, 410:
+      return denied(id, error, from: head, plan: &plan, at: now, using: &rng)
+    default: return failed(id, error, plan: &plan, at: now, using: &rng)
     }
-    let mayHaveExpired =
-      [401, 403, 410].contains(head.status) && (head.wasRedirected || resolved != nil)
-    if mayHaveExpired {
-      guard !hasResolvedAgain else {
-        return fail(
-          id,
-          TransferError(
-            .needsNewURL,
-            "the link has expired (\(head.status)); get a new one and use the same -o",
-            status: head.status), plan: &plan)
-      }
-      hasResolvedAgain = true
-      resolved = nil
-      return [open(id, plan)]
-    }
-    return failed(id, error, plan: &plan, at: now, using: &rng)
   }
 
   /// The server serves no more connections than those alive: no attempt is counted, they go on.
-  private mutating func learnLimit(
+  mutating func learnLimit(
     _ id: SegmentID, _ error: TransferError, plan: inout SegmentPlan
   ) -> [Command] {
     _ = close(id)
     plan.release(id)
     cap = max(1, fetches.count)
-    let pause = error.retryAfter.map { [Command.pauseHost($0)] } ?? []
-    return [.limitHost(alive: cap)] + pause + openMore(&plan)
+    return limit(error) + openMore(&plan)
+  }
+
+  /// The host serves other transfers and not this one too: it waits for its turn, and no attempt is counted. Each time the
+  /// host's limit goes down, so that this ends.
+  private mutating func makeWay(
+    _ id: SegmentID, _ error: TransferError, plan: inout SegmentPlan
+  ) -> [Command] {
+    _ = close(id)
+    plan.release(id)
+    isWaitingToRetry = true
+    return limit(error) + forgetUnresumable(&plan)
+      + [.wake(.retry, after: error.retryAfter ?? .milliseconds(500))] + giveBackConnection()
+  }
+
+  private func limit(_ error: TransferError) -> [Command] {
+    [.limitHost] + (error.retryAfter.map { [.pauseHost($0)] } ?? [])
   }
 
   mutating func failed(

@@ -112,8 +112,8 @@ package struct DownloadMachine: Sendable {
     case wake(Timer, after: Duration)
     case leaveSlot
     case enterSlot
-    /// The host serves no more than this many connections now.
-    case limitHost(alive: Int)
+    /// The host refused this connection while others of it go on: it serves no more than those.
+    case limitHost
     case pauseHost(Duration)
     case verify(Checksum)
     case publish(Version)
@@ -173,6 +173,8 @@ package struct DownloadMachine: Sendable {
   /// Where redirects led, for the ranges after the first.
   var resolved: ResourceURL?
   var hasResolvedAgain = false
+  /// Whether other transfers of the host get bytes at this moment; told before each answer.
+  package var hostServesOthers = false
   /// How often the server was asked again whether the resource has really changed.
   var confirmations = 0
   /// The fetch that asks so: answers to others, which were on their way, confirm nothing.

@@ -34,6 +34,12 @@ package struct FileName: Hashable, Sendable {
     self = name
   }
 
+  /// The name that an answer suggests; nil when it suggests none that can be read.
+  package init?(_ headers: HeaderFields) {
+    guard let suggested = ContentDisposition(headers)?.fileName else { return nil }
+    self.init(contentDisposition: suggested)
+  }
+
   /// The name that the user wrote; nil when nothing is left. A leading dot is kept.
   package init?(user name: String) {
     guard let name = Self.safe(Array(name.utf8), keepingDot: true) else { return nil }

@@ -124,9 +124,16 @@ package struct SegmentPlan: Sendable, Hashable {
     segments[id]?.written = segment.next
   }
 
-  /// Gives the rest of the segment back.
+  /// Gives the rest of the segment back: to the one that it was taken from, when nothing of it came and that one still
+  /// goes on (its body has these bytes, or ends before them and leaves them), else to whoever is next.
   package mutating func release(_ id: SegmentID) {
-    segments[id] = nil
+    guard let released = segments.removeValue(forKey: id), !released.skipsReceived,
+      released.remaining > 0,
+      let before = segments.first(where: {
+        $0.value.end == released.written && $0.value.remaining > 0 && !$0.value.skipsReceived
+      })?.key
+    else { return }
+    segments[before]?.end = released.end
   }
 
   /// Learns the length: from the first response, or from the end of a body without one.

@@ -57,6 +57,9 @@ public struct TransferRequest: Sendable, Hashable {
   public var minimumSplit: Int64 = 1 << 20
   /// A longer file is refused before its body is fetched, in bytes.
   public var maximumSize: Int64?
+  /// Take the name that the server suggests (`Content-Disposition`) before the one in the address; made safe, and only
+  /// for a directory.
+  public var usesServerName = false
   /// Forget the bytes of an earlier run.
   public var startOver = false
   /// Allow parallel ranges and a checked resume for servers without validators.

@@ -22,6 +22,8 @@ struct HostQueue: Sendable {
   /// Active transfers without a connection; each has one reserved.
   var unconnected = 0
   var connections = 0
+  /// Active transfers that get bytes.
+  var delivering = 0
   /// Connections that the host was seen to bear.
   var learnedCap: Int?
   var backOffUntil: Instant?

@@ -18,6 +18,7 @@ package struct Scheduler: Sendable {
     let sequence: UInt64
     var phase: Phase
     var connections = 0
+    var isDelivering = false
   }
 
   struct Ready: Comparable, Sendable {
@@ -164,8 +165,10 @@ extension Scheduler {
       hosts[member.host]?.active -= 1
       hosts[member.host]?.unconnected -= idle
       hosts[member.host]?.connections -= member.connections
+      hosts[member.host]?.delivering -= member.isDelivering ? 1 : 0
     }
     members[id]?.connections = 0
+    members[id]?.isDelivering = false
     members[id]?.phase = .paused
     refresh(member.host)
     return member.phase == .active

@@ -39,6 +39,28 @@ extension Scheduler {
     refresh(host)
   }
 
+  /// Notes that the host refused a connection of this transfer, which still counts, while others went on.
+  package mutating func connectionRefused(for id: TransferID) {
+    guard let member = members[id], let host = hosts[member.host] else { return }
+    lowerCap(member.host, to: host.connections - 1)
+  }
+
+  /// Notes that an active transfer gets bytes, until it gives its slot back.
+  package mutating func delivers(_ id: TransferID) {
+    guard let member = members[id], member.phase == .active, !member.isDelivering else { return }
+    members[id]?.isDelivering = true
+    hosts[member.host]?.delivering += 1
+  }
+
+  /// Whether the transfer's host serves others at this moment.
+  package func hostServesOthers(than id: TransferID) -> Bool {
+    guard let member = members[id], let host = hosts[member.host] else { return false }
+    return host.delivering > (member.isDelivering ? 1 : 0)
+  }
+
+  /// When a host may be asked again; nil when it did not ask to be left alone.
+  package func backOffEnd(of host: String) -> Instant? { hosts[host]?.backOffUntil }
+
   /// Connections that one transfer holds.
   package func connections(of id: TransferID) -> Int { members[id]?.connections ?? 0 }
 

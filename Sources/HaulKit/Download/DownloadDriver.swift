@@ -17,11 +17,15 @@ struct DownloadDriver: Sendable {
   let id: TransferID
   let request: TransferRequest
   let engine: Engine
-  let orders: AsyncStream<Order>
+  var orders: AsyncStream<Order>
   /// Gives the slot back, and asks for it again, around a delay.
   let slot: SlotAccess
   /// Where the reader of a stream takes it.
   let stream: StreamBuffer?
+  /// The name that the server told an earlier run.
+  var serverName: FileName?
+  /// Keeps the name that the server told.
+  let named: @Sendable (FileName) async -> Void
 
   struct SlotAccess: Sendable {
     let leave: @Sendable () async -> Void
@@ -30,14 +34,61 @@ struct DownloadDriver: Sendable {
     let changed: @Sendable () async -> Void
   }
 
+  /// What the request says to the machine.
+  var rules: DownloadMachine.Rules {
+    var rules = DownloadMachine.Rules(url: request.url)
+    rules.headers = request.fields
+    rules.allowInsecure = request.allowInsecure
+    rules.trustedHosts = Set(request.trustedRedirectHosts.map { $0.lowercased() })
+    rules.connections = max(request.connections, 1)
+    rules.minimumSplit = request.minimumSplit
+    rules.checksum = request.checksum
+    rules.allowUnverified = request.allowUnverified
+    rules.maximumSize = request.maximumSize
+    rules.retry = request.retry
+    rules.isStream = request.destination == .stream
+    rules.givesUpSlowConnections = !engine.throttle.isLimited
+    return rules
+  }
+
   /// Returns when the download has ended or is paused: every connection closed, every byte written is claimed.
   func run() async -> End {
     let started = engine.clock.now
     if let stream { return await run(into: stream, started: started) }
+    guard request.usesServerName, serverName == nil, case .directory = request.destination else {
+      return await run(since: started)
+    }
+    return await withTaskGroup(of: Void.self) { group in
+      var query = NameQuery(self)
+      let relay = OrderRelay(to: query.take)
+      group.addTask { for await order in orders { relay.send(order) } }
+      defer { group.cancelAll() }
+      switch await query.perform() {
+      case .paused: return .paused
+      case .cancelled: return failed(.cancelled, since: started)
+      case .failed(let error): return failed(.failed, error, since: started)
+      case .answered(let response):
+        let (rest, continuation) = AsyncStream<Order>.makeStream()
+        relay.turn { continuation.yield($0) }
+        for order in await query.orders() { continuation.yield(order) }
+        // The run asks for it again, as every run does.
+        engine.slots.update { _ = $0.releaseConnection(for: id) }
+        var driver = self
+        driver.orders = rest
+        driver.serverName = FileName(response.head.headers)
+        if let name = driver.serverName { await named(name) }
+        return await driver.run(since: started, first: response)
+      }
+    }
+  }
+
+  private func run(since started: Instant, first: FetchResponse? = nil) async -> End {
     do {
       let nonce = engine.random.bytes(16)
-      let outcome = try await engine.io.run { [request, engine] () throws(TransferError) in
-        try TargetClaim.make(for: request, on: engine.disk, nonce: nonce)
+      let outcome = try await engine.io.run {
+        [request, serverName, engine] () throws(TransferError) in
+        try TargetClaim.make(
+          for: request, serverName: serverName, on: engine.disk, nonce: nonce)
       }
       switch outcome {
       case .alreadyThere(let path, let size, let checksum):
@@ -52,13 +103,12 @@ struct DownloadDriver: Sendable {
           claim: claim, url: request.url, unverifiedAllowed: request.allowUnverified,
           io: engine.io, clock: engine.clock)
         var run = DownloadRun(
-          driver: self, target: target, plan: SharedPlan(SegmentPlan()), started: started)
+          driver: self, target: target, plan: SharedPlan(SegmentPlan()), started: started,
+          first: first)
         return await run.perform()
       }
     } catch {
-      let result = TransferResult(
-        state: .failed, duration: engine.clock.now - started, error: error)
-      return .finished(result)
+      return failed(.failed, error, since: started)
     }
   }
 
@@ -74,13 +124,21 @@ struct DownloadDriver: Sendable {
     return end
   }
 
+  private func failed(
+    _ state: TransferResult.State, _ error: TransferError? = nil, since started: Instant
+  ) -> End {
+    .finished(
+      TransferResult(state: state, duration: engine.clock.now - started, error: error))
+  }
+
   /// Takes away what an earlier, paused run left.
   func discard() async {
     guard stream == nil else { return }
     let nonce = engine.random.bytes(16)
     // What cannot be removed now stays a part file, which a later run adopts.
-    try? await engine.io.run { [request, engine] () throws(TransferError) in
-      let outcome = try TargetClaim.make(for: request, on: engine.disk, nonce: nonce)
+    try? await engine.io.run { [request, serverName, engine] () throws(TransferError) in
+      let outcome = try TargetClaim.make(
+        for: request, serverName: serverName, on: engine.disk, nonce: nonce)
       guard case .claimed(let claim) = outcome else { return }
       guard claim.part.isOf(request.url) else { return claim.part.release() }
       try claim.part.discard()

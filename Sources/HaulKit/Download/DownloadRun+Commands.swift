@@ -19,8 +19,8 @@ extension DownloadRun {
     case .wake(let timer, let delay): wake(timer, after: delay, &group)
     case .leaveSlot: await driver.slot.leave()
     case .enterSlot: await driver.slot.enter()
-    case .limitHost(let alive):
-      limitHost(alive)
+    case .limitHost:
+      engine.slots.update { $0.connectionRefused(for: driver.id) }
       await driver.slot.changed()
     case .pauseHost(let delay):
       pauseHost(delay)
@@ -46,10 +46,14 @@ extension DownloadRun {
     var fetch = fetch
     fetch.prefersHTTP2 = !fetch.isAdditional && engine.sharesConnections(to: request.url.origin)
     log(id, asks: fetch)
-    let (post, transport) = (post, engine.transport)
-    watch(id, &group) { [fetch] _ in
+    if let response = takeFirst(for: fetch) {
+      post.yield(.response(id, response))
+      return
+    }
+    let (post, engine, host) = (post, engine, request.url.origin.host)
+    watch(id, &group) { [fetch] silence in
       do {
-        post.yield(.response(id, try await transport.fetch(fetch)))
+        post.yield(.response(id, try await engine.fetch(fetch, of: host, silence)))
         return nil
       } catch let error as TransferError {
         return .failed(id, error)
@@ -132,10 +136,6 @@ extension DownloadRun {
     group.addTask {
       if (try? await clock.sleep(until: instant)) != nil { post.yield(.event(.timer(timer))) }
     }
-  }
-
-  private func limitHost(_ alive: Int) {
-    engine.slots.update { $0.lowerCap(request.url.origin.host, to: alive) }
   }
 
   private func pauseHost(_ delay: Duration) {

@@ -31,30 +31,26 @@ struct DownloadRun {
   /// The final path, once the file has it.
   var path: String?
   var end: DownloadDriver.End?
+  /// What `start` will be told, while the slot that was promised is waited for anew.
+  private var waitingStart: DownloadMachine.Event?
+  /// The answer that told the name, for the first request to be answered by.
+  private var first: FetchResponse?
   var checkpoints: CheckpointTimer
 
   var engine: Engine { driver.engine }
   var request: TransferRequest { driver.request }
 
+  /// - Parameter first: an answer to `bytes=0-` that is there already, its body unread.
   init(
-    driver: DownloadDriver, target: any DownloadTarget, plan: SharedPlan, started: Instant
+    driver: DownloadDriver, target: any DownloadTarget, plan: SharedPlan, started: Instant,
+    first: FetchResponse? = nil
   ) {
     self.driver = driver
+    self.first = first
     self.target = target
     self.started = started
-    var rules = DownloadMachine.Rules(url: driver.request.url)
-    rules.headers = driver.request.fields
-    rules.allowInsecure = driver.request.allowInsecure
-    rules.trustedHosts = Set(driver.request.trustedRedirectHosts.map { $0.lowercased() })
-    rules.connections = max(driver.request.connections, 1)
-    rules.minimumSplit = driver.request.minimumSplit
-    rules.checksum = driver.request.checksum
-    rules.allowUnverified = driver.request.allowUnverified
-    rules.maximumSize = driver.request.maximumSize
-    rules.retry = driver.request.retry
+    var rules = driver.rules
     rules.existing = target.existing
-    rules.isStream = driver.request.destination == .stream
-    rules.givesUpSlowConnections = !driver.engine.throttle.isLimited
     machine = DownloadMachine(rules: rules, now: started)
     self.plan = plan
     (inbox, post) = AsyncStream.makeStream()
@@ -64,10 +60,9 @@ struct DownloadRun {
   mutating func perform() async -> DownloadDriver.End {
     if target.recovery.published { return await foundPublished() }
     let recovered = recover()
-    _ = driver.engine.slots.update { $0.grantConnection(for: driver.id) }
     await withTaskGroup(of: Void.self) { group in
       startHelpers(&group)
-      await handle(.start(recovered), &group)
+      await begin(.start(recovered), &group)
       // Less, when the machine would not count what an earlier run left.
       if end == nil { reused = plan.update { $0.plan.receivedCount } }
       if reused > 0 { target.expectDigest(machine.checksum?.algorithm) }
@@ -136,19 +131,20 @@ struct DownloadRun {
 
   private mutating func receive(_ message: Message, _ group: inout TaskGroup<Void>) async {
     switch message {
-    case .event(let event): await handle(event, &group)
+    case .event(let event):
+      if case .delivered = event { engine.slots.update { $0.delivers(driver.id) } }
+      await handle(event, &group)
     case .response(let id, let response):
       responses[id] = response
       log(id, response.head)
       let wall = engine.clock.wallSeconds
+      machine.hostServesOthers = engine.slots.update { $0.hostServesOthers(than: driver.id) }
       await handle(.responded(id, response.head, wallSeconds: wall), &group)
     case .order(.pause): await pause(&group)
     case .order(.cancel):
       isCancelled = true
       await pause(&group)
-    case .order(.slotGranted):
-      _ = engine.slots.update { $0.grantConnection(for: driver.id) }
-      await handle(.slotGranted, &group)
+    case .order(.slotGranted): await begin(waitingStart ?? .slotGranted, &group)
     case .tick: await tick(&group)
     case .checkpointed(let error):
       checkpoints.ended(at: engine.clock.now)
@@ -158,6 +154,27 @@ struct DownloadRun {
       self.path = path
       await handle(.published(nil), &group)
     }
+  }
+
+  /// Tells the machine that it may begin, if the connection that came with the slot is still there: a pause of the host
+  /// or a lower limit may have come since. Then the slot is given back, and waited for in the old place.
+  private mutating func begin(
+    _ event: DownloadMachine.Event, _ group: inout TaskGroup<Void>
+  ) async {
+    if engine.slots.update({ $0.grantConnection(for: driver.id) }) {
+      waitingStart = nil
+      await handle(event, &group)
+      return
+    }
+    if case .start = event { waitingStart = event }
+    await driver.slot.leave()
+    await driver.slot.enter()
+  }
+
+  /// The answer that is there already, when it is one to this request.
+  mutating func takeFirst(for fetch: FetchRequest) -> FetchResponse? {
+    defer { first = nil }
+    return fetch.firstByte == 0 && fetch.url == request.url ? first : nil
   }
 
   private mutating func pause(_ group: inout TaskGroup<Void>) async {

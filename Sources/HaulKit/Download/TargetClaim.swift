@@ -24,11 +24,12 @@ struct TargetClaim: Sendable {
   var path: String { directory.filePath(name.text) }
 
   /// Finds the name, checks what lies there, and takes its part file for this process.
+  /// - Parameter serverName: goes before the name in the address; an exact path goes before both.
   /// - Throws: `not-a-regular-file`, `permission-denied`, `name-conflict`, `in-use`, `disk-full`, `io`.
   static func make(
-    for request: TransferRequest, on disk: any Disk, nonce: [UInt8]
+    for request: TransferRequest, serverName: FileName? = nil, on disk: any Disk, nonce: [UInt8]
   ) throws(TransferError) -> Outcome {
-    let search = try TargetSearch(request, on: disk, nonce: nonce)
+    let search = try TargetSearch(request, serverName, on: disk, nonce: nonce)
     switch try TargetCheck.state(of: search.name.text, in: search.directory) {
     case .absent: return .claimed(try search.claimFree())
     case .regular(let size, let modified): return try search.taken(size: size, modified: modified)
@@ -54,7 +55,9 @@ private struct TargetSearch {
   let name: FileName
   let isExact: Bool
 
-  init(_ request: TransferRequest, on disk: any Disk, nonce: [UInt8]) throws(TransferError) {
+  init(
+    _ request: TransferRequest, _ serverName: FileName?, on disk: any Disk, nonce: [UInt8]
+  ) throws(TransferError) {
     self.request = request
     self.disk = disk
     self.nonce = nonce
@@ -63,7 +66,7 @@ private struct TargetSearch {
     case .directory(let path):
       isExact = false
       directoryPath = path
-      name = FileName(request.url)
+      name = serverName ?? FileName(request.url)
     case .stream:
       throw TransferError(.internal, "a stream has no file")
     case .file(let path):

@@ -8,18 +8,18 @@ struct DownloadMachineFailureTests {
     arguments: [403, 429, 503])
   func limit(status: Int) throws {
     var script = try MachineScript.withTwo()
-    check(try script.answer(2, status), is: ["drop 2", "limit 1", "release"])
+    check(try script.answer(2, status), is: ["drop 2", "limit", "release"])
     check(script.send(.tick), is: [])
   }
 
   @Test("So does a reset before its answer; a pause that was asked for is the host's")
   func resetAndRetryAfter() throws {
     var script = try MachineScript.withTwo()
-    check(script.lose(2), is: ["limit 1", "release"])
+    check(script.lose(2), is: ["limit", "release"])
     var other = try MachineScript.withTwo()
     check(
       try other.answer(2, 429, ["Retry-After: 7"]),
-      is: ["drop 2", "limit 1", "pause host 7", "release"])
+      is: ["drop 2", "limit", "pause host 7", "release"])
   }
 
   @Test("Failures of one wave count once")
@@ -95,7 +95,8 @@ struct DownloadMachineFailureTests {
   }
 
   @Test(
-    "An expired link is resolved once more, then a new one is needed", arguments: [401, 403, 410])
+    "An expired link is resolved once more, then a new one is needed",
+    arguments: [401, 403, 404, 410])
   func expired(status: Int) throws {
     let elsewhere = "http://b.example/signed"
     var script = try MachineScript { $0.headers.append("Cookie", "secret") }
@@ -108,6 +109,69 @@ struct DownloadMachineFailureTests {
     check(try script.answer(2, status), is: ["drop 2", "open 2 1-99 if with cookie"])
     check(
       try script.answer(2, status, from: elsewhere), is: ["drop 2", "failed needs-new-url"])
+  }
+
+  @Test(
+    "An additional connection whose link has expired asks the original address, and teaches nothing"
+  )
+  func expiredBeside() throws {
+    let elsewhere = "http://b.example/signed"
+    var script = try MachineScript()
+    _ = script.start()
+    _ = try script.range(1, 0, 99, from: elsewhere)
+    _ = script.deliver(1)
+    check(script.send(.connectionGranted), is: ["open 2 51-99 if at b.example"])
+    check(try script.answer(2, 403), is: ["drop 2", "open 2 51-99 if"])
+    check(try script.range(2, 51, 99, from: "http://c.example/signed"), is: ["receive 2 51"])
+    check(script.deliver(2), is: ["request", "request"])
+    // The others are asked for where the fresh link led.
+    check(script.send(.connectionGranted), is: ["open 3 26-50 if at c.example", "request"])
+  }
+
+  @Test("A fresh link that answers 403 beside a connection that works is a limit")
+  func freshBeside() throws {
+    let elsewhere = "http://b.example/signed"
+    var script = try MachineScript()
+    _ = script.start()
+    _ = try script.range(1, 0, 99, from: elsewhere)
+    _ = script.deliver(1)
+    _ = script.send(.connectionGranted)
+    check(try script.answer(2, 403), is: ["drop 2", "open 2 51-99 if"])
+    check(try script.answer(2, 403, from: elsewhere), is: ["drop 2", "limit", "release"])
+    check(script.send(.tick), is: [])
+  }
+
+  @Test("A redirected address that was never there fails with its own code", arguments: [401, 404])
+  func neverThere(status: Int) throws {
+    var script = try MachineScript()
+    _ = script.start()
+    let code = status == 401 ? "unauthorized" : "not-found"
+    check(
+      try script.answer(1, status, from: "http://b.example/x"), is: ["drop 1", "failed \(code)"])
+  }
+
+  @Test("A 416 beside a connection that works leaves its range to that one")
+  func unsatisfiableBeside() throws {
+    var script = try MachineScript.withTwo()
+    check(
+      try script.answer(2, 416, ["Content-Range: bytes */100", "ETag: \"v1\""]),
+      is: ["drop 2", "release"])
+    script.write(1, 98)
+    let isLast = script.write(1, 1)
+    #expect(isLast, "the first brings the rest")
+    check(script.end(1), is: ["publishing", "publish 100"])
+  }
+
+  @Test("A host that serves other transfers and not this one is waited for, without an attempt")
+  func makesWay() throws {
+    var script = try MachineScript()
+    script.machine.hostServesOthers = true
+    _ = script.start()
+    check(
+      try script.answer(1, 429, ["Retry-After: 1"]),
+      is: ["drop 1", "limit", "pause host 1", "wake retry", "leave"])
+    check(script.send(.timer(.retry)), is: ["enter"])
+    check(script.send(.slotGranted), is: ["open 2 0-"])
   }
 
   @Test("A body without an announced end that stops short is a failure, not an end")

@@ -125,7 +125,7 @@ extension MachineScript {
       timer == .retry ? "wake retry" : "wake \(timer) \(delay.components.seconds)"
     case .leaveSlot: "leave"
     case .enterSlot: "enter"
-    case .limitHost(let alive): "limit \(alive)"
+    case .limitHost: "limit"
     case .pauseHost(let delay): "pause host \(delay.components.seconds)"
     case .verify: "verify"
     case .publish(let version): "publish \(version.length ?? -1)"

@@ -31,6 +31,42 @@ struct FramingCases {
     }
   }
 
+  @Test(
+    "Case 18: stacked codings are stored as sent, never decoded",
+    arguments: ["gzip, gzip, gzip", "br, gzip", "deflate", "zstd", "unheard-of"])
+  func stacked(codings: String) async throws {
+    let fault = Fault(.setHeaders(fields: ["Content-Encoding: \(codings)"]))
+    try await Bench.serving(.file(512 * kibi, fault)) { bench in
+      try bench.expectWhole(try await bench.finish(try bench.file(connections: 4)))
+    }
+  }
+
+  @Test("Case 18: a decompression bomb is the few bytes that it is")
+  func bomb() async throws {
+    // The head of a gzip stream; what it would decode to is nobody's business.
+    let bomb = "\u{1F}\u{01}" + String(repeating: "\u{00}", count: 1000)
+    let answer = Fault(
+      .respond(
+        status: 200, headers: ["Content-Encoding: gzip, gzip", "Content-Type: text/plain"],
+        body: bomb))
+    try await Bench.serving(.file(512 * kibi, answer)) { bench in
+      let outcome = try await bench.finish(try bench.file { $0.maximumSize = 2000 })
+      #expect(outcome.result.state == .completed)
+      #expect(try bench.contents("file.bin") == Array(bomb.utf8))
+    }
+  }
+
+  @Test("Case 18: the limit of size holds for the encoded bytes, told or not")
+  func codedTooLarge() async throws {
+    let coded = Fault.Action.setHeaders(fields: ["Content-Encoding: gzip"])
+    for fault in [Fault(.ignoreRange, coded), Fault(.ignoreRange, coded, .chunked())] {
+      try await Bench.serving(.file(512 * kibi, fault)) { bench in
+        let outcome = try await bench.finish(try bench.file { $0.maximumSize = 100 * kibi })
+        try bench.expectFailure(outcome, .tooLarge)
+      }
+    }
+  }
+
   static func unranged(_ actions: Fault.Action...) -> FaultScript.Resource {
     var fault = Fault(.ignoreRange)
     fault.actions += actions

@@ -1,0 +1,29 @@
+import ArgumentParser
+
+/// The words of `haul probe`.
+struct ProbeCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "probe",
+    abstract: "Tells what the server says of a URL, and what 'get' would do; downloads nothing.",
+    discussion: """
+      Length, ranges, validators, name, digest, the address that redirects lead to, the \
+      version of HTTP, and the plan: connections, segments, and whether an interrupted \
+      download goes on from its bytes.
+
+      Examples:
+        haul probe https://example.org/big.iso
+        haul probe -H 'Authorization: Bearer TOKEN' https://example.org/x.bin
+        haul probe --json https://example.org/big.iso | jq .length
+
+      Exit status: 0 the server has it, 1 it has not or cannot be reached, 2 wrong usage.
+      """)
+
+  @Argument(help: ArgumentHelp("What to ask about.", valueName: "URL"))
+  var url: String
+
+  @OptionGroup(title: "Who") var who: CredentialOptions
+  @OptionGroup(title: "Network") var network: NetworkOptions
+
+  @Flag(help: "One JSON object on standard output.")
+  var json = false
+}

@@ -1,0 +1,133 @@
+import FoundationEssentials
+import HaulCore
+import HaulKit
+
+/// What `haul probe` prints. Everything from outside is escaped here.
+enum ProbeOutput {
+  /// One line for each thing that is known.
+  static func table(_ result: ProbeResult) -> String {
+    rows(result).map { name, value in
+      name + String(repeating: " ", count: max(1, 15 - name.count)) + Messages.shown(value) + "\n"
+    }.joined()
+  }
+
+  private static func rows(_ result: ProbeResult) -> [(String, String)] {
+    var rows = [("URL", result.url.redacted)]
+    if result.finalURL != result.url { rows.append(("Final URL", result.finalURL.redacted)) }
+    rows.append(("HTTP", "\(result.httpVersion), status \(result.status)"))
+    rows.append(
+      ("Length", result.length.map { "\(Units.bytes($0)) (\($0) bytes)" } ?? "not told"))
+    rows.append(("Ranges", result.servesRanges ? "yes" : "no"))
+    if let tag = result.entityTag { rows.append(("Entity tag", tag)) }
+    if let date = result.lastModified { rows.append(("Last modified", date)) }
+    rows.append(
+      ("Validator", result.hasStrongValidator ? "strong: versions are told apart" : "none strong"))
+    if let type = result.contentType { rows.append(("Content type", type)) }
+    rows.append(("Name", result.fileName))
+    if let name = result.suggestedName { rows.append(("Server's name", name)) }
+    for digest in result.digests { rows.append(("Digest", "\(digest)")) }
+    rows.append(("Plan", plan(result)))
+    return rows
+  }
+
+  private static func plan(_ result: ProbeResult) -> String {
+    let plan = result.plan
+    let connections =
+      plan.connections == 1 ? "1 connection" : "up to \(plan.connections) connections"
+    let segments = plan.segments == 1 ? "1 segment" : "\(plan.segments) segments"
+    let resume =
+      plan.resumes ? "goes on after an interruption" : "starts over after an interruption"
+    return "\(connections), \(segments); \(resume)"
+  }
+
+  static func json(_ result: ProbeResult) -> String {
+    var object = ProbeObject(url: result.url.redacted)
+    object.finalUrl = result.finalURL.redacted
+    object.status = result.status
+    object.httpVersion = result.httpVersion
+    object.length = result.length
+    object.ranges = result.servesRanges
+    object.etag = result.entityTag
+    object.lastModified = result.lastModified
+    object.strong = result.hasStrongValidator
+    object.contentType = result.contentType
+    object.name = result.fileName
+    object.serverName = result.suggestedName
+    object.digest = Dictionary(
+      result.digests.map { ($0.algorithm.rawValue, $0.hex) },
+      uniquingKeysWith: { first, _ in first })
+    object.plan = .init(
+      connections: result.plan.connections, segments: result.plan.segments,
+      resume: result.plan.resumes)
+    return line(object)
+  }
+
+  static func json(_ error: TransferError, of url: ResourceURL) -> String {
+    var object = ProbeObject(url: url.redacted)
+    object.error = JSONError(error)
+    return line(object)
+  }
+
+  private static func line(_ object: ProbeObject) -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    do {
+      let text = String(decoding: try encoder.encode(object), as: UTF8.self)
+      return JSONLines.harmless(text) + "\n"
+    } catch {
+      return "{\"error\":{\"code\":\"internal\"},\"type\":\"probe\"}\n"
+    }
+  }
+}
+
+/// The one object of `haul probe --json`; what is not known is `null`.
+private struct ProbeObject: Encodable {
+  struct Plan: Encodable {
+    let connections: Int
+    let segments: Int
+    let resume: Bool
+  }
+
+  let url: String
+  var finalUrl: String?
+  var status: Int?
+  var httpVersion: String?
+  var length: Int64?
+  var ranges: Bool?
+  var etag: String?
+  var lastModified: String?
+  var strong: Bool?
+  var contentType: String?
+  var name: String?
+  var serverName: String?
+  var digest: [String: String] = [:]
+  var plan: Plan?
+  var error: JSONError?
+
+  init(url: String) { self.url = url }
+
+  func encode(to encoder: any Encoder) throws {
+    var object = encoder.container(keyedBy: Key.self)
+    try object.encode("probe", forKey: .type)
+    try object.encode(url, forKey: .url)
+    try object.encode(finalUrl, forKey: .finalUrl)
+    try object.encode(status, forKey: .status)
+    try object.encode(httpVersion, forKey: .httpVersion)
+    try object.encode(length, forKey: .length)
+    try object.encode(ranges, forKey: .ranges)
+    try object.encode(etag, forKey: .etag)
+    try object.encode(lastModified, forKey: .lastModified)
+    try object.encode(strong, forKey: .strong)
+    try object.encode(contentType, forKey: .contentType)
+    try object.encode(name, forKey: .name)
+    try object.encode(serverName, forKey: .serverName)
+    try object.encode(digest, forKey: .digest)
+    try object.encode(plan, forKey: .plan)
+    try object.encode(error, forKey: .error)
+  }
+
+  private enum Key: String, CodingKey {
+    case type, url, finalUrl, status, httpVersion, length, ranges, etag, lastModified, strong
+    case contentType, name, serverName, digest, plan, error
+  }
+}

@@ -1,0 +1,28 @@
+package import HaulCore
+
+/// What `haul probe` asks about.
+package struct ProbePlan: Hashable, Sendable {
+  package var request: TransferRequest
+  package var limits: EngineLimits
+  package var json: Bool
+}
+
+extension ProbePlan {
+  /// - Throws: when a value is wrong; nothing was started.
+  init(_ command: ProbeCommand, _ sources: CommandSources) throws(UsageError) {
+    let url = try AddressArgument.url(command.url)
+    request = TransferRequest(url: url, to: .directory("."))
+    var headers: [HeaderArgument.Field] = []
+    for text in command.network.headers {
+      headers += try HeaderArgument.fields(text, sources)
+    }
+    request.headers = headers
+    var authorization = try Authorization(command.who, headers: headers, sources)
+    try authorization.apply(to: &request)
+    try CookieField(command.who, headers: headers, sources).apply(to: &request)
+    command.network.apply(to: &request)
+    limits = EngineLimits()
+    try command.network.apply(to: &limits)
+    json = command.json
+  }
+}

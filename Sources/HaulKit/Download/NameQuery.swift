@@ -1,0 +1,186 @@
+import HaulCore
+import Logging
+
+/// Gets the first answer of a download whose name the server tells: no file is touched before its head is there.
+///
+/// It is the machine's own first request, with its retries; the body waits for the run that follows.
+struct NameQuery {
+  enum End: Sendable {
+    case answered(FetchResponse)
+    case paused
+    case cancelled
+    case failed(TransferError)
+  }
+
+  private enum Message: Sendable {
+    case event(DownloadMachine.Event)
+    case response(SegmentID, FetchResponse)
+    case order(DownloadDriver.Order)
+  }
+
+  private let driver: DownloadDriver
+  private let inbox: AsyncStream<Message>
+  private let post: AsyncStream<Message>.Continuation
+  private var machine: DownloadMachine
+  private var plan = SegmentPlan()
+  private var stops: [SegmentID: StopSignal] = [:]
+  private var response: FetchResponse?
+  private var hasStarted = false
+  private var isCancelled = false
+  private var end: End?
+
+  private var engine: Engine { driver.engine }
+
+  init(_ driver: DownloadDriver) {
+    self.driver = driver
+    (inbox, post) = AsyncStream.makeStream()
+    var rules = driver.rules
+    rules.connections = 1
+    machine = DownloadMachine(rules: rules, now: driver.engine.clock.now)
+  }
+
+  /// Takes an order of the manager; may be called from anywhere.
+  var take: @Sendable (DownloadDriver.Order) -> Void {
+    { [post] in post.yield(.order($0)) }
+  }
+
+  /// Returns when an answer was accepted or nothing more will be done. The connection stays granted with an answer.
+  mutating func perform() async -> End {
+    await withTaskGroup(of: Void.self) { group in
+      await begin(&group)
+      if end == nil {
+        for await message in inbox {
+          await receive(message, &group)
+          if end != nil { break }
+        }
+      }
+      group.cancelAll()
+    }
+    return end ?? .paused
+  }
+
+  private mutating func begin(_ group: inout TaskGroup<Void>) async {
+    guard engine.slots.update({ $0.grantConnection(for: driver.id) }) else {
+      await driver.slot.leave()
+      await driver.slot.enter()
+      return
+    }
+    let event = hasStarted ? DownloadMachine.Event.slotGranted : .start(nil)
+    hasStarted = true
+    await handle(event, &group)
+  }
+
+  private mutating func receive(_ message: Message, _ group: inout TaskGroup<Void>) async {
+    switch message {
+    case .event(let event): await handle(event, &group)
+    case .response(let id, let response):
+      self.response = response
+      let wall = engine.clock.wallSeconds
+      machine.hostServesOthers = engine.slots.update { $0.hostServesOthers(than: driver.id) }
+      await handle(.responded(id, response.head, wallSeconds: wall), &group)
+    case .order(.slotGranted): await begin(&group)
+    case .order(.pause): await handle(.pause, &group)
+    case .order(.cancel):
+      isCancelled = true
+      await handle(.pause, &group)
+    }
+  }
+
+  private mutating func handle(
+    _ event: DownloadMachine.Event, _ group: inout TaskGroup<Void>
+  ) async {
+    let now = engine.clock.now
+    let commands = engine.random.withGenerator { generator in
+      machine.handle(event, plan: &plan, at: now, using: &generator)
+    }
+    if let response, commands.contains(where: \.accepts) {
+      end = .answered(response)
+      return
+    }
+    response = nil
+    for command in commands { await perform(command, &group) }
+  }
+
+  private mutating func perform(
+    _ command: DownloadMachine.Command, _ group: inout TaskGroup<Void>
+  ) async {
+    switch command {
+    case .open(let id, let fetch): open(id, fetch, &group)
+    case .stop(let id): stops[id]?.stop()
+    case .wake(let timer, let delay): wake(timer, after: delay, &group)
+    case .leaveSlot: await driver.slot.leave()
+    case .enterSlot: await driver.slot.enter()
+    case .limitHost:
+      engine.slots.update { $0.connectionRefused(for: driver.id) }
+      await driver.slot.changed()
+    case .pauseHost(let delay):
+      let until = engine.clock.now + delay
+      engine.slots.update { $0.backOff(driver.request.url.origin.host, until: until) }
+      await driver.slot.changed()
+    case .phase(let phase, let reason): tell(.phase(phase, reason: reason))
+    case .attempt(let number, let error, let delay):
+      tell(.attempt(number: number, error: error, delay: delay))
+    case .finish(.failed(let error)): end = .failed(error)
+    case .finish: end = isCancelled ? .cancelled : .paused
+    case .drop, .receive, .compare, .begin, .requestConnection, .releaseConnection, .verify,
+      .publish:
+      // Let go of already, or not before a body is read.
+      break
+    }
+  }
+
+  private func tell(_ kind: TransferEvent.Kind) {
+    engine.hub.publish(kind, of: driver.id, driver.request.url)
+  }
+
+  private mutating func open(
+    _ id: SegmentID, _ fetch: FetchRequest, _ group: inout TaskGroup<Void>
+  ) {
+    let stop = StopSignal()
+    stops[id] = stop
+    let (post, engine, host) = (post, engine, driver.request.url.origin.host)
+    engine.logger.debug("request for \(fetch.url.redacted)")
+    group.addTask {
+      let watched = WatchedFetch(id: id, stop: stop, engine: engine)
+      let event = await watched.run { silence in
+        do {
+          post.yield(.response(id, try await engine.fetch(fetch, of: host, silence)))
+          return nil
+        } catch let error as TransferError {
+          return .failed(id, error)
+        } catch {
+          return .stopped(id)
+        }
+      }
+      if let event { post.yield(.event(event)) }
+    }
+  }
+
+  private func wake(
+    _ timer: DownloadMachine.Timer, after delay: Duration, _ group: inout TaskGroup<Void>
+  ) {
+    let (post, clock) = (post, engine.clock)
+    let instant = clock.now + delay
+    group.addTask {
+      if (try? await clock.sleep(until: instant)) != nil { post.yield(.event(.timer(timer))) }
+    }
+  }
+
+  /// Orders that came too late to be followed here.
+  func orders() async -> [DownloadDriver.Order] {
+    post.finish()
+    var orders: [DownloadDriver.Order] = []
+    for await message in inbox { if case .order(let order) = message { orders.append(order) } }
+    return orders
+  }
+}
+
+extension DownloadMachine.Command {
+  /// Whether it takes the answer's body, or an empty one, for the file.
+  fileprivate var accepts: Bool {
+    switch self {
+    case .receive, .begin: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,95 @@
+public import HaulCore
+
+/// What a server says of a resource, and what a download would do with it. Texts are the server's own, not made safe.
+public struct ProbeResult: Sendable, Hashable {
+  /// The address that was asked for.
+  public let url: ResourceURL
+  /// Where redirects led.
+  public let finalURL: ResourceURL
+  /// The status of the final answer: 200, 206, or 416 for an empty file.
+  public let status: Int
+  /// `HTTP/1.0`, `HTTP/1.1` or `HTTP/2`.
+  public let httpVersion: String
+  /// In bytes; nil when it is not told.
+  public let length: Int64?
+  /// Whether parts of it can be asked for.
+  public let servesRanges: Bool
+  /// The entity tag as sent, with its quotes.
+  public let entityTag: String?
+  /// `Last-Modified` as sent.
+  public let lastModified: String?
+  /// Whether tag or date prove equal bytes.
+  public let hasStrongValidator: Bool
+  /// `Content-Type` as sent.
+  public let contentType: String?
+  /// The name that the server suggests, decoded.
+  public let suggestedName: String?
+  /// The name that a download gives the file.
+  public let fileName: String
+  /// Digests of the whole that the server announces (RFC 9530).
+  public let digests: [Checksum]
+  /// What a download would do.
+  public let plan: Plan
+
+  /// How a download would fetch it.
+  public struct Plan: Sendable, Hashable {
+    /// Connections, at most.
+    public let connections: Int
+    /// Pieces that the file is divided into, at that number of connections.
+    public let segments: Int
+    /// Whether an interrupted download goes on from its bytes.
+    public let resumes: Bool
+  }
+}
+
+extension ProbeResult {
+  /// - Throws: what the answer says, when it is not one that a file comes with.
+  init(
+    _ head: ResponseHead, to fetch: FetchRequest, of request: TransferRequest, wallSeconds: Double
+  )
+    throws(TransferError)
+  {
+    url = request.url
+    finalURL = head.url
+    status = head.status
+    httpVersion = head.version
+    let validator: Validator
+    switch ResponseJudge(wallSeconds: wallSeconds).verdict(on: head, to: fetch) {
+    case .range(let body): (length, servesRanges, validator) = (body.total, true, body.validator)
+    case .whole(let body): (length, servesRanges, validator) = (body.total, false, body.validator)
+    case .empty(let found): (length, servesRanges, validator) = (0, head.status == 416, found)
+    case .unusableRange, .unsatisfiable:
+      (length, servesRanges) = (nil, false)
+      validator = Validator(head.headers, now: wallSeconds)
+    case .failure(let error): throw error
+    }
+    entityTag = validator.entityTag
+    lastModified = validator.lastModified
+    hasStrongValidator = validator.isStrong
+    contentType = head.headers["content-type"]
+    suggestedName = ContentDisposition(head.headers)?.fileName
+    let suggested = request.usesServerName ? FileName(head.headers) : nil
+    fileName = (suggested ?? FileName(request.url)).text
+    digests = ReprDigest.checksums(head.headers)
+    plan = Plan(
+      request, length: length, servesRanges: servesRanges, isStrong: validator.isStrong)
+  }
+}
+
+extension ProbeResult.Plan {
+  fileprivate init(
+    _ request: TransferRequest, length: Int64?, servesRanges: Bool, isStrong: Bool
+  ) {
+    let isVouchedFor = isStrong || request.checksum != nil || request.allowUnverified
+    resumes = servesRanges && isVouchedFor
+    guard resumes, let length, length > 0 else {
+      (connections, segments) = (1, 1)
+      return
+    }
+    var plan = SegmentPlan(length: length)
+    while plan.segments.count < max(request.connections, 1),
+      plan.assign(minimumSplit: request.minimumSplit) != nil
+    {}
+    (connections, segments) = (plan.segments.count, plan.segments.count)
+  }
+}

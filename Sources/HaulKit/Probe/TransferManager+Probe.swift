@@ -1,0 +1,65 @@
+public import HaulCore
+import Logging
+
+extension TransferManager {
+  /// Asks what the server says of a resource; downloads nothing: one byte is asked for, and no body is read. A passing
+  /// failure is tried again as the request says.
+  /// - Throws: what a download of it would fail with, `interrupted` when the task is cancelled.
+  public nonisolated func probe(_ request: TransferRequest) async throws(TransferError)
+    -> ProbeResult
+  {
+    try await Prober(request: request, engine: engine).run()
+  }
+}
+
+/// One probe and its retries.
+struct Prober {
+  let request: TransferRequest
+  let engine: Engine
+
+  func run() async throws(TransferError) -> ProbeResult {
+    var retry = RetryState(request.retry, startedAt: engine.clock.now)
+    var hasAnswered = false
+    while true {
+      do {
+        return try await ask(&hasAnswered)
+      } catch {
+        let decision = engine.random.withGenerator { generator in
+          retry.failed(
+            error, hasAnswered: hasAnswered, at: engine.clock.now, progressed: 0, remaining: .max,
+            using: &generator)
+        }
+        guard case .retry(let delay, _) = decision else { throw error }
+        engine.logger.debug("\(error.message); asked again in \(delay)")
+        try await wait(delay)
+      }
+    }
+  }
+
+  private func ask(_ hasAnswered: inout Bool) async throws(TransferError) -> ProbeResult {
+    let fetch = FetchRequest(
+      url: request.url, headers: request.fields, firstByte: 0, lastByte: 0,
+      allowInsecure: request.allowInsecure)
+    do {
+      // The body is let go of with the response.
+      let head = try await engine.fetch(fetch, of: request.url.origin.host).head
+      hasAnswered = true
+      return try ProbeResult(
+        head, to: fetch, of: request, wallSeconds: engine.clock.wallSeconds)
+    } catch let error as TransferError {
+      throw error
+    } catch {
+      throw Self.cancelled
+    }
+  }
+
+  private func wait(_ delay: Duration) async throws(TransferError) {
+    do {
+      try await engine.clock.sleep(until: engine.clock.now + delay)
+    } catch {
+      throw Self.cancelled
+    }
+  }
+
+  private static let cancelled = TransferError(.interrupted, "the probe was cancelled")
+}

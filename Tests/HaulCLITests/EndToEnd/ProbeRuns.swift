@@ -1,0 +1,72 @@
+import HaulTestSupport
+import Testing
+
+@Suite("haul probe and --remote-name, as programs", .timeLimit(.minutes(5))) struct ProbeRuns {
+  private static func named(_ faults: Fault...) -> FaultScript.Resource {
+    Workplace.file().with {
+      $0.contentDisposition = #"attachment; filename="../server.iso""#
+      $0.faults = faults
+    }
+  }
+
+  @Test("A table tells what the server says; nothing is written")
+  func table() async throws {
+    try await Workplace.with(Self.named()) { place in
+      let result = try await place.haul(["probe", place.server.url("/file.bin?token=secret")])
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(result.errors == "")
+      #expect(!result.output.contains("secret"))
+      for text in ["3.0 MiB (3145728 bytes)", "HTTP/1.1, status 206", "up to 2 connections"] {
+        #expect(result.output.contains(text), "\(result.output)")
+      }
+      #expect(try place.names().isEmpty)
+    }
+  }
+
+  @Test("One JSON object, also of a failure")
+  func json() async throws {
+    try await Workplace.with(Self.named()) { place in
+      let result = try await place.haul(["probe", "--json", place.server.url("/file.bin")])
+      let object = try JSONValue(parsing: result.output)
+      #expect(object["type"] == .string("probe"))
+      #expect(object["length"] == .integer(Workplace.length))
+      #expect(object["name"] == .string("file.bin"))
+      #expect(object["plan"]?["connections"] == .integer(2))
+      #expect(object["error"] == .null)
+      let failed = try await place.haul(["probe", "--json", place.server.url("/none")])
+      #expect(failed.status == 1)
+      #expect(failed.failures.count == 1)
+      let end = try JSONValue(parsing: failed.output)
+      #expect(end["error"]?["code"] == .string("not-found"))
+      #expect(try await place.haul(["probe"]).status == 2)
+      #expect(try await place.haul(["probe", "example.org/x"]).status == 2)
+    }
+  }
+
+  @Test("Text from outside is escaped", arguments: [[], ["--json"]])
+  func hostile(options: [String]) async throws {
+    let fields = [
+      "ETag: \"\u{202E}x\"", "Content-Type: a/\u{85}b", "Last-Modified: \u{2028}",
+    ]
+    try await Workplace.with(
+      Workplace.file("/file.bin", Fault(.setHeaders(fields: fields)))
+    ) { place in
+      let result = try await place.haul(["probe", place.server.url("/file.bin")] + options)
+      #expect(result.status == 0, "\(result.errors)")
+      for scalar in result.output.unicodeScalars where scalar != "\n" {
+        let category = scalar.properties.generalCategory
+        #expect(![.control, .format, .lineSeparator].contains(category), "\(scalar.value)")
+      }
+    }
+  }
+
+  @Test("--remote-name saves under the server's name, made safe; -o goes before it")
+  func remoteName() async throws {
+    try await Workplace.with(Self.named()) { place in
+      #expect(try await place.get("/file.bin", "--remote-name").status == 0)
+      try place.expectWhole("server.iso")
+      #expect(try await place.get("/file.bin", "--remote-name", "-o", "mine").status == 0)
+      #expect(try place.names() == ["mine", "server.iso"])
+    }
+  }
+}

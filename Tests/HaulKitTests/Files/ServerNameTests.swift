@@ -1,0 +1,167 @@
+import HaulCore
+import HaulTestSupport
+import Testing
+
+@Suite("The name that the server suggests (--remote-name)") struct ServerNameTests {
+  private static let length: Int64 = 300_000
+
+  private func with(
+    _ disposition: String?, _ faults: Fault..., body: (Bench) async throws -> Void
+  ) async throws {
+    let resource = FaultScript.Resource("/url.bin", seed: 9, length: Self.length, faults: faults)
+      .with { $0.contentDisposition = disposition }
+    try await Bench.with([resource], body)
+  }
+
+  private func finish(
+    _ bench: Bench, as name: String? = nil, _ change: (inout TransferRequest) -> Void = { _ in }
+  ) async throws -> Bench.Outcome {
+    try await bench.finish(
+      try bench.request("/url.bin", as: name) {
+        $0.usesServerName = true
+        $0.connections = 1
+        change(&$0)
+      })
+  }
+
+  static let suggestions: [(String, String)] = [
+    (#"attachment; filename="plain.txt""#, "plain.txt"),
+    (#"attachment; filename="old.txt"; filename*=UTF-8''n%C3%A9w.txt"#, "néw.txt"),
+    (#"attachment; filename*=UTF-8''%2e%2e%2fup.txt; filename="x""#, "up.txt"),
+    (#"attachment; filename*=UTF-8''%FF.txt; filename="good.txt""#, "good.txt"),
+    (#"attachment; filename="../../etc/passwd""#, "passwd"),
+    (#"attachment; filename="/etc/shadow""#, "shadow"),
+    (#"attachment; filename="..\\..\\boot.ini""#, "boot.ini"),
+    (#"attachment; filename="C:evil.txt""#, "C_evil.txt"),
+    (#"attachment; filename=".bashrc""#, "_.bashrc"),
+    (#"attachment; filename="-rf""#, "_-rf"), (#"attachment; filename="~""#, "_~"),
+    (#"attachment; filename="..""#, "url.bin"), (#"attachment; filename="""#, "url.bin"),
+    (#"attachment; filename="dir/""#, "url.bin"), ("attachment", "url.bin"),
+    (#"attachment; filename="a"; filename="b""#, "url.bin"),
+    (#"attachment; filename="open"#, "url.bin"),
+    (#"attachment; filename*=UTF-8''abc%E2%80%AEgpj.exe"#, "abcgpj.exe"),
+    (#"attachment; filename*=UTF-8''a%00b%0Ac%1B.txt"#, "abc.txt"),
+    (#"attachment; filename="CON.txt""#, "_CON.txt"),
+    (#"attachment; filename="desktop.ini""#, "_desktop.ini"),
+    (#"attachment; filename="run.lnk""#, "run.lnk.download"),
+    (#"attachment; filename="a.txt. . ""#, "a.txt"),
+  ]
+
+  @Test(
+    "Case 69: whatever it is, one harmless name in the directory comes of it",
+    arguments: suggestions)
+  func hostile(disposition: String, name: String) async throws {
+    try await with(disposition) { bench in
+      let outcome = try await finish(bench)
+      try #require(try bench.names() == [name])
+      try bench.expectWhole(name, seed: 9, length: Int(Self.length), outcome)
+      #expect(bench.server.snapshot.requestCount("/url.bin") == 1, "the first answer is the file's")
+    }
+  }
+
+  @Test("Case 69: a name of 300 bytes is cut and keeps its extension")
+  func long() async throws {
+    let long = String(repeating: "x", count: 300) + ".tar.gz"
+    try await with("attachment; filename=\"\(long)\"") { bench in
+      let outcome = try await finish(bench)
+      let name = try #require(try bench.names().first)
+      #expect(name.hasSuffix("x.tar.gz"))
+      #expect(name.utf8.count <= FileName.byteLimit)
+      try bench.expectWhole(name, seed: 9, length: Int(Self.length), outcome)
+    }
+  }
+
+  @Test("Case 69: controls in the raw field do no harm")
+  func rawControls() async throws {
+    try await with(nil, Fault(.hostileText(place: .disposition))) { bench in
+      _ = try await finish(bench)
+      for name in try bench.names() {
+        #expect(
+          !name.unicodeScalars.contains { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) })
+        #expect(!name.contains("\u{202E}"))
+      }
+    }
+  }
+
+  @Test("Case 70: an exact path goes before it, and without being asked for it is not used")
+  func notUsed() async throws {
+    try await with(#"attachment; filename="server.txt""#) { bench in
+      _ = try await finish(bench, as: "mine.bin")
+      _ = try await finish(bench) { $0.usesServerName = false }
+      #expect(try bench.names() == ["mine.bin", "url.bin"])
+    }
+  }
+
+  @Test("A file of that name is never overwritten unasked")
+  func taken() async throws {
+    try await with(#"attachment; filename="server.txt""#) { bench in
+      try bench.put([1], as: "server.txt")
+      try bench.expectFailure(.nameConflict, try await finish(bench) { $0.ifExists = .fail })
+      let skipped = try await finish(bench) { $0.ifExists = .skip }
+      #expect(skipped.result.state == .completed)
+      #expect(try bench.contents("server.txt") == [1])
+      let outcome = try await finish(bench)
+      try bench.expectWhole("server (1).txt", seed: 9, length: Int(Self.length), outcome)
+      #expect(try bench.contents("server.txt") == [1])
+      let again = try await finish(bench) { $0.ifExists = .overwrite }
+      try bench.expectWhole("server.txt", seed: 9, length: Int(Self.length), again)
+    }
+  }
+
+  @Test("An interrupted download goes on under the server's name")
+  func resumes() async throws {
+    try await with(
+      #"attachment; filename="server.bin""#, Fault(.stall(after: 200_000), when: .request(1))
+    ) { bench in
+      let request = try bench.request("/url.bin") {
+        $0.usesServerName = true
+        $0.connections = 1
+      }
+      try await bench.interrupt(request, at: 200_000)
+      #expect(try bench.names() == ["server.bin.haul.journal", "server.bin.haul.part"])
+      let outcome = try await finish(bench)
+      try bench.expectWhole("server.bin", seed: 9, length: Int(Self.length), outcome)
+      #expect(outcome.result.reused == 200_000)
+      #expect(bench.server.snapshot.requests("/url.bin").last?.range == "bytes=200000-299999")
+    }
+  }
+
+  @Test("The first answer's failures are tried again, and nothing is written before it")
+  func retries() async throws {
+    try await with(
+      #"attachment; filename="server.bin""#, Fault(.status(500), when: .request(1))
+    ) { bench in
+      let outcome = try await finish(bench)
+      #expect(outcome.attempts == 1)
+      try bench.expectWhole("server.bin", seed: 9, length: Int(Self.length), outcome)
+    }
+    try await with(nil, Fault(.status(404))) { bench in
+      try bench.expectFailure(.notFound, try await finish(bench))
+      #expect(try bench.names().isEmpty)
+    }
+  }
+
+  @Test("A pause before the first answer leaves nothing")
+  func pausesEarly() async throws {
+    try await with(nil, Fault(.stallBeforeHead)) { bench in
+      let server = bench.server
+      let request = try bench.request("/url.bin") { $0.usesServerName = true }
+      let outcome = try await bench.run(
+        request, interruption: { try await server.waitForHeld("/url.bin") })
+      #expect(outcome == nil)
+      #expect(try bench.names().isEmpty)
+    }
+  }
+
+  @Test("An empty file has a name too")
+  func empty() async throws {
+    let resource = FaultScript.Resource("/url.bin", seed: 9, length: 0).with {
+      $0.contentDisposition = #"attachment; filename="server.txt""#
+    }
+    try await Bench.with([resource]) { bench in
+      let outcome = try await finish(bench)
+      #expect(outcome.result.state == .completed)
+      #expect(try bench.names().count == 1)
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import HaulCore
+import HaulTestSupport
+import Testing
+
+@Suite("Links that expire, on one connection and on additional ones") struct ExpiringLinkTests {
+  private static let length: Int64 = 2 << 20
+
+  /// `/start` leads to `/old`; its first answer stalls half-way, every later one is `status`. `/new` is honest.
+  private func resources(_ status: Int) -> [FaultScript.Resource] {
+    [
+      .redirecting("/start", to: "/old?sig=1"),
+      FaultScript.Resource(
+        "/old", seed: 42, length: Self.length,
+        faults: [
+          Fault(.stall(after: 256 << 10), when: .request(1)),
+          Fault(.status(status), when: .init(skip: 1)),
+        ]),
+      FaultScript.Resource("/new", seed: 42, length: Self.length),
+    ]
+  }
+
+  @Test(
+    "Case 42: an additional connection resolves the original again, and the host's limit stays",
+    arguments: [401, 403, 404, 410])
+  func additional(status: Int) async throws {
+    try await Bench.with(resources(status)) { bench in
+      let server = bench.server
+      let watcher = Task {
+        // The second connection has met the dead link: from now on the original leads to the new one.
+        try await server.waitForRequests(1, path: "/old")
+        server.update("/start") { $0.redirect = .init(location: "/new?sig=2") }
+        // Three beside the one that is held: no limit was learned.
+        try await server.waitUntil { $0.requestCount("/new") >= 3 }
+        server.release("/old")
+      }
+      let outcome = try await bench.finish(
+        try bench.request("/start", as: "f.bin") { $0.connections = 4 })
+      try await watcher.value
+      try bench.expectWhole("f.bin", seed: 42, length: Int(Self.length), outcome)
+      #expect(outcome.attempts == 0)
+      #expect(outcome.restarts == 0)
+    }
+  }
+
+  @Test("Case 42: the link expires, and so does what the original leads to: the bytes are kept")
+  func deadForGood() async throws {
+    let signed = FaultScript.Resource(
+      "/signed", seed: 42, length: 600_000,
+      faults: [
+        Fault(.reset(after: 300_000), when: .request(1)), Fault(.status(404), when: .init(skip: 1)),
+      ])
+    let renewed = FaultScript.Resource("/renewed", seed: 42, length: 600_000)
+    try await Bench.with([signed, renewed, .redirecting("/start", to: "/signed")]) { bench in
+      let first = try await bench.finish(
+        try bench.request("/start", as: "f.bin") { $0.connections = 1 })
+      try bench.expectFailure(.needsNewURL, first, without: "f.bin")
+      let second = try await bench.finish(
+        try bench.request("/renewed", as: "f.bin") { $0.connections = 1 })
+      try bench.expectWhole("f.bin", seed: 42, length: 600_000, second)
+      #expect(second.result.reused + second.result.fetched == 600_000)
+    }
+  }
+
+  @Test("Case 42: an address without a redirect that is forbidden midway needs a new one too")
+  func direct() async throws {
+    let file = FaultScript.Resource(
+      "/f.bin", seed: 42, length: 600_000,
+      faults: [
+        Fault(.reset(after: 300_000), when: .request(1)), Fault(.status(403), when: .init(skip: 1)),
+      ])
+    try await Bench.with([file]) { bench in
+      let outcome = try await bench.finish(try bench.request("/f.bin") { $0.connections = 1 })
+      try bench.expectFailure(.needsNewURL, outcome, without: "f.bin")
+      #expect(try bench.names() == ["f.bin.haul.journal", "f.bin.haul.part"])
+    }
+  }
+
+  @Test("An address behind a redirect that never worked fails with its own code")
+  func neverWorked() async throws {
+    let gone = FaultScript.Resource(
+      "/gone", seed: 1, length: 100, faults: [Fault(.status(404))])
+    try await Bench.with([gone, .redirecting("/start", to: "/gone")]) { bench in
+      try bench.expectFailure(.notFound, try await bench.finish(try bench.request("/start")))
+    }
+  }
+}

@@ -1,0 +1,127 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+@Suite("Limits of a server are learned") struct LearnedLimitTests {
+  private static let length: Int64 = 2 << 20
+
+  @Test(
+    "Two connections are borne and more are refused: it completes with two, without an attempt",
+    arguments: [
+      Fault.Action.retryLater(status: 429, seconds: 1), .retryLater(seconds: 0), .status(403),
+      .cut(how: .reset, after: 0, in: .head),
+    ])
+  func two(refusal: Fault.Action) async throws {
+    let file = FaultScript.Resource(
+      "/f.bin", seed: 5, length: Self.length,
+      faults: [
+        Fault(refusal, when: .init(othersInProgress: 2)),
+        Fault(.stall(after: 128 << 10), when: .init(lastRequest: 2)),
+      ])
+    try await Bench.with([file]) { bench in
+      let server = bench.server
+      let watcher = Task {
+        // The two that are held have brought bytes; a third and a fourth were refused.
+        try await server.waitUntil { $0.held("/f.bin") == 2 && $0.requestCount("/f.bin") >= 4 }
+        server.release("/f.bin")
+      }
+      let outcome = try await bench.finish(try bench.request("/f.bin") { $0.connections = 8 })
+      try await watcher.value
+      try bench.expectWhole("f.bin", seed: 5, length: Int(Self.length), outcome)
+      #expect(outcome.attempts == 0)
+    }
+  }
+
+  @Test("A 416 on an additional connection leaves its range to the one that works")
+  func unsatisfiable() async throws {
+    let file = FaultScript.Resource(
+      "/f.bin", seed: 5, length: Self.length,
+      faults: [
+        Fault(.stall(after: 128 << 10), when: .request(1)),
+        Fault(.rangeNotSatisfiable(), when: .init(offsetAtLeast: 1)),
+      ])
+    try await Bench.with([file]) { bench in
+      let server = bench.server
+      let watcher = Task {
+        try await server.waitForRequests(2, path: "/f.bin")
+        try await server.waitUntil { $0.counters["/f.bin"]?.inProgress == 1 }
+        server.release("/f.bin")
+      }
+      let outcome = try await bench.finish(try bench.request("/f.bin") { $0.connections = 2 })
+      try await watcher.value
+      try bench.expectWhole("f.bin", seed: 5, length: Int(Self.length), outcome)
+      #expect(outcome.restarts == 0)
+      #expect(bench.server.snapshot.requestCount("/f.bin") == 2)
+    }
+  }
+
+  @Test("A 429 to one file beside another that works is no attempt; it waits for its turn")
+  func makesWay() async throws {
+    func resource(_ path: String, _ fault: Fault) -> FaultScript.Resource {
+      FaultScript.Resource(path, seed: 6, length: 500_000, faults: [fault])
+    }
+    let held = resource("/held.bin", Fault(.stall(after: 200_000)))
+    let refused = resource("/late.bin", Fault(.status(429), when: .request(1)))
+    try await Bench.with([held, refused]) { bench in
+      let manager = try TransferManager()
+      let events = manager.events()
+      let server = bench.server
+      let first = try await manager.add(
+        try bench.request("/held.bin") { $0.connections = 1 })
+      try await server.waitForHeld("/held.bin")
+      var hasProgress = false
+      var late: Transfer?
+      var attempts = 0
+      var ends: [TransferID: TransferResult] = [:]
+      for await event in events {
+        switch event.kind {
+        case .progress(let progress) where !hasProgress && progress.bytes > 0:
+          hasProgress = true
+          late = try await manager.add(
+            try bench.request("/late.bin") {
+              $0.connections = 1
+              $0.retry.retries = 0
+            })
+        case .phase(.waiting, _) where event.id == late?.id: server.release("/held.bin")
+        case .attempt: attempts += 1
+        case .finished(let result): ends[event.id] = result
+        default: break
+        }
+        if ends.count == 2 { break }
+      }
+      await manager.shutdown()
+      #expect(attempts == 0)
+      #expect(ends[first.id]?.state == .completed)
+      let second = try #require(late)
+      #expect(ends[second.id]?.state == .completed)
+    }
+  }
+
+  @Test("Case 40: a 503 with a date is a pause of the whole host")
+  func pausesHost() async throws {
+    let busy = FaultScript.Resource(
+      "/busy.bin", seed: 7, length: 1000,
+      faults: [Fault(.retryLater(seconds: 3600, asDate: true))])
+    let other = FaultScript.Resource("/other.bin", seed: 7, length: 1000)
+    try await Bench.with([busy, other]) { bench in
+      let manager = try TransferManager()
+      let events = manager.events()
+      let first = try await manager.add(
+        try bench.request("/busy.bin") { $0.retry.maximumTime = .seconds(7200) })
+      var second: Transfer?
+      for await event in events {
+        if case .attempt = event.kind, event.id == first.id {
+          second = try await manager.add(try bench.request("/other.bin"))
+        }
+        if case .phase(.waiting, let reason) = event.kind, event.id == second?.id {
+          #expect(reason?.contains("asked to be left alone") == true)
+          break
+        }
+      }
+      await manager.shutdown()
+      #expect(bench.server.snapshot.requestCount("/other.bin") == 0)
+      #expect(bench.server.snapshot.requestCount("/busy.bin") == 1)
+    }
+  }
+}
