@@ -98,7 +98,8 @@ package final class HTTPTransport: Transport {
     let client = clients[
       Clients.Key(
         route: route, speaksHTTP2: usesHTTP2,
-        isUnchecked: route.endsTLSItself && request.allowInsecure)]
+        isUnchecked: route.endsTLSItself && request.allowInsecure,
+        certifiedHost: certifiedHost(of: request))]
     var message = HTTPClientRequest(url: address(of: request.url, over: route))
     message.headers = headers(of: request)
     if route.hidesOrigin {
@@ -110,6 +111,15 @@ package final class HTTPTransport: Transport {
       throw TransferError(wantsPassword: proxy)
     }
     return response
+  }
+
+  /// A bare address is compared in the handshake.
+  private func certifiedHost(of request: FetchRequest) -> String? {
+    let origin = request.url.origin
+    guard origin.scheme == "https", !request.allowInsecure, IPAddress(origin.host) == nil else {
+      return nil
+    }
+    return origin.host
   }
 
   /// The address that the client is to connect to.

@@ -4,14 +4,16 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// The clients of a transport, one for each route and protocol, made when first needed. A connection is never shared between
-/// routes, nor between settings of TLS.
+/// The clients of a transport, one for each route, protocol and certified host, made when first needed. A connection is
+/// never shared between routes, nor between settings of TLS.
 final class Clients: Sendable {
   struct Key: Hashable, Sendable {
     let route: Route
     let speaksHTTP2: Bool
     /// Only where TLS is ours; else the client's own pool tells the two apart.
     let isUnchecked: Bool
+    /// The name that certificates must hold; nil where there is none to check.
+    let certifiedHost: String?
   }
 
   private let settings: HTTPTransport.Settings
@@ -62,9 +64,9 @@ final class Clients: Sendable {
     }
     let preparation = ConnectionPreparation(
       route: key.route, tls: key.isUnchecked ? tls.unchecked : tls.checked,
-      timeout: TimeAmount(settings.connectTimeout))
-    configuration.http1_1ConnectionDebugInitializer = { preparation.prepare($0) }
-    configuration.http2ConnectionDebugInitializer = { ConnectionPreparation.prepareHTTP2($0) }
+      certifiedHost: key.certifiedHost, timeout: TimeAmount(settings.connectTimeout))
+    configuration.http1_1ConnectionDebugInitializer = { preparation.prepareHTTP1($0) }
+    configuration.http2ConnectionDebugInitializer = { preparation.prepareHTTP2($0) }
     return HTTPClient(
       eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton),
       configuration: configuration)

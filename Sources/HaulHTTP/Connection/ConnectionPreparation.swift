@@ -5,14 +5,16 @@ import NIOHTTP2
 import NIOPosix
 import NIOSSL
 
-/// What is done to a connection of HTTP/1.1 before its first request.
+/// What is done to a connection before its first request.
 struct ConnectionPreparation: Sendable {
   let route: Route
   let tls: TLSConfiguration
+  /// The name that the server's certificate must hold; nil where there is none to check.
+  let certifiedHost: String?
   /// Of the tunnel's handshakes.
   let timeout: TimeAmount
 
-  func prepare(_ channel: any Channel) -> EventLoopFuture<Void> {
+  func prepareHTTP1(_ channel: any Channel) -> EventLoopFuture<Void> {
     let readied = Self.widenReads(channel).flatMapThrowing {
       let pipeline = channel.pipeline.syncOperations
       let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
@@ -21,17 +23,26 @@ struct ConnectionPreparation: Sendable {
         try pipeline.addHandler(AbsoluteForm(proxy), position: .before(decoder))
       }
     }
-    guard case .socks(let proxy, let origin) = route else { return readied }
+    guard case .socks(let proxy, let origin) = route else {
+      return readied.flatMap { checkName(channel) }
+    }
     return readied.flatMap { openTunnel(channel, through: proxy, to: origin) }
+      .flatMap { checkName(channel) }
   }
 
-  /// The same for HTTP/2.
-  static func prepareHTTP2(_ channel: any Channel) -> EventLoopFuture<Void> {
-    widenReads(channel).flatMapThrowing {
+  func prepareHTTP2(_ channel: any Channel) -> EventLoopFuture<Void> {
+    Self.widenReads(channel).flatMapThrowing {
       let pipeline = channel.pipeline.syncOperations
       let frames = try pipeline.handler(type: NIOHTTP2Handler.self)
       try pipeline.addHandler(HTTP2ConnectionWatch(), position: .after(frames))
-    }
+    }.flatMap { checkName(channel) }
+  }
+
+  private func checkName(_ channel: any Channel) -> EventLoopFuture<Void> {
+    guard let certifiedHost else { return channel.eventLoop.makeSucceededVoidFuture() }
+    let checked = CertificateName.check(certifiedHost, on: channel)
+    checked.whenFailure { _ in channel.close(promise: nil) }
+    return checked
   }
 
   /// Larger reads mean fewer wake-ups: the default grows from 2 to 64 KiB only.

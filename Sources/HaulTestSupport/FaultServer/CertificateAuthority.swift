@@ -89,10 +89,13 @@ package struct CertificateAuthority: Sendable {
     let now = Date.now
     let subject = try DistinguishedName { CommonName("Haul test server") }
     let isOwnIssuer = kind == .selfSigned
+    let address = GeneralName.ipAddress(ASN1OctetString(contentBytes: [127, 0, 0, 1]))
     let names: [GeneralName] =
-      kind == .wrongHost
-      ? [.dnsName("elsewhere.invalid")]
-      : [.dnsName("localhost"), .ipAddress(ASN1OctetString(contentBytes: [127, 0, 0, 1]))]
+      switch kind {
+      case .wrongHost: [.dnsName("elsewhere.invalid")]
+      case .addressOnly: [.dnsName("elsewhere.invalid"), address]
+      default: [.dnsName("localhost"), address]
+      }
     return try Certificate(
       version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: leafKey.publicKey,
       notValidBefore: now.addingTimeInterval(-2 * Self.day),
@@ -119,6 +122,8 @@ package enum FaultServerTLS: String, CaseIterable, Codable, Sendable {
   case selfSigned
   /// Signed by the authority for another name.
   case wrongHost
+  /// Signed by the authority for 127.0.0.1 and another name, so not for localhost.
+  case addressOnly
   /// Good, but speaks nothing newer than TLS 1.1.
   case tls11Only
   /// Good, but speaks nothing newer than TLS 1.2.

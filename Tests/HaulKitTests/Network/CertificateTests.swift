@@ -104,4 +104,22 @@ import Testing
       try bench.expectFailure(.tls, second, without: "second")
     }
   }
+
+  @Test(arguments: [Configuration.HTTPVersion.http1, .http2])
+  func `Case 54: a certificate for the address of the other end is none for a host's name`(
+    version: Configuration.HTTPVersion
+  ) async throws {
+    try await Bench.with([Self.file], tls: .addressOnly, http2: true) { bench in
+      var named = try bench.request("/f.bin", as: "named")
+      named.url = try ResourceURL(bench.server.url("/f.bin", host: "localhost"))
+      let outcome = try await bench.run(named, configure: { $0.httpVersion = version })
+      try bench.expectFailure(.tls, outcome, without: "named")
+      #expect(outcome?.attempts == 0)
+      #expect(bench.server.snapshot.requests.isEmpty)
+
+      let addressed = try await bench.run(
+        try bench.request("/f.bin"), configure: { $0.httpVersion = version })
+      try bench.expectWhole("f.bin", seed: 54, length: 300_000, addressed)
+    }
+  }
 }

@@ -166,9 +166,11 @@ import Testing
     }
   }
 
-  @Test(arguments: ["http", "socks5"])
-  func `The server's certificate is checked through a tunnel`(scheme: String) async throws {
-    try await Bench.with([Self.file], tls: .wrongHost) { bench in
+  @Test(arguments: ["http", "socks5"], [FaultServerTLS.wrongHost, .addressOnly])
+  func `The server's certificate is checked through a tunnel`(
+    scheme: String, kind: FaultServerTLS
+  ) async throws {
+    try await Bench.with([Self.file], tls: kind) { bench in
       try await ProxyServer.with(scheme == "http" ? .http : .socks5) { proxy in
         let through = try rules(scheme, proxy)
         let outcome = try await bench.run(try named(bench), configure: { $0.proxies = through })
