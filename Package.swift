@@ -70,7 +70,7 @@ let package = Package(
       name: "HaulHTTP",
       dependencies: [
         "HaulCore", .asyncHTTPClient, .nioCore, .nioConcurrency, .nioHTTP1, .nioHTTP2, .nioPosix,
-        .nioSSL, .nioTLS, .asn1, .x509,
+        .nioSSL, .nioTLS,
       ],
       swiftSettings: settings),
     .target(

@@ -1,55 +1,40 @@
 import HaulCore
 import NIOCore
 import NIOSSL
-import SwiftASN1
-import X509
 
-/// Whether the certificate of a connection is for the name that was asked for (RFC 9525, section 6).
+/// Whether the certificate of a connection is for the name that was asked for.
 ///
-/// The TLS library also takes a certificate for the address of the other end. Who steers the lookup of names and
-/// has such a certificate would pass for any host; through a tunnel that is the proxy.
-enum CertificateName {
+/// The TLS library compares names, and takes a certificate for the address of the other end as well. Who steers the
+/// lookup of names and has such a certificate would pass for any host; through a tunnel that is the proxy. So where
+/// a certificate lists addresses, a name of it must fit too.
+package enum CertificateName {
   /// - Throws: `tls` when it is for another name.
-  static func check(_ host: String, on channel: any Channel) -> EventLoopFuture<Void> {
-    channel.eventLoop.makeCompletedFuture {
-      let tls = try channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)
-      guard let certificate = tls.peerCertificate else { throw mismatch }
-      return try certificate.toDERBytes()
-    }.flatMap { (bytes: [UInt8]) in
-      channel.eventLoop.makeFutureWithTask {
-        guard await names(host, in: bytes) else { throw mismatch }
-      }
+  static func check(_ host: String, on channel: any Channel) throws {
+    let tls = try channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)
+    guard let certificate = tls.peerCertificate else { throw mismatch }
+    let names = certificate._subjectAlternativeNames()
+    guard names.contains(where: { $0.nameType == .ipAddress }) else { return }
+    let fits = names.contains {
+      $0.nameType == .dnsName && matches(String(decoding: $0.contents, as: UTF8.self), host)
     }
+    guard fits else { throw mismatch }
   }
 
-  /// The chain was verified in the handshake: here the leaf stands alone.
-  static func names(_ host: String, in bytes: [UInt8]) async -> Bool {
-    guard let leaf = try? Certificate(derEncoded: bytes) else { return false }
-    var verifier = Verifier(rootCertificates: CertificateStore([leaf])) {
-      NameOnly(host, of: leaf)
-    }
-    let result = await verifier.validate(leaf: leaf, intermediates: CertificateStore())
-    if case .validCertificate = result { return true }
-    return false
+  /// A wildcard stands for exactly one label, the first (RFC 9525, section 6.3).
+  package static func matches(_ pattern: String, _ host: String) -> Bool {
+    guard pattern.utf8.allSatisfy({ $0 < 0x80 }) else { return false }
+    let pattern = labels(pattern)
+    let host = labels(host)
+    guard pattern.count == host.count, pattern.dropFirst() == host.dropFirst() else { return false }
+    return pattern.first == host.first || pattern.first == "*" && pattern.count > 2
+  }
+
+  private static func labels(_ name: String) -> [Substring] {
+    let name = name.lowercased()
+    return (name.hasSuffix(".") ? name.dropLast() : name[...])
+      .split(separator: ".", omittingEmptySubsequences: false)
   }
 
   private static let mismatch = TransferError(
     .tls, "the certificate is not for this host; check the address")
-}
-
-/// The identity of the server and nothing else; critical extensions were minded in the handshake.
-private struct NameOnly: VerifierPolicy {
-  private var identity: ServerIdentityPolicy
-  let verifyingCriticalExtensions: [ASN1ObjectIdentifier]
-
-  init(_ host: String, of leaf: Certificate) {
-    identity = ServerIdentityPolicy(serverHostname: host, serverIP: nil)
-    verifyingCriticalExtensions = leaf.extensions.map(\.oid)
-  }
-
-  mutating func chainMeetsPolicyRequirements(
-    chain: UnverifiedCertificateChain
-  ) -> PolicyEvaluationResult {
-    identity.chainMeetsPolicyRequirements(chain: chain)
-  }
 }

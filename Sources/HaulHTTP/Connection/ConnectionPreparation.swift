@@ -39,8 +39,9 @@ struct ConnectionPreparation: Sendable {
   }
 
   private func checkName(_ channel: any Channel) -> EventLoopFuture<Void> {
-    guard let certifiedHost else { return channel.eventLoop.makeSucceededVoidFuture() }
-    let checked = CertificateName.check(certifiedHost, on: channel)
+    let checked = channel.eventLoop.makeCompletedFuture {
+      if let certifiedHost { try CertificateName.check(certifiedHost, on: channel) }
+    }
     checked.whenFailure { _ in channel.close(promise: nil) }
     return checked
   }

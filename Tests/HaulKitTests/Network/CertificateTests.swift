@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HaulCore
+import HaulHTTP
 import HaulKit
 import HaulTestSupport
 import Testing
@@ -121,5 +122,19 @@ import Testing
         try bench.request("/f.bin"), configure: { $0.httpVersion = version })
       try bench.expectWhole("f.bin", seed: 54, length: 300_000, addressed)
     }
+  }
+
+  @Test(arguments: [
+    ("a.example.org", "A.example.ORG", true), ("a.example.org.", "a.example.org", true),
+    ("*.example.org", "a.example.org", true), ("*.example.org", "example.org", false),
+    ("*.example.org", "b.a.example.org", false), ("*.org", "example.org", false),
+    ("a*.example.org", "ab.example.org", false), ("*", "localhost", false),
+    ("a.*.org", "a.example.org", false), ("", "localhost", false),
+    ("\u{212A}.example.org", "k.example.org", false),
+  ])
+  func `Case 54: a name of a certificate fits a host, or not`(
+    pattern: String, host: String, fits: Bool
+  ) {
+    #expect(CertificateName.matches(pattern, host) == fits)
   }
 }
