@@ -96,7 +96,10 @@ struct DownloadRun {
     else {
       return nil
     }
-    plan.update { $0.plan = SegmentPlan(length: head.length, received: recovery.received) }
+    plan.update { state in
+      state.plan = SegmentPlan(length: head.length, received: recovery.received)
+      state.earlier = recovery.received
+    }
     reused = recovery.received.byteCount
     // The server will not be asked about a complete part, so it must be of this very address.
     let isComplete = plan.update { $0.plan.isComplete }
