@@ -130,6 +130,9 @@ struct OwnershipTests {
     let scratch = try Scratch()
     let part = try scratch.acquire()
     #expect(try code { try part.ensureRoom(for: 1 << 60) } == .diskFull)
+    let told = try message { try part.ensureRoom(for: 1 << 60) }
+    #expect(told?.hasPrefix("1.0 EiB do not fit: ") == true, "\(told ?? "")")
+    #expect(told?.contains("iB are free; ") == true, "\(told ?? "")")
     part.release()
     #expect(try scratch.names().isEmpty)
   }
