@@ -19,9 +19,7 @@ extension DownloadRun {
     case .wake(let timer, let delay): wake(timer, after: delay, &group)
     case .leaveSlot: await driver.slot.leave()
     case .enterSlot: await driver.slot.enter()
-    case .limitHost:
-      engine.slots.update { $0.connectionRefused(for: driver.id) }
-      await driver.slot.changed()
+    case .limitHost(let error): await driver.limitHost(error)
     case .pauseHost(let delay):
       pauseHost(delay)
       await driver.slot.changed()
