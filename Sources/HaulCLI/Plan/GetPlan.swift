@@ -63,7 +63,7 @@ extension GetPlan {
     if several, command.content.checksum != nil {
       throw UsageError("--checksum is the digest of one file, but there are several URLs")
     }
-    let output = command.output
+    let output = command.output.values
     if output.quiet, output.verbose { throw UsageError("-q and -v contradict each other") }
     if output.quiet, output.progress == .bar || output.progress == .plain {
       throw UsageError("-q and --progress \(output.progress.rawValue) contradict each other")
