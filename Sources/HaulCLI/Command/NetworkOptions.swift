@@ -139,7 +139,7 @@ struct NetworkOptions: ParsableArguments {
     if http2 == true { limits.httpVersion = .http2 }
     // Not while parsing: the parser repeats what it refuses, and that may hold a password.
     limits.proxy = try proxy.map(NetworkArgument.proxy)
-    limits.noProxy = noproxy
+    limits.noProxy = try noproxy.map(NetworkArgument.exceptions)
     try applyAddresses(to: &limits)
     if let userAgent { limits.userAgent = userAgent }
   }
