@@ -43,11 +43,12 @@ extension DownloadRun {
   ) {
     var fetch = fetch
     fetch.prefersHTTP2 = !fetch.isAdditional && engine.sharesConnections(to: request.url.origin)
-    log(id, asks: fetch)
     if let response = takeFirst(for: fetch) {
+      firstAnswered = id
       post.yield(.response(id, response))
       return
     }
+    driver.log(id, asks: fetch)
     let (post, engine, host) = (post, engine, request.url.origin.host)
     watch(id, &group) { [fetch] silence in
       do {

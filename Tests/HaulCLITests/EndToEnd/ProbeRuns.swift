@@ -43,6 +43,48 @@ import Testing
     }
   }
 
+  @Test("-v tells each request and each answer, without secrets")
+  func verbose() async throws {
+    let busy = Self.named(Fault(.status(500), when: .request(1)))
+    try await Workplace.with(busy) { place in
+      let url = place.server.url("/file.bin?token=secret")
+      let probed = try await place.haul(["probe", "-v", url])
+      #expect(probed.status == 0, "\(probed.errors)")
+      Self.expectTold(probed, answers: ["500", "206"])
+    }
+    try await Workplace.with(busy) { place in
+      let words = ["get", "-v", "-x", "1", "--remote-name", place.server.url("/file.bin")]
+      Self.expectTold(try await place.haul(words), answers: ["500", "206"])
+    }
+  }
+
+  private static func expectTold(
+    _ result: CommandResult, answers: [String], sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let told = result.errorLines.filter { $0.contains(": answer ") }
+    #expect(
+      told.count == answers.count
+        && zip(told, answers).allSatisfy { $0.contains("answer \($1) HTTP/1.1 from http://") },
+      "\(result.errors)", sourceLocation: sourceLocation)
+    let asked = result.errorLines.filter { $0.contains(": request for http://") }
+    #expect(asked.count == answers.count, "\(result.errors)", sourceLocation: sourceLocation)
+    #expect(!result.errors.contains("secret"), sourceLocation: sourceLocation)
+  }
+
+  @Test("Options of get that change the plan are taken")
+  func planned() async throws {
+    try await Workplace.with(Self.named()) { place in
+      let url = place.server.url("/file.bin")
+      func plan(_ options: String...) async throws -> JSONValue {
+        try JSONValue(parsing: try await place.haul(["probe", "--json", url] + options).output)
+      }
+      #expect(try await plan("--remote-name")["name"] == .string("server.iso"))
+      #expect(try await plan("-x", "1")["plan"]?["connections"] == .integer(1))
+      #expect(try await plan("--min-split", "4M")["plan"]?["connections"] == .integer(1))
+      #expect(try await plan("--allow-unverified")["plan"]?["resume"] == .bool(true))
+    }
+  }
+
   @Test("Text from outside is escaped", arguments: [[], ["--json"]])
   func hostile(options: [String]) async throws {
     let fields = [
