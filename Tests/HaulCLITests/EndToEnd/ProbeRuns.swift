@@ -28,6 +28,8 @@ import Testing
     try await Workplace.with(Self.named()) { place in
       let result = try await place.haul(["probe", "--json", place.server.url("/file.bin")])
       let object = try JSONValue(parsing: result.output)
+      let schema = try JSONSchema(published: "probe.json")
+      #expect(try schema.violations(of: object) == [])
       #expect(object["type"] == .string("probe"))
       #expect(object["length"] == .integer(Workplace.length))
       #expect(object["name"] == .string("file.bin"))
@@ -37,6 +39,7 @@ import Testing
       #expect(failed.status == 1)
       #expect(failed.failures.count == 1)
       let end = try JSONValue(parsing: failed.output)
+      #expect(try schema.violations(of: end) == [])
       #expect(end["error"]?["code"] == .string("not-found"))
       #expect(try await place.haul(["probe"]).status == 2)
       #expect(try await place.haul(["probe", "example.org/x"]).status == 2)
