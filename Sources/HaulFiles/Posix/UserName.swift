@@ -12,8 +12,9 @@ enum UserName {
     var found: UnsafeMutablePointer<passwd>?
     var texts = [CChar](repeating: 0, count: 16 << 10)
     return texts.withUnsafeMutableBufferPointer { buffer in
-      guard getpwuid_r(number, &entry, buffer.baseAddress, buffer.count, &found) == 0,
-        found != nil, let name = entry.pw_name
+      guard let room = buffer.baseAddress,
+        getpwuid_r(number, &entry, room, buffer.count, &found) == 0, found != nil,
+        let name = entry.pw_name
       else { return "user \(number)" }
       return "\(Printable.text(String(cString: name))) (user \(number))"
     }
