@@ -102,6 +102,26 @@ import Testing
       ])
   }
 
+  @Test("a file that is whole before any progress is told has its length in the first line")
+  func small() throws {
+    var run = Run(2)
+    let (small, empty) = (try EventMaker(id: "00000001"), try EventMaker(id: "00000002"))
+    for event in [small, empty] {
+      try run.handle(
+        event(.added(target: "/d/x.iso")), event(.phase(.transferring, reason: nil)),
+        event(.phase(.publishing, reason: nil)))
+    }
+    #expect(run.messages.isEmpty)
+    try run.handle(small.completed(10), empty.completed(0))
+    #expect(
+      run.messages == [
+        "x.iso: started, 10 B, from https://h/x.iso?token=***",
+        "/d/x.iso: complete, 10 B in 2.0 s, 5 B/s",
+        "x.iso: started, 0 B, from https://h/x.iso?token=***",
+        "/d/x.iso: complete, 0 B in 2.0 s, 0 B/s",
+      ])
+  }
+
   @Test("messages have one line, without secrets, and tell what goes on")
   func messages() throws {
     var run = Run(view: .none)

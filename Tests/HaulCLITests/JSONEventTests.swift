@@ -39,6 +39,7 @@ import Testing
       for status in [nil, 503] {
         let error = TransferError(code, "why", status: status, isRetryable: status != nil)
         kinds.append(.attempt(number: 1, error: error, delay: .milliseconds(1500)))
+        kinds.append(.limited(connections: 2, error: error))
         kinds.append(.finished(TransferResult(state: .failed, error: error)))
       }
     }

@@ -68,6 +68,30 @@ import Testing
     #expect(message?.contains("not yet supported") == false)
   }
 
+  @Test(
+    "an exception from the proxy that names nothing is refused, and told",
+    arguments: [
+      "10.0.0.0/33", "10.0.0.0/x", "10.0.0.0/-1", "10.0.0.0/", "10.0.0/8", "::/129", "h.example/8",
+      "10.0.0", "1.2.3.256", "1.2.3.4:0", "h.example:99999", "a..b", "*.example", "[::1", "h:x",
+      ".",
+      "https://h",
+    ])
+  func nonsense(entry: String) throws {
+    for list in [entry, "a.example,\(entry)", "\(entry) a.example"] {
+      let message = try #require(refusal(["get", "https://h/x", "--noproxy", list]))
+      #expect(message.hasPrefix("--noproxy: '\(entry)' is no host"), "\(message)")
+    }
+  }
+
+  @Test("every form of an exception from the proxy is taken")
+  func exceptions() throws {
+    let list =
+      "*,h,.a.example,a.example.,a.example:80,192.0.2.1,192.0.2.1:8080,10.0.0.0/8,::1,"
+      + "[::1],[::1]:80,2001:db8::/32 x_y 0.0.0.0/0"
+    #expect(try limits("--noproxy", list).noProxy == list)
+    #expect(try limits("--noproxy", "").noProxy == "")
+  }
+
   @Test("a proxy's password is in no message")
   func secrets() {
     let message = refusal(["get", "https://h/x", "--proxy", "ftp://user:hidden@p"])

@@ -23,6 +23,38 @@ struct OwnershipTests {
     }
   }
 
+  /// The real disk, as seen by somebody else.
+  private struct OthersDisk: Disk {
+    let real = POSIXDisk()
+    var bootID: String { real.bootID }
+    var effectiveUser: UInt32 { real.effectiveUser + 1 }
+    var creationMask: UInt32 { real.creationMask }
+
+    func openDirectory(_ path: String, creating: Bool) throws(DiskError) -> any DiskDirectory {
+      try real.openDirectory(path, creating: creating)
+    }
+  }
+
+  @Test("Another user's journal is told with the user's name, and that it cannot be read")
+  func namesOwner() throws {
+    let scratch = try Scratch()
+    let name = Self.journal
+    try scratch.put([1, 2, 3], as: name)
+    let attributes = try FileManager.default.attributesOfItem(atPath: "\(scratch.path)/\(name)")
+    let owner = try #require(attributes[.ownerAccountName] as? String)
+    let thrown = try message {
+      _ = try PartFile.acquire(
+        disk: OthersDisk(), directory: scratch.directory, name: "file.iso",
+        nonce: Array(repeating: 1, count: 16), durability: .strict)
+    }
+    let told = try #require(thrown)
+    let user = "belongs to \(owner) (user \(scratch.disk.effectiveUser)) and cannot be read"
+    #expect(told.contains(user), "\(told)")
+    #expect(!told.contains("Haul did not make"))
+    #expect(try scratch.contents(name) == [1, 2, 3])
+    #expect(try scratch.names() == [name])
+  }
+
   enum Spoil: CaseIterable {
     case groupWritable, twoLinks, symlink
 
@@ -130,6 +162,9 @@ struct OwnershipTests {
     let scratch = try Scratch()
     let part = try scratch.acquire()
     #expect(try code { try part.ensureRoom(for: 1 << 60) } == .diskFull)
+    let told = try message { try part.ensureRoom(for: 1 << 60) }
+    #expect(told?.hasPrefix("1.0 EiB do not fit: ") == true, "\(told ?? "")")
+    #expect(told?.contains("iB are free; ") == true, "\(told ?? "")")
     part.release()
     #expect(try scratch.names().isEmpty)
   }

@@ -92,3 +92,13 @@ func code(_ body: () throws -> Void) throws -> TransferError.Code? {
     return error.code
   }
 }
+
+/// The message of the `TransferError` that `body` throws; nil when it throws none.
+func message(_ body: () throws -> Void) throws -> String? {
+  do {
+    try body()
+    return nil
+  } catch let error as TransferError {
+    return error.message
+  }
+}

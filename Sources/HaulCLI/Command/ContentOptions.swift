@@ -20,11 +20,12 @@ struct ContentOptions: ParsableArguments {
   var checksum: String?
 
   @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
     help:
       "Allow parallel ranges and a checked resume for servers that do not mark versions of a file.")
-  var allowUnverified = false
+  var allowUnverified: Bool?
 
   func apply(to request: inout TransferRequest) {
-    request.allowUnverified = allowUnverified
+    request.allowUnverified = allowUnverified ?? false
   }
 }

@@ -22,8 +22,10 @@ struct CredentialOptions: ParsableArguments {
     completion: .file())
   var bearerFile: String?
 
-  @Flag(help: "Take names and passwords of hosts from the file NETRC names, else ~/.netrc.")
-  var netrc = false
+  @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "Take names and passwords of hosts from the file NETRC names, else ~/.netrc.")
+  var netrc: Bool?
 
   @Option(
     name: .customLong("cookie"),

@@ -17,8 +17,10 @@ struct NetworkOptions: ParsableArguments {
     transform: Self.path)
   var certificateAuthorities: String?
 
-  @Flag(help: "Do not check the server's certificate; not inherited by redirects.")
-  var insecure = false
+  @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "Do not check the server's certificate; not inherited by redirects.")
+  var insecure: Bool?
 
   @Option(
     name: .customLong("cert"),
@@ -37,13 +39,15 @@ struct NetworkOptions: ParsableArguments {
     transform: { try ArgumentValue.choice($0) })
   var minimumTLS: TLSVersion?
 
-  @Flag(name: .customLong("http1.1"), help: "Never speak HTTP/2.")
-  var http1 = false
+  @Flag(
+    name: .customLong("http1.1"), inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "Never speak HTTP/2.")
+  var http1: Bool?
 
   @Flag(
-    name: .customLong("http2"),
+    name: .customLong("http2"), inversion: .prefixedNo, exclusivity: .chooseLast,
     help: "Begin each file over HTTP/2 where an https server knows it, not only many of one host.")
-  var http2 = false
+  var http2: Bool?
 
   @Option(
     help: ArgumentHelp(
@@ -110,7 +114,7 @@ struct NetworkOptions: ParsableArguments {
   var idleTimeout: Duration?
 
   func apply(to request: inout TransferRequest) {
-    request.allowInsecure = insecure
+    request.allowInsecure = insecure ?? false
     request.trustedRedirectHosts = Set(trustedHosts)
     if let retries { request.retry.retries = retries }
     if let retryMaximumTime { request.retry.maximumTime = retryMaximumTime }
@@ -128,12 +132,14 @@ struct NetworkOptions: ParsableArguments {
       throw UsageError("--key is the key of a certificate; give --cert too")
     }
     if let minimumTLS { limits.minimumTLS = minimumTLS }
-    if http1, http2 { throw UsageError("--http1.1 and --http2 contradict each other") }
-    if http1 { limits.httpVersion = .http1 }
-    if http2 { limits.httpVersion = .http2 }
+    if http1 == true, http2 == true {
+      throw UsageError("--http1.1 and --http2 contradict each other")
+    }
+    if http1 == true { limits.httpVersion = .http1 }
+    if http2 == true { limits.httpVersion = .http2 }
     // Not while parsing: the parser repeats what it refuses, and that may hold a password.
     limits.proxy = try proxy.map(NetworkArgument.proxy)
-    limits.noProxy = noproxy
+    limits.noProxy = try noproxy.map(NetworkArgument.exceptions)
     try applyAddresses(to: &limits)
     if let userAgent { limits.userAgent = userAgent }
   }

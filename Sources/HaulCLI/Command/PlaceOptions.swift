@@ -38,11 +38,14 @@ struct PlaceOptions: ParsableArguments {
   var durability = TransferRequest.Durability.strict
 
   @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
     help: "Use the name that the server tells (Content-Disposition), made safe; -o goes before it.")
-  var remoteName = false
+  var remoteName: Bool?
 
-  @Flag(help: "Forget the bytes of an earlier run and begin at the first.")
-  var startOver = false
+  @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "Forget the bytes of an earlier run and begin at the first.")
+  var startOver: Bool?
 
   @Option(
     help: ArgumentHelp(
@@ -54,8 +57,8 @@ struct PlaceOptions: ParsableArguments {
     request.makesDirectory = output != nil && directory != nil
     request.ifExists = ifExists
     request.durability = durability
-    request.usesServerName = remoteName
-    request.startOver = startOver
+    request.usesServerName = remoteName ?? false
+    request.startOver = startOver ?? false
     request.maximumSize = maxFilesize
   }
 }

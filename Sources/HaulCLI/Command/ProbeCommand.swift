@@ -21,9 +21,13 @@ struct ProbeCommand: ParsableCommand {
   @Argument(help: ArgumentHelp("What to ask about.", valueName: "URL"))
   var url: String
 
+  @OptionGroup(title: "Plan") var plan: PlanOptions
   @OptionGroup(title: "Who") var who: CredentialOptions
   @OptionGroup(title: "Network") var network: NetworkOptions
 
   @Flag(help: "One JSON object on standard output.")
   var json = false
+
+  @Flag(name: .shortAndLong, help: "Print the engine's log as well, on standard error.")
+  var verbose = false
 }

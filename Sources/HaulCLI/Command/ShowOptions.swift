@@ -4,23 +4,29 @@ extension OutputOptions.ProgressMode: ExpressibleByArgument {}
 
 /// What is shown.
 struct ShowOptions: ParsableArguments {
-  @Flag(help: "Events as JSON, one object a line, on standard output.")
-  var json = false
+  @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "Events as JSON, one object a line, on standard output.")
+  var json: Bool?
 
-  @Flag(name: .shortAndLong, help: "Print only errors.")
-  var quiet = false
+  @Flag(
+    name: .shortAndLong, inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "Print only errors.")
+  var quiet: Bool?
 
   @Option(help: "How progress is shown on standard error.")
   var progress = OutputOptions.ProgressMode.auto
 
-  @Flag(name: .shortAndLong, help: "Print the engine's log as well.")
-  var verbose = false
+  @Flag(
+    name: .shortAndLong, inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "Print the engine's log as well.")
+  var verbose: Bool?
 
   var values: OutputOptions {
     var values = OutputOptions()
-    values.json = json
-    values.quiet = quiet
-    values.verbose = verbose
+    values.json = json ?? false
+    values.quiet = quiet ?? false
+    values.verbose = verbose ?? false
     values.progress = progress
     return values
   }

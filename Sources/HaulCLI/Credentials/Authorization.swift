@@ -29,11 +29,11 @@ struct Authorization {
       let password = try SecretText.password(in: options.passwordFile, sources)
       source = .user(user, password: password)
       netrc =
-        options.netrc || password == nil
-        ? try SecretText.netrc(sources, isRequired: options.netrc) : nil
+        options.netrc == true || password == nil
+        ? try SecretText.netrc(sources, isRequired: options.netrc == true) : nil
     } else {
-      source = options.netrc ? .netrc : .none
-      netrc = options.netrc ? try SecretText.netrc(sources, isRequired: true) : nil
+      source = options.netrc == true ? .netrc : .none
+      netrc = options.netrc == true ? try SecretText.netrc(sources, isRequired: true) : nil
     }
   }
 
@@ -101,7 +101,7 @@ extension Authorization {
     if given.count > 1 {
       throw UsageError("\(given[0]) and \(given[1]) contradict each other")
     }
-    if options.netrc, let other = given.first, other != "--user" {
+    if options.netrc == true, let other = given.first, other != "--user" {
       throw UsageError("\(other) and --netrc contradict each other")
     }
     if options.passwordFile != nil, options.user == nil {

@@ -91,22 +91,3 @@ extension GetItem {
     return common.filter { !own.contains($0.name.lowercased()) } + headers
   }
 }
-
-/// The exact targets of a run, to find two transfers of one file before they start.
-struct TargetSet {
-  private var origins: [[Substring]: String?] = [:]
-
-  /// - Throws: when another item has the same target.
-  mutating func insert(
-    _ destination: TransferRequest.Destination, of item: GetItem
-  ) throws(UsageError) {
-    guard case .file(let path) = destination else { return }
-    // As text: what links make of it, the engine finds out.
-    var parts = path.split(separator: "/").filter { $0 != "." }
-    if path.hasPrefix("/") { parts.insert("/", at: 0) }
-    guard let earlier = origins.updateValue(item.origin, forKey: parts) else { return }
-    let other = earlier.map { " (\($0))" } ?? ""
-    throw UsageError(
-      "\(item.origin ?? "-o"): the target \(path) is that of another address\(other)")
-  }
-}

@@ -82,6 +82,10 @@ extension TransferEvent.Kind {
       try line.encode(number, forKey: .attempt)
       try line.encode(JSONError(error), forKey: .error)
       try line.encode(JSONNumber.seconds(delay), forKey: .delay)
+    case .limited(let connections, let error):
+      try line.encode("limit", forKey: .type)
+      try line.encode(connections, forKey: .connections)
+      try line.encode(JSONError(error), forKey: .error)
     case .finished(let result):
       try result.encode(to: &line)
     }

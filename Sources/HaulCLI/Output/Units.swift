@@ -1,17 +1,9 @@
+import HaulCore
+
 /// Bytes, rates and times for a person.
 enum Units {
   /// `512 B`, `1.5 KiB`, `12.0 MiB`; never negative, at most 10 characters.
-  static func bytes(_ count: Int64) -> String {
-    let count = max(0, count)
-    guard count >= 1024 else { return "\(count) B" }
-    var value = Double(count) / 1024
-    var unit = 0
-    while value >= 1023.95, unit < names.count - 1 {
-      value /= 1024
-      unit += 1
-    }
-    return "\(tenths(value)) \(names[unit])"
-  }
+  static func bytes(_ count: Int64) -> String { ByteCount.text(count) }
 
   /// Bytes per second; nothing for a rate that is not a number.
   static func rate(_ bytesPerSecond: Double) -> String {
@@ -47,8 +39,6 @@ enum Units {
   static func seconds(_ duration: Duration) -> Double {
     Double(duration.components.seconds) + Double(duration.components.attoseconds) * 1e-18
   }
-
-  private static let names = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
 
   private static func tenths(_ value: Double) -> String {
     let all = Int64((value * 10).rounded())

@@ -25,7 +25,6 @@ extension GetPlan {
     for item in items {
       let place = try item.place(command.place)
       let destination = try item.destination(place)
-      try targets.insert(destination, of: item)
       var request = TransferRequest(url: item.url, to: destination)
       request.checksum = item.checksum ?? checksum
       request.headers = item.fields(with: headers)
@@ -35,6 +34,7 @@ extension GetPlan {
       command.content.apply(to: &request)
       command.speed.apply(to: &request)
       command.network.apply(to: &request)
+      try targets.insert(request, of: item)
       requests.append(request)
     }
     limits = try Self.limits(command)
@@ -63,7 +63,7 @@ extension GetPlan {
     if several, command.content.checksum != nil {
       throw UsageError("--checksum is the digest of one file, but there are several URLs")
     }
-    let output = command.output
+    let output = command.output.values
     if output.quiet, output.verbose { throw UsageError("-q and -v contradict each other") }
     if output.quiet, output.progress == .bar || output.progress == .plain {
       throw UsageError("-q and --progress \(output.progress.rawValue) contradict each other")

@@ -19,6 +19,14 @@ enum NetworkArgument {
     }
   }
 
+  /// Hosts to reach without a proxy. `no_proxy` of the environment is not checked: other programs read it too.
+  static func exceptions(_ text: String) throws(UsageError) -> String {
+    guard let entry = ProxyExceptions.unreadable(in: text) else { return text }
+    throw UsageError(
+      "--noproxy: '\(entry)' is no host, domain, address or network; "
+        + "write a list like localhost,.example.org,10.0.0.0/8")
+  }
+
   static func address(_ text: String) throws(UsageError) -> String {
     guard IPAddress(text) != nil, !text.hasPrefix("[") else {
       throw UsageError("write an address of this machine, like 192.0.2.1 or 2001:db8::1")

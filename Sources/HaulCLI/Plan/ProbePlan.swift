@@ -5,6 +5,8 @@ package struct ProbePlan: Hashable, Sendable {
   package var request: TransferRequest
   package var limits: EngineLimits
   package var json: Bool
+  /// The engine's log as well.
+  package var verbose: Bool
 }
 
 extension ProbePlan {
@@ -21,8 +23,10 @@ extension ProbePlan {
     try authorization.apply(to: &request)
     try CookieField(command.who, headers: headers, sources).apply(to: &request)
     command.network.apply(to: &request)
+    command.plan.apply(to: &request)
     limits = EngineLimits()
     try command.network.apply(to: &limits)
     json = command.json
+    verbose = command.verbose
   }
 }

@@ -51,7 +51,7 @@ package struct GetReport: Sendable {
     if options.json {
       outputs.append(.json(try lines.line(.transfer(event), wallSeconds: wallSeconds)))
     }
-    if let text = message(for: event) { outputs.append(.message(text)) }
+    outputs += [lateStart(of: event), message(for: event)].compactMap { $0 }.map(Output.message)
     return outputs
   }
 
@@ -137,18 +137,33 @@ extension GetReport {
       return Messages.retry(number: number, error, delay: delay, of: event.url)
     case .phase(.restarted, let reason):
       return Messages.restarted(event.url, reason: reason)
-    case .progress where file.phase == .transferring, .phase(.verifying, _), .phase(.publishing, _):
+    case .progress where [.transferring, .verifying, .publishing].contains(file.phase):
       // With the first progress, not with the phase: only then the length is known.
-      guard view == .plain, hasStarted.insert(event.id).inserted else { return nil }
-      return Messages.started(file.name, event.url, total: file.progress?.total)
+      return started(file, event, total: file.progress?.total)
     case .paused(let origin):
       return Messages.paused(event.url, by: origin)
     case .finished(let result):
       return result.state == .cancelled
         ? Messages.cancelled(event.url) : Messages.completed(file.name, result)
-    case .added, .phase, .progress, .resumed:
+    case .added, .phase, .progress, .resumed, .limited:
       return nil
     }
+  }
+
+  /// The start of a file that was whole before any progress was told.
+  private mutating func lateStart(of event: TransferEvent) -> String? {
+    guard case .finished(let result) = event.kind, result.state == .completed, !options.quiet,
+      result.fetched > 0 || result.bytes == 0, let place = index[event.id]
+    else { return nil }
+    return started(board.files[place], event, total: result.bytes)
+  }
+
+  /// Once for each file.
+  private mutating func started(
+    _ file: FileProgress, _ event: TransferEvent, total: Int64?
+  ) -> String? {
+    guard view == .plain, hasStarted.insert(event.id).inserted else { return nil }
+    return Messages.started(file.name, event.url, total: total)
   }
 
   /// The name at the end of a path or an address; the whole of it when there is none.
@@ -166,7 +181,7 @@ extension FileProgress {
       if let target { name = GetReport.lastComponent(target) }
     case .phase(let phase, _): self.phase = phase
     case .paused: phase = .waiting
-    case .resumed: break
+    case .resumed, .limited: break
     case .progress(let progress): self.progress = progress
     case .attempt: progress?.stop()
     case .finished(let result): end(result)

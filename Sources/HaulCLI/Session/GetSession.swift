@@ -1,6 +1,5 @@
 import HaulCore
 import HaulKit
-import Logging
 
 /// Runs one plan with a manager, and feeds the console with what happens.
 struct GetSession {
@@ -16,7 +15,8 @@ struct GetSession {
     do {
       manager = try TransferManager(
         plan.limits.configuration(
-          logger: logger(to: logLines), environment: surroundings.environment))
+          logger: plan.output.verbose ? StandardErrorLog.logger(to: logLines) : nil,
+          environment: surroundings.environment))
     } catch {
       await OutputStream.standardError.write(Messages.usage(error.message) + "\n")
       return .usage
@@ -44,11 +44,6 @@ struct GetSession {
       group.cancelAll()
     }
     return await console.end()
-  }
-
-  private func logger(to lines: AsyncStream<String>.Continuation) -> Logger? {
-    guard plan.output.verbose else { return nil }
-    return Logger(label: "haul") { _ in StandardErrorLog(to: lines) }
   }
 
   /// Hands every event on, until the manager has shut down.

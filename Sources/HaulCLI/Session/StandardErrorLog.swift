@@ -6,6 +6,11 @@ package struct StandardErrorLog: LogHandler {
   package var logLevel: Logger.Level = .debug
   private let lines: AsyncStream<String>.Continuation
 
+  /// A logger to these lines.
+  package static func logger(to lines: AsyncStream<String>.Continuation) -> Logger {
+    Logger(label: "haul") { _ in StandardErrorLog(to: lines) }
+  }
+
   /// - Parameter lines: takes each escaped line, without its line break.
   package init(to lines: AsyncStream<String>.Continuation) { self.lines = lines }
 

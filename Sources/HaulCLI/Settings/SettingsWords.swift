@@ -14,7 +14,9 @@ extension SettingsFile {
     let displaced = Self.displaced(by: own, arguments)
     var names = Set(own.network.headers.map(Self.headerName))
     let who = own.who
-    if who.user != nil || who.bearerFile != nil || who.netrc { names.insert("authorization") }
+    if who.user != nil || who.bearerFile != nil || who.netrc == true {
+      names.insert("authorization")
+    }
     if !who.cookies.isEmpty || !who.cookieFiles.isEmpty { names.insert("cookie") }
     return entries.filter { !displaced.contains($0.key) }
       .flatMap { $0.words(home: home) { !names.contains(Self.headerName($0)) } }
@@ -27,13 +29,13 @@ extension SettingsFile {
     if arguments.contains("--http1.1") { keys.insert("http2") }
     if arguments.contains("--http2") { keys.insert("http1.1") }
     if own.place.output == "-" { keys.formUnion(["directory", "json"]) }
-    if own.output.quiet { keys.formUnion(["verbose", "progress"]) }
-    if own.output.verbose { keys.insert("quiet") }
+    if own.output.values.quiet { keys.formUnion(["verbose", "progress"]) }
+    if own.output.values.verbose { keys.insert("quiet") }
     if own.output.progress == .bar || own.output.progress == .plain { keys.insert("quiet") }
     if own.place.output?.hasPrefix("/") == true { keys.insert("directory") }
     if own.who.bearerFile != nil { keys.formUnion(["user", "password-file", "netrc"]) }
     if own.who.user != nil { keys.formUnion(["bearer-file", "password-file"]) }
-    if own.who.netrc { keys.formUnion(["bearer-file"]) }
+    if own.who.netrc == true { keys.formUnion(["bearer-file"]) }
     let headers = own.network.headers.map(headerName)
     if headers.contains("authorization") {
       keys.formUnion(["user", "password-file", "bearer-file", "netrc"])
@@ -77,6 +79,9 @@ extension SettingsFile.Entry {
       return "there is no such option"
     }
     if NotYetSupported.option(in: ["--\(key)"]) != nil { return "not yet supported" }
+    if key.hasPrefix("no-") {
+      return "there is no such option; write false for what it switches off"
+    }
     if case .texts = value, !Self.repeatableKeys.contains(key) {
       return "only one value is allowed"
     }

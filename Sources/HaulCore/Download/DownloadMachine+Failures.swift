@@ -39,7 +39,7 @@ extension DownloadMachine {
   }
 
   private func limit(_ error: TransferError) -> [Command] {
-    [.limitHost] + (error.retryAfter.map { [.pauseHost($0)] } ?? [])
+    [.limitHost(error)] + (error.retryAfter.map { [.pauseHost($0)] } ?? [])
   }
 
   mutating func failed(

@@ -113,7 +113,7 @@ package struct DownloadMachine: Sendable {
     case leaveSlot
     case enterSlot
     /// The host refused this connection while others of it go on: it serves no more than those.
-    case limitHost
+    case limitHost(TransferError)
     case pauseHost(Duration)
     case verify(Checksum)
     case publish(Version)

@@ -9,6 +9,9 @@ public struct TransferEvent: Sendable, Hashable {
     /// Newest only; at most 10 per second and transfer.
     case progress(Progress)
     case attempt(number: Int, error: TransferError, delay: Duration)
+    /// The server refused one connection while others of its host went on: the host gets no more than so many from now
+    /// on, all transfers together. No attempt was counted.
+    case limited(connections: Int, error: TransferError)
     /// The one real end.
     case finished(TransferResult)
   }

@@ -14,6 +14,39 @@ package struct ProxyExceptions: Hashable, Sendable {
     rules = list.split { $0 == "," || $0.isWhitespace }.map { Self.rule(String($0)) }
   }
 
+  /// The first entry of a list that names no host, domain, address or network; nil when there is none.
+  package static func unreadable(in list: String) -> String? {
+    list.split { $0 == "," || $0.isWhitespace }.map(String.init).first { !isReadable($0) }
+  }
+
+  private static func isReadable(_ text: String) -> Bool {
+    if text == "*" || IPAddress(text) != nil { return true }
+    let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+    if parts.count == 2 {
+      guard parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let bits = Int(parts[1]),
+        let network = IPAddress(String(parts[0]))
+      else { return false }
+      return bits <= network.bytes.count * 8
+    }
+    let (host, port) = splitPort(text)
+    if let port, !(1...65535).contains(port) { return false }
+    if IPAddress(host) != nil { return true }
+    let domain = withoutLastDot(String(host.trimmingPrefix(".")))
+    let labels = domain.split(separator: ".", omittingEmptySubsequences: false)
+    // A name that ends with a number would be an address, and it is none.
+    return labels.allSatisfy(isLabel) && labels.last.map { Int($0) == nil } == true
+  }
+
+  private static func isLabel(_ label: Substring) -> Bool {
+    !label.isEmpty
+      && label.utf8.allSatisfy { byte in
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x80...: true
+        default: byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+        }
+      }
+  }
+
   package func contains(_ origin: ResourceURL.Origin) -> Bool {
     let host = Self.withoutLastDot(origin.host)
     let address = IPAddress(host)

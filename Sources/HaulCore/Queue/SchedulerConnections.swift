@@ -33,16 +33,21 @@ extension Scheduler {
 
   /// Notes that a host refused a connection while `alive` others of it went on: from now on it gets no more than those,
   /// and at least one. What runs, runs on. The cap is kept for the scheduler's life and never rises.
-  package mutating func lowerCap(_ host: String, to alive: Int) {
+  /// - Returns: the new cap, when it is lower than the old one.
+  @discardableResult
+  package mutating func lowerCap(_ host: String, to alive: Int) -> Int? {
+    let former = (hosts[host] ?? HostQueue()).connectionCap(limits)
     let cap = max(1, min(alive, hosts[host]?.learnedCap ?? alive))
     hosts[host, default: HostQueue()].learnedCap = cap
     refresh(host)
+    return cap < former ? cap : nil
   }
 
   /// Notes that the host refused a connection of this transfer, which still counts, while others went on.
-  package mutating func connectionRefused(for id: TransferID) {
-    guard let member = members[id], let host = hosts[member.host] else { return }
-    lowerCap(member.host, to: host.connections - 1)
+  /// - Returns: the host's new cap, when it is lower than the old one.
+  package mutating func connectionRefused(for id: TransferID) -> Int? {
+    guard let member = members[id], let host = hosts[member.host] else { return nil }
+    return lowerCap(member.host, to: host.connections - 1)
   }
 
   /// Notes that an active transfer gets bytes, until it gives its slot back.

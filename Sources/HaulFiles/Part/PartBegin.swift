@@ -90,7 +90,7 @@ extension PartFile {
       if [EOPNOTSUPP, ENOSYS, EINVAL].contains(error.errno) { return }
       // What it did reserve is given back: others may need it. The first failure is the one to tell.
       try? part.truncate(to: 0)
-      throw TransferError(error, while: "reserve \(length) bytes")
+      throw TransferError(error, while: "reserve \(ByteCount.text(length))")
     }
   }
 
@@ -107,9 +107,9 @@ extension PartFile {
       try directory.availableBytes()
     }
     guard let available, length - held > available else { return }
+    let (needed, free) = ByteCount.texts(length, available + held)
     throw TransferError(
-      .diskFull,
-      "\(length) bytes do not fit: \(available + held) are free; free some space and run it again")
+      .diskFull, "\(needed) do not fit: \(free) are free; free some space and run it again")
   }
 }
 

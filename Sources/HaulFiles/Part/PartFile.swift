@@ -34,6 +34,9 @@ package final class PartFile: Sendable {
     self.recovery = recovery
   }
 
+  /// The name of the file that holds the bytes.
+  package var partName: String { names.part }
+
   /// The bytes that are there: claimed, or written and about to be claimed.
   package var received: ByteRangeSet {
     state.withLockedValue { state in

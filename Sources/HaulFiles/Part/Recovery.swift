@@ -24,6 +24,16 @@ enum Ownership {
   static func check(_ status: FileStatus, user: UInt32, mode: UInt32? = nil, what: String)
     throws(TransferError)
   {
+    if status.kind == .regular, status.owner != user {
+      let isSecret = user != 0 && status.mode & 0o044 == 0
+      throw TransferError(
+        .nameConflict,
+        """
+        the \(what) of that name belongs to \(UserName.text(status.owner))\
+        \(isSecret ? " and cannot be read" : ""); it was left alone, run it as that user or choose \
+        another name
+        """)
+    }
     guard status.kind == .regular, status.owner == user, status.links == 1,
       status.mode & 0o022 == 0 || status.mode == mode
     else {

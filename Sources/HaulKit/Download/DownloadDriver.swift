@@ -88,7 +88,8 @@ struct DownloadDriver: Sendable {
       let outcome = try await engine.io.run {
         [request, serverName, engine] () throws(TransferError) in
         try TargetClaim.make(
-          for: request, serverName: serverName, on: engine.disk, nonce: nonce)
+          for: request, serverName: serverName, on: engine.disk, nonce: nonce,
+          book: engine.targets)
       }
       switch outcome {
       case .alreadyThere(let path, let size, let checksum):
@@ -98,6 +99,7 @@ struct DownloadDriver: Sendable {
             duration: engine.clock.now - started, checksum: checksum,
             verified: checksum == nil ? nil : .checksum))
       case .claimed(let claim):
+        defer { engine.targets.letGo(claim.key) }
         await engine.hooks.recovered(id)
         let target = FileTarget(
           claim: claim, url: request.url, unverifiedAllowed: request.allowUnverified,
@@ -138,8 +140,9 @@ struct DownloadDriver: Sendable {
     // What cannot be removed now stays a part file, which a later run adopts.
     try? await engine.io.run { [request, serverName, engine] () throws(TransferError) in
       let outcome = try TargetClaim.make(
-        for: request, serverName: serverName, on: engine.disk, nonce: nonce)
+        for: request, serverName: serverName, on: engine.disk, nonce: nonce, book: engine.targets)
       guard case .claimed(let claim) = outcome else { return }
+      defer { engine.targets.letGo(claim.key) }
       guard claim.part.isOf(request.url) else { return claim.part.release() }
       try claim.part.discard()
     }

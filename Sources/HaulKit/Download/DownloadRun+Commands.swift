@@ -19,9 +19,7 @@ extension DownloadRun {
     case .wake(let timer, let delay): wake(timer, after: delay, &group)
     case .leaveSlot: await driver.slot.leave()
     case .enterSlot: await driver.slot.enter()
-    case .limitHost:
-      engine.slots.update { $0.connectionRefused(for: driver.id) }
-      await driver.slot.changed()
+    case .limitHost(let error): await driver.limitHost(error)
     case .pauseHost(let delay):
       pauseHost(delay)
       await driver.slot.changed()
@@ -45,11 +43,12 @@ extension DownloadRun {
   ) {
     var fetch = fetch
     fetch.prefersHTTP2 = !fetch.isAdditional && engine.sharesConnections(to: request.url.origin)
-    log(id, asks: fetch)
     if let response = takeFirst(for: fetch) {
+      firstAnswered = id
       post.yield(.response(id, response))
       return
     }
+    driver.log(id, asks: fetch)
     let (post, engine, host) = (post, engine, request.url.origin.host)
     watch(id, &group) { [fetch] silence in
       do {

@@ -112,8 +112,9 @@ extension DownloadRun {
     _ state: TransferResult.State, path: String? = nil, bytes: Int64 = 0,
     verified: TransferResult.Verification? = nil, error: TransferError? = nil
   ) -> TransferResult {
-    TransferResult(
-      state: state, path: path, bytes: bytes, fetched: plan.update { $0.fetched }, reused: reused,
+    let (fetched, repeated) = plan.update { ($0.fetched, $0.repeated) }
+    return TransferResult(
+      state: state, path: path, bytes: bytes, fetched: fetched, reused: max(0, reused - repeated),
       duration: engine.clock.now - started,
       checksum: verified == .checksum ? machine.checksum : nil, verified: verified, error: error)
   }

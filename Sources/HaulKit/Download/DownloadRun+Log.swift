@@ -1,22 +1,32 @@
 import HaulCore
 import Logging
 
-/// What a run tells its log: each request and each answer. Never header fields: they hold secrets.
-extension DownloadRun {
-  func log(_ id: SegmentID, asks fetch: FetchRequest) {
-    var metadata = metadata(id)
+/// What is logged of each request and each answer. Never header fields: they hold secrets.
+extension Engine {
+  func log(asks fetch: FetchRequest, _ metadata: Logger.Metadata = [:]) {
+    var metadata = metadata
     if let first = fetch.firstByte {
       metadata["range"] = "\(first)-\(fetch.lastByte.map(String.init) ?? "")"
     }
-    engine.logger.debug("request for \(fetch.url.redacted)", metadata: metadata)
+    logger.debug("request for \(fetch.url.redacted)", metadata: metadata)
   }
 
-  func log(_ id: SegmentID, _ head: ResponseHead) {
-    engine.logger.debug(
-      "answer \(head.status) \(head.version) from \(head.url.redacted)", metadata: metadata(id))
+  func log(_ head: ResponseHead, _ metadata: Logger.Metadata = [:]) {
+    logger.debug(
+      "answer \(head.status) \(head.version) from \(head.url.redacted)", metadata: metadata)
+  }
+}
+
+extension DownloadDriver {
+  func log(_ connection: SegmentID, asks fetch: FetchRequest) {
+    engine.log(asks: fetch, metadata(connection))
   }
 
-  private func metadata(_ id: SegmentID) -> Logger.Metadata {
-    ["transfer": "\(driver.id)", "connection": "\(id.number)"]
+  func log(_ connection: SegmentID, _ head: ResponseHead) {
+    engine.log(head, metadata(connection))
+  }
+
+  private func metadata(_ connection: SegmentID) -> Logger.Metadata {
+    ["transfer": "\(id)", "connection": "\(connection.number)"]
   }
 }

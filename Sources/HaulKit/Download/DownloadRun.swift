@@ -35,6 +35,7 @@ struct DownloadRun {
   private var waitingStart: DownloadMachine.Event?
   /// The answer that told the name, for the first request to be answered by.
   private var first: FetchResponse?
+  var firstAnswered: SegmentID?
   var checkpoints: CheckpointTimer
 
   var engine: Engine { driver.engine }
@@ -96,7 +97,10 @@ struct DownloadRun {
     else {
       return nil
     }
-    plan.update { $0.plan = SegmentPlan(length: head.length, received: recovery.received) }
+    plan.update { state in
+      state.plan = SegmentPlan(length: head.length, received: recovery.received)
+      state.earlier = recovery.received
+    }
     reused = recovery.received.byteCount
     // The server will not be asked about a complete part, so it must be of this very address.
     let isComplete = plan.update { $0.plan.isComplete }
@@ -136,7 +140,8 @@ struct DownloadRun {
       await handle(event, &group)
     case .response(let id, let response):
       responses[id] = response
-      log(id, response.head)
+      // The answer that told the name was logged when it came.
+      if id != firstAnswered { driver.log(id, response.head) }
       let wall = engine.clock.wallSeconds
       machine.hostServesOthers = engine.slots.update { $0.hostServesOthers(than: driver.id) }
       await handle(.responded(id, response.head, wallSeconds: wall), &group)

@@ -59,14 +59,17 @@ struct FileTarget: DownloadTarget {
   func verify(
     _ checksum: Checksum, isCancelled: @escaping @Sendable () -> Bool
   ) async throws(TransferError) {
+    let keeper = claim.directory.filePath(part.partName)
     try await io.run { [part] () throws(TransferError) in
       let found = try part.digest(checksum.algorithm, isCancelled: isCancelled)
       guard found != checksum else { return }
       try part.reject(checksum)
       throw TransferError(
         .checksumMismatch,
-        "the file is not the one asked for: expected \(checksum), got \(found.hex); its bytes are kept apart"
-      )
+        """
+        the file is not the one asked for: expected \(checksum), got \(found.hex); its bytes are in \
+        \(keeper): run it again to fetch them anew, or with another --checksum to keep them
+        """)
     }
   }
 

@@ -1,5 +1,4 @@
 import HaulCore
-import Logging
 
 /// Gets the first answer of a download whose name the server tells: no file is touched before its head is there.
 ///
@@ -75,6 +74,7 @@ struct NameQuery {
     case .event(let event): await handle(event, &group)
     case .response(let id, let response):
       self.response = response
+      driver.log(id, response.head)
       let wall = engine.clock.wallSeconds
       machine.hostServesOthers = engine.slots.update { $0.hostServesOthers(than: driver.id) }
       await handle(.responded(id, response.head, wallSeconds: wall), &group)
@@ -110,9 +110,7 @@ struct NameQuery {
     case .wake(let timer, let delay): wake(timer, after: delay, &group)
     case .leaveSlot: await driver.slot.leave()
     case .enterSlot: await driver.slot.enter()
-    case .limitHost:
-      engine.slots.update { $0.connectionRefused(for: driver.id) }
-      await driver.slot.changed()
+    case .limitHost(let error): await driver.limitHost(error)
     case .pauseHost(let delay):
       let until = engine.clock.now + delay
       engine.slots.update { $0.backOff(driver.request.url.origin.host, until: until) }
@@ -139,7 +137,7 @@ struct NameQuery {
     let stop = StopSignal()
     stops[id] = stop
     let (post, engine, host) = (post, engine, driver.request.url.origin.host)
-    engine.logger.debug("request for \(fetch.url.redacted)")
+    driver.log(id, asks: fetch)
     group.addTask {
       let watched = WatchedFetch(id: id, stop: stop, engine: engine)
       let event = await watched.run { silence in

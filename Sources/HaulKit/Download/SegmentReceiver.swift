@@ -95,7 +95,14 @@ struct SegmentReceiver: Sendable {
     }
     try await beginOnce(&state)
     let start = state.position
-    let grant = plan.update { $0.plan.reserve(id, count: slice.count) }
+    let grant = plan.update { state in
+      let grant = state.plan.reserve(id, count: slice.count)
+      // Some of it is there already: a whole is read from its beginning.
+      if grant.pieces.reduce(0, { $0 + $1.length }) < Int64(grant.used) {
+        state.cameAgain(start..<(start + Int64(grant.used)))
+      }
+      return grant
+    }
     state.position += Int64(grant.used)
     let pieces = grant.pieces.map { piece in
       let range = Int(piece.lowerBound - start)..<Int(piece.upperBound - start)

@@ -7,6 +7,16 @@ final class SharedPlan: Sendable {
     var plan: SegmentPlan
     /// Bytes of body that came from the network.
     var fetched: Int64 = 0
+    /// What an earlier run left, less what has come again.
+    var earlier = ByteRangeSet()
+    /// Bytes of an earlier run that have come again, as the server gave the whole.
+    var repeated: Int64 = 0
+
+    mutating func cameAgain(_ range: ByteRange) {
+      let count = earlier.byteCount
+      earlier.remove(contentsOf: range)
+      repeated += count - earlier.byteCount
+    }
   }
 
   private let state: NIOLockedValueBox<State>

@@ -14,6 +14,8 @@ struct TargetClaim: Sendable {
   let isReplacing: Bool
   /// Whether a number may be added to the name.
   let mayBeNumbered: Bool
+  /// Held in the book until the run has ended.
+  let key: TargetBook.Key
 
   enum Outcome: Sendable {
     case claimed(TargetClaim)
@@ -24,14 +26,17 @@ struct TargetClaim: Sendable {
   var path: String { directory.filePath(name.text) }
 
   /// Finds the name, checks what lies there, and takes its part file for this process.
-  /// - Parameter serverName: goes before the name in the address; an exact path goes before both.
+  /// - Parameters:
+  ///   - serverName: goes before the name in the address; an exact path goes before both.
+  ///   - book: where the target is held, for the caller to let go of at the end.
   /// - Throws: `not-a-regular-file`, `permission-denied`, `name-conflict`, `in-use`, `disk-full`, `io`.
   static func make(
-    for request: TransferRequest, serverName: FileName? = nil, on disk: any Disk, nonce: [UInt8]
+    for request: TransferRequest, serverName: FileName? = nil, on disk: any Disk, nonce: [UInt8],
+    book: TargetBook
   ) throws(TransferError) -> Outcome {
-    let search = try TargetSearch(request, serverName, on: disk, nonce: nonce)
+    let search = try TargetSearch(request, serverName, on: disk, nonce: nonce, book: book)
     switch try TargetCheck.state(of: search.name.text, in: search.directory) {
-    case .absent: return .claimed(try search.claimFree())
+    case .absent: return .claimed(try book.search(search.claimFree))
     case .regular(let size, let modified): return try search.taken(size: size, modified: modified)
     }
   }
@@ -51,14 +56,19 @@ private struct TargetSearch {
   let request: TransferRequest
   let disk: any Disk
   let nonce: [UInt8]
+  let book: TargetBook
   let directory: any DiskDirectory
+  /// Of the directory.
+  let status: FileStatus
   let name: FileName
   let isExact: Bool
 
   init(
-    _ request: TransferRequest, _ serverName: FileName?, on disk: any Disk, nonce: [UInt8]
+    _ request: TransferRequest, _ serverName: FileName?, on disk: any Disk, nonce: [UInt8],
+    book: TargetBook
   ) throws(TransferError) {
     self.request = request
+    self.book = book
     self.disk = disk
     self.nonce = nonce
     let directoryPath: String
@@ -79,20 +89,42 @@ private struct TargetSearch {
       }
       name = FileName(exactly: last)
     }
-    directory = try TargetCheck.openDirectory(
+    let opened = try TargetCheck.openDirectory(
       directoryPath, on: disk, creating: !isExact || request.makesDirectory)
+    directory = opened
+    status = try mapping("look at the directory") { () throws(DiskError) in try opened.status() }
   }
 
   private var mayBeNumbered: Bool {
     request.ifExists == .rename || (!isExact && request.ifExists == .update)
   }
 
-  /// The wanted name is free: it is ours, or, for a derived name whose part is of another address, the next.
+  /// The wanted name is free: it is ours, or, for a derived name whose part is of another address or in use by another
+  /// transfer, the next.
   func claimFree() throws(TransferError) -> TargetClaim {
-    let part = try acquire(name)
-    if isExact || part.isOf(request.url) { return claim(name, part) }
-    part.release()
-    return try claimNumbered(existing: nil)
+    if let part = try acquire(name) {
+      if isExact || part.isOf(request.url) { return claim(name, part) }
+      release(part, name)
+    } else if !mayBeNumbered {
+      throw inUse
+    }
+    return try nextNumbered(existing: nil)
+  }
+
+  /// The wanted name, whatever is there.
+  private func claimWanted(
+    existing: DownloadMachine.ExistingFile? = nil
+  ) throws(TransferError) -> TargetClaim {
+    guard let part = try acquire(name) else { throw inUse }
+    return claim(name, part, existing: existing)
+  }
+
+  private var inUse: TransferError {
+    let other = book.holder(of: key(name)).map { "\($0.redacted) is" } ?? "another file is"
+    return TransferError(
+      .inUse,
+      "\(other) being downloaded to \(name.text) by this run; leave one out or give it another name"
+    )
   }
 
   func taken(size: Int64, modified: Double) throws(TransferError) -> TargetClaim.Outcome {
@@ -104,7 +136,7 @@ private struct TargetSearch {
     switch request.ifExists {
     case .skip: return there
     case .fail: throw conflict
-    case .overwrite: return .claimed(claim(name, try acquire(name)))
+    case .overwrite: return .claimed(try claimWanted())
     case .rename: return .claimed(try claimNumbered(existing: nil))
     case .update: break
     }
@@ -117,7 +149,7 @@ private struct TargetSearch {
     }
     let existing = DownloadMachine.ExistingFile(
       size: size, modified: modified, mayTakeAnotherName: !isExact)
-    if isExact { return .claimed(claim(name, try acquire(name), existing: existing)) }
+    if isExact { return .claimed(try claimWanted(existing: existing)) }
     return .claimed(try claimNumbered(existing: existing))
   }
 
@@ -125,13 +157,21 @@ private struct TargetSearch {
   private func finishedBefore() throws(TransferError) -> TargetClaim? {
     let journal = try PartNames(name.text).journal
     guard try TargetCheck.state(of: journal, in: directory) != .absent else { return nil }
-    let part = try acquire(name)
-    if part.recovery.published { return claim(name, part) }
-    part.release()
-    return nil
+    return try book.search { () throws(TransferError) in
+      guard let part = try acquire(name) else { return nil }
+      if part.recovery.published { return claim(name, part) }
+      release(part, name)
+      return nil
+    }
   }
 
   private func claimNumbered(
+    existing: DownloadMachine.ExistingFile?
+  ) throws(TransferError) -> TargetClaim {
+    try book.search { () throws(TransferError) in try nextNumbered(existing: existing) }
+  }
+
+  private func nextNumbered(
     existing: DownloadMachine.ExistingFile?
   ) throws(TransferError) -> TargetClaim {
     var number = 1
@@ -139,16 +179,32 @@ private struct TargetSearch {
       let candidate = name.numbered(number)
       number += 1
       guard try TargetCheck.state(of: candidate.text, in: directory) == .absent else { continue }
-      let part = try acquire(candidate)
+      guard let part = try acquire(candidate) else { continue }
       if part.isOf(request.url) { return claim(candidate, part, existing: existing) }
-      part.release()
+      release(part, candidate)
     }
   }
 
-  private func acquire(_ name: FileName) throws(TransferError) -> PartFile {
-    try PartFile.acquire(
-      disk: disk, directory: directory, name: name.text, nonce: nonce,
-      durability: request.durability, deferringJournalUpTo: Self.smallFile)
+  private func key(_ name: FileName) -> TargetBook.Key {
+    TargetBook.Key(device: status.device, inode: status.inode, name: name.text)
+  }
+
+  /// The part file of a name; nil when another transfer of this manager has it.
+  private func acquire(_ name: FileName) throws(TransferError) -> PartFile? {
+    guard book.hold(key(name), for: request.url) else { return nil }
+    do throws(TransferError) {
+      return try PartFile.acquire(
+        disk: disk, directory: directory, name: name.text, nonce: nonce,
+        durability: request.durability, deferringJournalUpTo: Self.smallFile)
+    } catch {
+      book.letGo(key(name))
+      throw error
+    }
+  }
+
+  private func release(_ part: PartFile, _ name: FileName) {
+    part.release()
+    book.letGo(key(name))
   }
 
   /// Up to this length a file that was cut off by a crash is fetched anew: 1 MiB.
@@ -159,7 +215,7 @@ private struct TargetSearch {
   ) -> TargetClaim {
     TargetClaim(
       directory: directory, name: name, part: part, wanted: self.name, existing: existing,
-      isReplacing: request.ifExists == .overwrite, mayBeNumbered: mayBeNumbered)
+      isReplacing: request.ifExists == .overwrite, mayBeNumbered: mayBeNumbered, key: key(name))
   }
 
   private func digest(

@@ -17,6 +17,7 @@ package struct Engine: Sendable {
   let httpVersion: Configuration.HTTPVersion
   let hub: EventHub
   let slots: SlotKeeper
+  let targets = TargetBook()
   let random: SharedRandom
   let logger: Logger
 

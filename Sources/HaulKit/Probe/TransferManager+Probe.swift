@@ -40,9 +40,11 @@ struct Prober {
     let fetch = FetchRequest(
       url: request.url, headers: request.fields, firstByte: 0, lastByte: 0,
       allowInsecure: request.allowInsecure)
+    engine.log(asks: fetch)
     do {
       // The body is let go of with the response.
       let head = try await engine.fetch(fetch, of: request.url.origin.host).head
+      engine.log(head)
       hasAnswered = true
       return try ProbeResult(
         head, to: fetch, of: request, wallSeconds: engine.clock.wallSeconds)

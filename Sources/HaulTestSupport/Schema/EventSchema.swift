@@ -5,12 +5,7 @@ package struct EventSchema: Sendable {
   private let schema: JSONSchema
 
   /// Reads `docs/schema/events.json` of this repository.
-  package init() throws {
-    var root = URL(filePath: #filePath)
-    for _ in 0..<4 { root.deleteLastPathComponent() }
-    let text = try Data(contentsOf: root.appending(path: "docs/schema/events.json"))
-    schema = JSONSchema(try JSONValue(parsing: String(decoding: text, as: UTF8.self)))
-  }
+  package init() throws { schema = try JSONSchema(published: "events.json") }
 
   /// What is wrong with one line; empty when it is valid.
   package func violations(line: String) throws -> [String] {
@@ -43,5 +38,15 @@ package struct EventSchema: Sendable {
       }
     }
     return lines.count > 1 ? problems : ["there is no line"]
+  }
+}
+
+extension JSONSchema {
+  /// Reads a file of `docs/schema` of this repository.
+  package init(published name: String) throws {
+    var root = URL(filePath: #filePath)
+    for _ in 0..<4 { root.deleteLastPathComponent() }
+    let text = try Data(contentsOf: root.appending(path: "docs/schema/\(name)"))
+    self.init(try JSONValue(parsing: String(decoding: text, as: UTF8.self)))
   }
 }

@@ -47,17 +47,19 @@ final class CommandRun {
   private var pid: Int32 = 0
 
   /// Starts `haul` with these arguments.
-  /// - Parameter standardOutput: where it writes instead of to this object.
+  /// - Parameters:
+  ///   - standardOutput: where it writes instead of to this object.
+  ///   - program: another program to start, which may start `haul`.
   init(
     _ arguments: [String], in directory: String, environment: [String: String] = [:],
-    standardOutput: FileHandle? = nil
+    standardOutput: FileHandle? = nil, program path: String = CommandRun.executable.path
   ) async throws {
     let (stream, continuation) = AsyncStream.makeStream(of: Piece.self)
     pieces = stream.makeAsyncIterator()
     let (outputPipe, errorPipe) = (Pipe(), Pipe())
     open = standardOutput == nil ? 2 : 1
     let program = Configuration(
-      executable: .path(FilePath(Self.executable.path)), arguments: Arguments(arguments),
+      executable: .path(FilePath(path)), arguments: Arguments(arguments),
       environment: .custom(
         ["PATH": "/usr/bin:/bin", "HOME": directory].merging(environment) { $1 }
           .reduce(into: [:]) { $0[Environment.Key(stringLiteral: $1.key)] = $1.value }),

@@ -28,6 +28,8 @@ import Testing
     try await Workplace.with(Self.named()) { place in
       let result = try await place.haul(["probe", "--json", place.server.url("/file.bin")])
       let object = try JSONValue(parsing: result.output)
+      let schema = try JSONSchema(published: "probe.json")
+      #expect(try schema.violations(of: object) == [])
       #expect(object["type"] == .string("probe"))
       #expect(object["length"] == .integer(Workplace.length))
       #expect(object["name"] == .string("file.bin"))
@@ -37,9 +39,57 @@ import Testing
       #expect(failed.status == 1)
       #expect(failed.failures.count == 1)
       let end = try JSONValue(parsing: failed.output)
+      #expect(try schema.violations(of: end) == [])
       #expect(end["error"]?["code"] == .string("not-found"))
       #expect(try await place.haul(["probe"]).status == 2)
       #expect(try await place.haul(["probe", "example.org/x"]).status == 2)
+    }
+  }
+
+  @Test("-v tells each request and each answer, without secrets")
+  func verbose() async throws {
+    let busy = Self.named(Fault(.status(500), when: .request(1)))
+    try await Workplace.with(busy) { place in
+      let url = place.server.url("/file.bin?token=secret")
+      let probed = try await place.haul(["probe", "-v", url])
+      #expect(probed.status == 0, "\(probed.errors)")
+      Self.expectTold(probed, answers: ["500", "206"])
+    }
+    try await Workplace.with(busy) { place in
+      let words = ["get", "-v", "-x", "1", "--remote-name", place.server.url("/file.bin")]
+      Self.expectTold(try await place.haul(words), answers: ["500", "206"])
+    }
+  }
+
+  private static func expectTold(
+    _ result: CommandResult, answers: [String], sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let told = result.errorLines.filter { $0.contains(": answer ") }
+    #expect(
+      told.count == answers.count
+        && zip(told, answers).allSatisfy { $0.contains("answer \($1) HTTP/1.1 from http://") },
+      "\(result.errors)", sourceLocation: sourceLocation)
+    let asked = result.errorLines.filter { $0.contains(": request for http://") }
+    #expect(asked.count == answers.count, "\(result.errors)", sourceLocation: sourceLocation)
+    #expect(!result.errors.contains("secret"), sourceLocation: sourceLocation)
+  }
+
+  @Test("Options of get that change the plan are taken")
+  func planned() async throws {
+    try await Workplace.with(Self.named()) { place in
+      let url = place.server.url("/file.bin")
+      func plan(_ options: String...) async throws -> JSONValue { try await plan(options) }
+      func plan(_ options: [String]) async throws -> JSONValue {
+        try JSONValue(parsing: try await place.haul(["probe", "--json", url] + options).output)
+      }
+      let named = try await plan("--remote-name")
+      #expect(named["name"] == .string("server.iso"))
+      for options in [["-x", "1"], ["--min-split", "4M"]] {
+        let single = try await plan(options)
+        #expect(single["plan"]?["connections"] == .integer(1), "\(options)")
+      }
+      let unverified = try await plan("--allow-unverified")
+      #expect(unverified["plan"]?["resume"] == .bool(true))
     }
   }
 

@@ -105,6 +105,32 @@ import Testing
     #expect(message.hasSuffix("(list: line 1)"))
   }
 
+  @Test(
+    "one address for one file twice is refused, with both places",
+    arguments: [[], ["--if-exists", "skip"], ["--if-exists", "overwrite"]])
+  func givenTwice(options: [String]) throws {
+    let list = "https://h/d/x?t=secret\nhttps://h/y\nhttps://h/d/x?t=secret\n"
+    let files = sources(["list": list])
+    let message = try #require(refusal(["-i", "list"] + options, files))
+    #expect(message.hasPrefix("list: line 3: https://h/d/x?t=*** is given twice (list: line 1)"))
+    #expect(message.contains("--if-exists rename"))
+    #expect(refusal(["https://h/x", "https://h/x"] + options, files)?.contains("twice") == true)
+    #expect(refusal(["-i", "list", "--if-exists", "rename"], files) == nil)
+    #expect(refusal(["-i", "list", "--remote-name"], files) == nil)
+  }
+
+  @Test("addresses whose files would have one name are refused only where no number may be added")
+  func sameName() throws {
+    let files = sources(["list": "https://h/1/x\nhttps://h/2/x\n"])
+    #expect(refusal(["-i", "list"], files) == nil)
+    for option in ["skip", "overwrite", "fail"] {
+      let message = try #require(refusal(["-i", "list", "--if-exists", option], files))
+      #expect(message.contains("the target x is that of another address too, https://h/1/x"))
+    }
+    let exact = sources(["list": "https://h/1/x\nhttps://h/2\n  out=x"])
+    #expect(refusal(["-i", "list"], exact)?.contains("line 2: the target x") == true)
+  }
+
   @Test("the same name in other directories is another target")
   func otherTargets() throws {
     let list = "https://h/1\n  out=a\n  dir=x\nhttps://h/2\n  out=a\n  dir=y\nhttps://h/3\n  out=/a"

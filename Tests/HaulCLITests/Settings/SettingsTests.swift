@@ -55,6 +55,22 @@ import Testing
     #expect(with == without)
   }
 
+  @Test(
+    "a flag that the file sets is switched off for one run",
+    arguments: [
+      "allow-unverified", "insecure", "http1.1", "http2", "remote-name", "start-over", "netrc",
+      "json", "quiet", "verbose",
+    ])
+  func switchedOff(key: String) throws {
+    let known = files("'\(key)' = true", ["/home/me/.netrc": "machine h login l password p"])
+    #expect(try plan(["https://h/x"], known) != plan(["https://h/x"], files("")))
+    #expect(try plan(["--no-\(key)", "https://h/x"], known) == plan(["https://h/x"], files("")))
+    #expect(
+      try plan(["--no-\(key)", "--\(key)", "https://h/x"], known) == plan(["https://h/x"], known))
+    let message = refusal(["https://h/x"], files("'no-\(key)' = true"))
+    #expect(message?.contains("no-\(key): there is no such option") == true, "\(message ?? "")")
+  }
+
   @Test("what the command line leaves open stays as the file has it")
   func together() throws {
     let known = files("directory = 'd'\nheader = ['A: 1', 'B: 2']\nlimit-rate = 5")

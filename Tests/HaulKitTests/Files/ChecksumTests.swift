@@ -31,6 +31,10 @@ import Testing
       try bench.expectFailure(.checksumMismatch, outcome, without: "f.bin")
       #expect(outcome.attempts == 0)
       #expect(try bench.names() == ["f.bin.haul.journal", "f.bin.haul.part"])
+      let message = try #require(outcome.result.error?.message)
+      #expect(message.contains("its bytes are in \(bench.path("f.bin.haul.part")): run it again"))
+      #expect(message.contains("another --checksum"))
+      #expect(!message.contains("\n"))
     }
   }
 

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HaulCore
+import HaulKit
 import HaulTestSupport
 import Testing
 
@@ -76,6 +77,92 @@ import Testing
       #expect(requests.requests.isEmpty)
       try bench.expectWhole("f.bin", seed: 66, length: Self.length, outcome)
       #expect(try bench.names() == ["f.bin"])
+    }
+  }
+
+  @Test func `Case 66: files of one run whose addresses end alike get a number each`()
+    async throws
+  {
+    let paths = ["/a/f.bin", "/b/f.bin"]
+    try await Bench.with([.stalling(paths[0], seed: 1), .stalling(paths[1], seed: 2)]) { bench in
+      let server = bench.server
+      let requests = try paths.map { path in try bench.request(path) { $0.connections = 1 } }
+      let letGo = Task {
+        for path in paths {
+          try await server.waitForHeld(path)
+          server.setFaults(path, [])
+        }
+        server.release()
+      }
+      let outcomes = try await bench.withManager { try await bench.finishAll(requests, with: $0) }
+      try await letGo.value
+      #expect(outcomes.allSatisfy { $0.result.state == .completed }, "\(outcomes)")
+      #expect(try bench.names() == ["f (1).bin", "f.bin"])
+      for (outcome, seed) in zip(outcomes, [UInt64(1), 2]) {
+        let name = try #require(outcome.result.path?.split(separator: "/").last)
+        try bench.expectWhole(String(name), seed: seed, length: Self.length, outcome)
+      }
+    }
+  }
+
+  @Test func `Case 66: an interrupted run of such files goes on with each one's own bytes`()
+    async throws
+  {
+    let paths = ["/a/f.bin", "/b/f.bin"]
+    try await Bench.with([.stalling(paths[0], seed: 1), .stalling(paths[1], seed: 2)]) { bench in
+      let server = bench.server
+      let requests = try paths.map { path in try bench.request(path) { $0.connections = 1 } }
+      try await bench.withManager { manager in
+        let events = manager.events()
+        let ids = Set(try await manager.add(requests).map(\.id))
+        var there: Set<TransferID> = []
+        for await event in events {
+          guard case .progress(let progress) = event.kind, progress.bytes >= 256 << 10 else {
+            continue
+          }
+          there.insert(event.id)
+          if there == ids { break }
+        }
+        await manager.pauseAll()
+      }
+      for path in paths { server.setFaults(path, []) }
+      // In the other order: whoever looks first must leave the other's bytes to it.
+      let outcomes = try await bench.withManager {
+        try await bench.finishAll(requests.reversed(), with: $0)
+      }
+      #expect(outcomes.allSatisfy { $0.result.reused == 256 << 10 }, "\(outcomes)")
+      #expect(try bench.names() == ["f (1).bin", "f.bin"])
+    }
+  }
+
+  @Test func `Case 66: one target of two transfers of a run is told with the other's address`()
+    async throws
+  {
+    try await Bench.with([.stalling("/f.bin", seed: 66), .stalling("/g.bin", seed: 67)]) { bench in
+      try await bench.withManager { manager in
+        let request = try bench.request("/f.bin", as: "f.bin")
+        let other = try bench.request("/g.bin", as: "f.bin")
+        let first = try await manager.add(request)
+        let events = manager.events()
+        try await bench.server.waitForHeld("/f.bin", count: 2)
+        let second = try await bench.finish(other, with: manager)
+        try bench.expectFailure(.inUse, second, without: "f.bin")
+        let message = second.result.error?.message
+        #expect(message?.contains(request.url.redacted) == true, "\(message ?? "")")
+        #expect(message?.contains("another process") == false)
+        bench.server.setFaults("/f.bin", [])
+        bench.server.release()
+        for await event in events where event.id == first.id {
+          if case .finished(let result) = event.kind {
+            #expect(result.state == .completed)
+            break
+          }
+        }
+        // Once it has ended, the name is free for others again.
+        let third = try await bench.finish(
+          try bench.request("/f.bin", as: "f.bin") { $0.ifExists = .overwrite }, with: manager)
+        try bench.expectWhole("f.bin", seed: 66, length: Self.length, third)
+      }
     }
   }
 

@@ -30,6 +30,14 @@ import Testing
       try await watcher.value
       try bench.expectWhole("f.bin", seed: 5, length: Int(Self.length), outcome)
       #expect(outcome.attempts == 0)
+      let limits = outcome.events.compactMap { kind -> Int? in
+        guard case .limited(let connections, let error) = kind else { return nil }
+        #expect([429, 503, 403, nil].contains(error.status))
+        #expect(!error.message.isEmpty)
+        return connections
+      }
+      #expect(!limits.isEmpty && limits == limits.sorted(by: >), "\(limits)")
+      #expect(limits.last == 2 && Set(limits).count == limits.count, "\(limits)")
     }
   }
 

@@ -1,0 +1,53 @@
+import HaulCore
+
+/// The targets of a run, as far as they are known before it starts: finds two transfers of one file.
+struct TargetSet {
+  private struct Target {
+    let first: GetItem
+    let isExact: Bool
+    /// Where each address stands.
+    var origins: [ResourceURL: String?]
+  }
+
+  private var targets: [[Substring]: Target] = [:]
+
+  /// Two addresses that name their files alike are two files, where a number may be added; one address twice is one.
+  /// - Throws: when another item has the same target.
+  mutating func insert(_ request: TransferRequest, of item: GetItem) throws(UsageError) {
+    guard let (path, isExact) = Self.target(of: request) else { return }
+    // As text: what links make of it, the engine finds out.
+    var parts = path.split(separator: "/").filter { $0 != "." }
+    if path.hasPrefix("/") { parts.insert("/", at: 0) }
+    guard let target = targets[parts] else {
+      targets[parts] = Target(first: item, isExact: isExact, origins: [item.url: item.origin])
+      return
+    }
+    let start = item.origin.map { "\($0): " } ?? ""
+    let mayBeNumbered = !isExact && !target.isExact
+    if mayBeNumbered, request.ifExists == .rename { return }
+    if mayBeNumbered, let earlier = target.origins[item.url] {
+      throw UsageError(
+        "\(start)\(item.url.redacted) is given twice\(Self.place(earlier)), for one file, \(path); "
+          + "leave one out, or give --if-exists rename to have both")
+    }
+    guard mayBeNumbered, request.ifExists == .update else {
+      throw UsageError(
+        "\(start)the target \(path) is that of another address too, "
+          + "\(target.first.url.redacted)\(Self.place(target.first.origin))")
+    }
+    targets[parts]?.origins[item.url] = .some(item.origin)
+  }
+
+  /// Nil when it is no file, or the server tells its name.
+  private static func target(of request: TransferRequest) -> (path: String, isExact: Bool)? {
+    switch request.destination {
+    case .stream: nil
+    case .file(let path): (path, true)
+    case .directory where request.usesServerName: nil
+    case .directory(let directory):
+      ((directory == "." ? "" : "\(directory)/") + FileName(request.url).text, false)
+    }
+  }
+
+  private static func place(_ origin: String?) -> String { origin.map { " (\($0))" } ?? "" }
+}

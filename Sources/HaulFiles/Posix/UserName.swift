@@ -1,0 +1,22 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Users of this machine, as a person knows them.
+enum UserName {
+  /// `name (user 1000)`, or `user 1000` where the machine knows no name.
+  static func text(_ number: UInt32) -> String {
+    var entry = passwd()
+    var found: UnsafeMutablePointer<passwd>?
+    var texts = [CChar](repeating: 0, count: 16 << 10)
+    return texts.withUnsafeMutableBufferPointer { buffer in
+      guard let room = buffer.baseAddress,
+        getpwuid_r(number, &entry, room, buffer.count, &found) == 0, found != nil,
+        let name = entry.pw_name
+      else { return "user \(number)" }
+      return "\(Printable.text(String(cString: name))) (user \(number))"
+    }
+  }
+}
