@@ -1,5 +1,6 @@
 // CRC32C, reflected polynomial 0x82F63B78 (RFC 3720, appendix B.4).
 #include "CHaulSystem.h"
+#include "CRC32CFold.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 static uint32_t table[8][256];
 static uint32_t lane_shift[4][256]; // advances a register over LANE zero bytes
 static int accelerated;
+static int folds;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 #if defined(__x86_64__)
@@ -54,6 +56,9 @@ static void prepare(void) {
   }
   accelerated = has_instruction();
 #endif
+#if defined(__x86_64__)
+  folds = haul_crc32c_fold_prepare();
+#endif
 }
 
 uint32_t haul_crc32c_portable(uint32_t crc, const void *bytes, size_t length) {
@@ -85,6 +90,13 @@ static inline uint32_t over_lane(uint32_t crc) {
 // The instruction takes three cycles and can start one each cycle: three streams keep it busy.
 HARDWARE static uint32_t by_instruction(uint32_t crc, const uint8_t *p, size_t length) {
   crc = ~crc;
+#if defined(__x86_64__)
+  if (folds && length >= HAUL_FOLD_MINIMUM) {
+    size_t whole = length & ~(size_t)255;
+    crc = haul_crc32c_fold(crc, p, whole);
+    p += whole, length -= whole;
+  }
+#endif
   for (; length >= 3 * LANE; length -= 3 * LANE, p += 3 * LANE) {
     uint32_t second = 0, third = 0;
     for (size_t i = 0; i < LANE; i += 8) {

@@ -5,14 +5,30 @@ package import NIOPosix
 /// The one place that may block a thread: a bounded pool for calls of the file system.
 package struct BlockingIO: Sendable {
   private let pool: NIOThreadPool?
+  private let pace: DiskPace?
+  private var waitsInPlace = false
 
   /// Runs calls on the threads of a pool that has been started.
-  package init(pool: NIOThreadPool) { self.pool = pool }
+  package init(pool: NIOThreadPool, clock: (any TransferClock)? = nil) {
+    self.pool = pool
+    pace = clock.map { DiskPace(clock: $0) }
+  }
 
-  private init() { pool = nil }
+  private init() {
+    pool = nil
+    pace = nil
+  }
 
   /// Runs calls where they are made: for simulation, where no disk ever waits.
   package static let inline = BlockingIO()
+
+  /// The same, but calls are made where they come from for as long as the disk is prompt: for a thread of which nothing else
+  /// is wanted so soon. A change of threads takes longer than a write into the page cache.
+  package var inPlace: BlockingIO {
+    var other = self
+    other.waitsInPlace = pace != nil
+    return other
+  }
 
   /// Runs `body` on a helper thread. A cancelled task waits for it as any other: what was begun on
   /// a disk has an end that must be known.
@@ -20,6 +36,7 @@ package struct BlockingIO: Sendable {
     _ body: @escaping @Sendable () throws(TransferError) -> Value
   ) async throws(TransferError) -> Value {
     guard let pool else { return try body() }
+    if waitsInPlace, let pace, pace.isPrompt { return try pace.timing(body) }
     let result: Result<Value, TransferError> = await withCheckedContinuation { continuation in
       pool.submit { state in
         switch state {

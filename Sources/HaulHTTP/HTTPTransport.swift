@@ -30,6 +30,7 @@ package final class HTTPTransport: Transport {
 
   private let clients: Clients
   private let settings: Settings
+  private let executors = LoopExecutors()
   /// Origins that were seen to get HTTP/2 wrong, or to want none.
   private let withoutHTTP2 = NIOLockedValueBox<Set<ResourceURL.Origin>>([])
 
@@ -42,7 +43,17 @@ package final class HTTPTransport: Transport {
   /// Closes every connection.
   package func shutdown() async { await clients.shutdown() }
 
+  /// A connection that is made for the request lives on the loop that the request was sent from.
   package func fetch(_ request: FetchRequest) async throws -> FetchResponse {
+    let executor = executors.next()
+    return try await withTaskExecutorPreference(executor) {
+      try await fetch(request, on: executor)
+    }
+  }
+
+  private func fetch(
+    _ request: FetchRequest, on executor: LoopExecutor
+  ) async throws -> FetchResponse {
     var request = request
     var redirects = RedirectPolicy(start: request.url)
     while true {
@@ -56,7 +67,8 @@ package final class HTTPTransport: Transport {
         status: Int(response.status.code), headers: headers, url: request.url,
         wasRedirected: redirects.count > 0, version: response.version.name)
       return FetchResponse(
-        head: head, body: ResponseBodySequence(response.body, from: request.url.origin))
+        head: head, body: ResponseBodySequence(response.body, from: request.url.origin),
+        executor: executor)
     }
   }
 

@@ -51,9 +51,10 @@ public actor TransferManager {
     let transport = try HTTPTransport(settings)
     let pool = NIOThreadPool(numberOfThreads: Self.fileThreads)
     pool.start()
+    let clock = SystemClock()
     engine = Engine(
-      transport: transport, disk: POSIXDisk(), io: BlockingIO(pool: pool), clock: SystemClock(),
-      configuration: configuration)
+      transport: transport, disk: POSIXDisk(), io: BlockingIO(pool: pool, clock: clock),
+      clock: clock, configuration: configuration)
     store = MemoryStore()
     onShutdown = {
       await transport.shutdown()

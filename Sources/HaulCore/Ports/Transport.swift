@@ -82,10 +82,14 @@ package struct FetchResponse: Sendable {
   package let head: ResponseHead
   /// Throws only `TransferError` and `CancellationError`.
   package let body: Body
+  /// Where its bytes arrive, on a thread that may be kept for as long as a prompt disk takes: who reads the body there
+  /// costs no change of threads. Nil where no such thread is known.
+  package let executor: (any TaskExecutor)?
 
-  package init(head: ResponseHead, body: Body) {
+  package init(head: ResponseHead, body: Body, executor: (any TaskExecutor)? = nil) {
     self.head = head
     self.body = body
+    self.executor = executor
   }
 }
 

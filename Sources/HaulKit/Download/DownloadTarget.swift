@@ -30,7 +30,8 @@ protocol DownloadTarget: Sendable {
   func advanceDigest(by limit: Int64, isCancelled: @escaping @Sendable () -> Bool)
     async throws(TransferError)
   /// Where one segment's bytes go.
-  func writer(for segment: SegmentID) -> any SegmentWriter
+  /// - Parameter onOwnThread: whether it is called on a thread that may wait for a prompt disk.
+  func writer(for segment: SegmentID, onOwnThread: Bool) -> any SegmentWriter
   /// Whether exactly these bytes are there.
   func holds(_ bytes: [UInt8], at offset: Int64) async throws(TransferError) -> Bool
   func checkpoint() async throws(TransferError)

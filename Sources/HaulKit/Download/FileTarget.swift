@@ -44,8 +44,8 @@ struct FileTarget: DownloadTarget {
     }
   }
 
-  func writer(for segment: SegmentID) -> any SegmentWriter {
-    FileSegmentWriter(part: part, io: io, clock: clock)
+  func writer(for segment: SegmentID, onOwnThread: Bool) -> any SegmentWriter {
+    FileSegmentWriter(part: part, io: onOwnThread ? io.inPlace : io, clock: clock)
   }
 
   func holds(_ bytes: [UInt8], at offset: Int64) async throws(TransferError) -> Bool {

@@ -28,7 +28,12 @@ struct SegmentReceiver: Sendable {
   /// Returns when the segment has ended, one way or the other; every byte written is claimed then.
   /// A cancelled one returns `interrupted`.
   func run(_ silence: Silence) async -> End {
-    var progress = State(position: body.start, writer: target.writer(for: id))
+    await withTaskExecutorPreference(response.executor) { await stream(silence) }
+  }
+
+  private func stream(_ silence: Silence) async -> End {
+    var progress = State(
+      position: body.start, writer: target.writer(for: id, onOwnThread: response.executor != nil))
     let end: End
     do {
       if let begin, let length = begin.length {

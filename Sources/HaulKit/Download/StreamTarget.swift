@@ -23,7 +23,7 @@ struct StreamTarget: DownloadTarget {
   func expectDigest(_ algorithm: Checksum.Algorithm?) {}
   func advanceDigest(by limit: Int64, isCancelled: @escaping @Sendable () -> Bool) {}
 
-  func writer(for segment: SegmentID) -> any SegmentWriter {
+  func writer(for segment: SegmentID, onOwnThread: Bool) -> any SegmentWriter {
     StreamSegmentWriter(buffer: buffer, plan: plan, segment: segment)
   }
 

@@ -1,0 +1,34 @@
+import HaulCore
+import NIOConcurrencyHelpers
+
+/// Whether the disk has been prompt: a write into the page cache takes microseconds, until there are too many dirty pages,
+/// or until a server of files is far away.
+final class DiskPace: Sendable {
+  private static let slow: Duration = .milliseconds(20)
+  /// How long nothing waits in place after a slow call.
+  private static let caution: Duration = .seconds(1)
+
+  private let clock: any TransferClock
+  private let cautiousUntil: NIOLockedValueBox<Instant>
+
+  init(clock: any TransferClock) {
+    self.clock = clock
+    cautiousUntil = NIOLockedValueBox(clock.now)
+  }
+
+  var isPrompt: Bool { cautiousUntil.withLockedValue { $0 <= clock.now } }
+
+  /// Carries `body` out and notes how long it took.
+  func timing<Value>(
+    _ body: () throws(TransferError) -> Value
+  ) throws(TransferError) -> Value {
+    let began = clock.now
+    defer {
+      let now = clock.now
+      if now - began >= Self.slow {
+        cautiousUntil.withLockedValue { $0 = now + Self.caution }
+      }
+    }
+    return try body()
+  }
+}
