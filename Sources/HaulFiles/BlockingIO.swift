@@ -36,6 +36,18 @@ package struct BlockingIO: Sendable {
 }
 
 extension BlockingIO {
+  /// Begins `body` on a helper thread, and does not wait for it.
+  /// - Parameter body: is told when the threads have been stopped, and must not use the disk then.
+  package func start(_ body: @escaping @Sendable (_ isStopped: Bool) -> Void) {
+    guard let pool else { return body(false) }
+    pool.submit { state in
+      switch state {
+      case .active: body(false)
+      case .cancelled: body(true)
+      }
+    }
+  }
+
   /// `PartFile.write` on a helper thread; gives the writer back, moved on.
   package func write(
     _ chunks: [any ByteChunk], to part: PartFile, with writer: ExtentWriter, now: Instant

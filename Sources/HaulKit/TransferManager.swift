@@ -30,7 +30,7 @@ public actor TransferManager {
   }
 
   private struct Run {
-    let orders: AsyncStream<DownloadDriver.Order>.Continuation
+    let orders: OrderRelay
     let task: Task<Void, Never>
   }
 
@@ -51,9 +51,11 @@ public actor TransferManager {
     let transport = try HTTPTransport(settings)
     let pool = NIOThreadPool(numberOfThreads: Self.fileThreads)
     pool.start()
-    engine = Engine(
+    var engine = Engine(
       transport: transport, disk: POSIXDisk(), io: BlockingIO(pool: pool), clock: SystemClock(),
       configuration: configuration)
+    engine.executors = LoopExecutor.all
+    self.engine = engine
     store = MemoryStore()
     onShutdown = {
       await transport.shutdown()
@@ -165,7 +167,7 @@ extension TransferManager {
   private func start(_ id: TransferID) {
     guard let member = members[id] else { return }
     if let run = member.run {
-      run.orders.yield(.slotGranted)
+      run.orders.send(.slotGranted)
       return
     }
     run(id, member) { await $0.run() }
@@ -184,7 +186,8 @@ extension TransferManager {
     _ id: TransferID, _ member: Member,
     _ work: @escaping @Sendable (DownloadDriver) async -> DownloadDriver.End
   ) {
-    let (orders, continuation) = AsyncStream<DownloadDriver.Order>.makeStream()
+    let orders = OrderRelay()
+    let executor = engine.executor(for: id, of: member.record.request.url.origin)
     let driver = DownloadDriver(
       id: id, request: member.record.request, engine: engine, orders: orders,
       slot: .init(
@@ -192,12 +195,12 @@ extension TransferManager {
         enter: { [weak self] in await self?.enterSlot(id) },
         changed: { [weak self] in await self?.startWhatMay() }),
       stream: member.stream, serverName: member.serverName,
-      named: { [weak self] in await self?.named(id, $0) })
-    let task = Task { [weak self] in
+      executor: executor, named: { [weak self] in await self?.named(id, $0) })
+    let task = Task(executorPreference: executor) { [weak self] in
       let end = await work(driver)
       await self?.ended(id, end)
     }
-    members[id]?.run = Run(orders: continuation, task: task)
+    members[id]?.run = Run(orders: orders, task: task)
   }
 
   private func named(_ id: TransferID, _ name: FileName) { members[id]?.serverName = name }
@@ -247,7 +250,7 @@ extension TransferManager {
     member.pausedBy = origin
     members[id] = member
     if let run = member.run {
-      run.orders.yield(order)
+      run.orders.send(order)
       return
     }
     engine.slots.update { _ = $0.finished(id) }

@@ -51,13 +51,18 @@ struct GetSession {
     return Logger(label: "haul") { _ in StandardErrorLog(to: lines) }
   }
 
+  /// Many files end in one moment: what came meanwhile is told in one go.
+  private static let eventsAtOnce = 256
+
   /// Hands every event on, until the manager has shut down.
   private func follow(
     _ events: TransferEvents, _ manager: TransferManager, _ console: GetConsole
   ) async {
     var isStopping = false
-    for await event in events {
-      let verdict = await console.handle(event)
+    while true {
+      let some = await events.next(atMost: Self.eventsAtOnce)
+      guard !some.isEmpty else { return }
+      let verdict = await console.handle(some)
       guard !isStopping, verdict != .goOn else { continue }
       isStopping = true
       if verdict == .outputGone { await manager.pauseAll(by: .signal) }

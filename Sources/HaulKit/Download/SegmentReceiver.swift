@@ -28,6 +28,7 @@ struct SegmentReceiver: Sendable {
   /// Returns when the segment has ended, one way or the other; every byte written is claimed then.
   /// A cancelled one returns `interrupted`.
   func run(_ silence: Silence) async -> End {
+    if isSmall { return await runSmall(silence) }
     var progress = State(position: body.start, writer: target.writer(for: id))
     let end: End
     do {

@@ -14,6 +14,8 @@ struct TargetClaim: Sendable {
   let isReplacing: Bool
   /// Whether a number may be added to the name.
   let mayBeNumbered: Bool
+  /// Whether the finished file must survive a power cut.
+  let isStrict: Bool
 
   enum Outcome: Sendable {
     case claimed(TargetClaim)
@@ -159,7 +161,8 @@ private struct TargetSearch {
   ) -> TargetClaim {
     TargetClaim(
       directory: directory, name: name, part: part, wanted: self.name, existing: existing,
-      isReplacing: request.ifExists == .overwrite, mayBeNumbered: mayBeNumbered)
+      isReplacing: request.ifExists == .overwrite, mayBeNumbered: mayBeNumbered,
+      isStrict: request.durability == .strict)
   }
 
   private func digest(
