@@ -63,7 +63,12 @@ struct GetSession {
       let some = await events.next(atMost: Self.eventsAtOnce)
       guard !some.isEmpty else { return }
       let verdict = await console.handle(some)
-      guard !isStopping, verdict != .goOn else { continue }
+      guard !isStopping, verdict != .goOn else {
+        // Events come one by one, and to be woken for each costs more than what it says.
+        let clock = surroundings.clock
+        try? await clock.sleep(until: clock.now + .milliseconds(5))  // ends early when cancelled
+        continue
+      }
       isStopping = true
       if verdict == .outputGone { await manager.pauseAll(by: .signal) }
       await manager.shutdown()

@@ -25,19 +25,37 @@ extension PartFile {
 
   /// Gives whole files their final names, each in one step and durably before this returns, when strict. Those of one
   /// directory share its sync.
+  /// - Parameter io: whose threads sync several parts at the same time; nil for one after the other.
   /// - Returns: for each what `publish` of one would throw; the failure of one does not touch the others.
-  package static func publish(_ group: [FinalName]) -> [Result<Void, TransferError>] {
+  package static func publish(
+    _ group: [FinalName], on io: BlockingIO? = nil
+  ) -> [Result<Void, TransferError>] {
     if group.count > 1 {
       for entry in group { entry.part.startWriteback(entry.length) }
     }
-    var results = group.map { entry in
-      Result { () throws(TransferError) in try entry.part.takeName(entry) }
-    }
+    var results = takeNames(group, on: io)
     syncDirectories(of: group, &results)
     for (entry, result) in zip(group, results) {
       if case .success = result { entry.part.endPublication() }
     }
     return results
+  }
+
+  private static func takeNames(
+    _ group: [FinalName], on io: BlockingIO?
+  ) -> [Result<Void, TransferError>] {
+    @Sendable func name(_ entry: FinalName) -> Result<Void, TransferError> {
+      Result { () throws(TransferError) in try entry.part.takeName(entry) }
+    }
+    guard let io, group.count > 1 else { return group.map(name) }
+    let missing = TransferError(.internal, "the file was not given its name")
+    let results = NIOLockedValueBox(
+      [Result<Void, TransferError>](repeating: .failure(missing), count: group.count))
+    io.forEach(group.count) { number in
+      let result = name(group[number])
+      results.withLockedValue { $0[number] = result }
+    }
+    return results.withLockedValue { $0 }
   }
 
   /// The disk writes them at the same time, while the first sync waits.

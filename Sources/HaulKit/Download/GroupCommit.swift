@@ -78,7 +78,7 @@ final class GroupCommit: Sendable {
         FinalName(
           of: entry.claim.part, entry.claim.name.text, length: entry.length,
           modified: entry.modified, replacing: entry.claim.isReplacing)
-      })
+      }, on: io)
     for (entry, result) in zip(group, results) {
       let answer = Self.answer(to: entry, result)
       if case .success = answer { entry.claim.part.release() }
