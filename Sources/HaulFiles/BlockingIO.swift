@@ -50,7 +50,7 @@ extension BlockingIO {
     wave.waitForOthers()
   }
 
-  private static let mostHelpers = 7
+  private static let mostHelpers = 3
 
   /// Begins `body` on a helper thread, and does not wait for it.
   /// - Parameter body: is told when the threads have been stopped, and must not use the disk then.
