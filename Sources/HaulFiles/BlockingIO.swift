@@ -53,6 +53,34 @@ package struct BlockingIO: Sendable {
 }
 
 extension BlockingIO {
+  /// Calls `body` with each number below `count`: here, and on other helper threads that have nothing else to do.
+  /// To be called on a helper thread; returns when every call has returned.
+  package func forEach(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+    let wave = Wave(count, body)
+    if let pool {
+      for _ in 0..<max(0, min(Self.mostHelpers, count - 1)) {
+        // One that comes too late, or never, leaves nothing undone.
+        pool.submit { state in if case .active = state { wave.work() } }
+      }
+    }
+    wave.work()
+    wave.waitForOthers()
+  }
+
+  private static let mostHelpers = 3
+
+  /// Begins `body` on a helper thread, and does not wait for it.
+  /// - Parameter body: is told when the threads have been stopped, and must not use the disk then.
+  package func start(_ body: @escaping @Sendable (_ isStopped: Bool) -> Void) {
+    guard let pool else { return body(false) }
+    pool.submit { state in
+      switch state {
+      case .active: body(false)
+      case .cancelled: body(true)
+      }
+    }
+  }
+
   /// `PartFile.write` on a helper thread; gives the writer back, moved on.
   package func write(
     _ chunks: [any ByteChunk], to part: PartFile, with writer: ExtentWriter, now: Instant
@@ -62,5 +90,47 @@ extension BlockingIO {
       try part.write(chunks, with: &writer, now: now)
       return writer
     }
+  }
+}
+
+/// Calls that several threads share out among themselves.
+private final class Wave: Sendable {
+  private let count: Int
+  private let body: @Sendable (Int) -> Void
+  private let next = NIOLockedValueBox(0)
+  private let ended = NIOLockedValueBox(0)
+  private let isOver: ConditionLock<Bool>
+
+  init(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+    self.count = count
+    self.body = body
+    isOver = ConditionLock(value: count == 0)
+  }
+
+  /// Makes calls until none is left to begin.
+  func work() {
+    while let number = take() {
+      body(number)
+      let isLast = ended.withLockedValue { ended in
+        ended += 1
+        return ended == count
+      }
+      guard isLast else { continue }
+      isOver.lock()
+      isOver.unlock(withValue: true)
+    }
+  }
+
+  private func take() -> Int? {
+    next.withLockedValue { next in
+      guard next < count else { return nil }
+      defer { next += 1 }
+      return next
+    }
+  }
+
+  func waitForOthers() {
+    isOver.lock(whenValue: true)
+    isOver.unlock()
   }
 }

@@ -43,9 +43,10 @@ package final class HTTPTransport: Transport {
   /// Closes every connection.
   package func shutdown() async { await clients.shutdown() }
 
-  /// A connection that is made for the request lives on the loop that the request was sent from.
+  /// A connection that is made for the request lives on the loop that the request was sent from: the caller's, if it is
+  /// on one.
   package func fetch(_ request: FetchRequest) async throws -> FetchResponse {
-    let executor = executors.next()
+    let executor = LoopExecutor.current ?? executors.next()
     return try await withTaskExecutorPreference(executor) {
       try await fetch(request, on: executor)
     }

@@ -30,7 +30,7 @@ public actor TransferManager {
   }
 
   private struct Run {
-    let orders: AsyncStream<DownloadDriver.Order>.Continuation
+    let orders: OrderRelay
     let task: Task<Void, Never>
   }
 
@@ -52,9 +52,11 @@ public actor TransferManager {
     let pool = NIOThreadPool(numberOfThreads: Self.fileThreads)
     pool.start()
     let clock = SystemClock()
-    engine = Engine(
+    var engine = Engine(
       transport: transport, disk: POSIXDisk(), io: BlockingIO(pool: pool, clock: clock),
       clock: clock, configuration: configuration)
+    engine.executors = LoopExecutor.all
+    self.engine = engine
     store = MemoryStore()
     onShutdown = {
       await transport.shutdown()
@@ -166,7 +168,7 @@ extension TransferManager {
   private func start(_ id: TransferID) {
     guard let member = members[id] else { return }
     if let run = member.run {
-      run.orders.yield(.slotGranted)
+      run.orders.send(.slotGranted)
       return
     }
     run(id, member) { await $0.run() }
@@ -185,7 +187,8 @@ extension TransferManager {
     _ id: TransferID, _ member: Member,
     _ work: @escaping @Sendable (DownloadDriver) async -> DownloadDriver.End
   ) {
-    let (orders, continuation) = AsyncStream<DownloadDriver.Order>.makeStream()
+    let orders = OrderRelay()
+    let executor = engine.executor(for: id, of: member.record.request.url.origin)
     let driver = DownloadDriver(
       id: id, request: member.record.request, engine: engine, orders: orders,
       slot: .init(
@@ -193,12 +196,12 @@ extension TransferManager {
         enter: { [weak self] in await self?.enterSlot(id) },
         changed: { [weak self] in await self?.startWhatMay() }),
       stream: member.stream, serverName: member.serverName,
-      named: { [weak self] in await self?.named(id, $0) })
-    let task = Task { [weak self] in
+      executor: executor, named: { [weak self] in await self?.named(id, $0) })
+    let task = Task(executorPreference: executor) { [weak self] in
       let end = await work(driver)
       await self?.ended(id, end)
     }
-    members[id]?.run = Run(orders: continuation, task: task)
+    members[id]?.run = Run(orders: orders, task: task)
   }
 
   private func named(_ id: TransferID, _ name: FileName) { members[id]?.serverName = name }
@@ -248,7 +251,7 @@ extension TransferManager {
     member.pausedBy = origin
     members[id] = member
     if let run = member.run {
-      run.orders.yield(order)
+      run.orders.send(order)
       return
     }
     engine.slots.update { _ = $0.finished(id) }

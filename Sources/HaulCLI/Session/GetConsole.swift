@@ -28,12 +28,22 @@ package actor GetConsole {
       expected: expected, options: options, view: view, at: surroundings.clock.now)
   }
 
-  package func handle(_ event: TransferEvent) async -> Verdict {
-    do {
-      await write(try report.handle(event, wallSeconds: surroundings.clock.wallSeconds))
-    } catch {
-      await reportInternal(error)
+  package func handle(_ event: TransferEvent) async -> Verdict { await handle([event]) }
+
+  /// Takes events, and writes what they say in one go.
+  package func handle(_ events: [TransferEvent]) async -> Verdict {
+    let wall = surroundings.clock.wallSeconds
+    var outputs: [GetReport.Output] = []
+    for event in events {
+      do {
+        outputs += try report.handle(event, wallSeconds: wall)
+      } catch {
+        await write(outputs)
+        outputs = []
+        await reportInternal(error)
+      }
     }
+    await write(outputs)
     if report.interruption == .outputGone { return .outputGone }
     return report.isDone ? .allEnded : .goOn
   }

@@ -111,7 +111,10 @@ extension GetReport {
 
   private mutating func place(of event: TransferEvent) -> Int {
     if let known = index[event.id] { return known }
-    let place = board.append(FileProgress(name: Self.lastComponent(event.url.redacted)))
+    // The first event tells the target mostly, and with it a better name.
+    var name = ""
+    if case .added(.some) = event.kind {} else { name = Self.lastComponent(event.url.redacted) }
+    let place = board.append(FileProgress(name: name))
     index[event.id] = place
     return place
   }

@@ -46,14 +46,24 @@ struct GetSession {
     return await console.end()
   }
 
+  /// Many files end in one moment: what came meanwhile is told in one go.
+  private static let eventsAtOnce = 256
+
   /// Hands every event on, until the manager has shut down.
   private func follow(
     _ events: TransferEvents, _ manager: TransferManager, _ console: GetConsole
   ) async {
     var isStopping = false
-    for await event in events {
-      let verdict = await console.handle(event)
-      guard !isStopping, verdict != .goOn else { continue }
+    while true {
+      let some = await events.next(atMost: Self.eventsAtOnce)
+      guard !some.isEmpty else { return }
+      let verdict = await console.handle(some)
+      guard !isStopping, verdict != .goOn else {
+        // Events come one by one, and to be woken for each costs more than what it says.
+        let clock = surroundings.clock
+        try? await clock.sleep(until: clock.now + .milliseconds(5))  // ends early when cancelled
+        continue
+      }
       isStopping = true
       if verdict == .outputGone { await manager.pauseAll(by: .signal) }
       await manager.shutdown()

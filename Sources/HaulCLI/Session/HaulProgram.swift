@@ -29,8 +29,12 @@ package enum HaulProgram {
       signal(SIGPIPE, SIG_IGN)
       return await ProbeSession(plan: plan, environment: surroundings.environment).run().rawValue
     case .verify(let plan): return await VerifySession(plan: plan).run().rawValue
-    case .get(let plan):
+    case .get(var plan):
       let signals = Signals.takeOver()
+      let lowered = DescriptorLimit.apply(DescriptorLimit.raise(), to: &plan.limits)
+      if let lowered, !plan.output.quiet {
+        await OutputStream.standardError.write(lowered + "\n")
+      }
       let session = GetSession(
         plan: plan, surroundings: surroundings, interruptions: signals.interruptions)
       return await session.run().rawValue

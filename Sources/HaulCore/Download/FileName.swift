@@ -61,6 +61,9 @@ package struct FileName: Hashable, Sendable {
   private static func safe(_ bytes: [UInt8], keepingDot: Bool) -> FileName? {
     let separators = [UInt8(ascii: "/"), UInt8(ascii: "\\")]
     let start = bytes.lastIndex { separators.contains($0) }.map { $0 + 1 } ?? 0
+    if isPlain(bytes[start...]) {
+      return FileName(plain: String(decoding: bytes[start...], as: UTF8.self), wasChanged: false)
+    }
     let raw = text(bytes[start...])
     let trimmed = trim(replaceReserved(raw))
     guard !trimmed.isEmpty else { return nil }
@@ -70,6 +73,37 @@ package struct FileName: Hashable, Sendable {
     let final = trim(name)
     guard !final.isEmpty else { return nil }
     return FileName(plain: final, wasChanged: !final.utf8.elementsEqual(bytes[start...]))
+  }
+}
+
+extension FileName {
+  /// Whether nothing is to be made safe: most names are of letters, digits and few signs, and many of them come at once.
+  private static func isPlain(_ name: ArraySlice<UInt8>) -> Bool {
+    guard name.count <= byteLimit, let first = name.first, let last = name.last,
+      isLetterOrDigit(first), isLetterOrDigit(last),
+      name.allSatisfy({ isLetterOrDigit($0) || signs.contains($0) })
+    else { return false }
+    // No device has so long a name; what acts by being there has a short extension.
+    let dot = UInt8(ascii: ".")
+    let stem = name.prefix { $0 != dot }
+    let lastDot = name.lastIndex(of: dot)
+    return stem.count > 8 || (stem.count == name.count && stem.count > 4)
+      ? lastDot.map { name.endIndex - $0 > 4 || !isActing(name[$0...]) } ?? true : false
+  }
+
+  private static func isActing(_ pathExtension: ArraySlice<UInt8>) -> Bool {
+    acting.contains(String(decoding: pathExtension, as: UTF8.self).lowercased())
+  }
+
+  private static let signs = Set("._-".utf8)
+
+  private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "a")...UInt8(ascii: "z"):
+      true
+    default: false
+    }
   }
 }
 

@@ -17,11 +17,10 @@ package struct HeaderFields: Hashable, Sendable {
   }
 
   /// The value of the first field of that name; O(fields).
-  package subscript(name: String) -> String? { values(of: name).first }
+  package subscript(name: String) -> String? { fields.first { $0.isNamed(name) }?.value }
 
   package func values(of name: String) -> [String] {
-    let wanted = name.lowercased()
-    return fields.lazy.filter { $0.name.lowercased() == wanted }.map(\.value)
+    fields.lazy.filter { $0.isNamed(name) }.map(\.value)
   }
 
   package mutating func append(_ name: String, _ value: String) {
@@ -29,11 +28,22 @@ package struct HeaderFields: Hashable, Sendable {
   }
 
   package mutating func remove(_ name: String) {
-    let unwanted = name.lowercased()
-    fields.removeAll { $0.name.lowercased() == unwanted }
+    fields.removeAll { $0.isNamed(name) }
   }
 
   package mutating func keepOnly(_ names: Set<String>) {
     fields.removeAll { !names.contains($0.name.lowercased()) }
+  }
+}
+
+extension HeaderFields.Field {
+  /// Names are ASCII (RFC 9110, section 5.1): compared byte by byte, nothing is copied.
+  fileprivate func isNamed(_ other: String) -> Bool {
+    guard name.utf8.count == other.utf8.count else { return false }
+    return zip(name.utf8, other.utf8).allSatisfy { Self.lowercase($0) == Self.lowercase($1) }
+  }
+
+  private static func lowercase(_ byte: UInt8) -> UInt8 {
+    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
   }
 }

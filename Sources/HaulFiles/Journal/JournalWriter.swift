@@ -4,8 +4,8 @@ import HaulCore
 struct JournalWriter {
   /// Nil while it is put off.
   private(set) var file: (any DiskFile)?
-  /// What will be in it then.
-  private var kept: [UInt8] = []
+  /// What will be in it then; most of them never are, so that they are not put into bytes before.
+  private var kept: [JournalRecord] = []
   private(set) var end: Int64
   private var crc: UInt32
   /// A failed append left bytes behind that could not be cut off.
@@ -25,17 +25,22 @@ struct JournalWriter {
   }
 
   /// Writes all that was kept into a new, empty file, and goes on there.
-  mutating func settle(in newFile: any DiskFile) throws(TransferError) {
-    let bytes = kept
-    file = newFile
-    do throws(TransferError) {
-      try put(bytes, at: 0)
-    } catch {
-      file = nil
-      throw error
+  /// - Returns: where the last run record stands.
+  mutating func settle(in newFile: any DiskFile) throws(TransferError) -> Placed? {
+    var bytes = kept.isEmpty ? [] : JournalFormat.header()
+    var sum = kept.isEmpty ? crc : checksumBefore
+    var run: Placed?
+    for record in kept {
+      let frame = try record.framed(after: &sum)
+      if case .run = record { run = (Int64(bytes.count), frame) }
+      bytes += frame
     }
-    kept = []
+    try Self.put(bytes, into: newFile, at: 0)
+    (file, end, crc, kept) = (newFile, Int64(bytes.count), sum, [])
+    return run
   }
+
+  typealias Placed = (offset: Int64, bytes: [UInt8])
 
   func sync() throws(DiskError) { try file?.syncData() }
 
@@ -47,7 +52,7 @@ struct JournalWriter {
       if try file.status().size != end { try file.truncate(to: end) }
     }
     guard rewriting, !valid.isEmpty else { return }
-    try put(valid, at: 0)
+    try Self.put(valid, into: file, at: 0)
   }
 
   /// Where the next record will stand.
@@ -62,12 +67,13 @@ struct JournalWriter {
   /// - Throws: `disk-full`, `io`; `in-use` when another process wrote to the journal.
   mutating func append(_ records: JournalRecord...) throws(TransferError) {
     guard !isBroken else { throw TransferError(.io, "the journal could not be written") }
+    guard let file else { return kept += records }
     try checkEnd()
     var bytes = end == 0 ? JournalFormat.header() : []
     var sum = checksumBefore
     for record in records { bytes += try record.framed(after: &sum) }
     do throws(TransferError) {
-      try put(bytes, at: end)
+      try Self.put(bytes, into: file, at: end)
     } catch {
       cutBack()
       throw error
@@ -93,8 +99,9 @@ struct JournalWriter {
     }
   }
 
-  private mutating func put(_ bytes: [UInt8], at offset: Int64) throws(TransferError) {
-    guard let file else { return kept += bytes }
+  private static func put(
+    _ bytes: [UInt8], into file: any DiskFile, at offset: Int64
+  ) throws(TransferError) {
     let result: Result<Void, TransferError> = bytes.withUnsafeBytes { buffer in
       Result { () throws(TransferError) in
         try FileWriter.writeAll(buffer, to: file, at: offset, "write the journal")

@@ -10,6 +10,9 @@ import NIOConcurrencyHelpers
 /// Whatever must outlive the process (a pause, a failure, a checksum that was not met) or cannot be
 /// done in one step makes the journal first, with all its records.
 extension PartFile {
+  /// Whether its end costs no more than two syncs, which it can share with others: it is small, and has no journal.
+  package var isPutOff: Bool { state.withLockedValue { $0.isDeferred && $0.head != nil } }
+
   static func isFree(_ names: PartNames, in directory: any DiskDirectory)
     throws(TransferError) -> Bool
   {
@@ -44,7 +47,8 @@ extension PartFile {
     let lease = try JournalLease.take(names.journal, in: directory, user: user)
     do throws(TransferError) {
       guard lease.wasCreated else { throw JournalLease.inUse }
-      try state.journal.settle(in: lease.file)
+      let run = try state.journal.settle(in: lease.file)
+      if let run { state.runRecord = run }
       state.journalIdentity = lease.identity
     } catch {
       lease.abandon(names.journal, in: directory)

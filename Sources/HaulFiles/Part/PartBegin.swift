@@ -9,22 +9,26 @@ package import HaulCore
 extension PartFile {
   /// Begins a new content: every byte of an earlier one is void. Makes the part file when there is
   /// none, and reserves its room when the length is known.
-  /// - Parameter algorithm: of the digest that will be asked for.
+  /// - Parameters:
+  ///   - algorithm: of the digest that will be asked for.
+  ///   - reserving: whether room is reserved; a small content that is there already is written at once.
   /// - Throws: `disk-full` before a byte was written; `name-conflict`, `in-use`, `io`.
   package func begin(
-    _ head: JournalHead, digesting algorithm: Checksum.Algorithm? = nil
+    _ head: JournalHead, digesting algorithm: Checksum.Algorithm? = nil, reserving: Bool = true
   ) throws(TransferError) {
     try serialized { _ throws(TransferError) in
-      let part = try locked { state throws(TransferError) in
+      let (part, isNew) = try locked { state throws(TransferError) in
         try state.checkUsable()
         guard state.open.values.allSatisfy({ $0.reserved == nil }) else {
           throw TransferError(.internal, "the part file is being written to")
         }
+        let hadPart = state.part != nil
         let part = try startGeneration(head, &state)
         state.digest = algorithm.map { PrefixDigest($0) }
-        return part
+        return (part, !hadPart)
       }
-      try reserve(part, length: head.length)
+      if !isNew { try empty(part) }
+      if reserving { try reserve(part, length: head.length) }
     }
   }
 
@@ -81,8 +85,11 @@ extension PartFile {
     }
   }
 
-  private func reserve(_ part: any DiskFile, length: Int64?) throws(TransferError) {
+  private func empty(_ part: any DiskFile) throws(TransferError) {
     try mapping("empty the part file") { () throws(DiskError) in try part.truncate(to: 0) }
+  }
+
+  private func reserve(_ part: any DiskFile, length: Int64?) throws(TransferError) {
     guard let length, length > 0 else { return }
     do throws(DiskError) {
       try part.allocate(length)

@@ -142,6 +142,7 @@ struct PartState {
 
   /// Appends what makes the file ours.
   mutating func appendRun(_ run: JournalRun) throws(TransferError) {
+    if isDeferred { return try append(.run(run)) }
     let offset = journal.nextOffset
     var crc = journal.checksumBefore
     let bytes = try JournalRecord.run(run).framed(after: &crc)

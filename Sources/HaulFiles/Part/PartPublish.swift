@@ -18,12 +18,61 @@ extension PartFile {
   package func publish(
     as name: String, length: Int64, modified: Double?, replacing: Bool
   ) throws(TransferError) {
+    let entry = FinalName(
+      of: self, name, length: length, modified: modified, replacing: replacing)
+    for result in Self.publish([entry]) { try result.get() }
+  }
+
+  /// Gives whole files their final names, each in one step and durably before this returns, when strict. Those of one
+  /// directory share its sync.
+  /// - Parameter io: whose threads sync several parts at the same time; nil for one after the other.
+  /// - Returns: for each what `publish` of one would throw; the failure of one does not touch the others.
+  package static func publish(
+    _ group: [FinalName], on io: BlockingIO? = nil
+  ) -> [Result<Void, TransferError>] {
+    if group.count > 1 {
+      for entry in group { entry.part.startWriteback(entry.length) }
+    }
+    var results = takeNames(group, on: io)
+    syncDirectories(of: group, &results)
+    for (entry, result) in zip(group, results) {
+      if case .success = result { entry.part.endPublication() }
+    }
+    return results
+  }
+
+  private static func takeNames(
+    _ group: [FinalName], on io: BlockingIO?
+  ) -> [Result<Void, TransferError>] {
+    @Sendable func name(_ entry: FinalName) -> Result<Void, TransferError> {
+      Result { () throws(TransferError) in try entry.part.takeName(entry) }
+    }
+    guard let io, group.count > 1 else { return group.map(name) }
+    let missing = TransferError(.internal, "the file was not given its name")
+    let results = NIOLockedValueBox(
+      [Result<Void, TransferError>](repeating: .failure(missing), count: group.count))
+    io.forEach(group.count) { number in
+      let result = name(group[number])
+      results.withLockedValue { $0[number] = result }
+    }
+    return results.withLockedValue { $0 }
+  }
+
+  /// The disk writes them at the same time, while the first sync waits.
+  private func startWriteback(_ length: Int64) {
+    guard durability == .strict, length > 0 else { return }
+    state.withLockedValue { $0.part }?.startWriteback(0..<length)
+  }
+
+  /// All but the sync of the directory.
+  private func takeName(_ entry: FinalName) throws(TransferError) {
+    let (name, length) = (entry.name, entry.length)
     try serialized { namesAreDurable throws(TransferError) in
       let (part, identity) = try prepare(length)
       if isModeLate { try locked { state throws(TransferError) in try settleJournal(&state) } }
       try verifyStillOurs()
-      if !replacing { try refuseTaken(name) }
-      try finish(part, length: length, modified: modified)
+      if !entry.replacing { try refuseTaken(name) }
+      try finish(part, length: length, modified: entry.modified)
       if durability == .strict {
         let (count, isDeferred) = state.withLockedValue { ($0.claimCount, $0.isDeferred) }
         if isDeferred {
@@ -36,9 +85,8 @@ extension PartFile {
       try locked { state throws(TransferError) in try state.append(.publishing(publication)) }
       if durability == .strict { try syncJournal() }
       if isModeLate { try setModeLate(part) }
-      try giveName(publication, replacing: replacing)
+      try giveName(publication, replacing: entry.replacing)
       state.withLockedValue { $0.isPublished = true }
-      try endPublication()
     }
   }
 
@@ -67,7 +115,8 @@ extension PartFile {
     throws(TransferError)
   {
     try mapping("finish the part file") { () throws(DiskError) in
-      try part.truncate(to: length)
+      // Cutting a file at its end is work all the same.
+      if try part.status().size != length { try part.truncate(to: length) }
       if !isModeLate { try part.setMode(finalMode) }
       if let modified { try part.setModified(modified) }
     }
@@ -153,11 +202,39 @@ extension PartFile {
     }
   }
 
-  /// What remains once the file has its name.
-  private func endPublication() throws(TransferError) {
-    if durability == .strict {
-      try sync("directory") { () throws(DiskError) in try directory.sync() }
+  /// The names are durable once their directories are: one sync each, however many files are in it.
+  private static func syncDirectories(
+    of group: [FinalName], _ results: inout [Result<Void, TransferError>]
+  ) {
+    var synced: [FileIdentity: TransferError?] = [:]
+    for (index, entry) in group.enumerated() {
+      let part = entry.part
+      guard case .success = results[index], part.durability == .strict else { continue }
+      // What cannot be told apart is synced by itself.
+      let identity = group.count > 1 ? (try? part.directory.status()).map(FileIdentity.init) : nil
+      let failure: TransferError?
+      if let identity, let known = synced[identity] {
+        failure = known
+        if let known { part.state.withLockedValue { $0.failure = known } }
+      } else {
+        failure = part.syncOwnDirectory()
+        if let identity { synced[identity] = failure }
+      }
+      if let failure { results[index] = .failure(failure) }
     }
+  }
+
+  private func syncOwnDirectory() -> TransferError? {
+    do throws(TransferError) {
+      try sync("directory") { () throws(DiskError) in try directory.sync() }
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// What remains once the file has its name.
+  private func endPublication() {
     // The file is there: a journal that stays behind is taken away by the next run.
     if let journal = state.withLockedValue({ $0.journalIdentity }) {
       try? directory.unlink(names.journal, ifStill: journal)

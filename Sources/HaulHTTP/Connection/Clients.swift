@@ -48,6 +48,8 @@ final class Clients: Sendable {
     var configuration = HTTPClient.Configuration(
       tlsConfiguration: tls.checked, redirectConfiguration: .disallow,
       timeout: .init(connect: TimeAmount(settings.connectTimeout)), decompression: .disabled)
+    // Nobody collects spans, and to describe each request costs.
+    configuration.tracing.tracer = nil
     configuration.httpVersion = key.speaksHTTP2 ? .automatic : .http1Only
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 4096
     // Off, or a refused port would be tried again in silence until the connect timeout.

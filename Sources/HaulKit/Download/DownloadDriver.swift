@@ -17,13 +17,15 @@ struct DownloadDriver: Sendable {
   let id: TransferID
   let request: TransferRequest
   let engine: Engine
-  var orders: AsyncStream<Order>
+  var orders: OrderRelay
   /// Gives the slot back, and asks for it again, around a delay.
   let slot: SlotAccess
   /// Where the reader of a stream takes it.
   let stream: StreamBuffer?
   /// The name that the server told an earlier run.
   var serverName: FileName?
+  /// Where it runs; nil for the common threads.
+  let executor: (any TaskExecutor)?
   /// Keeps the name that the server told.
   let named: @Sendable (FileName) async -> Void
 
@@ -58,27 +60,23 @@ struct DownloadDriver: Sendable {
     guard request.usesServerName, serverName == nil, case .directory = request.destination else {
       return await run(since: started)
     }
-    return await withTaskGroup(of: Void.self) { group in
-      var query = NameQuery(self)
-      let relay = OrderRelay(to: query.take)
-      group.addTask { for await order in orders { relay.send(order) } }
-      defer { group.cancelAll() }
-      switch await query.perform() {
-      case .paused: return .paused
-      case .cancelled: return failed(.cancelled, since: started)
-      case .failed(let error): return failed(.failed, error, since: started)
-      case .answered(let response):
-        let (rest, continuation) = AsyncStream<Order>.makeStream()
-        relay.turn { continuation.yield($0) }
-        for order in await query.orders() { continuation.yield(order) }
-        // The run asks for it again, as every run does.
-        engine.slots.update { _ = $0.releaseConnection(for: id) }
-        var driver = self
-        driver.orders = rest
-        driver.serverName = FileName(response.head.headers)
-        if let name = driver.serverName { await named(name) }
-        return await driver.run(since: started, first: response)
-      }
+    var query = NameQuery(self)
+    orders.turn(to: query.take)
+    switch await query.perform() {
+    case .paused: return .paused
+    case .cancelled: return failed(.cancelled, since: started)
+    case .failed(let error): return failed(.failed, error, since: started)
+    case .answered(let response):
+      let rest = OrderRelay()
+      orders.turn(to: rest.send)
+      for order in await query.orders() { rest.send(order) }
+      // The run asks for it again, as every run does.
+      engine.slots.update { _ = $0.releaseConnection(for: id) }
+      var driver = self
+      driver.orders = rest
+      driver.serverName = FileName(response.head.headers)
+      if let name = driver.serverName { await named(name) }
+      return await driver.run(since: started, first: response)
     }
   }
 
@@ -103,7 +101,7 @@ struct DownloadDriver: Sendable {
         await engine.hooks.recovered(id)
         let target = FileTarget(
           claim: claim, url: request.url, unverifiedAllowed: request.allowUnverified,
-          io: engine.io, clock: engine.clock)
+          io: engine.io, commits: engine.commits, clock: engine.clock)
         var run = DownloadRun(
           driver: self, target: target, plan: SharedPlan(SegmentPlan()), started: started,
           first: first)

@@ -50,7 +50,8 @@ extension DownloadRun {
     }
     driver.log(id, asks: fetch)
     let (post, engine, host) = (post, engine, request.url.origin.host)
-    watch(id, &group) { [fetch] silence in
+    // A further connection of one transfer gets a thread of its own, where there is one.
+    watch(id, on: fetch.isAdditional ? nil : executor, &group) { [fetch] silence in
       do {
         post.yield(.response(id, try await engine.fetch(fetch, of: host, silence)))
         return nil
@@ -75,7 +76,7 @@ extension DownloadRun {
       checksum: machine.checksum(of: version), target: target, plan: plan, engine: engine,
       maximumSize: request.maximumSize,
       delivered: { post.yield(.event(.delivered(id))) })
-    watch(id, &group) { silence in
+    watch(id, on: id.number == 1 ? executor : nil, &group) { silence in
       switch await receiver.run(silence) {
       case .ended: .ended(id)
       case .failed(let error): .failed(id, error)
@@ -88,7 +89,7 @@ extension DownloadRun {
   ) {
     guard let response = responses.removeValue(forKey: id) else { return }
     let target = target
-    watch(id, &group) { _ in
+    watch(id, on: nil, &group) { _ in
       do {
         var bytes: [UInt8] = []
         for try await chunk in response.body {
@@ -109,14 +110,14 @@ extension DownloadRun {
 
   /// Runs one connection's work until it ends, is told to stop, or is silent for too long.
   private mutating func watch(
-    _ id: SegmentID, _ group: inout TaskGroup<Void>,
+    _ id: SegmentID, on executor: (any TaskExecutor)?, _ group: inout TaskGroup<Void>,
     _ work: @escaping @Sendable (Silence) async -> DownloadMachine.Event?
   ) {
     let stop = StopSignal()
     stops[id] = stop
     let (post, engine) = (post, engine)
     group.addTask {
-      let watched = WatchedFetch(id: id, stop: stop, engine: engine)
+      let watched = WatchedFetch(id: id, stop: stop, engine: engine, executor: executor)
       if let event = await watched.run(work) { post.yield(.event(event)) }
     }
   }

@@ -87,7 +87,6 @@ extension DownloadRun {
     switch machineEnd {
     case .completed(let verified):
       let bytes = plan.update { $0.plan.receivedCount }
-      await target.release()
       end = .finished(result(.completed, path: path, bytes: bytes, verified: verified))
     case .alreadyThere:
       reused = target.existing?.size ?? 0

@@ -37,6 +37,8 @@ struct DownloadRun {
   private var first: FetchResponse?
   var firstAnswered: SegmentID?
   var checkpoints: CheckpointTimer
+  /// Where the run, and the first connection of it, runs.
+  let executor: (any TaskExecutor)?
 
   var engine: Engine { driver.engine }
   var request: TransferRequest { driver.request }
@@ -54,6 +56,7 @@ struct DownloadRun {
     rules.existing = target.existing
     machine = DownloadMachine(rules: rules, now: started)
     self.plan = plan
+    executor = driver.executor
     (inbox, post) = AsyncStream.makeStream()
     checkpoints = CheckpointTimer(isStrict: driver.request.durability == .strict, now: started)
   }
@@ -61,8 +64,9 @@ struct DownloadRun {
   mutating func perform() async -> DownloadDriver.End {
     if target.recovery.published { return await foundPublished() }
     let recovered = recover()
+    let beat = startHelpers()
+    defer { engine.heartbeat.remove(beat) }
     await withTaskGroup(of: Void.self) { group in
-      startHelpers(&group)
       await begin(.start(recovered), &group)
       // Less, when the machine would not count what an earlier run left.
       if end == nil { reused = plan.update { $0.plan.receivedCount } }
@@ -114,23 +118,11 @@ struct DownloadRun {
         announced: head.announced.flatMap { Checksum($0) }), isFromAnotherOrigin: isOther)
   }
 
-  private func startHelpers(_ group: inout TaskGroup<Void>) {
-    let (post, clock, orders) = (post, engine.clock, driver.orders)
-    group.addTask {
-      for await order in orders { post.yield(.order(order)) }
-    }
-    if let abandoned = driver.stream?.abandoned {
-      group.addTask {
-        await abandoned.wait()
-        if abandoned.isStopped { post.yield(.order(.cancel)) }
-      }
-    }
-    group.addTask {
-      // Ends when the group is cancelled.
-      while (try? await clock.sleep(until: clock.now + .milliseconds(100))) != nil {
-        post.yield(.tick)
-      }
-    }
+  /// Has orders and ticks come into the inbox; gives the number of the heartbeat to take off at the end.
+  private func startHelpers() -> UInt64 {
+    driver.orders.turn { [post] in post.yield(.order($0)) }
+    driver.stream?.abandoned.whenStopped { [post] in post.yield(.order(.cancel)) }
+    return engine.heartbeat.add { [post] _ in post.yield(.tick) }
   }
 
   private mutating func receive(_ message: Message, _ group: inout TaskGroup<Void>) async {
@@ -142,6 +134,7 @@ struct DownloadRun {
       responses[id] = response
       // The answer that told the name was logged when it came.
       if id != firstAnswered { driver.log(id, response.head) }
+      engine.note(response.head)
       let wall = engine.clock.wallSeconds
       machine.hostServesOthers = engine.slots.update { $0.hostServesOthers(than: driver.id) }
       await handle(.responded(id, response.head, wallSeconds: wall), &group)

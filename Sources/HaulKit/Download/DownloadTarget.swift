@@ -29,6 +29,14 @@ protocol DownloadTarget: Sendable {
   /// Reads some of them.
   func advanceDigest(by limit: Int64, isCancelled: @escaping @Sendable () -> Bool)
     async throws(TransferError)
+  /// Whether `put` is better than a writer for a file that is small.
+  var takesSmallFiles: Bool { get }
+  /// Begins a version with all that came of it, and accounts for every byte.
+  /// - Throws: `TransferError`, `CancellationError`.
+  func put(
+    _ pieces: [(bytes: ChunkSlice, offset: Int64)], as version: DownloadMachine.Version,
+    checksum: Checksum?
+  ) async throws
   /// Where one segment's bytes go.
   /// - Parameter onOwnThread: whether it is called on a thread that may wait for a prompt disk.
   func writer(for segment: SegmentID, onOwnThread: Bool) -> any SegmentWriter
@@ -39,7 +47,7 @@ protocol DownloadTarget: Sendable {
   /// - Throws: `checksum-mismatch`, or why it cannot be told.
   func verify(_ checksum: Checksum, isCancelled: @escaping @Sendable () -> Bool)
     async throws(TransferError)
-  /// Ends a whole download; the path of the file, if it is one.
+  /// Ends a whole download and lets go of it; the path of the file, if it is one.
   func publish(length: Int64, modified: Double?) async throws(TransferError) -> String?
   /// Lets go of what is there; it may be gone on with. The end of every run but a discarded one.
   func release() async

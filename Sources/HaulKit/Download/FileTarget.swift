@@ -7,6 +7,7 @@ struct FileTarget: DownloadTarget {
   let url: ResourceURL
   let unverifiedAllowed: Bool
   let io: BlockingIO
+  let commits: GroupCommit
   let clock: any TransferClock
 
   private var part: PartFile { claim.part }
@@ -24,11 +25,38 @@ struct FileTarget: DownloadTarget {
   func begin(
     _ version: DownloadMachine.Version, checksum: Checksum?
   ) async throws(TransferError) {
-    let head = JournalHead(
-      url: url, validator: version.validator, length: version.length,
-      unverifiedAllowed: unverifiedAllowed, announced: version.announced)
+    let head = head(of: version)
     try await io.run { [part] () throws(TransferError) in
       try part.begin(head, digesting: checksum?.algorithm)
+    }
+  }
+
+  private func head(of version: DownloadMachine.Version) -> JournalHead {
+    JournalHead(
+      url: url, validator: version.validator, length: version.length,
+      unverifiedAllowed: unverifiedAllowed, announced: version.announced)
+  }
+
+  var takesSmallFiles: Bool { true }
+
+  /// All in one call of a helper thread.
+  func put(
+    _ pieces: [(bytes: ChunkSlice, offset: Int64)], as version: DownloadMachine.Version,
+    checksum: Checksum?
+  ) async throws {
+    let now = clock.now
+    try await io.run { [self] () throws(TransferError) in
+      if let length = version.length { try part.ensureRoom(for: length) }
+      try part.begin(head(of: version), digesting: checksum?.algorithm, reserving: false)
+      var writer = try part.writer(at: 0, now: now)
+      for piece in pieces {
+        if piece.offset != writer.offset {
+          try part.claim(&writer)
+          writer = try part.writer(at: piece.offset, now: now)
+        }
+        try part.write([piece.bytes], with: &writer, now: now)
+      }
+      try part.claim(&writer)
     }
   }
 
@@ -74,8 +102,14 @@ struct FileTarget: DownloadTarget {
   }
 
   func publish(length: Int64, modified: Double?) async throws(TransferError) -> String? {
+    if part.isPutOff, claim.isStrict {
+      let name = try await commits.publish(claim, length: length, modified: modified)
+      return claim.directory.filePath(name.text)
+    }
     let name = try await io.run { [claim] () throws(TransferError) in
-      try claim.publish(length: length, modified: modified)
+      let name = try claim.publish(length: length, modified: modified)
+      claim.part.release()
+      return name
     }
     return claim.directory.filePath(name.text)
   }

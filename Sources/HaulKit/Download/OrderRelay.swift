@@ -1,16 +1,28 @@
 import NIOConcurrencyHelpers
 
-/// Hands the manager's orders to whoever runs at this moment: a stream can be read by one only, and ends with it.
+/// Hands the manager's orders to whoever runs at this moment; those that come before anyone does wait.
 final class OrderRelay: Sendable {
-  private let target: NIOLockedValueBox<@Sendable (DownloadDriver.Order) -> Void>
+  typealias Taker = @Sendable (DownloadDriver.Order) -> Void
 
-  init(to target: @escaping @Sendable (DownloadDriver.Order) -> Void) {
-    self.target = NIOLockedValueBox(target)
+  private struct State {
+    var taker: Taker?
+    var waiting: [DownloadDriver.Order] = []
   }
 
-  func send(_ order: DownloadDriver.Order) { target.withLockedValue { $0(order) } }
+  private let state = NIOLockedValueBox(State())
 
-  func turn(to next: @escaping @Sendable (DownloadDriver.Order) -> Void) {
-    target.withLockedValue { $0 = next }
+  func send(_ order: DownloadDriver.Order) {
+    // Under the lock, so that orders keep their order: a taker only puts them into an inbox.
+    state.withLockedValue { state in
+      if let taker = state.taker { taker(order) } else { state.waiting.append(order) }
+    }
+  }
+
+  func turn(to taker: @escaping Taker) {
+    state.withLockedValue { state in
+      state.taker = taker
+      for order in state.waiting { taker(order) }
+      state.waiting = []
+    }
   }
 }

@@ -28,7 +28,9 @@ struct SegmentReceiver: Sendable {
   /// Returns when the segment has ended, one way or the other; every byte written is claimed then.
   /// A cancelled one returns `interrupted`.
   func run(_ silence: Silence) async -> End {
-    await withTaskExecutorPreference(response.executor) { await stream(silence) }
+    await withTaskExecutorPreference(response.executor) {
+      isSmall ? await runSmall(silence) : await stream(silence)
+    }
   }
 
   private func stream(_ silence: Silence) async -> End {

@@ -2,21 +2,30 @@ import NIOConcurrencyHelpers
 
 /// Lets one piece of work of many be stopped.
 struct StopSignal: Sendable {
-  private let stream: AsyncStream<Never>
-  private let continuation: AsyncStream<Never>.Continuation
-  private let flag = NIOLockedValueBox(false)
-
-  init() { (stream, continuation) = AsyncStream.makeStream() }
-
-  var isStopped: Bool { flag.withLockedValue { $0 } }
-
-  func stop() {
-    flag.withLockedValue { $0 = true }
-    continuation.finish()
+  private struct State {
+    var isStopped = false
+    var action: (@Sendable () -> Void)?
   }
 
-  /// Returns when told to stop, or when the task is cancelled.
-  func wait() async {
-    for await _ in stream {}
+  private let state = NIOLockedValueBox(State())
+
+  var isStopped: Bool { state.withLockedValue { $0.isStopped } }
+
+  func stop() {
+    let action = state.withLockedValue { state in
+      state.isStopped = true
+      defer { state.action = nil }
+      return state.action
+    }
+    action?()
+  }
+
+  /// Calls `action` when told to stop: at once, when that has been.
+  func whenStopped(_ action: @escaping @Sendable () -> Void) {
+    let isStopped = state.withLockedValue { state in
+      if !state.isStopped { state.action = action }
+      return state.isStopped
+    }
+    if isStopped { action() }
   }
 }

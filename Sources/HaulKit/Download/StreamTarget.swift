@@ -23,6 +23,18 @@ struct StreamTarget: DownloadTarget {
   func expectDigest(_ algorithm: Checksum.Algorithm?) {}
   func advanceDigest(by limit: Int64, isCancelled: @escaping @Sendable () -> Bool) {}
 
+  /// The reader gets what there is, however little.
+  let takesSmallFiles = false
+  func put(
+    _ pieces: [(bytes: ChunkSlice, offset: Int64)], as version: DownloadMachine.Version,
+    checksum: Checksum?
+  ) async throws {
+    begin(version, checksum: checksum)
+    guard let segment = plan.update({ $0.plan.segments.keys.first }) else { return }
+    var writer = writer(for: segment, onOwnThread: false)
+    try await writer.write(pieces)
+  }
+
   func writer(for segment: SegmentID, onOwnThread: Bool) -> any SegmentWriter {
     StreamSegmentWriter(buffer: buffer, plan: plan, segment: segment)
   }

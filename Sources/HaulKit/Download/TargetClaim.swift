@@ -16,6 +16,8 @@ struct TargetClaim: Sendable {
   let mayBeNumbered: Bool
   /// Held in the book until the run has ended.
   let key: TargetBook.Key
+  /// Whether the finished file must survive a power cut.
+  let isStrict: Bool
 
   enum Outcome: Sendable {
     case claimed(TargetClaim)
@@ -215,7 +217,8 @@ private struct TargetSearch {
   ) -> TargetClaim {
     TargetClaim(
       directory: directory, name: name, part: part, wanted: self.name, existing: existing,
-      isReplacing: request.ifExists == .overwrite, mayBeNumbered: mayBeNumbered, key: key(name))
+      isReplacing: request.ifExists == .overwrite, mayBeNumbered: mayBeNumbered, key: key(name),
+      isStrict: request.durability == .strict)
   }
 
   private func digest(

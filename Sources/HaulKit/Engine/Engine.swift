@@ -16,6 +16,11 @@ package struct Engine: Sendable {
   let streamWindow: Int64
   let httpVersion: Configuration.HTTPVersion
   let hub: EventHub
+  let heartbeat: Heartbeat
+  let commits: GroupCommit
+  private let sharing: SharedOrigins
+  /// Threads that transfers are spread over; empty for the common ones.
+  package var executors: [any TaskExecutor] = []
   let slots: SlotKeeper
   let targets = TargetBook()
   let random: SharedRandom
@@ -35,6 +40,9 @@ package struct Engine: Sendable {
     httpVersion = configuration.httpVersion
     streamWindow = configuration.streamWindow
     hub = EventHub()
+    heartbeat = Heartbeat(clock: clock)
+    commits = GroupCommit(io: io)
+    sharing = SharedOrigins()
     slots = SlotKeeper(configuration)
     random = SharedRandom(seed: seed)
     logger = configuration.logger
@@ -45,8 +53,23 @@ package struct Engine: Sendable {
     switch httpVersion {
     case .http1: false
     case .http2: true
-    case .automatic: slots.update { $0.transfers(of: origin.host) } > 1
+    case .automatic:
+      slots.update { $0.transfers(of: origin.host) } > 1
+        || sharing.isOpen(to: origin, at: clock.now)
     }
+  }
+
+  /// Notes what an origin answered with.
+  func note(_ head: ResponseHead) {
+    if head.version == "HTTP/2" { sharing.answered(head.url.origin, at: clock.now) }
+  }
+
+  /// Where a transfer runs. Those that may share one connection share the thread of it too; others are spread.
+  func executor(for id: TransferID, of origin: ResourceURL.Origin) -> (any TaskExecutor)? {
+    guard !executors.isEmpty else { return nil }
+    let mayShare = origin.scheme == "https" && sharesConnections(to: origin)
+    let hash = mayShare ? origin.hashValue : id.hashValue
+    return executors[Int(UInt(bitPattern: hash) % UInt(executors.count))]
   }
 
   func log(_ error: TransferError) {
@@ -70,7 +93,15 @@ struct SharedRandom: Sendable {
 
   func bytes(_ count: Int) -> [UInt8] {
     withGenerator { generator in
-      (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+      var bytes: [UInt8] = []
+      // Eight of a number: each may cost a call of the system.
+      while bytes.count < count {
+        let number = generator.next()
+        for shift in stride(from: 0, to: 64, by: 8) {
+          bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(shift)))
+        }
+      }
+      return Array(bytes.prefix(count))
     }
   }
 

@@ -9,12 +9,15 @@ import OrderedCollections
 /// delays nobody, and what it has not read is held once for all of them.
 final class EventHub: Sendable {
   typealias SubscriberID = UInt64
-  private typealias Waiter = CheckedContinuation<TransferEvent?, Never>
+  /// Gets what is ready; nothing at the end.
+  private typealias Waiter = CheckedContinuation<[TransferEvent], Never>
 
   private struct Subscriber {
     var cursor: Int
     var progress: OrderedDictionary<TransferID, TransferEvent> = [:]
     var waiter: Waiter?
+    /// How many events the waiter takes at once.
+    var most = 1
   }
 
   private struct State {
@@ -34,8 +37,8 @@ final class EventHub: Sendable {
   func publish(_ kind: TransferEvent.Kind, of id: TransferID, _ url: ResourceURL) {
     wake { state in
       state.log.append(TransferEvent(number: state.nextNumber, id: id, url: url, kind: kind))
-      for key in state.subscribers.keys {
-        if case .finished = kind { state.subscribers[key]?.progress[id] = nil }
+      if case .finished = kind {
+        for key in state.subscribers.keys { state.subscribers[key]?.progress[id] = nil }
       }
       Self.trim(&state)
     }
@@ -67,24 +70,29 @@ final class EventHub: Sendable {
       defer { Self.trim(&state) }
       return state.subscribers.removeValue(forKey: id)?.waiter
     }
-    waiter?.resume(returning: nil)
+    waiter?.resume(returning: [])
   }
 
   /// The next event; nil at the end, and when the task is cancelled.
-  func next(_ id: SubscriberID) async -> TransferEvent? {
+  func next(_ id: SubscriberID) async -> TransferEvent? { await next(id, atMost: 1).first }
+
+  /// The next events, as many as are ready; none at the end, and when the task is cancelled.
+  func next(_ id: SubscriberID, atMost most: Int) async -> [TransferEvent] {
     await withTaskCancellationHandler {
       await withCheckedContinuation { waiter in
         var other: Waiter?
-        let ready: TransferEvent?? = state.withLockedValue { state in
-          guard state.subscribers[id] != nil, !Task.isCancelled else { return .some(nil) }
-          if let event = Self.pop(id, &state) { return event }
-          if state.isClosed { return .some(nil) }
+        let ready: [TransferEvent]? = state.withLockedValue { state in
+          guard state.subscribers[id] != nil, !Task.isCancelled else { return [] }
+          let events = Self.pop(id, atMost: most, &state)
+          if !events.isEmpty { return events }
+          if state.isClosed { return [] }
           other = state.subscribers[id]?.waiter
           state.subscribers[id]?.waiter = waiter
+          state.subscribers[id]?.most = most
           return nil
         }
         // Two who read one subscription: the earlier one ends, rather than wait for ever.
-        other?.resume(returning: nil)
+        other?.resume(returning: [])
         if let ready { waiter.resume(returning: ready) }
       }
     } onCancel: {
@@ -92,36 +100,47 @@ final class EventHub: Sendable {
     }
   }
 
+  private static func pop(
+    _ id: SubscriberID, atMost most: Int, _ state: inout State
+  ) -> [TransferEvent] {
+    var events: [TransferEvent] = []
+    while events.count < most, let event = pop(id, &state) { events.append(event) }
+    return events
+  }
+
   private static func pop(_ id: SubscriberID, _ state: inout State) -> TransferEvent? {
-    guard let subscriber = state.subscribers[id] else { return nil }
-    if subscriber.cursor < state.nextNumber {
+    guard let cursor = state.subscribers[id]?.cursor else { return nil }
+    if cursor < state.nextNumber {
       state.subscribers[id]?.cursor += 1
       defer { trim(&state) }
-      return state.log[subscriber.cursor - state.firstNumber]
+      return state.log[cursor - state.firstNumber]
     }
-    guard let key = subscriber.progress.keys.first else { return nil }
+    guard let key = state.subscribers[id]?.progress.keys.first else { return nil }
     return state.subscribers[id]?.progress.removeValue(forKey: key)
   }
 
   /// Changes the state, then hands what is ready to those who wait; never calls out under the lock.
   private func wake(_ change: (inout State) -> Void) {
-    let ready: [(Waiter, TransferEvent?)] = state.withLockedValue { state in
+    let ready: [(Waiter, [TransferEvent])] = state.withLockedValue { state in
       change(&state)
-      var ready: [(Waiter, TransferEvent?)] = []
-      for (id, subscriber) in state.subscribers {
-        guard let waiter = subscriber.waiter else { continue }
-        let event = Self.pop(id, &state)
-        guard event != nil || state.isClosed else { continue }
+      var ready: [(Waiter, [TransferEvent])] = []
+      for id in state.subscribers.keys {
+        guard let waiter = state.subscribers[id]?.waiter,
+          let most = state.subscribers[id]?.most
+        else { continue }
+        let events = Self.pop(id, atMost: most, &state)
+        guard !events.isEmpty || state.isClosed else { continue }
         state.subscribers[id]?.waiter = nil
-        ready.append((waiter, event))
+        ready.append((waiter, events))
       }
       return ready
     }
-    for (waiter, event) in ready { waiter.resume(returning: event) }
+    for (waiter, events) in ready { waiter.resume(returning: events) }
   }
 
   /// Forgets what everyone has read, beyond what is kept for those who come later.
   private static func trim(_ state: inout State) {
+    guard state.log.count > keptEvents else { return }
     let slowest = state.subscribers.values.map(\.cursor).min() ?? state.nextNumber
     while state.log.count > keptEvents, state.firstNumber < slowest {
       state.log.removeFirst()

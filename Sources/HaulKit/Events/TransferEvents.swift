@@ -22,6 +22,11 @@ public struct TransferEvents: AsyncSequence, Sendable {
     }
   }
 
+  /// The next events, in order, as many as are ready up to `most`; none when there will be no more.
+  package func next(atMost most: Int) async -> [TransferEvent] {
+    await hub.next(token.id, atMost: most)
+  }
+
   /// The one subscriber that was made when the events were asked for.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(token: token) }
 }

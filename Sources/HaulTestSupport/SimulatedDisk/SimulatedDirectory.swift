@@ -30,10 +30,15 @@ final class SimulatedDirectory: DiskDirectory {
     }
   }
 
+  /// Two directories are never one: names are all that tells them apart here.
+  private var inode: UInt64 {
+    path.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+  }
+
   func status() throws(DiskError) -> FileStatus {
     try entries("fstat") { _, _ in
       FileStatus(
-        kind: .directory, device: 1, inode: 0, size: 0, owner: 1000, mode: 0o700, links: 1,
+        kind: .directory, device: 1, inode: inode, size: 0, owner: 1000, mode: 0o700, links: 1,
         modified: 0)
     }
   }

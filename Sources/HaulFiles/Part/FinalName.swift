@@ -1,0 +1,22 @@
+/// A whole file and the name that it is to get.
+package struct FinalName: Sendable {
+  let part: PartFile
+  let name: String
+  let length: Int64
+  let modified: Double?
+  let replacing: Bool
+
+  /// - Parameters:
+  ///   - length: of the whole; the caller has verified the content.
+  ///   - modified: modification time in seconds since 1970; nil leaves it.
+  ///   - replacing: whether a file of that name is replaced.
+  package init(
+    of part: PartFile, _ name: String, length: Int64, modified: Double?, replacing: Bool
+  ) {
+    self.part = part
+    self.name = name
+    self.length = length
+    self.modified = modified
+    self.replacing = replacing
+  }
+}

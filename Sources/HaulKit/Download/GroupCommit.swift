@@ -1,0 +1,99 @@
+import DequeModule
+import HaulCore
+import HaulFiles
+import NIOConcurrencyHelpers
+
+/// Gives small finished files their names, all that are ready at the same time together: they share the sync of their
+/// directory. While one group is on its way to the disk, the next one gathers.
+final class GroupCommit: Sendable {
+  typealias Answer = Result<FileName, TransferError>
+
+  private struct Entry: Sendable {
+    let claim: TargetClaim
+    let length: Int64
+    let modified: Double?
+    let answer: @Sendable (Answer) -> Void
+  }
+
+  private struct State {
+    var waiting: Deque<Entry> = []
+    var isRunning = false
+  }
+
+  /// A file that is told late is fetched again after a crash, however long it has been there.
+  private static let most = 512
+  private let io: BlockingIO
+  private let state = NIOLockedValueBox(State())
+
+  init(io: BlockingIO) { self.io = io }
+
+  /// As `TargetClaim.publish`; lets go of the part file when that was done.
+  func publish(
+    _ claim: TargetClaim, length: Int64, modified: Double?
+  ) async throws(TransferError) -> FileName {
+    let answer: Answer = await withCheckedContinuation { continuation in
+      add(
+        Entry(claim: claim, length: length, modified: modified) {
+          continuation.resume(returning: $0)
+        })
+    }
+    return try answer.get()
+  }
+
+  private func add(_ entry: Entry) {
+    let mustRun = state.withLockedValue { state in
+      state.waiting.append(entry)
+      defer { state.isRunning = true }
+      return !state.isRunning
+    }
+    if mustRun { io.start { self.run(isStopped: $0) } }
+  }
+
+  private func run(isStopped: Bool) {
+    while let group = next() {
+      if isStopped {
+        let error = TransferError(.cancelled, "the file threads have been stopped")
+        for entry in group { entry.answer(.failure(error)) }
+      } else {
+        commit(group)
+      }
+    }
+  }
+
+  private func next() -> [Entry]? {
+    state.withLockedValue { state in
+      guard !state.waiting.isEmpty else {
+        state.isRunning = false
+        return nil
+      }
+      let group = Array(state.waiting.prefix(Self.most))
+      state.waiting.removeFirst(group.count)
+      return group
+    }
+  }
+
+  private func commit(_ group: [Entry]) {
+    let results = PartFile.publish(
+      group.map { entry in
+        FinalName(
+          of: entry.claim.part, entry.claim.name.text, length: entry.length,
+          modified: entry.modified, replacing: entry.claim.isReplacing)
+      }, on: io)
+    for (entry, result) in zip(group, results) {
+      let answer = Self.answer(to: entry, result)
+      if case .success = answer { entry.claim.part.release() }
+      entry.answer(answer)
+    }
+  }
+
+  private static func answer(to entry: Entry, _ result: Result<Void, TransferError>) -> Answer {
+    switch result {
+    case .success: return .success(entry.claim.name)
+    case .failure(let error) where error.code == .nameConflict && entry.claim.mayBeNumbered:
+      return Result { () throws(TransferError) in
+        try entry.claim.publish(length: entry.length, modified: entry.modified)
+      }
+    case .failure(let error): return .failure(error)
+    }
+  }
+}

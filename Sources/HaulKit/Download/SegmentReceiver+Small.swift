@@ -1,0 +1,69 @@
+import HaulCore
+
+/// A small file of one answer: its bytes are collected, and handed to the target once.
+extension SegmentReceiver {
+  /// What is collected at most: with many transfers at once all of them hold so much.
+  private static let longestCollected: Int64 = 128 << 10
+
+  /// Whether the body is the whole of a new version, and short.
+  var isSmall: Bool {
+    guard let begin, let length = begin.length, target.takesSmallFiles else { return false }
+    return body.start == 0 && body.end == length && length <= Self.longestCollected
+  }
+
+  /// As `run`. What came before a failure is written as well.
+  func runSmall(_ silence: Silence) async -> End {
+    var pieces: [(bytes: ChunkSlice, offset: Int64)] = []
+    let end: End
+    do {
+      end = try await collect(&pieces, silence)
+    } catch let error as TransferError {
+      end = .failed(error)
+    } catch {
+      end = .failed(TransferError(.interrupted, "stopped", isRetryable: true))
+    }
+    guard let begin, !pieces.isEmpty else { return end }
+    do {
+      try await target.put(pieces, as: begin, checksum: checksum)
+    } catch let error as TransferError {
+      return .failed(error)
+    } catch {
+      return .failed(TransferError(.interrupted, "stopped", isRetryable: true))
+    }
+    plan.update { $0.plan.wrote(id) }
+    delivered()
+    return end
+  }
+
+  private func collect(
+    _ pieces: inout [(bytes: ChunkSlice, offset: Int64)], _ silence: Silence
+  ) async throws -> End {
+    var chunks = response.body.makeAsyncIterator()
+    var position = body.start
+    while true {
+      silence.begin(at: engine.clock.now)
+      guard let chunk = try await chunks.next(isolation: #isolation) else {
+        try Task.checkCancellation()
+        return .failed(
+          TransferError(.connectionLost, "the body ended early", isRetryable: true))
+      }
+      silence.end()
+      var offset = 0
+      while offset < chunk.count {
+        let count = try await engine.throttle.take(upTo: chunk.count - offset)
+        let grant = plan.update { state in
+          state.fetched += Int64(count)
+          return state.plan.reserve(id, count: count)
+        }
+        for piece in grant.pieces {
+          let start = offset + Int(piece.lowerBound - position)
+          pieces.append(
+            (ChunkSlice(chunk, start..<(start + Int(piece.length))), piece.lowerBound))
+        }
+        position += Int64(grant.used)
+        offset += count
+        if grant.isLast { return .ended }
+      }
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import HaulCore
+import NIOConcurrencyHelpers
+
+/// One timer for all that looks at the time now and then: a task and a timer of each one's own would cost more than a small
+/// file does.
+final class Heartbeat: Sendable {
+  typealias Beat = @Sendable (Instant) -> Void
+
+  private struct State {
+    var beats: [UInt64: Beat] = [:]
+    var lastNumber: UInt64 = 0
+    var isRunning = false
+  }
+
+  private static let interval: Duration = .milliseconds(100)
+  private let clock: any TransferClock
+  private let state = NIOLockedValueBox(State())
+
+  init(clock: any TransferClock) { self.clock = clock }
+
+  /// Calls `beat` every 100 ms until `remove`; a last call may cross with that. It must not block.
+  func add(_ beat: @escaping Beat) -> UInt64 {
+    let (number, mustRun) = state.withLockedValue { state in
+      state.lastNumber += 1
+      state.beats[state.lastNumber] = beat
+      defer { state.isRunning = true }
+      return (state.lastNumber, !state.isRunning)
+    }
+    if mustRun { Task { await run() } }
+    return number
+  }
+
+  func remove(_ number: UInt64) {
+    state.withLockedValue { $0.beats[number] = nil }
+  }
+
+  /// Ends when it finds nothing to call.
+  private func run() async {
+    while let beats = next() {
+      let now = clock.now
+      for beat in beats { beat(now) }
+      do {
+        try await clock.sleep(until: now + Self.interval)
+      } catch {
+        // Nobody cancels it; a clock that refuses to wait must not be asked in a circle.
+        return state.withLockedValue { $0.isRunning = false }
+      }
+    }
+  }
+
+  private func next() -> [Beat]? {
+    state.withLockedValue { state in
+      guard !state.beats.isEmpty else {
+        state.isRunning = false
+        return nil
+      }
+      return Array(state.beats.values)
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+@Suite struct SmallFileTests {
+  private static let length = 10_240
+
+  private static func files(_ count: Int, _ faults: Fault...) -> [FaultScript.Resource] {
+    (0..<count).map {
+      .init("/\($0).bin", seed: UInt64($0 + 1), length: Int64(length), faults: faults)
+    }
+  }
+
+  private func expectWhole(_ bench: Bench, _ outcomes: [Bench.Outcome]) throws {
+    for (index, outcome) in outcomes.enumerated() {
+      try bench.expectWhole(
+        "\(index).bin", seed: UInt64(index + 1), length: Self.length, outcome)
+    }
+  }
+
+  @Test(arguments: [TransferRequest.Durability.strict, .relaxed])
+  func `Many small files take no more connections than are used at once, and leave nothing behind`(
+    durability: TransferRequest.Durability
+  ) async throws {
+    let count = 100
+    try await Bench.with(Self.files(count)) { bench in
+      let requests = try (0..<count).map { index in
+        try bench.request("/\(index).bin") { $0.durability = durability }
+      }
+      let outcomes = try await bench.withManager({
+        $0.maximumActive = 6
+        $0.maximumActivePerHost = 6
+      }) { manager in
+        try await bench.finishAll(requests, with: manager)
+      }
+      try expectWhole(bench, outcomes)
+      #expect(try bench.names() == (0..<count).map { "\($0).bin" }.sorted())
+      #expect(bench.server.snapshot.connectionsOpened <= 6)
+      #expect(bench.server.snapshot.requests.count == count)
+    }
+  }
+
+  @Test func `What came of a small file before a loss is gone on with`() async throws {
+    let loss = Fault(.cut(how: .close, after: 4_000), when: .request(1))
+    try await Bench.with(Self.files(1, loss)) { bench in
+      let outcome = try await bench.finish(try bench.request("/0.bin"))
+      try expectWhole(bench, [outcome])
+      #expect(outcome.attempts == 1)
+      #expect(bench.server.snapshot.requests.map(\.range) == ["bytes=0-", "bytes=4000-10239"])
+      #expect(outcome.result.fetched == Int64(Self.length))
+    }
+  }
+
+  @Test func `A small file that ends without its last bytes leaves them to the next run`()
+    async throws
+  {
+    try await Bench.with(Self.files(1, Fault(.cut(how: .close, after: 4_000)))) { bench in
+      let request = try bench.request("/0.bin") { $0.retry.retries = 0 }
+      let first = try await bench.finish(request)
+      #expect(first.result.state == .failed)
+      #expect(try bench.names() == ["0.bin.haul.journal", "0.bin.haul.part"])
+      bench.server.setFaults("/0.bin", [])
+      let second = try await bench.finish(request)
+      try expectWhole(bench, [second])
+      #expect(second.result.reused == 4_000)
+      #expect(try bench.names() == ["0.bin"])
+    }
+  }
+
+  @Test func `Small files of one name all come, each under a number of its own`() async throws {
+    let paths = ["/a/same.bin", "/b/same.bin", "/c/same.bin"]
+    let resources = paths.enumerated().map { index, path in
+      // Of one length they would be taken for one file that is there.
+      FaultScript.Resource(path, seed: UInt64(index + 1), length: Int64(Self.length + index))
+    }
+    try await Bench.with(resources) { bench in
+      let outcomes = try await bench.withManager({ $0.maximumActive = 1 }) { manager in
+        try await bench.finishAll(try paths.map { try bench.request($0) }, with: manager)
+      }
+      #expect(outcomes.allSatisfy { $0.result.state == .completed })
+      #expect(try bench.names() == ["same (1).bin", "same (2).bin", "same.bin"])
+    }
+  }
+
+  @Test func `The last of many takes the connection of HTTP-2 that is there`() async throws {
+    try await Bench.with(Self.files(4), tls: .good, http2: true) { bench in
+      let requests = try (0..<4).map { try bench.request("/\($0).bin") }
+      let outcomes = try await bench.withManager { manager in
+        let many = try await bench.finishAll(Array(requests.prefix(3)), with: manager)
+        return many + [try await bench.finish(requests[3], with: manager)]
+      }
+      try expectWhole(bench, outcomes)
+      let seen = bench.server.snapshot.requests
+      #expect(seen.allSatisfy { $0.version == .http2 })
+      #expect(Set(seen.map(\.connection)).count == 1)
+    }
+  }
+}
