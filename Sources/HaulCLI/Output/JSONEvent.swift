@@ -82,6 +82,11 @@ extension TransferEvent.Kind {
       try line.encode(number, forKey: .attempt)
       try line.encode(JSONError(error), forKey: .error)
       try line.encode(JSONNumber.seconds(delay), forKey: .delay)
+    case .connections(let choice):
+      try line.encode("connections", forKey: .type)
+      try line.encode(choice.connections, forKey: .connections)
+      try line.encode(choice.reason.rawValue, forKey: .reason)
+      try line.encode(choice.rate.map(JSONNumber.rate), forKey: .rate)
     case .finished(let result):
       try result.encode(to: &line)
     }

@@ -146,7 +146,7 @@ extension GetReport {
     case .finished(let result):
       return result.state == .cancelled
         ? Messages.cancelled(event.url) : Messages.completed(file.name, result)
-    case .added, .phase, .progress, .resumed:
+    case .added, .phase, .progress, .resumed, .connections:
       return nil
     }
   }
@@ -166,7 +166,7 @@ extension FileProgress {
       if let target { name = GetReport.lastComponent(target) }
     case .phase(let phase, _): self.phase = phase
     case .paused: phase = .waiting
-    case .resumed: break
+    case .resumed, .connections: break
     case .progress(let progress): self.progress = progress
     case .attempt: progress?.stop()
     case .finished(let result): end(result)

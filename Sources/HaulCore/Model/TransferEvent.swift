@@ -9,6 +9,8 @@ public struct TransferEvent: Sendable, Hashable {
     /// Newest only; at most 10 per second and transfer.
     case progress(Progress)
     case attempt(number: Int, error: TransferError, delay: Duration)
+    /// How many connections it settled on.
+    case connections(ConnectionChoice)
     /// The one real end.
     case finished(TransferResult)
   }
