@@ -43,6 +43,10 @@ import Testing
         kinds.append(.finished(TransferResult(state: .failed, error: error)))
       }
     }
+    for reason in ConnectionChoice.Reason.allCases {
+      kinds.append(.connections(ConnectionChoice(4, reason)))
+      kinds.append(.connections(ConnectionChoice(1, reason, rate: 16_777_216.5)))
+    }
     kinds.append(.finished(TransferResult(state: .cancelled)))
     for verified in [TransferResult.Verification.checksum, .length, .framing, .unverified] {
       for algorithm in Checksum.Algorithm.allCases {

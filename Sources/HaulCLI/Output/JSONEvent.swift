@@ -86,6 +86,11 @@ extension TransferEvent.Kind {
       try line.encode("limit", forKey: .type)
       try line.encode(connections, forKey: .connections)
       try line.encode(JSONError(error), forKey: .error)
+    case .connections(let choice):
+      try line.encode("connections", forKey: .type)
+      try line.encode(choice.connections, forKey: .connections)
+      try line.encode(choice.reason.rawValue, forKey: .reason)
+      try line.encode(choice.rate.map(JSONNumber.rate), forKey: .rate)
     case .finished(let result):
       try result.encode(to: &line)
     }

@@ -148,7 +148,7 @@ extension GetReport {
     case .finished(let result):
       return result.state == .cancelled
         ? Messages.cancelled(event.url) : Messages.completed(file.name, result)
-    case .added, .phase, .progress, .resumed, .limited:
+    case .added, .phase, .progress, .resumed, .limited, .connections:
       return nil
     }
   }
@@ -184,7 +184,7 @@ extension FileProgress {
       if let target { name = GetReport.lastComponent(target) }
     case .phase(let phase, _): self.phase = phase
     case .paused: phase = .waiting
-    case .resumed, .limited: break
+    case .resumed, .limited, .connections: break
     case .progress(let progress): self.progress = progress
     case .attempt: progress?.stop()
     case .finished(let result): end(result)

@@ -11,6 +11,10 @@ extension DownloadMachine {
       plan.release(id)
       return [.drop(id)] + settle(&plan)
     }
+    // It was stopped while its answer was on the way.
+    if fetch.isLaidOff {
+      return [.drop(id)] + stopped(id, plan: &plan, at: now, using: &rng)
+    }
     let verdict = ResponseJudge(wallSeconds: wallSeconds).verdict(on: head, to: fetch.request)
     if case .failure(let error) = verdict {
       return [.drop(id)]

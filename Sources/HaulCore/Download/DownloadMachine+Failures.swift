@@ -50,18 +50,36 @@ extension DownloadMachine {
     if plan.isComplete || (goal != .transfer && goal != .confirm) {
       return stopped(id, plan: &plan, at: now, using: &rng)
     }
+    if fetch.isLaidOff, error.isRetryable { return stopped(id, plan: &plan, at: now, using: &rng) }
     let isTurnedAway = fetch.body == nil && [.connectionLost, .connect].contains(error.code)
-    if fetches.count > 1, isTurnedAway, fetches.values.contains(where: { $0.hasDelivered }) {
+    // As many as it has borne before are not too many for it, as far as no limit is known: that was an accident.
+    let isTooMany = fetches.count > max(borne, 1) || cap < rules.connections
+    if fetches.count > 1, isTooMany, isTurnedAway,
+      fetches.values.contains(where: { $0.hasDelivered })
+    {
       return learnLimit(id, error, plan: &plan)
     }
     guard error.isRetryable else { return fail(id, error, plan: &plan) }
+    let isCheap = resumesAtOnce(id, error, plan)
     _ = close(id)
     plan.release(id)
+    if isCheap { return [.resume(error)] + openMore(&plan) }
     goal = .transfer
     confirming = nil
     // Another of its wave has been counted; but when nothing else will go on, this one must.
     if fetch.wave != wave, isWaitingToRetry || !fetches.isEmpty { return giveBackConnection() }
     return countAttempt(error, plan: &plan, at: now, using: &rng)
+  }
+
+  /// Whether the segment of a lost connection goes on over a new one at once, as no attempt: while others bring bytes the
+  /// server is well, and one request for at least so many bytes is no burden to it.
+  private func resumesAtOnce(_ id: SegmentID, _ error: TransferError, _ plan: SegmentPlan) -> Bool {
+    guard goal == .transfer, let fetch = fetches[id], fetch.body != nil,
+      [.connectionLost, .stalled].contains(error.code), error.retryAfter == nil, mayResume,
+      let position = plan.segments[id]?.written,
+      position - fetch.start >= RetryPolicy.progressThatCounts
+    else { return false }
+    return fetches.contains { $0.key != id && $0.value.hasDelivered && !$0.value.isLaidOff }
   }
 
   private mutating func countAttempt(
@@ -98,7 +116,8 @@ extension DownloadMachine {
     version = nil
     hasBegun = false
     isTransferring = false
-    (wanted, cap) = (1, 1)
+    cap = 1
+    tuner.handle(.lost, at: now)
     plan.startOver(length: nil)
     let reason = "the connection broke, and the server gives nothing to resume by"
     return isLoss ? [.phase(.restarted, reason: reason)] : []

@@ -6,8 +6,8 @@ extension DownloadMachine {
     // The first answer begins the file; nothing else is written before.
     if version != nil, !hasBegun, !fetches.isEmpty { return [] }
     var commands: [Command] = []
-    while fetches.count < min(held, cap),
-      let id = plan.assign(minimumSplit: rules.minimumSplit)
+    while fetches.count < min(held, most),
+      let id = plan.assign(minimumSplit: rules.minimumSplit, outlook: outlook)
     {
       commands.append(open(id, plan))
       if mustCompare || version == nil { break }
@@ -17,13 +17,21 @@ extension DownloadMachine {
 
   /// Gives back connections that have no work; asks for more while there is work for them.
   private mutating func balanceConnections(_ plan: SegmentPlan) -> [Command] {
-    let wantsMore = held > 0 && fetches.count == held && held < min(wanted, cap)
-    var trial = plan
-    if wantsMore, !isWaitingToRetry, trial.assign(minimumSplit: rules.minimumSplit) != nil {
-      return Array(repeating: .requestConnection, count: min(wanted, cap) - held)
+    guard held > 0, fetches.count == held, held < most, !isWaitingToRetry else {
+      return keepConnections(max(fetches.count, 1))
     }
-    return keepConnections(max(fetches.count, 1))
+    var trial = plan
+    var count = 0
+    while held + count < most,
+      trial.assign(minimumSplit: rules.minimumSplit, outlook: outlook) != nil
+    {
+      count += 1
+    }
+    return Array(repeating: .requestConnection, count: count)
   }
+
+  /// How many connections there should be.
+  var most: Int { min(tuner.target, cap) }
 
   private mutating func keepConnections(_ count: Int) -> [Command] {
     let idle = held - count
@@ -37,7 +45,8 @@ extension DownloadMachine {
     guard fetches.isEmpty else { return keepConnections(max(fetches.count, held - 1)) }
     guard held > 0 else { return [] }
     let released = keepConnections(1)
-    (held, wanted) = (0, 1)
+    held = 0
+    tuner.handle(.lost, at: now)
     return released + [.leaveSlot]
   }
 
@@ -60,7 +69,7 @@ extension DownloadMachine {
       if version != nil, segment.end != .max { request.lastByte = segment.end - 1 }
       if segment.next > 0, sendsIfRange { request.ifRange = version?.validator.ifRange }
     }
-    fetches[id] = Fetch(request: request, purpose: purpose, wave: wave)
+    fetches[id] = Fetch(request, for: purpose, wave: wave, from: segment.next, at: now)
     return .open(id, request)
   }
 
@@ -75,11 +84,9 @@ extension DownloadMachine {
     guard goal == .transfer else { return [] }
     fetches[id]?.hasDelivered = true
     hasResolvedAgain = false
-    guard fetches.values.allSatisfy(\.hasDelivered), wanted <= fetches.count, wanted < cap else {
-      return []
-    }
-    wanted = min(cap, wanted * 2)
-    return openMore(&plan)
+    noteLatency(of: id)
+    borne = max(borne, fetches.values.count { $0.hasDelivered })
+    return tune(&plan)
   }
 
   mutating func ended(
@@ -105,7 +112,7 @@ extension DownloadMachine {
       return fetches.isEmpty ? finishing() : fetches.keys.sorted().map { .stop($0) }
     }
     guard goal == .transfer else { return settle(&plan) }
-    guard fetches.isEmpty, !mayResume else { return openMore(&plan) }
+    guard fetches.isEmpty, !mayResume else { return stopOvertaken(plan) + openMore(&plan) }
     // The server sent less than the rest, and nothing proves that another answer is of the same version.
     sendsRange = false
     return forgetUnresumable(&plan) + openMore(&plan)
@@ -212,7 +219,8 @@ extension DownloadMachine {
     resolved = nil
     mustCompare = false
     isTransferring = false
-    (wanted, cap) = (1, 1)
+    cap = 1
+    tuner.handle(.lost, at: now)
     plan.startOver(length: nil)
     receivedAtLastFailure = 0
     return [.phase(.restarted, reason: reason)] + openMore(&plan)

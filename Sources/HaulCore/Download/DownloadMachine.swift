@@ -21,6 +21,8 @@ package struct DownloadMachine: Sendable {
     package var givesUpSlowConnections = true
     /// Whether a reader gets the bytes as they come: what it has cannot be taken back.
     package var isStream = false
+    /// The number of connections that an earlier transfer of the host settled on.
+    package var rememberedConnections: Int?
 
     package init(url: ResourceURL) { self.url = url }
   }
@@ -84,6 +86,8 @@ package struct DownloadMachine: Sendable {
     case timer(Timer)
     /// Once a second.
     case tick
+    /// Several times a second: how fast bytes come is looked at.
+    case measured
     /// The slot that was given back during a delay is there again.
     case slotGranted
     /// The reader of a stream has gone on.
@@ -114,6 +118,10 @@ package struct DownloadMachine: Sendable {
     case enterSlot
     /// The host refused this connection while others of it go on: it serves no more than those.
     case limitHost(TransferError)
+    /// So many connections are worth it, for this reason there are not more.
+    case settled(ConnectionChoice)
+    /// A lost connection is made again at once.
+    case resume(TransferError)
     case pauseHost(Duration)
     case verify(Checksum)
     case publish(Version)
@@ -144,6 +152,23 @@ package struct DownloadMachine: Sendable {
     /// Why it is being stopped, when it is for being slow.
     var slowness: TransferError?
     var slowSince: (instant: Instant, position: Int64)?
+    /// Whether it is being stopped as it is not needed: that is no failure.
+    var isLaidOff = false
+    let openedAt: Instant
+    /// Where its bytes began.
+    let start: Int64
+    /// Nil until it was looked at after its first bytes.
+    var pace: SegmentPace?
+
+    init(
+      _ request: FetchRequest, for purpose: Purpose, wave: Int, from start: Int64, at now: Instant
+    ) {
+      self.request = request
+      self.purpose = purpose
+      self.wave = wave
+      self.start = start
+      openedAt = now
+    }
   }
 
   enum Purpose: Sendable { case receive, compare(ByteRange) }
@@ -162,10 +187,19 @@ package struct DownloadMachine: Sendable {
   var isFinishing = false
   var isPublishing = false
 
-  /// Connections that may be open, and those that we want.
+  /// Connections that may be open, and the most that the rules and the server allow.
   var held = 1
-  var wanted = 1
   var cap = 1
+  /// How many are worth it.
+  var tuner: ConnectionTuner
+  /// What was told of that.
+  var toldChoice: ConnectionChoice?
+  var outlook = SegmentOutlook()
+  /// The most fetches that brought bytes at the same time: the server bears those.
+  var borne = 0
+  var replacements = Replacements()
+  /// When the present event came.
+  var now: Instant
   var isWaitingToRetry = false
 
   var sendsRange = true
@@ -201,6 +235,8 @@ package struct DownloadMachine: Sendable {
 
   package init(rules: Rules, now: Instant) {
     self.rules = rules
+    self.now = now
+    tuner = ConnectionTuner(remembered: rules.rememberedConnections)
     retry = RetryState(rules.retry, startedAt: now)
   }
 
@@ -209,6 +245,7 @@ package struct DownloadMachine: Sendable {
     _ event: Event, plan: inout SegmentPlan, at now: Instant,
     using rng: inout some RandomNumberGenerator
   ) -> [Command] {
+    self.now = now
     if goal == .done { return late(event) }
     switch event {
     case .start(let recovered): return start(recovered, plan: &plan)
@@ -227,7 +264,8 @@ package struct DownloadMachine: Sendable {
     case .timer(let timer): return fired(timer, plan: &plan)
     case .tick:
       // A connection that was refused earlier is asked for again.
-      return stopSlowFetches(plan: &plan, at: now) + openMore(&plan)
+      return stopSlowFetches(plan: &plan, at: now) + look(&plan) + openMore(&plan)
+    case .measured: return measured(&plan)
     case .slotGranted:
       held = 1
       return openMore(&plan)

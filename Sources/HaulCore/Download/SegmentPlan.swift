@@ -9,8 +9,9 @@ package struct SegmentID: Hashable, Sendable, Comparable {
 
 /// Which bytes are there, and which connection fetches which of the rest.
 ///
-/// Segments never overlap each other or what is received, so no byte is written twice: a segment asks before it
-/// writes, and its end may have moved down since it began.
+/// No byte is written twice: a segment asks before it writes, and its end may have moved down since it began. Segments
+/// never overlap each other or what is received, but for a straggler's rest, which a second one may fetch as well: there
+/// the first to ask for a byte has it.
 package struct SegmentPlan: Sendable, Hashable {
   package struct Segment: Sendable, Hashable {
     /// Everything before this is written.
@@ -23,6 +24,10 @@ package struct SegmentPlan: Sendable, Hashable {
     package fileprivate(set) var skipsReceived = false
     /// Whether it waited for the reader since it was last asked about.
     package fileprivate(set) var wasHeldBack = false
+    /// Whether another segment fetches the same bytes, or did.
+    package fileprivate(set) var isShared = false
+    /// What a shared one is writing: its own part of `written..<next`.
+    fileprivate var writing: [ByteRange] = []
 
     package var remaining: Int64 { end - next }
   }
@@ -79,20 +84,78 @@ package struct SegmentPlan: Sendable, Hashable {
     }
   }
 
-  /// A segment for an idle connection: the first gap, else half of what the longest segment has left.
-  /// Nil when nothing is left that is worth `minimumSplit` bytes to each of two connections; O(segments + ranges).
-  package mutating func assign(minimumSplit: Int64) -> SegmentID? {
+  /// A segment for an idle connection: the first gap; else a part of the rest that is expected to end last, so that
+  /// both end together; else, where that one is a straggler, the same rest once more.
+  ///
+  /// Nil when nothing is left that is worth `minimumSplit` bytes to each of two connections, or, where their speed is
+  /// known, that they would end noticeably earlier with; O(segments + ranges).
+  package mutating func assign(
+    minimumSplit: Int64, outlook: SegmentOutlook = SegmentOutlook()
+  ) -> SegmentID? {
     if let window, let length { return assign(within: window, length, minimumSplit: minimumSplit) }
     if let gap = unassigned.ranges.first { return add(gap) }
-    guard length != nil,
-      let victim = segments.filter({ !$0.value.skipsReceived })
-        .max(by: { ($0.value.remaining, $1.key) < ($1.value.remaining, $0.key) })?.key,
-      let segment = segments[victim], segment.remaining >= 2 * max(minimumSplit, 1)
-    else { return nil }
-    let middle = segment.next + (segment.remaining + 1) / 2
+    guard length != nil, let victim = last(by: outlook) else { return nil }
+    return split(victim, minimumSplit: minimumSplit, outlook) ?? race(victim, outlook)
+  }
+
+  /// The segment that is expected to end last, of those that can be shared with another.
+  private func last(by outlook: SegmentOutlook) -> SegmentID? {
+    segments.filter { !$0.value.skipsReceived && !$0.value.isShared && $0.value.remaining > 0 }
+      .map { (id: $0.key, seconds: outlook.seconds($0.value.remaining, of: $0.key)) }
+      .max { ($0.seconds, $1.id) < ($1.seconds, $0.id) }?.id
+  }
+
+  /// Gives the tail of a segment to a new one: half of it, or as much more as the new one is likely to be faster.
+  private mutating func split(
+    _ victim: SegmentID, minimumSplit: Int64, _ outlook: SegmentOutlook
+  ) -> SegmentID? {
+    guard let segment = segments[victim] else { return nil }
+    var kept = (segment.remaining + 1) / 2
+    if let rate = outlook.rates[victim], let typical = outlook.typical, typical > 0 {
+      // What a silent one keeps is little enough to be fetched once more in the end.
+      kept = max(
+        Int64(Double(segment.remaining) * rate / (rate + typical)), min(kept, Self.leastPiece))
+    }
+    let taken = segment.remaining - kept
+    guard taken >= max(minimumSplit, 1) || isWorthLess(victim, taken: taken, outlook) else {
+      return nil
+    }
+    let middle = segment.next + kept
     segments[victim]?.end = middle
     return add(middle..<segment.end)
   }
+
+  /// Whether a smaller piece than usual is worth it, as the download would wait for this segment: its connection is as
+  /// fast as others, and several have been at work before.
+  private func isWorthLess(
+    _ victim: SegmentID, taken: Int64, _ outlook: SegmentOutlook
+  ) -> Bool {
+    guard let segment = segments[victim], let rate = outlook.rates[victim],
+      let typical = outlook.typical, rate > typical / Self.straggler, taken >= Self.leastPiece
+    else { return false }
+    return outlook.seconds(segment.remaining, of: victim) >= max(0.1, 4 * outlook.latency)
+  }
+
+  /// Fetches the rest of a straggler once more, when that is likely to be there sooner.
+  private mutating func race(_ straggler: SegmentID, _ outlook: SegmentOutlook) -> SegmentID? {
+    guard let segment = segments[straggler], outlook.rates[straggler] != nil,
+      let typical = outlook.typical, typical > 0
+    else { return nil }
+    let again = outlook.latency + Double(segment.remaining) / typical
+    guard outlook.seconds(segment.remaining, of: straggler) >= 2 * again + 0.1 else { return nil }
+    segments[straggler]?.isShared = true
+    if segment.written < segment.next {
+      segments[straggler]?.writing = [segment.written..<segment.next]
+    }
+    let id = add(segment.next..<segment.end)
+    segments[id]?.isShared = true
+    return id
+  }
+
+  /// A connection this many times slower than others is a straggler.
+  private static let straggler = 4.0
+  /// The least that is ever given to a connection of its own when a segment is split.
+  private static let leastPiece: Int64 = 64 << 10
 
   private mutating func add(_ range: ByteRange) -> SegmentID {
     lastNumber += 1
@@ -112,15 +175,35 @@ package struct SegmentPlan: Sendable, Hashable {
     let used = min(Int64(count), segment.remaining)
     let range = segment.next..<(segment.next + used)
     segments[id]?.next = range.upperBound
+    if segment.isShared { return reserveShared(id, range) }
     let pieces =
       segment.skipsReceived ? Array(received.gaps(in: range).ranges) : range.isEmpty ? [] : [range]
     return Grant(pieces: pieces, used: Int(used), isLast: range.upperBound == segment.end)
   }
 
+  /// What nobody has asked for before; the last bytes are those behind which nothing is left that nobody has.
+  private mutating func reserveShared(_ id: SegmentID, _ range: ByteRange) -> Grant {
+    guard let segment = segments[id] else { return Grant(pieces: [], used: 0, isLast: true) }
+    var taken = received
+    for (other, its) in segments where other != id {
+      for piece in its.writing { taken.insert(contentsOf: piece) }
+    }
+    let pieces = Array(taken.gaps(in: range).ranges)
+    segments[id]?.writing += pieces
+    return Grant(
+      pieces: pieces, used: Int(range.length),
+      isLast: taken.covers(range.upperBound..<segment.end))
+  }
+
   /// Notes that everything reserved so far was written.
   package mutating func wrote(_ id: SegmentID) {
     guard let segment = segments[id], segment.written < segment.next else { return }
-    received.insert(contentsOf: segment.written..<segment.next)
+    if segment.isShared {
+      for piece in segment.writing { received.insert(contentsOf: piece) }
+      segments[id]?.writing = []
+    } else {
+      received.insert(contentsOf: segment.written..<segment.next)
+    }
     segments[id]?.written = segment.next
   }
 
@@ -128,12 +211,19 @@ package struct SegmentPlan: Sendable, Hashable {
   /// goes on (its body has these bytes, or ends before them and leaves them), else to whoever is next.
   package mutating func release(_ id: SegmentID) {
     guard let released = segments.removeValue(forKey: id), !released.skipsReceived,
-      released.remaining > 0,
+      !released.isShared, released.remaining > 0,
       let before = segments.first(where: {
         $0.value.end == released.written && $0.value.remaining > 0 && !$0.value.skipsReceived
+          && !$0.value.isShared
       })?.key
     else { return }
     segments[before]?.end = released.end
+  }
+
+  /// The shared segments of which nothing is missing any more: the other one was first.
+  package var overtaken: [SegmentID] {
+    segments.filter { $0.value.isShared && received.covers($0.value.next..<$0.value.end) }
+      .keys.sorted()
   }
 
   /// Learns the length: from the first response, or from the end of a body without one.

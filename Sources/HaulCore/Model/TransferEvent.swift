@@ -12,6 +12,8 @@ public struct TransferEvent: Sendable, Hashable {
     /// The server refused one connection while others of its host went on: the host gets no more than so many from now
     /// on, all transfers together. No attempt was counted.
     case limited(connections: Int, error: TransferError)
+    /// How many connections it settled on.
+    case connections(ConnectionChoice)
     /// The one real end.
     case finished(TransferResult)
   }

@@ -26,6 +26,8 @@ struct HostQueue: Sendable {
   var delivering = 0
   /// Connections that the host was seen to bear.
   var learnedCap: Int?
+  /// Connections that a transfer was seen to be worth.
+  var settledConnections: Int?
   var backOffUntil: Instant?
   /// The sequence under which the scheduler's heap of ready hosts knows this one.
   var advertised: UInt64?
@@ -37,7 +39,8 @@ struct HostQueue: Sendable {
 
   /// Whether nothing would be lost by forgetting the host.
   var isForgettable: Bool {
-    waiting == 0 && active == 0 && connections == 0 && learnedCap == nil && backOffUntil == nil
+    waiting == 0 && active == 0 && connections == 0 && learnedCap == nil
+      && settledConnections == nil && backOffUntil == nil
   }
 
   mutating func insert(_ entry: Entry) {

@@ -50,6 +50,16 @@ extension Scheduler {
     return lowerCap(member.host, to: host.connections - 1)
   }
 
+  /// Notes how many connections a transfer of the host was worth, by measurement; kept for the scheduler's life.
+  /// Nil when no number was too many.
+  package mutating func settled(on connections: Int?, of host: String) {
+    hosts[host, default: HostQueue()].settledConnections = connections
+    refresh(host)
+  }
+
+  /// The number that the last transfer of the host settled on; the host's limit goes before it.
+  package func settledConnections(of host: String) -> Int? { hosts[host]?.settledConnections }
+
   /// Notes that an active transfer gets bytes, until it gives its slot back.
   package mutating func delivers(_ id: TransferID) {
     guard let member = members[id], member.phase == .active, !member.isDelivering else { return }

@@ -30,6 +30,8 @@ extension DownloadRun {
       tell(.phase(phase, reason: reason))
     case .attempt(let number, let error, let delay):
       tell(.attempt(number: number, error: error, delay: delay))
+    case .settled(let choice): settled(on: choice)
+    case .resume(let error): log(lost: error)
     case .finish(let end): await finish(end)
     }
   }
@@ -60,6 +62,19 @@ extension DownloadRun {
       } catch {
         return .stopped(id)
       }
+    }
+  }
+
+  /// What was measured is worth knowing to the host's next transfers; what only the user's number says is not.
+  private func settled(on choice: ConnectionChoice) {
+    log(choice)
+    tell(.connections(choice))
+    let host = request.url.origin.host
+    switch choice.reason {
+    case .noGain, .slower:
+      engine.slots.update { $0.settled(on: choice.connections, of: host) }
+    case .limit where choice.rate != nil: engine.slots.update { $0.settled(on: nil, of: host) }
+    case .limit, .refused, .remembered: break
     }
   }
 

@@ -14,7 +14,7 @@ extension DownloadRun {
     engine.hub.publish(progress: progress, of: driver.id, request.url)
     if checkpoints.begins(dirtyBytes: target.dirtyBytes, at: now) { checkpoint(&group) }
     if !isReadingBack, target.digestLag >= Self.worthReadingBack { readBack(&group) }
-    if ticks.isMultiple(of: 10) { await handle(.tick, &group) }
+    await handle(ticks.isMultiple(of: 10) ? .tick : .measured, &group)
   }
 
   private func checkpoint(_ group: inout TaskGroup<Void>) {

@@ -30,3 +30,30 @@ extension DownloadDriver {
     ["transfer": "\(id)", "connection": "\(connection.number)"]
   }
 }
+
+extension DownloadRun {
+  func log(_ choice: ConnectionChoice) {
+    var metadata: Logger.Metadata = ["transfer": "\(driver.id)"]
+    if let rate = choice.rate { metadata["rate"] = "\(Int64(rate))" }
+    let number = choice.connections == 1 ? "1 connection" : "\(choice.connections) connections"
+    engine.logger.debug("\(number): \(choice.reason.words)", metadata: metadata)
+  }
+
+  func log(lost error: TransferError) {
+    engine.logger.debug(
+      "a connection was lost and is made again: \(error.message)",
+      metadata: ["transfer": "\(driver.id)"])
+  }
+}
+
+extension ConnectionChoice.Reason {
+  fileprivate var words: String {
+    switch self {
+    case .limit: "as many as are allowed"
+    case .noGain: "a further one brings less than it should"
+    case .slower: "with more of them the whole gets slower"
+    case .refused: "the server refused a further one"
+    case .remembered: "an earlier file of the host was worth that many"
+    }
+  }
+}

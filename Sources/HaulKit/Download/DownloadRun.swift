@@ -54,6 +54,10 @@ struct DownloadRun {
     self.started = started
     var rules = driver.rules
     rules.existing = target.existing
+    let host = driver.request.url.origin.host
+    rules.rememberedConnections = driver.engine.slots.update {
+      $0.settledConnections(of: host)
+    }
     machine = DownloadMachine(rules: rules, now: started)
     self.plan = plan
     executor = driver.executor

@@ -121,7 +121,7 @@ struct NameQuery {
     case .finish(.failed(let error)): end = .failed(error)
     case .finish: end = isCancelled ? .cancelled : .paused
     case .drop, .receive, .compare, .begin, .requestConnection, .releaseConnection, .verify,
-      .publish:
+      .publish, .settled, .resume:
       // Let go of already, or not before a body is read.
       break
     }

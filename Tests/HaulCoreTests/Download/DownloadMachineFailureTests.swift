@@ -9,6 +9,7 @@ struct DownloadMachineFailureTests {
   func limit(status: Int) throws {
     var script = try MachineScript.withTwo()
     check(try script.answer(2, status), is: ["drop 2", "limit", "release"])
+    check(script.send(.tick), is: ["settled 1 refused"])
     check(script.send(.tick), is: [])
   }
 
@@ -138,7 +139,7 @@ struct DownloadMachineFailureTests {
     _ = script.send(.connectionGranted)
     check(try script.answer(2, 403), is: ["drop 2", "open 2 51-99 if"])
     check(try script.answer(2, 403, from: elsewhere), is: ["drop 2", "limit", "release"])
-    check(script.send(.tick), is: [])
+    check(script.send(.tick), is: ["settled 1 refused"])
   }
 
   @Test("A redirected address that was never there fails with its own code", arguments: [401, 404])

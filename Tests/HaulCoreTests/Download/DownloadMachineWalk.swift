@@ -16,6 +16,7 @@ struct DownloadMachineWalk {
   }
 
   private var random: SplitMix64
+  private let hasSlowConnections: Bool
   private var server: ModelServer
   private var machine: DownloadMachine
   private var plan = SegmentPlan()
@@ -30,10 +31,13 @@ struct DownloadMachineWalk {
   private var file: (version: Int, bytes: ByteRangeSet) = (0, ByteRangeSet())
   private(set) var end: DownloadMachine.End?
   private(set) var violations: [String] = []
+  /// Whether the rest of a straggler was fetched twice.
+  private(set) var hasRaced = false
 
   init(seed: UInt64) throws {
     random = SplitMix64(seed: seed)
-    server = ModelServer(using: &random)
+    hasSlowConnections = Int.random(in: 0..<3, using: &random) == 0
+    server = ModelServer(isCalm: hasSlowConnections, using: &random)
     var rules = DownloadMachine.Rules(url: try ResourceURL("http://a.example/f"))
     rules.minimumSplit = .random(in: 1...60, using: &random)
     rules.connections = .random(in: 1...6, using: &random)
@@ -51,6 +55,7 @@ struct DownloadMachineWalk {
     let choice = Int.random(in: 0..<20, using: &random)
     if choice == 0 { return send(.tick) }
     if choice == 1, Int.random(in: 0..<400, using: &random) == 0 { return send(.pause) }
+    if choice == 2 { return watch() }
     if choice < 8, !inbox.isEmpty { return send(inbox.removeFirst()) }
     if choice < 10, awaitsSlot {
       awaitsSlot = false
@@ -61,7 +66,22 @@ struct DownloadMachineWalk {
       now = max(now, timer.at)
       return inbox.append(.timer(timer.timer))
     }
-    if let id = opened.keys.sorted().randomElement(using: &random) { advance(id) }
+    if let id = opened.keys.sorted().randomElement(using: &random), !isSlow(id) { advance(id) }
+  }
+
+  /// Some of the servers serve every other connection far more slowly.
+  private mutating func isSlow(_ id: SegmentID) -> Bool {
+    hasSlowConnections && id.number.isMultiple(of: 2) && Int.random(in: 0..<20, using: &random) > 0
+  }
+
+  /// For a second bytes come, from some faster than from others.
+  private mutating func watch() {
+    for _ in 0..<5 {
+      now = now + .milliseconds(.random(in: 100...300, using: &random))
+      for id in opened.keys.sorted() where !isSlow(id) { advance(id) }
+      send(.measured)
+      if plan.segments.values.contains(where: \.isShared) { hasRaced = true }
+    }
   }
 
   private mutating func send(_ event: DownloadMachine.Event) {
@@ -151,7 +171,7 @@ extension DownloadMachineWalk {
     case .publish(let version): publish(version)
     case .finish(let end): finish(end)
     case .compare, .verify: violations.append("nothing asks for that: \(command)")
-    case .limitHost, .pauseHost, .phase, .attempt: break
+    case .limitHost, .pauseHost, .phase, .attempt, .settled, .resume: break
     }
   }
 

@@ -8,6 +8,7 @@ struct DownloadMachineWalkTests {
   @Test("Every walk ends; no byte is doubled, mixed or missing; no connection is overdrawn")
   func walks() async throws {
     var completed: UInt64 = 0
+    var races = 0
     var codes: [String: Int] = [:]
     var failures = 0
     for seed in UInt64(1)...Self.walks {
@@ -15,6 +16,7 @@ struct DownloadMachineWalkTests {
       var walk = try DownloadMachineWalk(seed: seed)
       walk.run()
       if case .completed? = walk.end { completed += 1 }
+      if walk.hasRaced { races += 1 }
       if case .failed(let error)? = walk.end { codes[error.code.rawValue, default: 0] += 1 }
       guard !walk.violations.isEmpty else { continue }
       failures += 1
@@ -23,5 +25,6 @@ struct DownloadMachineWalkTests {
     }
     #expect(completed > Self.walks / 2, "too few walks reach the end to tell much: \(codes)")
     #expect(codes["internal"] == nil)
+    #expect(races > 20, "the tail is hardly ever fetched twice: \(races)")
   }
 }

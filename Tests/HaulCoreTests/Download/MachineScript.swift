@@ -131,6 +131,8 @@ extension MachineScript {
     case .publish(let version): "publish \(version.length ?? -1)"
     case .phase(let phase, _): "\(phase)"
     case .attempt(let number, _, _): "attempt \(number)"
+    case .settled(let choice): "settled \(choice.connections) \(choice.reason.rawValue)"
+    case .resume: "resume"
     case .finish(.failed(let error)): "failed \(error.code.rawValue)"
     case .finish(.completed(let verification)): "completed \(verification)"
     case .finish(.paused): "paused"

@@ -13,7 +13,14 @@ struct ModelServer {
   private var changesLeft: Int
   private var faults: Int
 
-  init(using random: inout SplitMix64) {
+  /// - Parameter isCalm: a server of long files that does little wrong.
+  init(isCalm: Bool, using random: inout SplitMix64) {
+    guard !isCalm else {
+      (habit, changesLeft) = (.honest, 0)
+      length = .random(in: 1000...4000, using: &random)
+      faults = .random(in: 0...3, using: &random)
+      return
+    }
     habit = Habit.allCases.randomElement(using: &random) ?? .honest
     length = .random(in: 0...400, using: &random)
     changesLeft = .random(in: 0..<10, using: &random) == 0 ? 2 : .random(in: 0...1, using: &random)

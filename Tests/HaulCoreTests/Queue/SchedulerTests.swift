@@ -166,6 +166,21 @@ import Testing
     check(queue.grantConnection(for: ids[1]), is: true)
   }
 
+  @Test
+  func
+    `What a transfer settled on is remembered of its host, and of no other, until it is too little`()
+  {
+    var queue = scheduler()
+    queue.add(ids[0], host: "a")
+    _ = queue.next(at: at(0))
+    queue.settled(on: 3, of: "a")
+    queue.finished(ids[0])
+    check(queue.settledConnections(of: "a"), is: 3)
+    check(queue.settledConnections(of: "b"), is: nil)
+    queue.settled(on: nil, of: "a")
+    check(queue.settledConnections(of: "a"), is: nil)
+  }
+
   @Test func `A cap learned from a host never rises and holds for those who come`() {
     var queue = scheduler()
     queue.add(ids[0], host: "a")

@@ -1,0 +1,117 @@
+/// Connections by what they bring: how many, which of them lag behind, and who is no longer needed.
+extension DownloadMachine {
+  /// When a connection that lags far behind the others was replaced last; each time it takes longer until the next.
+  struct Replacements: Sendable {
+    private var next = Instant()
+    private var pause: Duration = .seconds(1)
+
+    mutating func isDue(at now: Instant) -> Bool { now >= next }
+
+    mutating func note(at now: Instant) {
+      next = now + pause
+      pause = min(pause * 2, .seconds(60))
+    }
+  }
+
+  mutating func measured(_ plan: inout SegmentPlan) -> [Command] {
+    let commands = look(&plan)
+    // Who has nothing to do may help the one that would end last.
+    return plan.unassigned.isEmpty ? commands + openMore(&plan) : commands
+  }
+
+  /// Looks how fast bytes come, and what that says about the connections.
+  mutating func look(_ plan: inout SegmentPlan) -> [Command] {
+    guard goal == .transfer, !isFinishing, !fetches.isEmpty else { return [] }
+    watch(plan)
+    let commands = tune(&plan)
+    return plan.window == nil ? commands + replaceSlowest(plan) : commands
+  }
+
+  /// Tells the tuner what is seen, and does what it says.
+  mutating func tune(_ plan: inout SegmentPlan) -> [Command] {
+    let before = tuner.target
+    tuner.handle(.measured(sample(plan)), at: now)
+    let told = tellChoice()
+    if tuner.target > before { return told + openMore(&plan) }
+    return told + layOff(plan)
+  }
+
+  private func sample(_ plan: SegmentPlan) -> ConnectionTuner.Sample {
+    let active = fetches.values.filter { !$0.isLaidOff }
+    return ConnectionTuner.Sample(
+      open: fetches.count, delivering: active.count { $0.hasDelivered }, bytes: plan.receivedCount,
+      rest: plan.length.map { $0 - plan.receivedCount }, limit: cap,
+      latency: .milliseconds(Int64(outlook.latency * 1000)), isHeldBack: plan.window != nil)
+  }
+
+  private mutating func tellChoice() -> [Command] {
+    guard let choice = tuner.choice,
+      choice.connections != toldChoice?.connections || choice.reason != toldChoice?.reason
+    else { return [] }
+    toldChoice = choice
+    return [.settled(choice)]
+  }
+
+  /// Stops the slowest of those that are too many.
+  private mutating func layOff(_ plan: SegmentPlan) -> [Command] {
+    let active = fetches.filter { !$0.value.isLaidOff && $0.value.slowness == nil }
+    guard goal == .transfer, plan.window == nil, active.count > most else { return [] }
+    let slowest = active.keys.map { (id: $0, rate: outlook.rates[$0] ?? outlook.typical ?? 0) }
+      .sorted { ($0.rate, $1.id) < ($1.rate, $0.id) }
+    return slowest.prefix(active.count - most).map { stopUnneeded($0.id) }
+  }
+
+  private mutating func stopUnneeded(_ id: SegmentID) -> Command {
+    fetches[id]?.isLaidOff = true
+    return .stop(id)
+  }
+
+  /// Stops those whose bytes another has brought.
+  mutating func stopOvertaken(_ plan: SegmentPlan) -> [Command] {
+    plan.overtaken.filter { fetches[$0]?.isLaidOff == false }.map { stopUnneeded($0) }
+  }
+}
+
+/// How fast each connection is.
+extension DownloadMachine {
+  mutating func noteLatency(of id: SegmentID) {
+    guard let opened = fetches[id]?.openedAt else { return }
+    let seconds = (now - opened) / .seconds(1)
+    outlook.latency = outlook.latency == 0 ? seconds : outlook.latency * 0.7 + seconds * 0.3
+  }
+
+  /// Looks where each one is. Rates count once a connection was watched for a while; one that has not delivered yet is
+  /// given longer.
+  private mutating func watch(_ plan: SegmentPlan) {
+    outlook.rates = [:]
+    for (id, fetch) in fetches where !fetch.isLaidOff && fetch.slowness == nil {
+      guard let position = plan.segments[id]?.next else { continue }
+      if !fetch.hasDelivered {
+        if (now - fetch.openedAt) / .seconds(1) > max(1, 4 * outlook.latency) {
+          outlook.rates[id] = 0
+        }
+        continue
+      }
+      var pace = fetch.pace ?? SegmentPace(position: position, at: now)
+      pace.note(position, at: now)
+      fetches[id]?.pace = pace
+      if pace.span >= .milliseconds(300) { outlook.rates[id] = pace.rate }
+    }
+    let rates = outlook.rates.values.sorted()
+    if rates.count > 1 { outlook.typical = max(rates[rates.count / 2], 1) }
+  }
+
+  /// Replaces a connection that is far slower than the others: a new one may be luckier.
+  private mutating func replaceSlowest(_ plan: SegmentPlan) -> [Command] {
+    guard rules.givesUpSlowConnections, replacements.isDue(at: now), outlook.rates.count > 2,
+      let typical = outlook.typical,
+      let (id, rate) = outlook.rates.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }),
+      rate < typical / 4, let fetch = fetches[id], let segment = plan.segments[id],
+      !segment.isShared, !fetch.hasDelivered || (fetch.pace?.span ?? .zero) >= .milliseconds(900),
+      outlook.seconds(segment.remaining, of: id)
+        > 2 + outlook.latency + Double(segment.remaining) / typical
+    else { return [] }
+    replacements.note(at: now)
+    return [stopUnneeded(id)]
+  }
+}

@@ -1,0 +1,54 @@
+/// How fast one connection is, over its last half to whole second.
+struct SegmentPace: Sendable, Hashable {
+  private struct Mark: Sendable, Hashable {
+    var instant: Instant
+    var position: Int64
+  }
+
+  private static let period: Duration = .milliseconds(500)
+  private var older: Mark
+  private var newer: Mark
+  private var last: Mark
+
+  init(position: Int64, at now: Instant) {
+    older = Mark(instant: now, position: position)
+    (newer, last) = (older, older)
+  }
+
+  /// Notes that the connection has come to `position`.
+  mutating func note(_ position: Int64, at now: Instant) {
+    last = Mark(instant: now, position: position)
+    guard now - newer.instant >= Self.period else { return }
+    (older, newer) = (newer, last)
+  }
+
+  /// How long what `rate` tells of lasted.
+  var span: Duration { last.instant - older.instant }
+
+  /// Bytes per second.
+  var rate: Double {
+    let seconds = span / .seconds(1)
+    return seconds > 0 ? Double(last.position - older.position) / seconds : 0
+  }
+}
+
+/// What is known of the speed of connections, for telling which segment will end last.
+package struct SegmentOutlook: Sendable, Hashable {
+  /// Bytes per second of the segments that were watched for long enough.
+  package var rates: [SegmentID: Double]
+  /// What one connection brings, as far as several were seen at work at once.
+  package var typical: Double?
+  /// From asking for a connection to its first bytes, in seconds.
+  package var latency: Double
+
+  package init(rates: [SegmentID: Double] = [:], typical: Double? = nil, latency: Double = 0) {
+    self.rates = rates
+    self.typical = typical
+    self.latency = latency
+  }
+
+  /// Seconds until so many bytes of a segment have come; its own unit while nothing is known.
+  func seconds(_ bytes: Int64, of id: SegmentID) -> Double {
+    Double(bytes) / max(rates[id] ?? typical ?? 1, 1)
+  }
+}

@@ -1,0 +1,158 @@
+import HaulCore
+import Testing
+
+@Suite("The number of connections follows what they bring, in virtual time")
+struct ConnectionTunerTests {
+  private static let rate = 4_000_000.0
+
+  private func finished(
+    _ network: ModelNetwork, megabytes: Double, limit: Int, remembered: Int? = nil, seed: UInt64 = 1
+  ) -> TunedDownload {
+    var download = TunedDownload(
+      network, megabytes: megabytes, limit: limit, remembered: remembered, seed: seed)
+    download.run()
+    return download
+  }
+
+  @Test("It doubles, each step after the last one delivered, up to the limit")
+  func doubles() {
+    let network = ModelNetwork.perConnection(Self.rate).with { $0.latency = .milliseconds(50) }
+    var download = TunedDownload(network, megabytes: 100, limit: 8)
+    for (time, open) in [(0.02, 1), (0.08, 2), (0.13, 4), (0.18, 8)] {
+      download.run(until: time)
+      #expect(download.open == open, "after \(time) s")
+    }
+    download.run(until: 0.3)
+    #expect(download.choices == [ConnectionChoice(8, .limit)])
+  }
+
+  @Test(
+    "Where each connection brings as much as the first, all that are allowed are used",
+    arguments: [2, 8, 16], UInt64(1)...5)
+  func pays(limit: Int, seed: UInt64) {
+    let network = ModelNetwork.perConnection(Self.rate).with { $0.noise = 0.3 }
+    let download = finished(network, megabytes: 40 * Double(limit), limit: limit, seed: seed)
+    #expect(download.open == limit, "seed \(seed)")
+    #expect(download.choices.last?.reason == .limit, "seed \(seed)")
+    let best = TunedDownload.best(network, megabytes: 40 * Double(limit), limit: limit)
+    #expect(download.seconds < best / 0.9, "seed \(seed)")
+  }
+
+  @Test(
+    "A server that slows in all beyond four connections: it settles there, near the best",
+    arguments: [6, 8, 16], UInt64(1)...5)
+  func slows(limit: Int, seed: UInt64) {
+    for latency in [5, 200] {
+      let network = ModelNetwork.slowing(Self.rate, beyond: 4).with {
+        $0.noise = 0.2
+        $0.latency = .milliseconds(latency)
+      }
+      let download = finished(network, megabytes: 256, limit: limit, seed: seed)
+      let choice = download.choices.last
+      #expect((3...5).contains(choice?.connections ?? 0), "seed \(seed): \(download.choices)")
+      #expect(choice?.reason == .slower, "seed \(seed)")
+      let best = TunedDownload.best(network, megabytes: 256, limit: limit)
+      #expect(download.seconds < best * 1.1, "seed \(seed)")
+    }
+  }
+
+  @Test(
+    "A line that is full with six: no speed is lost, and those too many go",
+    arguments: UInt64(1)...5)
+  func full(seed: UInt64) {
+    let network = ModelNetwork.perConnection(Self.rate, most: 6 * Self.rate).with { $0.noise = 0.2 }
+    let download = finished(network, megabytes: 256, limit: 16, seed: seed)
+    #expect(download.open < 16, "seed \(seed)")
+    #expect(download.choices.last?.reason == .noGain, "seed \(seed)")
+    let best = TunedDownload.best(network, megabytes: 256, limit: 16)
+    #expect(download.seconds < best / 0.9, "seed \(seed)")
+  }
+
+  @Test("A line that one connection fills ends with one or two", arguments: UInt64(1)...5)
+  func one(seed: UInt64) {
+    let network = ModelNetwork.perConnection(Self.rate, most: Self.rate).with { $0.noise = 0.2 }
+    let download = finished(network, megabytes: 60, limit: 8, seed: seed)
+    #expect(download.open <= 2, "seed \(seed)")
+  }
+
+  @Test("A short download is not measured: nothing is taken away")
+  func short() {
+    let network = ModelNetwork.perConnection(Self.rate)
+    var download = TunedDownload(network, megabytes: 60, limit: 8)
+    download.run(until: 0.3)
+    while !download.isComplete {
+      #expect(download.open == 8)
+      download.run(until: download.seconds + 0.1)
+    }
+  }
+
+  @Test("The next transfer of a host begins with what the last one settled on")
+  func remembers() {
+    let network = ModelNetwork.slowing(Self.rate, beyond: 4)
+    var download = TunedDownload(network, megabytes: 128, limit: 16, remembered: 4)
+    download.run(until: 1)
+    #expect(download.open == 4)
+    #expect(download.choices == [ConnectionChoice(4, .remembered)])
+    download.run()
+    #expect((3...5).contains(download.open))
+  }
+
+  @Test("What was remembered is doubted soon: more are tried, and kept when they pay")
+  func doubts() {
+    let network = ModelNetwork.perConnection(Self.rate)
+    let download = finished(network, megabytes: 400, limit: 8, remembered: 2)
+    #expect(download.open == 8)
+  }
+
+  @Test("A limit of the server goes before everything that was measured")
+  func refused() {
+    let network = ModelNetwork.perConnection(Self.rate)
+    var download = TunedDownload(network, megabytes: 100, limit: 8)
+    download.run(until: 0.5)
+    download.limit = 3
+    download.run(until: 0.7)
+    #expect(download.open == 3)
+    #expect(download.choices.last?.reason == .refused)
+    download.run()
+    #expect(download.open == 3)
+  }
+
+  @Test("Without a connection it begins with one again, then goes to what it had settled on")
+  func lost() {
+    let network = ModelNetwork.slowing(Self.rate, beyond: 4)
+    var download = TunedDownload(network, megabytes: 512, limit: 8)
+    download.run(until: 6)
+    let settled = download.tuner.target
+    download.tuner.handle(.lost, at: download.now)
+    #expect(download.tuner.target == 1)
+    download.run(until: 7)
+    #expect(download.tuner.target == settled)
+  }
+
+  @Test("A standstill takes nothing away")
+  func standstill() {
+    var tuner = ConnectionTuner()
+    var now = Instant()
+    for _ in 0..<200 {
+      let sample = ConnectionTuner.Sample(
+        open: tuner.target, delivering: tuner.target, bytes: 1000, rest: 1 << 40, limit: 4)
+      tuner.handle(.measured(sample), at: now)
+      now = now + .milliseconds(100)
+    }
+    #expect(tuner.target == 4)
+  }
+
+  @Test("What a reader holds back is not measured")
+  func heldBack() {
+    var tuner = ConnectionTuner()
+    var now = Instant()
+    for _ in 0..<100 {
+      let sample = ConnectionTuner.Sample(
+        open: tuner.target, delivering: tuner.target, bytes: 1000, rest: 1 << 40, limit: 4,
+        isHeldBack: true)
+      tuner.handle(.measured(sample), at: now)
+      now = now + .milliseconds(100)
+    }
+    #expect(tuner.target == 4)
+  }
+}

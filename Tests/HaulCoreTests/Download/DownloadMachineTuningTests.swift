@@ -1,0 +1,135 @@
+import HaulCore
+import Testing
+
+@Suite("A download keeps the connections that pay, and waits for none that lags behind")
+struct DownloadMachineTuningTests {
+  /// Two connections of a file of 4,000,000 bytes at work: 1 from the beginning, 2 from the middle.
+  private func two(
+    _ change: (inout DownloadMachine.Rules) -> Void = { _ in }
+  ) throws -> MachineScript {
+    var script = try MachineScript {
+      $0.connections = 2
+      $0.minimumSplit = 1_999_999
+      change(&$0)
+    }
+    _ = script.start()
+    _ = try script.range(1, 0, 3_999_999, of: 4_000_000)
+    _ = script.deliver(1)
+    check(script.send(.connectionGranted), is: ["open 2 2000001-3999999 if"])
+    _ = try script.range(2, 2_000_001, 3_999_999, of: 4_000_000)
+    _ = script.deliver(2)
+    return script
+  }
+
+  /// So many tenths of a second in which each of these connections writes so much; what the machine said, without repeats.
+  private func pass(
+    _ tenths: Int, _ script: inout MachineScript, writing amounts: [Int: Int]
+  ) -> [String] {
+    var said: [String] = []
+    for _ in 0..<tenths {
+      script.now = script.now + .milliseconds(100)
+      for (id, amount) in amounts { script.write(id, amount) }
+      said += script.send(.measured).filter { !said.contains($0) }
+    }
+    return said
+  }
+
+  @Test("A lost connection goes on at once while another brings bytes, and is no attempt")
+  func resumes() throws {
+    var script = try two()
+    script.write(2, 300_000)
+    check(script.lose(2), is: ["resume", "open 3 2300002-3999999 if"])
+  }
+
+  @Test("One that brought little waits, as every failure does: a server is not hammered")
+  func brief() throws {
+    var script = try two()
+    script.write(2, 200_000)
+    check(script.lose(2), is: ["attempt 1", "wake retry", "release"])
+  }
+
+  @Test("So does the last one: nothing shows that the server is well")
+  func alone() throws {
+    var script = try two()
+    script.write(1, 300_000)
+    script.write(2, 300_000)
+    check(script.lose(2), is: ["resume", "open 3 2300002-3999999 if"])
+    check(script.lose(3), is: ["attempt 1", "wake retry", "release"])
+    check(script.lose(1), is: ["leave"])
+  }
+
+  @Test("A reset of as many connections as the server has borne before is no limit of it")
+  func borne() throws {
+    var script = try two()
+    script.write(2, 300_000)
+    _ = script.lose(2)
+    check(script.lose(3), is: ["attempt 1", "wake retry", "release"])
+    _ = script.send(.timer(.retry))
+    check(script.send(.connectionGranted), is: ["open 4 2300002-3999999 if"])
+  }
+
+  @Test("An idle connection fetches the rest of a silent one; the first to have it all ends both")
+  func race() throws {
+    var script = try two()
+    _ = pass(8, &script, writing: [1: 150_000])
+    script.write(1, 800_000)
+    let next = script.end(1)
+    #expect(next == ["open 3 2000002-3999999 if"])
+    _ = try script.range(3, 2_000_002, 3_999_999, of: 4_000_000)
+    _ = script.deliver(3)
+    script.write(3, 1_999_997)
+    check(script.end(3), is: ["stop 2"])
+    check(script.stopped(2), is: ["publishing", "publish 4000000"])
+  }
+
+  @Test("A straggler that has it all first ends the other")
+  func stragglerWins() throws {
+    var script = try two()
+    _ = pass(8, &script, writing: [1: 150_000])
+    script.write(1, 800_000)
+    _ = script.end(1)
+    _ = try script.range(3, 2_000_002, 3_999_999, of: 4_000_000)
+    _ = script.deliver(3)
+    script.write(2, 1_999_998)
+    check(script.end(2), is: ["stop 3"])
+    // Its connection breaks while it is being stopped: that is no failure.
+    check(script.lose(3), is: ["publishing", "publish 4000000"])
+  }
+
+  @Test("A connection far slower than the others is replaced; ever more rarely")
+  func replaces() throws {
+    var script = try MachineScript { $0.connections = 4 }
+    _ = script.start()
+    _ = try script.range(1, 0, 999_999, of: 1_000_000)
+    _ = script.deliver(1)
+    _ = script.send(.connectionGranted)
+    for id in 2...4 {
+      let segment = try #require(script.plan.segments[SegmentID(number: id)])
+      _ = try script.range(id, Int(segment.next), Int(segment.end) - 1, of: 1_000_000)
+      _ = script.deliver(id)
+      _ = script.send(.connectionGranted)
+    }
+    let said = pass(12, &script, writing: [1: 10_000, 2: 10_000, 3: 10_000, 4: 10])
+    #expect(said.contains("stop 4"), "\(said)")
+    let again = script.stopped(4)
+    #expect(again.first?.hasPrefix("open 5") == true, "\(again)")
+  }
+
+  @Test("A second connection that brings nothing more is taken away, and the reason told")
+  func takesAway() throws {
+    var script = try two { $0.minimumSplit = 10 }
+    let said = pass(20, &script, writing: [1: 10_000, 2: 10_000])
+    #expect(said == ["stop 2"])
+    check(script.stopped(2), is: ["release"])
+    let later = pass(40, &script, writing: [1: 20_000])
+    #expect(later == ["settled 1 no-gain"])
+  }
+
+  @Test("What the host was worth before is asked for with the first bytes")
+  func remembered() throws {
+    var script = try MachineScript { $0.rememberedConnections = 3 }
+    _ = script.start()
+    _ = try script.range(1, 0, 99)
+    check(script.deliver(1), is: ["settled 3 remembered", "request", "request"])
+  }
+}

@@ -1,0 +1,198 @@
+import HaulCore
+import Testing
+
+@Suite("The rest that would end last is shared out by speed, or fetched twice")
+struct StragglerPlanTests {
+  private let first = SegmentID(number: 1)
+  private let second = SegmentID(number: 2)
+
+  /// Two segments with 500,000 bytes each.
+  private func two() throws -> SegmentPlan {
+    var plan = SegmentPlan(length: 1_000_000)
+    let ids = [plan.assign(minimumSplit: 1000), plan.assign(minimumSplit: 1000)]
+    try #require(ids == [first, second])
+    return plan
+  }
+
+  @Test("Work is taken from the segment that is expected to end last, not from the longest")
+  func slowest() throws {
+    var plan = try two()
+    _ = plan.reserve(second, count: 200_000)
+    plan.wrote(second)
+    let outlook = SegmentOutlook(rates: [first: 100_000, second: 50_000], typical: 100_000)
+    let assigned = plan.assign(minimumSplit: 1000, outlook: outlook)
+    let third = try #require(assigned)
+    let taken = try #require(plan.segments[third])
+    #expect(plan.segments[first]?.end == 500_000)
+    // Both will be through with their parts of the 300,000 bytes after the same time.
+    #expect(plan.segments[second]?.end == taken.next)
+    #expect(abs(taken.remaining - 200_000) < 2)
+  }
+
+  @Test("A rest that is too short to split is split where the download would wait for it")
+  func tail() throws {
+    let rates = [first: 100_000.0, second: 200_000]
+    var plan = try two()
+    var other = plan
+    // 500,000 bytes at 100,000 a second: five seconds.
+    check(plan.assign(minimumSplit: 1_000_000) != nil, is: false)
+    let outlook = SegmentOutlook(rates: rates, typical: 200_000)
+    check(plan.assign(minimumSplit: 1_000_000, outlook: outlook) != nil, is: true)
+    // A new connection takes longer than that to deliver.
+    let slow = SegmentOutlook(rates: rates, typical: 200_000, latency: 3)
+    check(other.assign(minimumSplit: 1_000_000, outlook: slow) != nil, is: false)
+  }
+
+  /// The second segment is a straggler whose 500,000 bytes a third fetches as well.
+  private func racing() throws -> (plan: SegmentPlan, third: SegmentID) {
+    var plan = try two()
+    _ = plan.reserve(second, count: 1000)
+    plan.wrote(second)
+    let outlook = SegmentOutlook(rates: [first: 1_000_000, second: 0], typical: 1_000_000)
+    let assigned = plan.assign(minimumSplit: 1_000_000, outlook: outlook)
+    let third = try #require(assigned)
+    return (plan, third)
+  }
+
+  @Test("A straggler's rest is fetched a second time, once")
+  func race() throws {
+    var (plan, third) = try racing()
+    #expect(plan.segments[third]?.next == 501_000)
+    #expect(plan.segments[third]?.end == 1_000_000)
+    #expect(plan.segments[second]?.end == 1_000_000)
+    _ = plan.reserve(first, count: 499_000)
+    let outlook = SegmentOutlook(
+      rates: [first: 1_000_000, second: 0, third: 0], typical: 1_000_000)
+    check(plan.assign(minimumSplit: 1_000_000, outlook: outlook), is: nil)
+  }
+
+  @Test("The first to ask for a byte has it; the other's is dropped")
+  func firstWins() throws {
+    var (plan, third) = try racing()
+    check(
+      plan.reserve(second, count: 1000),
+      is: .init(pieces: [501_000..<502_000], used: 1000, isLast: false))
+    check(
+      plan.reserve(third, count: 5000),
+      is: .init(pieces: [502_000..<506_000], used: 5000, isLast: false))
+    check(
+      plan.reserve(second, count: 6000),
+      is: .init(pieces: [506_000..<508_000], used: 6000, isLast: false))
+    // What the third wrote does not make the second's bytes received.
+    plan.wrote(third)
+    #expect(Array(plan.received.ranges) == [500_000..<501_000, 502_000..<506_000])
+    plan.wrote(second)
+    #expect(Array(plan.received.ranges) == [500_000..<508_000])
+  }
+
+  @Test("Bytes that a racing segment had asked for and did not write are fetched again")
+  func unwritten() throws {
+    var (plan, third) = try racing()
+    _ = plan.reserve(second, count: 1000)
+    _ = plan.reserve(third, count: 499_000)
+    plan.wrote(third)
+    plan.release(third)
+    plan.release(second)
+    #expect(Array(plan.unassigned.ranges) == [501_000..<502_000])
+  }
+
+  @Test("The one behind is told that nothing is left for it; with the last byte both have ended")
+  func overtaken() throws {
+    var (plan, third) = try racing()
+    #expect(plan.overtaken.isEmpty)
+    check(plan.reserve(third, count: 499_000).isLast, is: true)
+    plan.wrote(third)
+    plan.release(third)
+    #expect(plan.overtaken == [second])
+    check(plan.reserve(second, count: 10), is: .init(pieces: [], used: 10, isLast: true))
+  }
+
+  @Test("A racing segment that fails leaves the rest to the straggler")
+  func fails() throws {
+    var (plan, third) = try racing()
+    plan.release(third)
+    #expect(plan.unassigned.isEmpty)
+    #expect(plan.segments[second]?.end == 1_000_000)
+    #expect(plan.segments[first]?.end == 500_000)
+  }
+
+  @Test("Random walks with stragglers write every byte once", arguments: UInt64(1)...100)
+  func walk(seed: UInt64) throws {
+    var walk = StragglerWalk(seed: seed)
+    walk.run()
+    #expect(walk.violations.isEmpty, "seed \(seed): \(walk.violations)")
+    #expect(walk.plan.isComplete, "seed \(seed)")
+  }
+
+  @Test("The walks do race")
+  func races() {
+    let count = (UInt64(1)...50).reduce(0) { count, seed in
+      var walk = StragglerWalk(seed: seed)
+      walk.run()
+      return count + walk.races
+    }
+    #expect(count > 50)
+  }
+}
+
+/// Segments that ask, write later or never, and are let go of, in a random order.
+private struct StragglerWalk {
+  private var random: SplitMix64
+  private let length: Int64
+  private(set) var plan: SegmentPlan
+  private var disk = ByteRangeSet()
+  /// What was asked for and is not written yet.
+  private var writing: [SegmentID: Grant] = [:]
+  private(set) var violations: [String] = []
+  private(set) var races = 0
+
+  private typealias Grant = SegmentPlan.Grant
+
+  init(seed: UInt64) {
+    random = SplitMix64(seed: seed)
+    length = .random(in: 1...1000, using: &random)
+    plan = SegmentPlan(length: length)
+  }
+
+  mutating func run() {
+    for _ in 0..<50_000 {
+      if plan.isComplete || !violations.isEmpty { return }
+      step()
+    }
+  }
+
+  private mutating func step() {
+    let id = plan.segments.keys.sorted().randomElement(using: &random)
+    switch (Int.random(in: 0..<12, using: &random), id) {
+    case (0..<2, _) where plan.segments.count < 6: assign()
+    case (2, let id?) where writing[id] == nil: plan.release(id)
+    case (3, let id?):
+      // It was stopped before it could write.
+      writing[id] = nil
+      plan.release(id)
+    case (_, let id?):
+      if let grant = writing.removeValue(forKey: id) { return write(grant, of: id) }
+      writing[id] = plan.reserve(id, count: .random(in: 1...60, using: &random))
+    default: break
+    }
+    if !disk.isSuperset(of: plan.received) { violations.append("received and not written") }
+  }
+
+  private mutating func assign() {
+    let rates = plan.segments.keys.sorted().map { ($0, Double.random(in: 0...100, using: &random)) }
+    let outlook = SegmentOutlook(
+      rates: Dictionary(uniqueKeysWithValues: rates), typical: .random(in: 1...5000, using: &random)
+    )
+    let id = plan.assign(minimumSplit: .random(in: 1...400, using: &random), outlook: outlook)
+    if let id, plan.segments[id]?.isShared == true { races += 1 }
+  }
+
+  private mutating func write(_ grant: Grant, of id: SegmentID) {
+    for piece in grant.pieces {
+      if !disk.isDisjoint(ByteRangeSet(piece)) { violations.append("\(piece) written twice") }
+      disk.insert(contentsOf: piece)
+    }
+    plan.wrote(id)
+    if grant.isLast { plan.release(id) }
+  }
+}

@@ -1,0 +1,52 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+@Suite("A connection that lags behind, or breaks, does not hold up the others")
+struct StragglerTests {
+  private static let length: Int64 = 6 << 20
+
+  @Test(
+    "One that falls silent is not waited for: another fetches its rest, and no attempt is counted")
+  func silent() async throws {
+    let file = FaultScript.Resource(
+      "/f.bin", seed: 5, length: Self.length,
+      faults: [Fault(.stall(after: 64 << 10), when: .request(2))]
+    ).with { $0.rate = 1 << 20 }
+    try await Bench.with([file]) { bench in
+      let outcome = try await bench.finish(
+        try bench.request("/f.bin") { $0.connections = 4 }, idleTimeout: .seconds(120))
+      try bench.expectWhole("f.bin", seed: 5, length: Int(Self.length), outcome)
+      #expect(outcome.attempts == 0)
+      #expect(bench.server.snapshot.requestCount("/f.bin") > 4)
+    }
+  }
+
+  @Test("One that breaks after it brought enough goes on at once, and no attempt is counted")
+  func broken() async throws {
+    let file = FaultScript.Resource(
+      "/f.bin", seed: 6, length: Self.length,
+      faults: [
+        // The first one goes on meanwhile.
+        Fault(.stall(after: 1 << 20), when: .request(1)),
+        Fault(.reset(after: 768 << 10), when: .request(2)),
+      ]
+    ).with { $0.rate = 4 << 20 }
+    try await Bench.with([file]) { bench in
+      let server = bench.server
+      let watcher = Task {
+        try await server.waitForRequests(3, path: "/f.bin")
+        server.release("/f.bin")
+      }
+      let outcome = try await bench.finish(
+        try bench.request("/f.bin") {
+          $0.connections = 2
+          $0.retry.retries = 0
+        }, idleTimeout: .seconds(120))
+      try await watcher.value
+      try bench.expectWhole("f.bin", seed: 6, length: Int(Self.length), outcome)
+      #expect(outcome.attempts == 0)
+    }
+  }
+}
