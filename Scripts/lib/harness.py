@@ -182,11 +182,11 @@ class Run:
     peak: int  # bytes
 
 
-def measure(command, cwd, timeout=600):
-    """Runs a program, quietly, and says what it cost."""
+def measure(command, cwd, timeout=600, output=None, errors=None):
+    """Runs a program, quietly or into files, and says what it cost."""
     began = time.monotonic()
     with open(os.devnull, "r+b") as null:
-        process = start(command, cwd=cwd, stdout=null, stderr=null)
+        process = start(command, cwd=cwd, stdout=output or null, stderr=errors or null)
     watchdog = threading.Timer(timeout, process.kill)
     watchdog.start()
     peak = _PeakMemory(process.pid)
