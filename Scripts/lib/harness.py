@@ -190,11 +190,17 @@ def measure(command, cwd, timeout=600, output=None, errors=None):
     watchdog = threading.Timer(timeout, process.kill)
     watchdog.start()
     peak = _PeakMemory(process.pid)
-    _, status, usage = os.wait4(process.pid, 0)
-    wall = time.monotonic() - began
-    watchdog.cancel()
+    try:
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.monotonic() - began
+    except BaseException:
+        process.kill()  # this process was told to end; nothing that it started may stay
+        raise
+    finally:
+        watchdog.cancel()
+        highest = peak.stop()
     process.returncode = os.waitstatus_to_exitcode(status)
-    return Run(process.returncode, wall, usage.ru_utime + usage.ru_stime, peak.stop())
+    return Run(process.returncode, wall, usage.ru_utime + usage.ru_stime, highest)
 
 
 class _PeakMemory:

@@ -62,15 +62,16 @@ def run(bench, command, origin, *rules):
 
 
 def settled(events, seen):
-    """Connections in the second half of a run: what haul tells, else what the relay saw."""
-    told = [event for event in events if event.get("type") == "concurrency"]
+    """(connections, why not more): what haul tells last, else what the relay saw most of the time
+    in the second half of the run."""
+    told = [event for event in events if event["type"] == "connections"]
     if told:
-        return told[-1].get("connections")
+        return told[-1]["connections"], told[-1]["reason"]
     history = seen.get("history", [])
     if not history:
-        return None
+        return None, None
     end = history[-1][0]
     each = []
     for (begins, count), (ends, _) in zip(history, history[1:]):
         each += [count] * int(ends - max(begins, end * MIDDLE))
-    return statistics.median_low(each) if each else None
+    return statistics.median_low(each) if each else None, None

@@ -94,8 +94,13 @@ final class RelayPipe {
       case .blocked: return
       case .wait(let due): return wake(at: due)
       case .send(let count):
-        if let share { return ask(share) }
-        depart(count)
+        guard let share else {
+          depart(count)
+          continue
+        }
+        ask(share)
+        // The turn may have come at once, and then there is more to ask for.
+        if isAsking { return }
       }
     }
   }
@@ -118,8 +123,10 @@ final class RelayPipe {
   /// The server's turn to send one buffer here; gives how much of it was used.
   func takeTurn() -> Int {
     isAsking = false
-    guard heldBytes > 0, case .send(let count) = flow.turn(held: heldBytes, now: .now())
-    else { return 0 }
+    guard heldBytes > 0, case .send(let count) = flow.turn(held: heldBytes, now: .now()) else {
+      move()
+      return 0
+    }
     let sent = depart(count)
     move()
     return sent
