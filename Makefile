@@ -1,7 +1,7 @@
 # Everything that is done with the repository by name. `make` alone lists it.
 .POSIX:
 .PHONY: help test demo lint release install uninstall install-check crashtest simulate-disk
-.PHONY: fresh-machine speed changed-file limit-rate interop ten-thousand first-five-minutes
+.PHONY: fresh-machine bench changed-file limit-rate interop first-five-minutes
 .PHONY: expiring-link server-limits clean
 
 PREFIX = /usr/local
@@ -55,9 +55,9 @@ fresh-machine: ## ./haul get and make test in a bare Debian 12 (root)
 	@Scripts/install chroot python
 	@Scripts/fresh-machine
 
-speed: ## time, CPU and memory beside curl, aria2 and wget2
-	@Scripts/install build python server peers
-	@Scripts/speed
+bench: ## beside curl, aria2, wget2, axel; ARGUMENTS='--only single,rate --rounds 5 --quick'
+	@Scripts/install build python server tls peers
+	@Scripts/bench $(ARGUMENTS)
 
 changed-file: ## the file changes between two runs: haul, aria2, curl, axel, wget2
 	@Scripts/install build python server peers
@@ -70,10 +70,6 @@ limit-rate: ## --limit-rate 2M over 8 connections, in any 10 s within 2 %
 interop: ## real servers and proxies; ARGUMENTS='--only squid --quick' (root)
 	@Scripts/install build python server tls interop
 	@Scripts/interop $(ARGUMENTS)
-
-ten-thousand: ## 10,000 files of 10 KiB beside curl, aria2 and wget2
-	@Scripts/install build python server tls peers
-	@Scripts/ten-thousand
 
 expiring-link: ## a redirect to links that are good for 5 s, and to one that is dead
 	@Scripts/install build python

@@ -182,19 +182,25 @@ class Run:
     peak: int  # bytes
 
 
-def measure(command, cwd, timeout=600):
-    """Runs a program, quietly, and says what it cost."""
+def measure(command, cwd, timeout=600, output=None, errors=None):
+    """Runs a program, quietly or into files, and says what it cost."""
     began = time.monotonic()
     with open(os.devnull, "r+b") as null:
-        process = start(command, cwd=cwd, stdout=null, stderr=null)
+        process = start(command, cwd=cwd, stdout=output or null, stderr=errors or null)
     watchdog = threading.Timer(timeout, process.kill)
     watchdog.start()
     peak = _PeakMemory(process.pid)
-    _, status, usage = os.wait4(process.pid, 0)
-    wall = time.monotonic() - began
-    watchdog.cancel()
+    try:
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.monotonic() - began
+    except BaseException:
+        process.kill()  # this process was told to end; nothing that it started may stay
+        raise
+    finally:
+        watchdog.cancel()
+        highest = peak.stop()
     process.returncode = os.waitstatus_to_exitcode(status)
-    return Run(process.returncode, wall, usage.ru_utime + usage.ru_stime, peak.stop())
+    return Run(process.returncode, wall, usage.ru_utime + usage.ru_stime, highest)
 
 
 class _PeakMemory:

@@ -31,6 +31,12 @@ final class WireClient {
   static func connect(
     _ server: FaultServer, tls: TLSConfiguration? = nil, host: String = "localhost"
   ) async throws -> WireClient {
+    try await connect(port: server.port, tls: tls, host: host)
+  }
+
+  static func connect(
+    port: Int, tls: TLSConfiguration? = nil, host: String = "localhost"
+  ) async throws -> WireClient {
     let (events, continuation) = AsyncStream.makeStream(of: Event.self)
     let context = try tls.map { try NIOSSLContext(configuration: $0) }
     let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -43,12 +49,17 @@ final class WireClient {
           try pipeline.addHandler(Collector(continuation))
         }
       }
-      .connect(host: "127.0.0.1", port: server.port).get()
+      .connect(host: "127.0.0.1", port: port).get()
     return WireClient(channel: channel, events: events)
   }
 
   func send(_ text: String) async throws {
     try await channel.writeAndFlush(channel.allocator.buffer(string: text))
+  }
+
+  /// Says that no more will be sent, and goes on receiving.
+  func endSending() async throws {
+    try await channel.close(mode: .output)
   }
 
   func close() async {

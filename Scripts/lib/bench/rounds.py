@@ -1,0 +1,116 @@
+"""One run of a program, and rounds in which all programs take their turn."""
+
+import dataclasses
+import os
+import shutil
+import statistics
+import tempfile
+
+import harness
+from bench import programs
+from harness import MIB
+
+TIMEOUT = 900
+
+
+@dataclasses.dataclass
+class Sample:
+    """What one run cost, and whether every byte was right."""
+
+    wall: float
+    cpu: float
+    peak: int  # bytes
+    right: bool
+    more: dict = dataclasses.field(default_factory=dict)
+
+    def as_data(self):
+        return {"wall": round(self.wall, 4), "cpu": round(self.cpu, 4), "peak": self.peak,
+                "right": self.right, **self.more}
+
+
+class Bench:
+    """What every part needs: the programs, a place for files, how often."""
+
+    def __init__(self, haul, faultserver, directory, rounds, quick):
+        self.haul, self.faultserver = haul, faultserver
+        self.directory, self.rounds, self.quick = directory, rounds, quick
+        self.work = directory / "work"
+        self.environment = {**os.environ, "PATH": os.environ["PATH"] + ":/usr/local/sbin:/usr/sbin"}
+        self.wrong = []  # runs of haul that ended wrong
+
+    def fresh(self):
+        """An empty directory to download into."""
+        shutil.rmtree(self.work, ignore_errors=True)
+        self.work.mkdir()
+        os.sync()  # the last run's write-back must not slow this one
+        return self.work
+
+    def measure(self, command, events=False):
+        """A run in the work directory, and its events; what a failed one says is shown."""
+        with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+            run = harness.measure(command, self.work, TIMEOUT, output if events else None, errors)
+            output.seek(0)
+            errors.seek(0)
+            if run.status != 0:
+                harness.say(f"{command[0]}: status {run.status}\n{errors.read()[-1000:]}")
+            return run, harness.events_of(output.read())
+
+    def one_file(self, command, address, digest, events=False):
+        """A run of a command that makes programs.TARGET; gives the sample, and its events."""
+        work = self.fresh()
+        run, told = self.measure([*command, address], events)
+        target = work / programs.TARGET
+        right = run.status == 0 and target.exists() and harness.sha256_of(target) == digest
+        return Sample(run.wall, run.cpu, run.peak, right), told
+
+    def in_turn(self, title, names, once, rounds=None):
+        """{name: samples}: each round runs every name once."""
+        results = {name: [] for name in names}
+        for turn in range(rounds or self.rounds):
+            for name in names:
+                sample = once(name, turn)
+                results[name].append(sample)
+                self.note(title, name, turn, sample)
+        return results
+
+    def note(self, title, name, turn, sample):
+        more = "".join(f", {key} {value}" for key, value in sample.more.items()
+                       if isinstance(value, (int, float, str)))
+        harness.say(f"{title}, round {turn + 1}, {name}: {sample.wall:.2f} s, CPU {sample.cpu:.2f} "
+                    f"s, {sample.peak / MIB:.1f} MiB{more}{'' if sample.right else ', WRONG'}")
+        if not sample.right and not programs.is_peer(name):
+            self.wrong.append(f"{title}, round {turn + 1}, {name}")
+
+
+def median(samples, what="wall"):
+    """Of right runs; none when there was none."""
+    values = [getattr(sample, what) for sample in samples if sample.right]
+    return statistics.median(values) if values else None
+
+
+def fastest_peer(results):
+    """(name, median wall) of the fastest program that is not ours and was always right."""
+    peers = {name: median(samples) for name, samples in results.items()
+             if programs.is_peer(name) and all(sample.right for sample in samples)}
+    return min(peers.items(), key=lambda pair: pair[1]) if peers else (None, None)
+
+
+def group(title, results, reference=None):
+    """A table's data. `reference` names whose wall time the others are divided by."""
+    return {"title": title, "reference": reference or next(iter(results)),
+            "samples": {name: [sample.as_data() for sample in samples]
+                        for name, samples in results.items()}}
+
+
+def bound(line, what, relation, wanted, measured, unit=""):
+    """A line of the table of bounds; `relation` is ≤ or ≥."""
+    met = None
+    if measured is not None:
+        met = measured <= wanted if relation == "≤" else measured >= wanted
+        measured = round(measured, 3)
+    return {"line": line, "what": what, "wanted": f"{relation} {wanted:g}{unit}",
+            "measured": measured, "unit": unit, "met": met}
+
+
+def ratio(one, other):
+    return one / other if one is not None and other else None

@@ -1,0 +1,34 @@
+/// What a relay has seen.
+package struct RelaySnapshot: Hashable, Sendable {
+  /// How many connections were open from that time on, counted from the relay's start.
+  package struct Step: Hashable, Sendable {
+    package var nanoseconds: Int64
+    package var open: Int
+
+    package init(nanoseconds: Int64, open: Int) {
+      self.nanoseconds = nanoseconds
+      self.open = open
+    }
+  }
+
+  package var accepted = 0
+  /// Connections that the dice reset.
+  package var resets = 0
+  /// Bytes handed to clients.
+  package var bytes: Int64 = 0
+  package var history: [Step] = []
+
+  package init() {}
+
+  package var mostOpen: Int { history.map(\.open).max() ?? 0 }
+
+  /// One object: accepted, resets, bytes, mostOpen, and history as pairs of milliseconds and
+  /// open connections.
+  package var json: String {
+    let steps = history.map { "[\($0.nanoseconds / 1_000_000),\($0.open)]" }
+    return """
+      {"accepted":\(accepted),"resets":\(resets),"bytes":\(bytes),"mostOpen":\(mostOpen),\
+      "history":[\(steps.joined(separator: ","))]}
+      """
+  }
+}
