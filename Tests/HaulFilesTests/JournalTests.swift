@@ -89,6 +89,34 @@ struct JournalTests {
     again.release()
   }
 
+  @Test("What a failing sync and its process's death leave is written again before it is durable")
+  func rewritesDoubtful() throws {
+    for seed in UInt64(1)...40 {
+      for change in 1...8 {
+        let machine = SimulatedMachine(seed: seed)
+        let part = try acquire(machine)
+        try part.begin(try sampleHead(9_000))
+        try part.write(0..<4_000, of: content)
+        var faults = SimulatedFaults()
+        faults.syncFailsOneIn = 1
+        machine.setFaults(faults)
+        machine.crash(afterChanges: change)
+        // It fails, or dies in it.
+        try? part.checkpoint()
+        machine.killProcesses()
+        machine.setFaults(SimulatedFaults())
+        let next = try acquire(machine)
+        try next.checkpoint()
+        let promised = next.claimed
+        machine.losePower()
+        let last = try acquire(machine)
+        #expect(
+          promised.subtracting(last.recovery.received).isEmpty, "seed \(seed), change \(change)")
+        last.release()
+      }
+    }
+  }
+
   @Test("A publication cut short does not take another's file of the same length for its own")
   func otherFileOfTheLength() throws {
     let other = sampleBytes(9_000, seed: 2)

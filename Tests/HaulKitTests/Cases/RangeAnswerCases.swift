@@ -126,6 +126,17 @@ struct RangeAnswerCases {
     }
   }
 
+  @Test("Case 9: a chunked body that ends before what its Content-Range tells is an error")
+  func endsBeforeItsRange() async throws {
+    let fault = Fault(
+      .shortenRange(to: 1000), .chunked(), .contentRange(value: "bytes 0-524287/524288"))
+    try await Bench.serving(.file(512 * kibi, fault)) { bench in
+      let outcome = try await bench.finish(try bench.file(retries: 0))
+      try bench.expectFailure(outcome, .connectionLost)
+      #expect(bench.requests.count == 1)
+    }
+  }
+
   @Test(
     "Case 10: a 206 whose Content-Range cannot be read is not written",
     arguments: [
