@@ -2,12 +2,16 @@
 .POSIX:
 .PHONY: help test demo lint release install uninstall install-check crashtest simulate-disk
 .PHONY: fresh-machine bench changed-file limit-rate interop first-five-minutes
-.PHONY: expiring-link server-limits clean
+.PHONY: expiring-link server-limits mutants fuzz coverage sanitize torture clean
 
 PREFIX = /usr/local
 DESTDIR =
 KILLS = 300
 SCHEDULES = 10000
+SEED = 20000
+FUZZ_SECONDS = 20
+FUZZ_RUNS = 0
+EVERY = 3
 SWIFT_BUILD = swift build --build-tests --explicit-target-dependency-import-check error
 
 help: ## this list
@@ -47,9 +51,8 @@ crashtest: ## SIGKILL of the release binary at random times; KILLS=300
 	@Scripts/crashtest --kills $(KILLS)
 
 simulate-disk: ## seeded power losses on the simulated disk; SCHEDULES=10000
-	@Scripts/install build
-	$(SWIFT_BUILD)
-	HAUL_SCHEDULES=$(SCHEDULES) swift test --skip-build --filter ScheduleTests
+	@Scripts/install build python
+	@Scripts/simulate-disk --schedules $(SCHEDULES) --seed $(SEED)
 
 fresh-machine: ## ./haul get and make test in a bare Debian 12 (root)
 	@Scripts/install chroot python
@@ -78,6 +81,26 @@ expiring-link: ## a redirect to links that are good for 5 s, and to one that is 
 server-limits: ## two connections per client; 503 with a date: with times
 	@Scripts/install build python
 	@Scripts/server-limits
+
+mutants: ## takes safeguards out one by one; each must turn a test red (ARGUMENTS='--only NAME')
+	@Scripts/install build python
+	@Scripts/mutants $(ARGUMENTS)
+
+fuzz: ## libFuzzer on every parser and the journal; FUZZ_SECONDS=20 for each
+	@Scripts/install build python
+	@Scripts/fuzz --seconds $(FUZZ_SECONDS) --runs $(FUZZ_RUNS) $(ARGUMENTS)
+
+coverage: ## lines that the tests run, of HaulCore and of all
+	@Scripts/install build python
+	@Scripts/coverage
+
+sanitize: ## the whole suite with the thread and the address sanitizer
+	@Scripts/install build python
+	@Scripts/sanitize
+
+torture: ## system calls of the real binary fail one by one; EVERY=3, 1 = all
+	@Scripts/install build python strace
+	@Scripts/torture --every $(EVERY) $(ARGUMENTS)
 
 clean: ## removes what was built
 	rm -rf .build

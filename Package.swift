@@ -32,11 +32,14 @@ extension Target.Dependency {
   static let structuredHeaders = product(
     name: "StructuredFieldValues", package: "swift-http-structured-headers")
   static let asn1 = product(name: "SwiftASN1", package: "swift-asn1")
-  static let subprocess = product(name: "Subprocess", package: "swift-subprocess")
-  static let systemPackage = product(name: "SystemPackage", package: "swift-system")
   static let tomlKit = product(name: "TOMLKit", package: "TOMLKit")
   static let x509 = product(name: "X509", package: "swift-certificates")
 }
+
+/// For `make fuzz`: parsers that report where they have been, and the program that feeds them.
+let isFuzzing = Context.environment["HAUL_FUZZ"] != nil
+let fuzzing = ["-sanitize=fuzzer,address"]
+let parsers = settings + (isFuzzing ? [.unsafeFlags(fuzzing)] : [])
 
 let package = Package(
   name: "haul",
@@ -56,16 +59,14 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-    .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
-    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
   ],
   targets: [
     .target(name: "CHaulSystem"),
     .target(
       name: "HaulCore", dependencies: [.collections, .structuredHeaders],
-      swiftSettings: settings),
+      swiftSettings: parsers),
     .target(
       name: "HaulHTTP",
       dependencies: [
@@ -76,7 +77,7 @@ let package = Package(
     .target(
       name: "HaulFiles",
       dependencies: ["HaulCore", "CHaulSystem", .crypto, .nioConcurrency, .nioPosix],
-      swiftSettings: settings),
+      swiftSettings: parsers),
     .target(
       name: "HaulKit",
       dependencies: [
@@ -87,7 +88,7 @@ let package = Package(
     .target(
       name: "HaulCLI",
       dependencies: ["HaulKit", "HaulCore", .argumentParser, .logging, .tomlKit],
-      swiftSettings: settings),
+      swiftSettings: parsers),
     .executableTarget(name: "haul", dependencies: ["HaulCLI"], swiftSettings: settings),
 
     .target(
@@ -107,7 +108,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "HaulFilesTests",
-      dependencies: ["HaulFiles", "HaulCore", "HaulTestSupport", .subprocess, .systemPackage],
+      dependencies: ["HaulFiles", "HaulCore", "HaulTestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "HaulTestSupportTests",
@@ -121,8 +122,16 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "HaulCLITests",
-      dependencies: ["HaulCLI", "HaulCore", "HaulTestSupport", .subprocess, .systemPackage],
+      dependencies: ["HaulCLI", "HaulCore", "HaulTestSupport"],
       swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )
+
+if isFuzzing {
+  package.targets.append(
+    .executableTarget(
+      name: "haul-fuzz", dependencies: ["HaulCore", "HaulFiles", "HaulCLI"], path: "Fuzz",
+      exclude: ["Seeds"], swiftSettings: parsers + [.unsafeFlags(["-parse-as-library"])],
+      linkerSettings: [.unsafeFlags(fuzzing)]))
+}

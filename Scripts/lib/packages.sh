@@ -34,6 +34,7 @@ interop command:squid                squid
 interop command:tinyproxy            tinyproxy
 chroot command:debootstrap           debootstrap
 lint   command:shellcheck            shellcheck
+strace command:strace                strace
 LIST
 }
 

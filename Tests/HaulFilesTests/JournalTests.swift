@@ -89,6 +89,61 @@ struct JournalTests {
     again.release()
   }
 
+  @Test("What a failing sync and its process's death leave is written again before it is durable")
+  func rewritesDoubtful() throws {
+    for seed in UInt64(1)...40 {
+      for change in 1...8 {
+        let machine = SimulatedMachine(seed: seed)
+        let part = try acquire(machine)
+        try part.begin(try sampleHead(9_000))
+        try part.write(0..<4_000, of: content)
+        var faults = SimulatedFaults()
+        faults.syncFailsOneIn = 1
+        machine.setFaults(faults)
+        machine.crash(afterChanges: change)
+        // It fails, or dies in it.
+        try? part.checkpoint()
+        machine.killProcesses()
+        machine.setFaults(SimulatedFaults())
+        let next = try acquire(machine)
+        try next.checkpoint()
+        let promised = next.claimed
+        machine.losePower()
+        let last = try acquire(machine)
+        #expect(
+          promised.subtracting(last.recovery.received).isEmpty, "seed \(seed), change \(change)")
+        last.release()
+      }
+    }
+  }
+
+  @Test("A publication cut short does not take another's file of the same length for its own")
+  func otherFileOfTheLength() throws {
+    let other = sampleBytes(9_000, seed: 2)
+    var count = 0
+    for change in 1...60 {
+      let machine = SimulatedMachine(seed: 5)
+      let part = try acquire(machine)
+      try part.begin(try sampleHead(9_000))
+      try part.write(0..<9_000, of: content)
+      machine.crash(afterChanges: change)
+      // It dies in it.
+      try? part.publish(as: "f", length: 9_000, modified: nil, replacing: false)
+      machine.killProcesses()
+      guard let journal = machine.contents(of: Self.journal, in: Self.path),
+        JournalReplay(journal).publication != nil, machine.contents(of: "f", in: Self.path) == nil
+      else { continue }
+      count += 1
+      try machine.startProcess().openDirectory(Self.path, creating: false).unlink(Self.part)
+      machine.plant(other, as: "f", in: Self.path)
+      let next = try acquire(machine)
+      #expect(!next.recovery.published, "change \(change)")
+      next.release()
+      #expect(machine.contents(of: "f", in: Self.path) == other)
+    }
+    #expect(count > 0)
+  }
+
   @Test("A newer journal and a file that is none are left alone")
   func refusesForeign() throws {
     for bytes in [JournalFormat.header(version: 2), sampleBytes(64), Array("notes".utf8)] {

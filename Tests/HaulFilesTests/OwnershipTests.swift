@@ -1,7 +1,14 @@
 import FoundationEssentials
 import HaulCore
 import HaulFiles
+import HaulTestSupport
 import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
 
 @Suite("What is not ours is left alone")
 struct OwnershipTests {
@@ -69,6 +76,47 @@ struct OwnershipTests {
           atPath: "\(scratch.path)/\(name)", withDestinationPath: "other")
       }
     }
+  }
+
+  @Test("Another user's part or journal is refused untouched", arguments: [part, journal])
+  func refusesOthers(name: String) throws {
+    let machine = SimulatedMachine(seed: 1)
+    machine.plant(JournalFormat.header(), as: name, in: "/d")
+    let disk = OtherUser(base: machine.startProcess())
+    let directory = try disk.openDirectory("/d", creating: false)
+    #expect(
+      try code {
+        _ = try PartFile.acquire(
+          disk: disk, directory: directory, name: "file.iso",
+          nonce: Array(repeating: 1, count: 16), durability: .strict)
+      } == .nameConflict)
+    #expect(machine.contents(of: name, in: "/d") == JournalFormat.header())
+  }
+
+  /// A disk whose files are not this user's.
+  private struct OtherUser: Disk {
+    let base: any Disk
+    var bootID: String { base.bootID }
+    var effectiveUser: UInt32 { base.effectiveUser + 1 }
+    var creationMask: UInt32 { base.creationMask }
+
+    func openDirectory(_ path: String, creating: Bool) throws(DiskError) -> any DiskDirectory {
+      try base.openDirectory(path, creating: creating)
+    }
+  }
+
+  @Test("A name is given without replacing whatever has it at that moment")
+  func renamesWithoutReplacing() throws {
+    let scratch = try Scratch()
+    try scratch.put([1], as: "new")
+    try scratch.put([2], as: "old")
+    #expect(throws: DiskError("rename", EEXIST)) {
+      try scratch.directory.rename("new", to: "old", replacing: false)
+    }
+    #expect(try scratch.contents("old") == [2])
+    #expect(try scratch.contents("new") == [1])
+    try scratch.directory.rename("new", to: "old", replacing: true)
+    #expect(try scratch.contents("old") == [1])
   }
 
   @Test("A target that is a directory or a symlink is refused; absent and regular ones are told")
@@ -143,6 +191,27 @@ struct OwnershipTests {
     try part.discard()
     #expect(try scratch.names() == [Self.part, Self.journal])
     #expect(try scratch.contents(Self.journal) == [1])
+  }
+
+  @Test("Another run's nonce in our journal stops the run, where locks do not hold")
+  func noticesNonce() throws {
+    let scratch = try Scratch()
+    let part = try scratch.acquire(nonce: 1)
+    try part.begin(try sampleHead(5_000))
+    try part.write(0..<1_000, of: sampleBytes(5_000))
+    let ours = [UInt8](repeating: 1, count: 16)
+    let place = try #require(try scratch.contents(Self.journal).firstRange(of: ours))
+    let file = try scratch.directory.open(Self.journal, writing: true)
+    defer { file.close() }
+    let theirs = [UInt8](repeating: 2, count: 16)
+    _ = try theirs.withUnsafeBytes { bytes in
+      try file.write(bytes, at: Int64(place.lowerBound))
+    }
+    let taken = try scratch.contents(Self.journal)
+    #expect(try code { try part.checkpoint() } == .inUse)
+    try part.discard()
+    #expect(try scratch.names() == [Self.part, Self.journal])
+    #expect(try scratch.contents(Self.journal) == taken)
   }
 
   @Test("Discarded, nothing is left; a name of 255 bytes still has room for its part")

@@ -148,7 +148,8 @@ extension DownloadMachine {
     if let existing = rules.existing {
       let modified = version.validator.lastModified.flatMap { HTTPDate($0, now: wallSeconds) }
       let isSame = modified?.secondsSince1970 == Int64(existing.modified.rounded(.down))
-      if version.length == existing.size, isSame {
+      // An empty file is the same whatever its date, which a 416 does not tell.
+      if version.length == existing.size, isSame || existing.size == 0 {
         return .alreadyThere
       }
       if !existing.mayTakeAnotherName {

@@ -169,6 +169,8 @@ extension DownloadMachine {
   /// Stops every fetch; `settle` goes on when the last has stopped.
   mutating func stopAll(for newGoal: Goal, plan: inout SegmentPlan) -> [Command] {
     if isFinishing {
+      // A stream only waits for its reader, who may never come back.
+      if newGoal == .pause, rules.isStream { return finish(.paused) }
       // A publish that has begun is ended; a verification is dropped when it returns.
       if newGoal == .pause { goal = .pause }
       if case .fail(let error) = newGoal, !isPublishing { return finish(.failed(error)) }

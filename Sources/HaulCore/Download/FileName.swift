@@ -67,10 +67,9 @@ package struct FileName: Hashable, Sendable {
     let raw = text(bytes[start...])
     let trimmed = trim(replaceReserved(raw))
     guard !trimmed.isEmpty else { return nil }
-    let harmless = defuse(trimmed, keepingDot: keepingDot)
-    let name = FileNameParts(harmless).shortened(to: byteLimit, inserting: "")
-    // Cutting may have laid a space or a dot bare.
-    let final = trim(name)
+    let harmless = shortened(defuse(trimmed, keepingDot: keepingDot))
+    // Cutting may have laid bare a space, a dot, or an extension that acts.
+    let final = shortened(defuse(harmless, keepingDot: keepingDot))
     guard !final.isEmpty else { return nil }
     return FileName(plain: final, wasChanged: !final.utf8.elementsEqual(bytes[start...]))
   }
@@ -104,6 +103,10 @@ extension FileName {
       true
     default: false
     }
+  }
+
+  private static func shortened(_ name: String) -> String {
+    trim(FileNameParts(name).shortened(to: byteLimit, inserting: ""))
   }
 }
 

@@ -52,6 +52,7 @@ final class SimulatedDirectory: DiskDirectory {
       guard entries.current[name] == nil else { throw DiskError("openat", EEXIST) }
       let inode = world.number()
       world.inodes[inode] = SimulatedInode()
+      world.touch(inode)
       entries.change([name: inode])
       return inode
     }
@@ -82,6 +83,7 @@ final class SimulatedDirectory: DiskDirectory {
         guard world.faults.supportsRenameWithoutReplacing else { throw DiskError("rename", EINVAL) }
         guard entries.current[newName] == nil else { throw DiskError("rename", EEXIST) }
       }
+      world.touch(inode)
       entries.change([name: nil, newName: inode])
     }
   }
@@ -91,6 +93,7 @@ final class SimulatedDirectory: DiskDirectory {
       guard world.faults.supportsLinks else { throw DiskError("linkat", EPERM) }
       guard let inode = entries.current[name] else { throw DiskError("linkat", ENOENT) }
       guard entries.current[newName] == nil else { throw DiskError("linkat", EEXIST) }
+      world.touch(inode)
       entries.change([newName: inode])
     }
   }

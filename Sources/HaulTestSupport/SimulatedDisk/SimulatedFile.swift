@@ -29,6 +29,7 @@ final class SimulatedFile: DiskFile {
       // Moved out and back, so that its bytes are not copied; back also after a failure.
       guard var file = world.inodes[inode] else { throw DiskError(call, EIO) }
       world.inodes[inode] = SimulatedInode()
+      if isChange, call != "fsync" { file.changed = world.now }
       defer { world.inodes[inode] = file }
       return try body(&world, &file)
     }

@@ -65,6 +65,7 @@ package final class SimulatedMachine: Sendable {
       let inode = world.number()
       var file = SimulatedInode()
       file.mode = mode
+      file.changed = world.now
       bytes.withUnsafeBytes { file.write($0, at: 0) }
       file.sync()
       world.inodes[inode] = file
@@ -81,6 +82,7 @@ package final class SimulatedMachine: Sendable {
     try world.withLockedValue { world in
       Result { () throws(DiskError) in
         guard world.living.contains(process) else { throw DiskError(call, EIO) }
+        if isChange { world.changes += 1 }
         guard isChange, world.diesNow() else { return try body(&world) }
         if Bool.random(using: &world.random) {
           world.isDying = true

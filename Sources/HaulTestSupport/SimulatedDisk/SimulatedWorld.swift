@@ -65,6 +65,15 @@ struct SimulatedWorld {
   /// Changes until the process that makes the last of them dies in it.
   var changesUntilCrash: Int?
   var isDying = false
+  /// Changes that were made: the clock of the file system, of which every tick has two.
+  var changes = 0
+
+  var now: Double { Double(changes / 2) }
+
+  mutating func touch(_ inode: UInt64) {
+    let now = now
+    inodes[inode]?.changed = now
+  }
 
   mutating func number() -> UInt64 {
     lastNumber += 1
@@ -122,6 +131,7 @@ struct SimulatedWorld {
     return FileStatus(
       kind: .regular, device: 1, inode: inode, size: Int64(file.cache.count), owner: 1000,
       mode: file.mode, links: UInt64(links(to: inode)), modified: file.modified,
+      changed: file.changed,
       allocated: Int64(file.cache.count))
   }
 }

@@ -1,7 +1,5 @@
 import Foundation
 import HaulTestSupport
-import Subprocess
-import SystemPackage
 import Testing
 
 /// What a run of the real program came to.
@@ -30,21 +28,18 @@ struct CommandResult: Sendable {
 /// neither can fill up and hold it.
 final class CommandRun {
   private enum Piece: Sendable {
-    case started(ProcessIdentifier)
     case output(Data)
     case errors(Data)
     case closed
     case exited(Int32)
-    case notStarted(any Error)
   }
 
   private var pieces: AsyncStream<Piece>.Iterator
-  private let running: Task<Void, Never>
+  private let process: ChildProcess
   private var output = Data()
   private var errors = Data()
   private var status: Int32?
   private var open: Int
-  private var pid: Int32 = 0
 
   /// Starts `haul` with these arguments.
   /// - Parameters:
@@ -58,16 +53,12 @@ final class CommandRun {
     pieces = stream.makeAsyncIterator()
     let (outputPipe, errorPipe) = (Pipe(), Pipe())
     open = standardOutput == nil ? 2 : 1
-    let program = Configuration(
-      executable: .path(FilePath(path)), arguments: Arguments(arguments),
-      environment: .custom(
-        ["PATH": "/usr/bin:/bin", "HOME": directory].merging(environment) { $1 }
-          .reduce(into: [:]) { $0[Environment.Key(stringLiteral: $1.key)] = $1.value }),
-      workingDirectory: FilePath(directory))
-    let output = Self.descriptor(standardOutput ?? outputPipe.fileHandleForWriting)
-    let errors = Self.descriptor(errorPipe.fileHandleForWriting)
-    running = Self.launch(program, output, errors, continuation)
-    try await started()
+    let output = standardOutput ?? outputPipe.fileHandleForWriting
+    process = try ChildProcess(
+      path, arguments, in: directory,
+      environment: ["PATH": "/usr/bin:/bin", "HOME": directory].merging(environment) { $1 },
+      output: output.fileDescriptor, errors: errorPipe.fileHandleForWriting.fileDescriptor)
+    Self.wait(for: process, continuation)
     try outputPipe.fileHandleForWriting.close()
     try errorPipe.fileHandleForWriting.close()
     Self.read(errorPipe) { continuation.yield($0.map(Piece.errors) ?? .closed) }
@@ -76,44 +67,13 @@ final class CommandRun {
     }
   }
 
-  /// Cancelling kills the program, when a test failed before it had ended.
-  deinit { running.cancel() }
+  /// Kills the program, when a test failed before it had ended.
+  deinit { if status == nil { process.send(SIGKILL) } }
 
-  private func started() async throws {
-    switch await pieces.next(isolation: #isolation) {
-    case .started(let identifier): pid = identifier.value
-    case .notStarted(let error): throw error
-    default: Issue.record("nothing may come before the start")
-    }
-  }
-
-  private static func descriptor(_ handle: FileHandle) -> FileDescriptorOutput {
-    .fileDescriptor(
-      FileDescriptor(rawValue: handle.fileDescriptor), closeAfterSpawningProcess: false)
-  }
-
-  private static func launch(
-    _ program: Configuration, _ output: FileDescriptorOutput, _ errors: FileDescriptorOutput,
-    _ pieces: AsyncStream<Piece>.Continuation
-  ) -> Task<Void, Never> {
-    Task { await run(program, output, errors, pieces) }
-  }
-
-  private static func run(
-    _ program: Configuration, _ output: FileDescriptorOutput, _ errors: FileDescriptorOutput,
-    _ pieces: AsyncStream<Piece>.Continuation
-  ) async {
-    do {
-      let result = try await Subprocess.run(program, input: .none, output: output, error: errors) {
-        _ = pieces.yield(.started($0.processIdentifier))
-      }
-      switch result.terminationStatus {
-      case .exited(let code): pieces.yield(.exited(code))
-      case .signaled(let signal): pieces.yield(.exited(128 + signal))
-      }
-    } catch {
-      pieces.yield(.notStarted(error))
-    }
+  private static func wait(
+    for process: ChildProcess, _ pieces: AsyncStream<Piece>.Continuation
+  ) {
+    Task { pieces.yield(.exited(try await process.end())) }
   }
 
   /// The `haul` that was built with the tests, beside them.
@@ -137,7 +97,7 @@ final class CommandRun {
     }
   }
 
-  func send(_ signal: Int32) { _ = kill(pid, signal) }
+  func send(_ signal: Int32) { process.send(signal) }
 
   /// Returns when the condition holds for what was written so far.
   func reach(
@@ -179,7 +139,6 @@ final class CommandRun {
     case .errors(let data): errors += data
     case .closed: open -= 1
     case .exited(let number): status = number
-    case .started, .notStarted: break  // only ever the first
     }
     return true
   }

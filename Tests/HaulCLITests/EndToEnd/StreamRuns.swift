@@ -59,9 +59,9 @@ import Testing
     }
   }
 
-  @Test("A signal ends it although its reader does not read")
-  func interrupted() async throws {
-    try await Workplace.with(Workplace.file(length: 64 << 20)) { place in
+  @Test("A signal ends it although its reader does not read", arguments: [4, 64])
+  func interrupted(mebibytes: Int64) async throws {
+    try await Workplace.with(Workplace.file(length: mebibytes << 20)) { place in
       let pipe = Pipe()
       let run = try await CommandRun(
         ["get", "-o", "-", place.server.url("/file.bin")], in: place.directory,

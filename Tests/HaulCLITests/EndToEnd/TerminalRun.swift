@@ -1,6 +1,5 @@
 import Foundation
-import Subprocess
-import SystemPackage
+import HaulTestSupport
 import Testing
 
 #if canImport(Glibc)
@@ -12,21 +11,18 @@ import Testing
 /// The real program with a pseudo-terminal as standard output and standard error.
 final class TerminalRun {
   private enum Piece: Sendable {
-    case started(ProcessIdentifier)
     case bytes([UInt8])
     case closed
     case exited(Int32)
-    case notStarted(any Error)
   }
 
   /// Every byte that reached the terminal.
   private(set) var bytes: [UInt8] = []
   private let master: Int32
   private var pieces: AsyncStream<Piece>.Iterator
-  private let running: Task<Void, Never>
+  private let process: ChildProcess
   private var status: Int32?
   private var isOpen = true
-  private var pid: Int32 = 0
 
   init(
     _ arguments: [String], in directory: String, width: Int = 80, height: Int = 24,
@@ -41,50 +37,24 @@ final class TerminalRun {
     master = ends.master
     let slave = ends.slave
     Self.resize(master, width: width, height: height)
-    let program = Configuration(
-      executable: .path(FilePath(CommandRun.executable.path)), arguments: Arguments(arguments),
-      environment: .custom(
-        ["PATH": "/usr/bin:/bin", "HOME": directory, "TERM": "xterm", "LANG": "C.UTF-8"]
-          .merging(environment) { $1 }
-          .reduce(into: [:]) { $0[Environment.Key(stringLiteral: $1.key)] = $1.value }),
-      workingDirectory: FilePath(directory))
-    running = Self.launch(program, slave, continuation)
-    switch await pieces.next(isolation: #isolation) {
-    case .started(let identifier): pid = identifier.value
-    case .notStarted(let error): throw error
-    default: Issue.record("nothing may come before the start")
-    }
+    let standard = [
+      "PATH": "/usr/bin:/bin", "HOME": directory, "TERM": "xterm", "LANG": "C.UTF-8",
+    ]
+    process = try ChildProcess(
+      CommandRun.executable.path, arguments, in: directory,
+      environment: standard.merging(environment) { $1 }, output: slave, errors: slave)
+    Self.wait(for: process, continuation)
     Self.read(master, continuation)
     close(slave)
   }
 
-  /// Cancelling kills the program, when a test failed before it had ended.
-  deinit { running.cancel() }
+  /// Kills the program, when a test failed before it had ended.
+  deinit { if status == nil { process.send(SIGKILL) } }
 
-  private static func launch(
-    _ program: Configuration, _ slave: Int32, _ pieces: AsyncStream<Piece>.Continuation
-  ) -> Task<Void, Never> {
-    Task { await run(program, slave, pieces) }
-  }
-
-  private static func run(
-    _ program: Configuration, _ slave: Int32, _ pieces: AsyncStream<Piece>.Continuation
-  ) async {
-    let terminal = FileDescriptorOutput.fileDescriptor(
-      FileDescriptor(rawValue: slave), closeAfterSpawningProcess: false)
-    do {
-      let result = try await Subprocess.run(
-        program, input: .none, output: terminal, error: terminal
-      ) {
-        _ = pieces.yield(.started($0.processIdentifier))
-      }
-      switch result.terminationStatus {
-      case .exited(let code): pieces.yield(.exited(code))
-      case .signaled(let signal): pieces.yield(.exited(128 + signal))
-      }
-    } catch {
-      pieces.yield(.notStarted(error))
-    }
+  private static func wait(
+    for process: ChildProcess, _ pieces: AsyncStream<Piece>.Continuation
+  ) {
+    Task { pieces.yield(.exited(try await process.end())) }
   }
 
   /// Reads until nobody has the other end open any more; Linux then says `EIO`.
@@ -115,7 +85,7 @@ final class TerminalRun {
     _ = ioctl(terminal, UInt(TIOCSWINSZ), &size)
   }
 
-  func send(_ signal: Int32) { _ = kill(pid, signal) }
+  func send(_ signal: Int32) { process.send(signal) }
 
   /// Returns when the condition holds for what was written so far.
   func reach(
@@ -146,7 +116,6 @@ final class TerminalRun {
     case .bytes(let more): bytes += more
     case .closed: isOpen = false
     case .exited(let number): status = number
-    case .started, .notStarted: break  // only ever the first
     }
     return true
   }

@@ -249,6 +249,17 @@ struct DownloadMachinePauseTests {
     check(changed.send(.pause), is: ["paused"])
   }
 
+  @Test("At once when a stream only waits for its reader, who may never come back")
+  func waitingForReader() throws {
+    var script = try MachineScript { $0.isStream = true }
+    _ = script.start()
+    _ = try script.range(1, 0, 99)
+    _ = script.deliver(1, 100)
+    check(script.end(1), is: ["publishing", "publish 100"])
+    check(script.send(.pause), is: ["paused"])
+    check(script.send(.published(nil)), is: [])
+  }
+
   @Test("During verification when it returns; a publication that has begun is ended")
   func finishing() throws {
     let checksum = try #require(Checksum("crc32c=00000000"))

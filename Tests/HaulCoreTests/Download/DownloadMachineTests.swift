@@ -114,9 +114,13 @@ struct DownloadMachineTests {
   @Test("A file that is there with length and date is the one; another one is a conflict")
   func existing() throws {
     let date = "Sun, 06 Nov 1994 08:49:37 GMT"
-    for (size, wanted) in [(Int64(100), "already there"), (99, "failed name-conflict")] {
+    let files: [(size: Int64, modified: Double, wanted: String)] = [
+      (100, 784_111_777.4, "already there"), (99, 784_111_777.4, "failed name-conflict"),
+      (100, 784_111_778, "failed name-conflict"),
+    ]
+    for (size, modified, wanted) in files {
       var script = try MachineScript {
-        $0.existing = .init(size: size, modified: 784_111_777.4, mayTakeAnotherName: false)
+        $0.existing = .init(size: size, modified: modified, mayTakeAnotherName: false)
       }
       _ = script.start()
       let fields = ["Content-Range: bytes 0-99/100", "Last-Modified: \(date)"]
@@ -129,6 +133,17 @@ struct DownloadMachineTests {
     // One byte told that it is another file: now the whole.
     check(try script.range(1, 0, 0), is: ["drop 1", "open 1 0-"])
     check(try script.range(1, 0, 99), is: ["transferring", "receive 1 0 new"])
+  }
+
+  @Test("An empty file that is there is the one, also when its date is not told")
+  func existingEmpty() throws {
+    for (size, wanted) in [(Int64(0), "already there"), (1, "failed name-conflict")] {
+      var script = try MachineScript {
+        $0.existing = .init(size: size, modified: 784_111_777, mayTakeAnotherName: false)
+      }
+      _ = script.start()
+      check(try script.answer(1, 416, ["Content-Range: bytes */0"]), is: ["drop 1", wanted])
+    }
   }
 
   @Test("A longer file than allowed is refused before its body")

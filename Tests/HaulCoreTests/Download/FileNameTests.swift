@@ -64,6 +64,13 @@ import Testing
     #expect(FileName(user: noExtension)?.text.utf8.count == FileName.byteLimit)
   }
 
+  @Test func `Cutting a long name lays no acting extension bare`() throws {
+    let hidden = String(repeating: "x", count: FileName.byteLimit - 4) + ".lnk"
+    let name = try #require(FileName(user: hidden + String(repeating: "z", count: 17)))
+    #expect(name.text.hasSuffix(".download"))
+    #expect(name.text.utf8.count <= FileName.byteLimit)
+  }
+
   @Test(
     "A number goes before the extension",
     arguments: [

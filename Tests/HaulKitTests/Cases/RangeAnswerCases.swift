@@ -63,6 +63,17 @@ struct RangeAnswerCases {
     }
   }
 
+  @Test("Case 8: bytes beyond a range shorter than asked for are not taken for what follows")
+  func lengthenedShort() async throws {
+    let fault = Fault(
+      .shortenRange(to: 200_000), .lengthenBody(by: 5000), .chunked(), when: .request(1))
+    try await Bench.serving(.file(512 * kibi, fault)) { bench in
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(bench.ranges == ["bytes=0-", "bytes=200000-524287"])
+    }
+  }
+
   static let tooLong: [[Fault.Action]] = [
     [.lengthenBody(by: 5000, declared: false), .closeAfterwards(announced: true)],
     [.lengthenBody(by: 5000)],
@@ -123,6 +134,17 @@ struct RangeAnswerCases {
     try await Bench.serving(.file(512 * kibi, Fault(.close(after: 1000)))) { bench in
       let outcome = try await bench.finish(try bench.file(retries: 0))
       try bench.expectFailure(outcome, .connectionLost)
+    }
+  }
+
+  @Test("Case 9: a chunked body that ends before what its Content-Range tells is an error")
+  func endsBeforeItsRange() async throws {
+    let fault = Fault(
+      .shortenRange(to: 1000), .chunked(), .contentRange(value: "bytes 0-524287/524288"))
+    try await Bench.serving(.file(512 * kibi, fault)) { bench in
+      let outcome = try await bench.finish(try bench.file(retries: 0))
+      try bench.expectFailure(outcome, .connectionLost)
+      #expect(bench.requests.count == 1)
     }
   }
 

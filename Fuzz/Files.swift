@@ -1,0 +1,73 @@
+import HaulCLI
+import HaulCore
+
+let fileTargets = [
+  Target(name: "netrc") { input in
+    let parts = input.parts
+    guard let netrc = try? Netrc(parts[0]) else { return }
+    let host = parts.count > 1 ? parts[1] : "h.example"
+    guard let found = netrc.credentials(host: host) else { return }
+    let again = netrc.credentials(host: host.uppercased().lowercased(), user: found.user)
+    if host.utf8.allSatisfy({ $0 < 0x80 }) {
+      expect(again?.user == found.user, "the user's own entry is not found")
+    }
+    expect(netrc.credentials(host: host, user: found.user + "x")?.user != found.user, "another's")
+  },
+  Target(name: "cookies") { input in
+    let parts = input.parts
+    guard let file = try? CookieFile(parts[0]) else { return }
+    let path = parts.count > 1 ? parts[1] : "x"
+    guard let plain = try? ResourceURL("http://a.h.example/\(path)"),
+      let secure = try? ResourceURL("https://a.h.example/\(path)")
+    else { return }
+    let pairs = file.pairs(for: plain, at: 1_700_000_000)
+    for pair in pairs {
+      expect(pair.contains("="), "no name")
+      expect(pair.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != 0x3B }, "it splits a field")
+    }
+    expect(
+      Set(pairs).isSubset(of: file.pairs(for: secure, at: 1_700_000_000)), "for http only")
+    expect(Set(file.pairs(for: plain, at: 2e9)).isSubset(of: pairs), "an expired one is back")
+  },
+  Target(name: "input-list") { input in
+    guard let list = try? InputList(input.text) else { return }
+    var last = 0
+    for entry in list.entries {
+      expect(entry.line > last, "lines out of order")
+      last = entry.line
+      expect(!entry.address.isEmpty && !entry.address.utf8.contains(0x0A), "an odd address")
+      for value in [entry.out, entry.dir, entry.checksum] { expect(value != "", "an empty value") }
+    }
+  },
+  Target(name: "configuration") { input in
+    let text = input.text
+    let sources = CommandSources(
+      environment: ["HOME": "/home"],
+      read: { (_, purpose) throws(UsageError) in purpose == .configuration ? text : nil })
+    do throws(UsageError) {
+      let invocation = try Invocation(["get", "https://h.example/f"], from: sources)
+      guard case .get(let plan) = invocation else {
+        return expect(false, "a configuration that turns get into something else")
+      }
+      expect(plan.requests.contains { $0.url.origin.host == "h.example" }, "the address is gone")
+    } catch {
+      expect(!error.message.isEmpty, "a refusal without words")
+    }
+  },
+  Target(name: "command-line") { input in
+    let sources = CommandSources(environment: ["HOME": "/home"])
+    do throws(UsageError) {
+      guard case .get(let plan) = try Invocation(["get"] + input.parts, from: sources) else {
+        return
+      }
+      expect(!plan.requests.isEmpty, "a plan without a request")
+      for request in plan.requests {
+        for field in request.headers {
+          expect(!(field.name + field.value).utf8.contains { $0 == 0x0A || $0 == 0x0D }, "split")
+        }
+      }
+    } catch {
+      expect(!error.message.isEmpty, "a refusal without words")
+    }
+  },
+]

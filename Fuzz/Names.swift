@@ -1,0 +1,93 @@
+import HaulCore
+
+let nameTargets = [
+  Target(name: "file-name") { input in
+    for name in [FileName(contentDisposition: input.text), FileName(user: input.text)] {
+      guard let name else { continue }
+      expectSafe(name.text)
+      expectSafe(name.numbered(1).text)
+      expect(FileName(user: name.text)?.text == name.text, "a safe name is made safe otherwise")
+    }
+    if let name = FileName(contentDisposition: input.text) {
+      expect(!name.text.hasPrefix("."), "a server's leading dot is kept")
+    }
+  },
+  Target(name: "resource-url") { input in
+    guard let url = try? ResourceURL(input.text) else { return }
+    expect(["http", "https"].contains(url.origin.scheme), "scheme \(url.origin.scheme)")
+    expect(!url.origin.host.isEmpty && (1...65535).contains(url.origin.port), "an odd origin")
+    expect(url.path.hasPrefix("/"), "path \(url.path)")
+    expectSafe(FileName(url).text)
+    expectRedacted(url)
+    guard let again = try? ResourceURL(url.absoluteString) else {
+      return expect(false, "it does not read what it says: \(url.absoluteString)")
+    }
+    expect(again == url.taking(nil), "it reads what it says as another address")
+  },
+  Target(name: "redirect") { input in
+    guard let base = try? ResourceURL("https://u:secretword@h.example/a/b?c=d"),
+      let target = try? base.resolving(input.text)
+    else { return }
+    expect(["http", "https"].contains(target.origin.scheme), "scheme \(target.origin.scheme)")
+    var request = FetchRequest(url: base, headers: HeaderFields([("Authorization", "secretword")]))
+    request.allowInsecure = true
+    let next = request.redirected(to: target)
+    guard target.origin != base.origin else { return }
+    expect(next.headers.fields.isEmpty && !next.allowInsecure, "secrets leave their origin")
+    expect(next.url.credentials?.password != "secretword", "a password leaves its origin")
+  },
+  Target(name: "checksum") { input in
+    guard let checksum = Checksum(input.text) else { return }
+    expect(checksum.bytes.count == checksum.algorithm.byteCount, "a digest of another length")
+    expect(Checksum(checksum.description) == checksum, "it does not read what it says")
+  },
+  Target(name: "transfer-id") { input in
+    guard let id = TransferID(input.text) else { return }
+    expect(TransferID(id.description) == id, "it does not read what it says")
+    expect(id.description.utf8.count == 8, "not eight characters")
+  },
+  Target(name: "terminal-text") { input in
+    let escaped = TerminalText.escaped(input.text)
+    expect(TerminalText.escaped(escaped) == escaped, "escaped twice")
+    expect(!escaped.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }, "a control")
+    expect(
+      !escaped.unicodeScalars.contains { (0x80...0x9F).contains($0.value) || isBidi($0) },
+      "a control of direction or of C1")
+    for cells in [0, 1, 7, 40] {
+      let cut = TerminalText.cut(escaped, to: cells)
+      expect(TerminalText.width(cut) <= cells, "\(TerminalText.width(cut)) cells in \(cells)")
+    }
+  },
+]
+
+/// What every name that came from outside must be.
+func expectSafe(_ name: String) {
+  expect(!name.isEmpty && name != "." && name != "..", "the name \(name)")
+  expect(name.utf8.count + ".haul.journal".utf8.count <= 255, "\(name.utf8.count) bytes")
+  for scalar in name.unicodeScalars {
+    expect(scalar != "/" && scalar != "\\" && scalar != ":", "a separator")
+    expect(scalar.value >= 0x20 && !(0x7F...0x9F).contains(scalar.value), "a control")
+    expect(!isBidi(scalar), "a control of direction")
+  }
+  expect(!name.hasPrefix("-") && !name.hasPrefix("~") && !name.hasSuffix(" "), "the name \(name)")
+  expect(name.unicodeScalars.last != ".", "a dot at the end")
+}
+
+private func isBidi(_ scalar: Unicode.Scalar) -> Bool {
+  (0x202A...0x202E).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
+    || [0x200E, 0x200F, 0x61C].contains(scalar.value)
+}
+
+private func expectRedacted(_ url: ResourceURL) {
+  let shown = url.redacted
+  if let password = url.credentials?.password, password.utf8.count > 8 {
+    let elsewhere = url.path + url.origin.host
+    expect(!shown.contains(password) || elsewhere.contains(password), "a password is shown")
+  }
+  let query = url.pathAndQuery.drop { $0 != "?" }.dropFirst()
+  for pair in query.split(separator: "&") {
+    let value = pair.drop { $0 != "=" }.dropFirst()
+    guard value.utf8.count > 3, value != "***" else { continue }
+    expect(!shown.drop { $0 != "?" }.contains("=\(value)"), "a value of the query is shown")
+  }
+}
