@@ -8,19 +8,19 @@ package struct BlockingIO: Sendable {
   private let pace: DiskPace?
   private var waitsInPlace = false
 
-  /// Runs calls on the threads of a pool that has been started.
-  package init(pool: NIOThreadPool, clock: (any TransferClock)? = nil) {
+  /// Runs calls on the threads of a pool that has been started; without a `clock` never in place.
+  package init(pool: NIOThreadPool = .singleton, clock: (any TransferClock)? = nil) {
     self.pool = pool
     pace = clock.map { DiskPace(clock: $0) }
   }
 
-  private init() {
+  private init(withoutPool: Void) {
     pool = nil
     pace = nil
   }
 
   /// Runs calls where they are made: for simulation, where no disk ever waits.
-  package static let inline = BlockingIO()
+  package static let inline = BlockingIO(withoutPool: ())
 
   /// The same, but calls are made where they come from for as long as the disk is prompt: for a thread of which nothing else
   /// is wanted so soon. A change of threads takes longer than a write into the page cache.

@@ -4,7 +4,7 @@ import NIOConcurrencyHelpers
 /// Whether the disk has been prompt: a write into the page cache takes microseconds, until there are too many dirty pages,
 /// or until a server of files is far away.
 final class DiskPace: Sendable {
-  private static let slow: Duration = .milliseconds(20)
+  private static let slow: Duration = .milliseconds(50)
   /// How long nothing waits in place after a slow call.
   private static let caution: Duration = .seconds(1)
 

@@ -30,7 +30,7 @@ package final class HTTPTransport: Transport {
 
   private let clients: Clients
   private let settings: Settings
-  private let executors = LoopExecutors()
+  private let loops = LoopRotation()
   /// Origins that were seen to get HTTP/2 wrong, or to want none.
   private let withoutHTTP2 = NIOLockedValueBox<Set<ResourceURL.Origin>>([])
 
@@ -46,14 +46,14 @@ package final class HTTPTransport: Transport {
   /// A connection that is made for the request lives on the loop that the request was sent from: the caller's, if it is
   /// on one.
   package func fetch(_ request: FetchRequest) async throws -> FetchResponse {
-    let executor = LoopExecutor.current ?? executors.next()
+    let executor = loops.executor(for: request)
     return try await withTaskExecutorPreference(executor) {
       try await fetch(request, on: executor)
     }
   }
 
   private func fetch(
-    _ request: FetchRequest, on executor: LoopExecutor
+    _ request: FetchRequest, on executor: LoopExecutor?
   ) async throws -> FetchResponse {
     var request = request
     var redirects = RedirectPolicy(start: request.url)

@@ -220,13 +220,17 @@ struct CRC32CTests {
   @Test("Instruction and table agree, whole and in pieces")
   func agree() {
     let bytes = sampleBytes(40_000)
-    for length in [0, 1, 7, 8, 9, 4_095, 12_287, 12_288, 12_289, 24_600, 40_000] {
+    let lengths = [
+      0, 1, 7, 8, 9, 1_023, 1_024, 1_025, 1_279, 1_280, 4_095, 12_287, 12_288, 12_289, 24_600,
+      40_000,
+    ]
+    for length in lengths {
       let slice = Array(bytes.suffix(length))
       #expect(CRC32C.of(slice) == CRC32C.portable(slice), "\(length) bytes")
       var pieces = CRC32C()
       pieces.update(Array(slice.prefix(length / 3)))
       pieces.update(Array(slice.dropFirst(length / 3)))
-      #expect(pieces.value == CRC32C.of(slice), "\(length) bytes in two")
+      #expect(pieces.value == CRC32C.portable(slice), "\(length) bytes in two")
     }
   }
 }

@@ -1,4 +1,5 @@
 import HaulCore
+import NIOConcurrencyHelpers
 
 #if canImport(Glibc)
   import Glibc
@@ -9,6 +10,10 @@ import HaulCore
 /// An open file of this machine.
 final class POSIXFile: DiskFile {
   private let descriptor: DescriptorBox
+  /// Held by who writes a lot. The kernel lets one in at a time as well, but has the others spin meanwhile.
+  private let writing = NIOLock()
+  /// A shorter write ends before a thread has gone to sleep.
+  private static let worthSleeping = 128 << 10
 
   init(_ descriptor: DescriptorBox) { self.descriptor = descriptor }
 
@@ -19,6 +24,13 @@ final class POSIXFile: DiskFile {
   }
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DiskError) -> Int {
+    guard bytes.count >= Self.worthSleeping else { return try put(bytes, at: offset) }
+    writing.lock()
+    defer { writing.unlock() }
+    return try put(bytes, at: offset)
+  }
+
+  private func put(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DiskError) -> Int {
     try descriptor.call("pwrite") { pwrite($0, bytes.baseAddress, bytes.count, off_t(offset)) }
   }
 

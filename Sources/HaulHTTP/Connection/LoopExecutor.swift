@@ -1,9 +1,8 @@
-import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// Runs tasks on the thread of an event loop: what a connection of that loop receives is dealt with where it arrives, while
-/// it is still in the processor's cache, and nobody is woken.
+/// Runs tasks on the thread of an event loop: a connection and the transfer that uses it then share a thread, and what one
+/// tells the other wakes up nobody. What may block goes through `BlockingIO`.
 package final class LoopExecutor: TaskExecutor {
   private let loop: any EventLoop
 
@@ -17,20 +16,5 @@ package final class LoopExecutor: TaskExecutor {
   /// One for each event loop that connections run on; they are never shut down.
   package static let all = MultiThreadedEventLoopGroup.singleton.makeIterator().map {
     LoopExecutor($0)
-  }
-
-  /// The one of the thread that this is called on.
-  static var current: LoopExecutor? { all.first { $0.loop.inEventLoop } }
-}
-
-/// The executors in turn.
-struct LoopExecutors: Sendable {
-  private let turn = NIOLockedValueBox(0)
-
-  func next() -> LoopExecutor {
-    turn.withLockedValue { turn in
-      turn = (turn + 1) % LoopExecutor.all.count
-      return LoopExecutor.all[turn]
-    }
   }
 }

@@ -1,0 +1,21 @@
+import HaulCore
+import NIOConcurrencyHelpers
+
+/// Which event loop a request is sent from, and a connection made for it lives on.
+struct LoopRotation: Sendable {
+  private let turn = NIOLockedValueBox(0)
+
+  /// The caller's own, where it runs on one; each additional connection of a transfer takes the next.
+  func executor(for request: FetchRequest) -> LoopExecutor? {
+    let all = LoopExecutor.all
+    if !request.isAdditional {
+      let current = withUnsafeCurrentTask { $0?.unownedTaskExecutor }
+      if let own = all.first(where: { $0.asUnownedTaskExecutor() == current }) { return own }
+    }
+    let turn = turn.withLockedValue { turn in
+      turn = (turn + 1) % max(all.count, 1)
+      return turn
+    }
+    return all.indices.contains(turn) ? all[turn] : nil
+  }
+}
