@@ -72,6 +72,15 @@ struct DownloadMachineChangeTests {
     check(script.stopped(2), is: ["wake confirm 1"])
   }
 
+  @Test("An answer that no longer tells its version is not joined with the bytes that are there")
+  func untold() throws {
+    var script = try MachineScript(received: [0..<50], length: 100)
+    _ = script.resume(tag: "\"v1\"", length: 100)
+    let commands = try script.range(1, 50, 99, tag: nil)
+    #expect(commands.first == "drop 1")
+    #expect(!commands.contains { $0.hasPrefix("receive") })
+  }
+
   @Test("416 to a range that was there means a change")
   func unsatisfiable() throws {
     var script = try resumed()
