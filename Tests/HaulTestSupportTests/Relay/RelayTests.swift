@@ -3,7 +3,7 @@ import Testing
 
 @Suite("A relay", .timeLimit(.minutes(1)))
 struct RelayTests {
-  private static let length = 300_000
+  private static let length = 2_000_000
   private let script = FaultScript([
     FaultScript.Resource("/f", seed: 42, length: Int64(Self.length))
   ])
@@ -33,6 +33,10 @@ struct RelayTests {
     },
     rules { $0.rate = 50 << 20 },
     rules { $0.total = .init(50 << 20, above: [0: 40 << 20]) },
+    rules {
+      $0.rate = 50 << 20
+      $0.total = .init(60 << 20)
+    },
     rules {
       $0.roundTrip = .milliseconds(1)
       $0.rates = [1: 50 << 20]
