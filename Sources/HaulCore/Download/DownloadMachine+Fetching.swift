@@ -98,6 +98,7 @@ extension DownloadMachine {
       return failed(id, error, plan: &plan, at: now, using: &rng)
     }
     guard let fetch = close(id) else { return [] }
+    noteSpeed(of: fetch, upTo: plan.segments[id]?.next)
     hasBegun = true
     // A range of a whole of unknown length ends where the server liked: more may follow.
     let isToTheEnd = fetch.body?.end == nil

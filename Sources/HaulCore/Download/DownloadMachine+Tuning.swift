@@ -80,6 +80,16 @@ extension DownloadMachine {
     outlook.latency = outlook.latency == 0 ? seconds : outlook.latency * 0.7 + seconds * 0.3
   }
 
+  /// What one that has ended says of those beside it, when they were too short to be watched: else a silent one would
+  /// be waited for.
+  mutating func noteSpeed(of ended: Fetch, upTo position: Int64?) {
+    let seconds = (now - ended.openedAt) / .seconds(1)
+    guard outlook.typical == nil, !fetches.isEmpty, seconds > 0, let position,
+      position > ended.start
+    else { return }
+    outlook.typical = max(Double(position - ended.start) / seconds, 1)
+  }
+
   /// Looks where each one is. Rates count once a connection was watched for a while; one that has not delivered yet is
   /// given longer.
   private mutating func watch(_ plan: SegmentPlan) {

@@ -82,6 +82,17 @@ struct DownloadMachineTuningTests {
     check(script.stopped(2), is: ["publishing", "publish 4000000"])
   }
 
+  @Test("A silent one is not waited for either when the others were too short to be watched")
+  func silentBesideShort() throws {
+    var script = try two()
+    script.now = script.now + .milliseconds(200)
+    script.write(1, 2_000_000)
+    check(script.end(1), is: ["release"])
+    let said = pass(12, &script, writing: [:])
+    #expect(said == ["request"])
+    check(script.send(.connectionGranted), is: ["open 3 2000002-3999999 if"])
+  }
+
   @Test("A straggler that has it all first ends the other")
   func stragglerWins() throws {
     var script = try two()
