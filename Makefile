@@ -20,7 +20,7 @@ help: ## this list
 test: ## gets what is missing, builds and runs all tests
 	@Scripts/install build
 	$(SWIFT_BUILD)
-	swift test --skip-build
+	@Scripts/test
 
 demo: ## 512 MiB through resets, silences, 503s and a kill; no network, a minute
 	@Scripts/install build python

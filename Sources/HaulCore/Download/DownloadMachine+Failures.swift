@@ -54,9 +54,7 @@ extension DownloadMachine {
     let isTurnedAway = fetch.body == nil && [.connectionLost, .connect].contains(error.code)
     // As many as it has borne before are not too many for it, as far as no limit is known: that was an accident.
     let isTooMany = fetches.count > max(borne, 1) || cap < rules.connections
-    if fetches.count > 1, isTooMany, isTurnedAway,
-      fetches.values.contains(where: { $0.hasDelivered })
-    {
+    if fetches.count > 1, deliveredWave == wave, isTooMany, isTurnedAway {
       return learnLimit(id, error, plan: &plan)
     }
     guard error.isRetryable else { return fail(id, error, plan: &plan) }

@@ -84,6 +84,7 @@ extension DownloadMachine {
     guard goal == .transfer else { return [] }
     fetches[id]?.hasDelivered = true
     hasResolvedAgain = false
+    deliveredWave = wave
     noteLatency(of: id)
     borne = max(borne, fetches.values.count { $0.hasDelivered })
     return tune(&plan)

@@ -221,6 +221,8 @@ package struct DownloadMachine: Sendable {
 
   var retry: RetryState
   var wave = 0
+  /// The wave in which bytes came last: since then no failure was counted.
+  var deliveredWave: Int?
   var hasAnswered = false
   var receivedAtLastFailure: Int64 = 0
   var framing = ResponseBody.Framing.length

@@ -23,6 +23,14 @@ struct DownloadMachineFailureTests {
       is: ["drop 2", "limit", "pause host 7", "release"])
   }
 
+  @Test("A reset is as well no attempt when the one that brought bytes is between two ranges")
+  func resetBetweenRanges() throws {
+    var script = try MachineScript.withTwo()
+    script.write(1, 50)
+    check(script.end(1), is: ["open 3 76-99 if"])
+    check(script.lose(2), is: ["limit", "release"])
+  }
+
   @Test("Failures of one wave count once")
   func waves() throws {
     var script = try MachineScript.withTwo()

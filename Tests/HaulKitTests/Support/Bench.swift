@@ -51,10 +51,12 @@ struct Bench: Sendable {
     return request
   }
 
-  /// Runs one request to its end, or, when `interruption` returns, pauses it there; the result is nil then.
+  /// Runs one request to its end, or, when `interruption` returns, pauses it there; the result is nil then. Each event
+  /// is shown to `onEvent` first.
   func run(
     _ request: TransferRequest, idleTimeout: Duration = .seconds(20),
     configure: (inout Configuration) -> Void = { _ in },
+    onEvent: (TransferEvent.Kind) async throws -> Void = { _ in },
     interruption: (@Sendable () async throws -> Void)? = nil
   ) async throws -> Outcome? {
     var configuration = Configuration()
@@ -73,6 +75,7 @@ struct Bench: Sendable {
     var result: TransferResult?
     events: for await event in stream {
       kinds.append(event.kind)
+      try await onEvent(event.kind)
       switch event.kind {
       case .finished(let end):
         result = end
@@ -89,9 +92,10 @@ struct Bench: Sendable {
 
   /// Runs one request to its end.
   func finish(
-    _ request: TransferRequest, idleTimeout: Duration = .seconds(20)
+    _ request: TransferRequest, idleTimeout: Duration = .seconds(20),
+    onEvent: (TransferEvent.Kind) async throws -> Void = { _ in }
   ) async throws -> Outcome {
-    try #require(try await run(request, idleTimeout: idleTimeout))
+    try #require(try await run(request, idleTimeout: idleTimeout, onEvent: onEvent))
   }
 
   func authorityFile() throws -> String {
