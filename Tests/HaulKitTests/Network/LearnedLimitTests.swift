@@ -48,22 +48,15 @@ import Testing
       faults: [
         Fault(.stall(after: 128 << 10), when: .request(1)),
         Fault(.rangeNotSatisfiable(), when: .init(offsetAtLeast: 1)),
-      ]
-    ).with {
-      // The refusal is read long before the first one has come to where the second was to begin.
-      $0.rate = 512 << 10
-    }
+      ])
     try await Bench.with([file]) { bench in
       let server = bench.server
-      let watcher = Task {
-        try await server.waitForRequests(2, path: "/f.bin")
-        try await server.waitUntil {
-          $0.held("/f.bin") == 1 && $0.counters["/f.bin"]?.inProgress == 1
-        }
+      let request = try bench.request("/f.bin") { $0.connections = 2 }
+      let outcome = try await bench.finish(request) { kind in
+        guard case .connections(let choice) = kind, choice.reason == .refused else { return }
+        try await server.waitForHeld("/f.bin")
         server.release("/f.bin")
       }
-      let outcome = try await bench.finish(try bench.request("/f.bin") { $0.connections = 2 })
-      try await watcher.value
       try bench.expectWhole("f.bin", seed: 5, length: Int(Self.length), outcome)
       #expect(outcome.restarts == 0)
       #expect(bench.server.snapshot.requestCount("/f.bin") == 2)
