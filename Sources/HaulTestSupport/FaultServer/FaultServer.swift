@@ -169,7 +169,7 @@ extension FaultServer {
   /// Returns as soon as the condition holds, at once when it does already.
   /// - Throws: `TimedOut` after `timeout`.
   package func waitUntil(
-    timeout: Duration = .seconds(60),
+    timeout: Duration = .seconds(240),
     _ holds: @escaping @Sendable (FaultServerSnapshot) -> Bool
   ) async throws {
     let promise = group.any().makePromise(of: Void.self)

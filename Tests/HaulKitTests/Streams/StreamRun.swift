@@ -25,7 +25,7 @@ struct StreamRun: Sendable {
   }
 
   init(
-    _ request: TransferRequest, window: Int64 = 32 << 20, idleTimeout: Duration = .seconds(20)
+    _ request: TransferRequest, window: Int64 = 32 << 20, idleTimeout: Duration = .seconds(120)
   ) async throws {
     var configuration = Configuration()
     configuration.idleTimeout = idleTimeout

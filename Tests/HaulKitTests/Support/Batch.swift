@@ -9,7 +9,7 @@ extension Bench {
     _ change: (inout Configuration) -> Void = { _ in }
   ) throws -> Configuration {
     var configuration = Configuration()
-    configuration.idleTimeout = .seconds(20)
+    configuration.idleTimeout = .seconds(120)
     if server.tls != .none { configuration.certificateAuthorities = try authorityFile() }
     change(&configuration)
     return configuration

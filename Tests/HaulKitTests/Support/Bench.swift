@@ -54,7 +54,7 @@ struct Bench: Sendable {
   /// Runs one request to its end, or, when `interruption` returns, pauses it there; the result is nil then. Each event
   /// is shown to `onEvent` first.
   func run(
-    _ request: TransferRequest, idleTimeout: Duration = .seconds(20),
+    _ request: TransferRequest, idleTimeout: Duration = .seconds(120),
     configure: (inout Configuration) -> Void = { _ in },
     onEvent: (TransferEvent.Kind) async throws -> Void = { _ in },
     interruption: (@Sendable () async throws -> Void)? = nil
@@ -92,7 +92,7 @@ struct Bench: Sendable {
 
   /// Runs one request to its end.
   func finish(
-    _ request: TransferRequest, idleTimeout: Duration = .seconds(20),
+    _ request: TransferRequest, idleTimeout: Duration = .seconds(120),
     onEvent: (TransferEvent.Kind) async throws -> Void = { _ in }
   ) async throws -> Outcome {
     try #require(try await run(request, idleTimeout: idleTimeout, onEvent: onEvent))
