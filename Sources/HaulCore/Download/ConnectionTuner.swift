@@ -129,10 +129,8 @@ package struct ConnectionTuner: Sendable, Hashable {
 /// Doubling.
 extension ConnectionTuner {
   private mutating func grow(_ sample: Sample, since mark: Mark?, at now: Instant) {
-    if let mark, sample.delivering > mark.count, !pays(sample, since: mark, at: now) {
-      reason = .noGain
-      target = mark.count
-      return begin(.base, at: now)
+    if let mark, sample.delivering > mark.count, let better = better(sample, since: mark, at: now) {
+      return fallBack(to: better, at: now)
     }
     if let mark, sample.delivering <= mark.count, sample.open <= mark.count,
       now - mark.instant >= Self.patience, mark.count < target
@@ -140,9 +138,9 @@ extension ConnectionTuner {
       // More are not to be had: the rest is not worth more, or other transfers have the connections.
       return begin(.base, at: now)
     }
-    guard sample.delivering > 0, sample.delivering == sample.open, sample.open > (mark?.count ?? 0)
-    else { return }
-    phase = .growing(Mark(sample, at: now))
+    guard sample.delivering > 0, sample.delivering == sample.open else { return }
+    let here = mark.flatMap { sample.open > $0.count ? nil : $0 } ?? Mark(sample, at: now)
+    phase = .growing(here)
     guard sample.open >= target else { return }
     if let remembered, sample.limit > 1 {
       self.remembered = nil
@@ -150,22 +148,51 @@ extension ConnectionTuner {
       target = min(remembered, sample.limit)
       return keep(.remembered, at: now)
     }
-    if target < sample.limit {
-      target = min(target * 2, sample.limit)
-    } else {
-      choice = sample.limit > 1 ? ConnectionChoice(target, .limit) : nil
-      begin(.base, at: now)
+    let left = secondsLeft(sample, since: mark, at: now)
+    if mustLook(at: here, left, now) { return }
+    if here.count >= Self.few, sample.bytes - here.bytes >= Self.bytesThatTell * 4,
+      let better = better(sample, since: here, at: now)
+    {
+      return fallBack(to: better, at: now)
     }
+    guard target < sample.limit else {
+      if sample.limit > 1, sample.limit == highestLimit {
+        choice = ConnectionChoice(target, .limit)
+      }
+      return begin(.base, at: now)
+    }
+    if left >= Self.shortestGrowth { target = min(target * 2, sample.limit) }
   }
 
-  /// Whether the step that has just ended was worth it. One that was too short to tell is.
-  private mutating func pays(_ sample: Sample, since mark: Mark, at now: Instant) -> Bool {
-    guard now - mark.instant >= Self.shortest else { return true }
+  /// How long the rest takes if those that have just begun bring as much as the others.
+  private func secondsLeft(_ sample: Sample, since mark: Mark?, at now: Instant) -> Double {
+    guard let rest = sample.rest, let mark else { return .infinity }
+    let rate = mark.rate(sample, at: now) * Double(sample.open) / Double(mark.count)
+    return rate > 0 ? Double(rest) / rate : .infinity
+  }
+
+  /// Whether so many connections are looked at for a moment before there are more: a long download loses nothing by it,
+  /// and much where fewer are better.
+  private func mustLook(at mark: Mark, _ secondsLeft: Double, _ now: Instant) -> Bool {
+    mark.count >= Self.few && now - mark.instant < Self.shortest
+      && secondsLeft.isFinite && secondsLeft >= Self.shortestRest
+  }
+
+  /// The number to go back to when the last step was not worth it; nil when it was, and when it was too short to tell.
+  private mutating func better(_ sample: Sample, since mark: Mark, at now: Instant) -> Int? {
+    guard now - mark.instant >= Self.shortest else { return nil }
     let level = Level(count: mark.count, rate: mark.rate(sample, at: now))
     defer { step = level }
-    guard let step, step.rate > 0, level.count > step.count else { return true }
+    guard let step, step.rate > 0, level.count > step.count else { return nil }
     let share = Double(level.count - step.count) / Double(step.count)
-    return level.rate >= step.rate * (1 + Self.leastGain * share)
+    guard level.rate < step.rate * (1 + Self.leastGain * share) else { return nil }
+    reason = level.rate < step.rate * 0.9 ? .slower : .noGain
+    return level.rate < step.rate * 1.1 ? step.count : level.count
+  }
+
+  private mutating func fallBack(to count: Int, at now: Instant) {
+    target = count
+    begin(.base, at: now)
   }
 
   private mutating func keep(_ why: ConnectionChoice.Reason, at now: Instant) {
@@ -196,6 +223,10 @@ extension ConnectionTuner {
   private static let many = 8
   /// Nothing is tried that shorter downloads would lose more by than they could gain.
   private static let shortestRest = 3.0
+  /// With fewer seconds left at the present speed, more connections would come too late.
+  private static let shortestGrowth = 1.0
+  /// So many connections are asked for without a look at what they bring.
+  private static let few = 4
 
   private mutating func begin(_ trial: Trial, at now: Instant) {
     phase = .settling(trial, begun: now, there: nil)

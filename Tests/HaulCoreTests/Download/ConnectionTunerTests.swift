@@ -14,16 +14,32 @@ struct ConnectionTunerTests {
     return download
   }
 
-  @Test("It doubles, each step after the last one delivered, up to the limit")
+  @Test("It doubles, each step after the last one delivered; a long download looks at four first")
   func doubles() {
     let network = ModelNetwork.perConnection(Self.rate).with { $0.latency = .milliseconds(50) }
-    var download = TunedDownload(network, megabytes: 100, limit: 8)
-    for (time, open) in [(0.02, 1), (0.08, 2), (0.13, 4), (0.18, 8)] {
-      download.run(until: time)
-      #expect(download.open == open, "after \(time) s")
+    for (megabytes, last) in [(40.0, 0.18), (100, 0.31)] {
+      var download = TunedDownload(network, megabytes: megabytes, limit: 8)
+      for (time, open) in [(0.02, 1), (0.08, 2), (0.13, 4), (last, 8)] {
+        download.run(until: time)
+        #expect(download.open == open, "\(megabytes) MB, after \(time) s")
+      }
+      download.run(until: last + 0.2)
+      #expect(download.choices == [ConnectionChoice(8, .limit)])
     }
-    download.run(until: 0.3)
-    #expect(download.choices == [ConnectionChoice(8, .limit)])
+  }
+
+  @Test("No more are asked for when the rest is nearly there: they would come too late")
+  func nearlyThere() {
+    let network = ModelNetwork.perConnection(Self.rate)
+    let download = finished(network, megabytes: 6, limit: 8)
+    #expect(download.most == 2)
+  }
+
+  @Test("What doubling made worse is taken back at once", arguments: UInt64(1)...5)
+  func takenBack(seed: UInt64) {
+    let network = ModelNetwork.slowing(Self.rate, beyond: 4).with { $0.noise = 0.2 }
+    let download = finished(network, megabytes: 256, limit: 16, seed: seed)
+    #expect(download.most == 8, "seed \(seed)")
   }
 
   @Test(

@@ -46,6 +46,8 @@ struct TunedDownload {
   private var known = 0
   /// The choices that were told, in order.
   private(set) var choices: [ConnectionChoice] = []
+  /// The most connections that were open at once.
+  private(set) var most = 0
 
   init(
     _ network: ModelNetwork, megabytes: Double, limit: Int, remembered: Int? = nil, seed: UInt64 = 1
@@ -75,6 +77,7 @@ struct TunedDownload {
     let isDue = now.sinceStart.components.attoseconds % 100_000_000_000_000_000 == 0
     if delivering != before || isDue { tell() }
     while connections.count < min(tuner.target, limit) { connections.append(now + network.latency) }
+    most = max(most, connections.count)
     while connections.count > min(tuner.target, limit) { connections.removeLast() }
   }
 

@@ -65,7 +65,6 @@ struct Bench: Sendable {
     configure(&configuration)
     let manager = try TransferManager(configuration)
     let stream = manager.events()
-    try await manager.add(request)
     let interrupter = Task {
       guard let interruption else { return }
       try await interruption()
@@ -73,16 +72,23 @@ struct Bench: Sendable {
     }
     var kinds: [TransferEvent.Kind] = []
     var result: TransferResult?
-    events: for await event in stream {
-      kinds.append(event.kind)
-      try await onEvent(event.kind)
-      switch event.kind {
-      case .finished(let end):
-        result = end
-        break events
-      case .paused: break events
-      default: break
+    do {
+      try await manager.add(request)
+      events: for await event in stream {
+        kinds.append(event.kind)
+        try await onEvent(event.kind)
+        switch event.kind {
+        case .finished(let end):
+          result = end
+          break events
+        case .paused: break events
+        default: break
+        }
       }
+    } catch {
+      interrupter.cancel()
+      await manager.shutdown()
+      throw error
     }
     interrupter.cancel()
     _ = await interrupter.result
