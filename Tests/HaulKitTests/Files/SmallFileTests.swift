@@ -68,6 +68,31 @@ import Testing
     }
   }
 
+  @Test(arguments: [false, true])
+  func `A small file that stalls half way is asked for again, and is whole`(
+    http2: Bool
+  ) async throws {
+    let stall = Fault(.stall(after: 4_000), when: .request(1))
+    try await Bench.with(Self.files(1, stall), tls: http2 ? .good : .none, http2: http2) { bench in
+      let outcome = try await bench.finish(
+        try bench.request("/0.bin"), idleTimeout: .milliseconds(200))
+      try expectWhole(bench, [outcome])
+      #expect(outcome.attempts >= 1)
+    }
+  }
+
+  @Test func `A small file that comes byte by byte is whole`() async throws {
+    let drip = Fault(.drip(bytes: 1_024, milliseconds: 20))
+    try await Bench.with(Self.files(2, drip)) { bench in
+      let outcomes = try await bench.withManager { manager in
+        try await bench.finishAll(
+          try (0..<2).map { try bench.request("/\($0).bin") }, with: manager)
+      }
+      try expectWhole(bench, outcomes)
+      #expect(outcomes.allSatisfy { $0.attempts == 0 })
+    }
+  }
+
   @Test func `Small files of one name all come, each under a number of its own`() async throws {
     let paths = ["/a/same.bin", "/b/same.bin", "/c/same.bin"]
     let resources = paths.enumerated().map { index, path in
