@@ -13,7 +13,12 @@ final class BodySource: NIOAsyncSequenceProducerDelegate {
     var source: Producer.Source?
     /// Kept until the reader wants more.
     var demand: EventLoopPromise<Void>?
+    /// Bytes passed on since the reader had read everything.
+    var unread = 0
   }
+
+  /// So much may wait for the reader: over TLS bytes come in pieces of 16 KiB, and to wait for it after each would cost.
+  private static let mostUnread = 256 << 10
 
   private let state = NIOLockedValueBox(State())
   /// Called when the reader has let go of the body.
@@ -36,17 +41,19 @@ final class BodySource: NIOAsyncSequenceProducerDelegate {
 
   /// The future ends when more may be passed on.
   func pass(_ bytes: ByteBuffer, on loop: any EventLoop) -> EventLoopFuture<Void> {
-    let promise = loop.makePromise(of: Void.self)
-    let source = state.withLockedValue { state in
-      state.demand = promise
-      return state.source
+    let (source, promise) = state.withLockedValue { state in
+      state.unread += bytes.readableBytes
+      if state.unread >= Self.mostUnread { state.demand = loop.makePromise(of: Void.self) }
+      return (state.source, state.demand)
     }
     switch source?.yield(bytes) {
     case .stopProducing: break
     case .produceMore: produceMore()
-    case .dropped, nil: takeDemand()?.fail(CancellationError())
+    case .dropped, nil:
+      takeDemand()?.fail(CancellationError())
+      if promise == nil { return loop.makeFailedFuture(CancellationError()) }
     }
-    return promise.futureResult
+    return promise?.futureResult ?? loop.makeSucceededVoidFuture()
   }
 
   /// Passes on what came before, however slow the reader is.
@@ -64,7 +71,7 @@ final class BodySource: NIOAsyncSequenceProducerDelegate {
 
   private func takeDemand() -> EventLoopPromise<Void>? {
     state.withLockedValue { state in
-      defer { state.demand = nil }
+      defer { (state.demand, state.unread) = (nil, 0) }
       return state.demand
     }
   }

@@ -1,7 +1,8 @@
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// One request without a task of its own: as `WatchedFetch`, for a transfer that has one connection.
+/// One request without a task of its own: as `WatchedFetch`, for the first request of one of many transfers, which are small
+/// more often than not. A large body comes with a little less work by the other way.
 struct DirectFetch: Sendable {
   let id: SegmentID
   let stop: StopSignal
@@ -9,10 +10,13 @@ struct DirectFetch: Sendable {
   /// Called once.
   let tell: @Sendable (DownloadRun.Message) -> Void
 
-  /// False, and nothing is told, when it takes a task: where the host wants to be left alone, or the transport knows no
-  /// other way.
+  /// False, and nothing is told, when it takes a task: where the transfer is the only one of its host, or the host wants to
+  /// be left alone, or the transport knows no other way.
   func begin(_ request: FetchRequest, of host: String) -> Bool {
-    guard engine.slots.update({ $0.backOffEnd(of: host) }) == nil else { return false }
+    let isOneOfMany = engine.slots.update {
+      $0.transfers(of: host) > 1 && $0.backOffEnd(of: host) == nil
+    }
+    guard isOneOfMany else { return false }
     let isSilent = NIOLockedValueBox(false)
     let beat = NIOLockedValueBox<UInt64?>(nil)
     let isOver = NIOLockedValueBox(false)
