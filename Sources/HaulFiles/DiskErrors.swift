@@ -8,13 +8,13 @@ package import HaulCore
 
 /// Makes disk calls and turns their failure into a transfer's: the one mapping of the two.
 /// - Parameter action: what was tried, as in "cannot ACTION".
-package func mapping<Value>(_ action: String, _ body: () throws(DiskError) -> Value)
-  throws(TransferError) -> Value
-{
+package func mapping<Value>(
+  _ action: @autoclosure () -> String, _ body: () throws(DiskError) -> Value
+) throws(TransferError) -> Value {
   do throws(DiskError) {
     return try body()
   } catch {
-    throw TransferError(error, while: action)
+    throw TransferError(error, while: action())
   }
 }
 

@@ -52,28 +52,27 @@ package final class HTTPTransport: Transport {
     }
   }
 
-  private func fetch(
-    _ request: FetchRequest, on executor: LoopExecutor?
+  /// - Parameter first: how the request ended, when it was sent before.
+  func fetch(
+    _ request: FetchRequest, on executor: LoopExecutor?, first: Result<Answer, any Error>? = nil
   ) async throws -> FetchResponse {
-    var request = request
+    var (request, first) = (request, first)
     var redirects = RedirectPolicy(start: request.url)
     while true {
-      let response = try await send(request)
-      let headers = HeaderFields(response.headers.map { ($0.name, $0.value) })
-      if let location = redirects.location(status: Int(response.status.code), headers: headers) {
+      let answer = try await send(request, first: first)
+      first = nil
+      if let location = RedirectPolicy.location(status: answer.status, headers: answer.headers) {
         request = try redirects.next(after: request, location: location)
         continue
       }
-      let head = ResponseHead(
-        status: Int(response.status.code), headers: headers, url: request.url,
-        wasRedirected: redirects.count > 0, version: response.version.name)
-      return FetchResponse(
-        head: head, body: ResponseBodySequence(response.body, from: request.url.origin),
-        executor: executor)
+      return answer.response(
+        to: request, wasRedirected: redirects.count > 0, executor: executor)
     }
   }
 
-  private func send(_ request: FetchRequest) async throws -> HTTPClientResponse {
+  private func send(
+    _ request: FetchRequest, first: Result<Answer, any Error>?
+  ) async throws -> Answer {
     // The client would ask for `/` instead.
     guard request.url.hasTextualPath else {
       throw TransferError(
@@ -82,12 +81,15 @@ package final class HTTPTransport: Transport {
     let origin = request.url.origin
     let route = Route(to: origin, by: settings.proxies)
     try checkTrust(of: request, over: route)
-    var usesHTTP2 =
-      request.prefersHTTP2 && origin.scheme == "https" && route.mayUseHTTP2
-      && !withoutHTTP2.withLockedValue { $0.contains(origin) }
+    var usesHTTP2 = mayUseHTTP2(request, over: route)
     var chances = SecondChance.Count()
+    var first = first
     while true {
       do {
+        if let known = first {
+          first = nil
+          return try known.get()
+        }
         return try await send(request, over: route, usesHTTP2: usesHTTP2)
       } catch let error as CancellationError {
         throw error
@@ -105,25 +107,79 @@ package final class HTTPTransport: Transport {
     }
   }
 
-  private func send(
-    _ request: FetchRequest, over route: Route, usesHTTP2: Bool
-  ) async throws -> HTTPClientResponse {
-    let client = clients[
+  private func mayUseHTTP2(_ request: FetchRequest, over route: Route) -> Bool {
+    let origin = request.url.origin
+    return request.prefersHTTP2 && origin.scheme == "https" && route.mayUseHTTP2
+      && !withoutHTTP2.withLockedValue { $0.contains(origin) }
+  }
+
+  private func client(
+    for request: FetchRequest, over route: Route, usesHTTP2: Bool
+  ) -> HTTPClient {
+    clients[
       Clients.Key(
         route: route, speaksHTTP2: usesHTTP2,
         isUnchecked: route.endsTLSItself && request.allowInsecure,
         certifiedHost: certifiedHost(of: request))]
+  }
+
+  private func send(
+    _ request: FetchRequest, over route: Route, usesHTTP2: Bool
+  ) async throws -> Answer {
+    let client = client(for: request, over: route, usesHTTP2: usesHTTP2)
     var message = HTTPClientRequest(url: address(of: request.url, over: route))
-    message.headers = headers(of: request)
-    if route.hidesOrigin {
-      message.headers.replaceOrAdd(name: "Host", value: request.url.origin.authority)
-    }
+    message.headers = headers(of: request, over: route)
     if request.allowInsecure { message.tlsConfiguration = clients.tls.unchecked }
     let response = try await client.execute(message, timeout: TimeAmount(settings.headTimeout))
-    if case .forwarded(let proxy) = route, response.status == .proxyAuthenticationRequired {
+    try Self.check(response.status, over: route)
+    return Answer(response, from: request.url.origin)
+  }
+
+  private static func check(
+    _ status: HTTPResponseStatus, over route: Route
+  ) throws(TransferError) {
+    if case .forwarded(let proxy) = route, status == .proxyAuthenticationRequired {
       throw TransferError(wantsPassword: proxy)
     }
-    return response
+  }
+
+  /// A redirect, and whatever goes wrong, is left to `fetch`, which goes on with it.
+  package func begin(
+    _ request: FetchRequest,
+    _ answer: @escaping @Sendable (Result<FetchResponse, any Error>) -> Void
+  ) -> (any FetchHandle)? {
+    let route = Route(to: request.url.origin, by: settings.proxies)
+    guard request.url.hasTextualPath, (try? checkTrust(of: request, over: route)) != nil,
+      let message = try? HTTPClient.Request(
+        url: address(of: request.url, over: route), headers: headers(of: request, over: route),
+        tlsConfiguration: request.allowInsecure ? clients.tls.unchecked : nil)
+    else { return nil }
+    let executor = loops.executor(for: request)
+    let client = client(
+      for: request, over: route, usesHTTP2: mayUseHTTP2(request, over: route))
+    let sent = SentRequest(from: request.url.origin) { [self] handle, result in
+      let checked = result.flatMap { answer in
+        Result { () throws(TransferError) in
+          try Self.check(.init(statusCode: answer.status), over: route)
+          return answer
+        }.mapError { $0 }
+      }
+      if case .success(let first) = checked,
+        RedirectPolicy.location(status: first.status, headers: first.headers) == nil
+      {
+        return answer(
+          .success(first.response(to: request, wasRedirected: false, executor: executor)))
+      }
+      handle.goOn(on: executor) {
+        do {
+          answer(.success(try await self.fetch(request, on: executor, first: checked)))
+        } catch {
+          answer(.failure(error))
+        }
+      }
+    }
+    sent.start(message, with: client, headTimeout: TimeAmount(settings.headTimeout))
+    return sent
   }
 
   /// A bare address is compared in the handshake.
@@ -151,7 +207,7 @@ package final class HTTPTransport: Transport {
       .tls, "through a proxy the certificate of a bare address cannot be checked; use its name")
   }
 
-  private func headers(of request: FetchRequest) -> HTTPHeaders {
+  private func headers(of request: FetchRequest, over route: Route) -> HTTPHeaders {
     var headers = HTTPHeaders(request.headers.fields.map { ($0.name, $0.value) })
     func fill(_ name: String, _ value: String) {
       if !headers.contains(name: name) { headers.add(name: name, value: value) }
@@ -169,13 +225,11 @@ package final class HTTPTransport: Transport {
         headers.replaceOrAdd(name: "If-Range", value: validator)
       }
     }
+    if route.hidesOrigin {
+      headers.replaceOrAdd(name: "Host", value: request.url.origin.authority)
+    }
     return headers
   }
-}
-
-extension HTTPVersion {
-  /// As people write it: version 2 has no minor number.
-  fileprivate var name: String { major == 2 ? "HTTP/2" : "HTTP/\(major).\(minor)" }
 }
 
 extension TimeAmount {

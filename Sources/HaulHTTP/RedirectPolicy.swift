@@ -9,7 +9,7 @@ struct RedirectPolicy: Sendable {
   init(start: ResourceURL) { seen = [start] }
 
   /// Where the response wants us to go; nil when it is not a redirect to be followed.
-  func location(status: Int, headers: HeaderFields) -> String? {
+  static func location(status: Int, headers: HeaderFields) -> String? {
     [301, 302, 303, 307, 308].contains(status) ? headers["location"] : nil
   }
 

@@ -52,11 +52,9 @@ public actor TransferManager {
     let pool = NIOThreadPool(numberOfThreads: Self.fileThreads)
     pool.start()
     let clock = SystemClock()
-    var engine = Engine(
+    engine = Engine(
       transport: transport, disk: POSIXDisk(), io: BlockingIO(pool: pool, clock: clock),
-      clock: clock, configuration: configuration)
-    engine.executors = LoopExecutor.all
-    self.engine = engine
+      clock: clock, configuration: configuration, executors: LoopExecutor.all)
     store = MemoryStore()
     onShutdown = {
       await transport.shutdown()
@@ -189,14 +187,15 @@ extension TransferManager {
   ) {
     let orders = OrderRelay()
     let executor = engine.executor(for: id, of: member.record.request.url.origin)
-    let driver = DownloadDriver(
-      id: id, request: member.record.request, engine: engine, orders: orders,
+    let facts = DownloadDriver.Facts(
+      id: id, request: member.record.request, engine: engine,
       slot: .init(
         leave: { [weak self] in await self?.leaveSlot(id) },
         enter: { [weak self] in await self?.enterSlot(id) },
         changed: { [weak self] in await self?.startWhatMay() }),
-      stream: member.stream, serverName: member.serverName,
-      executor: executor, named: { [weak self] in await self?.named(id, $0) })
+      stream: member.stream, executor: executor,
+      named: { [weak self] in await self?.named(id, $0) })
+    let driver = DownloadDriver(facts: facts, orders: orders, serverName: member.serverName)
     let task = Task(executorPreference: executor) { [weak self] in
       let end = await work(driver)
       await self?.ended(id, end)

@@ -80,21 +80,23 @@ extension FileName {
   private static func isPlain(_ name: ArraySlice<UInt8>) -> Bool {
     guard name.count <= byteLimit, let first = name.first, let last = name.last,
       isLetterOrDigit(first), isLetterOrDigit(last),
-      name.allSatisfy({ isLetterOrDigit($0) || signs.contains($0) })
+      name.allSatisfy({ isLetterOrDigit($0) || isSign($0) })
     else { return false }
-    // No device has so long a name; what acts by being there has a short extension.
+    // Of these characters no device has so long a name; what acts by being there has a short extension.
     let dot = UInt8(ascii: ".")
-    let stem = name.prefix { $0 != dot }
-    let lastDot = name.lastIndex(of: dot)
-    return stem.count > 8 || (stem.count == name.count && stem.count > 4)
-      ? lastDot.map { name.endIndex - $0 > 4 || !isActing(name[$0...]) } ?? true : false
+    guard (name.firstIndex(of: dot) ?? name.endIndex) - name.startIndex > 4 else { return false }
+    return name.lastIndex(of: dot).map { name.endIndex - $0 > 4 || !isActing(name[$0...]) } ?? true
   }
 
+  /// Or of `desktop.ini`.
   private static func isActing(_ pathExtension: ArraySlice<UInt8>) -> Bool {
-    acting.contains(String(decoding: pathExtension, as: UTF8.self).lowercased())
+    let text = String(decoding: pathExtension, as: UTF8.self).lowercased()
+    return acting.contains(text) || text == ".ini"
   }
 
-  private static let signs = Set("._-".utf8)
+  private static func isSign(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
+  }
 
   private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
     switch byte {

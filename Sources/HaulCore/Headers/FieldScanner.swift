@@ -11,7 +11,7 @@ struct FieldScanner {
 
   /// Takes `literal` when it comes next.
   mutating func take(_ literal: String, ignoringCase: Bool = false) -> Bool {
-    let wanted = Array(literal.utf8)
+    let wanted = literal.utf8
     let found = rest.prefix(wanted.count)
     let matches =
       ignoringCase

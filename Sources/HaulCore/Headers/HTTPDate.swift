@@ -41,6 +41,7 @@ package struct HTTPDate: Hashable, Comparable, Sendable {
   private static let weekdays = [
     "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
   ]
+  private static let shortWeekdays = weekdays.map { String($0.prefix(3)) }
 
   private static func padded(_ number: Int64, to width: Int) -> String {
     let digits = String(number)
@@ -53,7 +54,7 @@ extension HTTPDate {
   private static func fixed(_ text: String) -> CivilDate? {
     var scanner = FieldScanner(text)
     scanner.skipWhitespace()
-    guard let weekday = scanner.word(of: weekdays.map { String($0.prefix(3)) }),
+    guard let weekday = scanner.word(of: shortWeekdays),
       scanner.take(", "), let day = scanner.number(digits: 2), scanner.take(" "),
       let month = scanner.word(of: months), scanner.take(" "),
       let year = scanner.number(digits: 4), scanner.take(" "),
@@ -67,7 +68,7 @@ extension HTTPDate {
   private static func asctime(_ text: String) -> CivilDate? {
     var scanner = FieldScanner(text)
     scanner.skipWhitespace()
-    guard let weekday = scanner.word(of: weekdays.map { String($0.prefix(3)) }),
+    guard let weekday = scanner.word(of: shortWeekdays),
       scanner.take(" "), let month = scanner.word(of: months), scanner.take(" "),
       let day = scanner.take(" ") ? scanner.number(digits: 1) : scanner.number(digits: 2),
       scanner.take(" "), let time = scanner.time(), scanner.take(" "),

@@ -85,16 +85,41 @@ package struct FetchResponse: Sendable {
   /// Where its bytes arrive, on a thread that may be kept for as long as a prompt disk takes: who reads the body there
   /// costs no change of threads. Nil where no such thread is known.
   package let executor: (any TaskExecutor)?
+  /// The whole of the body, where it was short and came with its head; `body` gives the same then.
+  package let collected: [any ByteChunk]?
 
-  package init(head: ResponseHead, body: Body, executor: (any TaskExecutor)? = nil) {
+  package init(
+    head: ResponseHead, body: Body, executor: (any TaskExecutor)? = nil,
+    collected: [any ByteChunk]? = nil
+  ) {
     self.head = head
     self.body = body
     self.executor = executor
+    self.collected = collected
   }
+}
+
+/// A request under way, for whoever wants no answer any more.
+package protocol FetchHandle: Sendable {
+  /// Closes the connection, unless the answer is there; it is told in any case.
+  func cancel()
 }
 
 /// The network, as a port.
 package protocol Transport: Sendable {
   /// Sends the request, follows redirects, and returns when the final head is there.
   func fetch(_ request: FetchRequest) async throws -> FetchResponse
+  /// As `fetch`, without a task that waits: `answer` is called once, on any thread, and must not block. A short body is
+  /// collected. Nil, and nothing is sent or told, where only `fetch` will do.
+  func begin(
+    _ request: FetchRequest,
+    _ answer: @escaping @Sendable (Result<FetchResponse, any Error>) -> Void
+  ) -> (any FetchHandle)?
+}
+
+extension Transport {
+  package func begin(
+    _ request: FetchRequest,
+    _ answer: @escaping @Sendable (Result<FetchResponse, any Error>) -> Void
+  ) -> (any FetchHandle)? { nil }
 }

@@ -11,6 +11,8 @@ package struct Scheduler: Sendable {
     enum Phase: Hashable, Sendable {
       case queued(ticket: UInt64)
       case active
+      /// It wants the disk only: neither slot nor connection is its.
+      case waitingForDisk
       case paused
     }
 
@@ -36,6 +38,8 @@ package struct Scheduler: Sendable {
   package private(set) var limits: Limits
   /// Transfers that hold a slot.
   package private(set) var active = 0
+  /// Transfers that wait for the disk only.
+  package private(set) var waitingForDisk = 0
   /// Connections in use.
   package internal(set) var connections = 0
   /// Active transfers without a connection; each has one reserved.
@@ -85,6 +89,22 @@ package struct Scheduler: Sendable {
     if let member = members.removeValue(forKey: id) { refresh(member.host) }
     return heldSlot
   }
+
+  /// Takes slot and connections from a transfer whose bytes are all there, so that another may use the network while it waits
+  /// for the disk; call `next(at:)` afterwards.
+  /// - Returns: whether it held a slot, and fewer than 128 wait so.
+  package mutating func waitsForDisk(_ id: TransferID) -> Bool {
+    guard members[id]?.phase == .active, waitingForDisk < Self.mostWaitingForDisk else {
+      return false
+    }
+    _ = stop(id)
+    members[id]?.phase = .waitingForDisk
+    waitingForDisk += 1
+    return true
+  }
+
+  /// What they hold is memory, and they are fetched again after a crash.
+  private static let mostWaitingForDisk = 128
 
   /// Forgets a transfer, whatever it does; as `finished`.
   @discardableResult
@@ -156,6 +176,7 @@ extension Scheduler {
     guard let member = members[id] else { return false }
     switch member.phase {
     case .paused: return false
+    case .waitingForDisk: waitingForDisk -= 1
     case .queued: hosts[member.host]?.forgetOne()
     case .active:
       let idle = member.connections == 0 ? 1 : 0

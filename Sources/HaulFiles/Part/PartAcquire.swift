@@ -33,6 +33,19 @@ extension PartFile {
       throw error
     }
   }
+
+  /// As `acquire` with a journal that is put off, for a target of which neither journal nor part file is there; nil, and
+  /// nothing is touched, for any other. A few looks at the directory: no file is read.
+  package static func acquireNew(
+    disk: any Disk, directory: any DiskDirectory, name: String, nonce: [UInt8],
+    durability: TransferRequest.Durability, deferringJournalUpTo longest: Int64
+  ) throws(TransferError) -> PartFile? {
+    let names = try PartNames(name)
+    guard nonce.count == 16, longest > 0, try isFree(names, in: directory) else { return nil }
+    return deferred(
+      upTo: longest, disk: disk, directory: directory, names: names, nonce: nonce,
+      durability: durability)
+  }
 }
 
 /// One recovery: from a locked journal to a part file that can be gone on with. It may be

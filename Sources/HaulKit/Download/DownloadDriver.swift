@@ -14,20 +14,47 @@ struct DownloadDriver: Sendable {
     case pause, cancel, slotGranted
   }
 
-  let id: TransferID
-  let request: TransferRequest
-  let engine: Engine
+  /// What stays as it is; a class, as copies of its many references cost.
+  final class Facts: Sendable {
+    let id: TransferID
+    let request: TransferRequest
+    let engine: Engine
+    /// Gives the slot back, and asks for it again, around a delay.
+    let slot: SlotAccess
+    /// Where the reader of a stream takes it.
+    let stream: StreamBuffer?
+    /// Where it runs; nil for the common threads.
+    let executor: (any TaskExecutor)?
+    /// Keeps the name that the server told.
+    let named: @Sendable (FileName) async -> Void
+
+    init(
+      id: TransferID, request: TransferRequest, engine: Engine, slot: SlotAccess,
+      stream: StreamBuffer?, executor: (any TaskExecutor)?,
+      named: @escaping @Sendable (FileName) async -> Void
+    ) {
+      self.id = id
+      self.request = request
+      self.engine = engine
+      self.slot = slot
+      self.stream = stream
+      self.executor = executor
+      self.named = named
+    }
+  }
+
+  let facts: Facts
   var orders: OrderRelay
-  /// Gives the slot back, and asks for it again, around a delay.
-  let slot: SlotAccess
-  /// Where the reader of a stream takes it.
-  let stream: StreamBuffer?
   /// The name that the server told an earlier run.
   var serverName: FileName?
-  /// Where it runs; nil for the common threads.
-  let executor: (any TaskExecutor)?
-  /// Keeps the name that the server told.
-  let named: @Sendable (FileName) async -> Void
+
+  var id: TransferID { facts.id }
+  var request: TransferRequest { facts.request }
+  var engine: Engine { facts.engine }
+  var slot: SlotAccess { facts.slot }
+  var stream: StreamBuffer? { facts.stream }
+  var executor: (any TaskExecutor)? { facts.executor }
+  var named: @Sendable (FileName) async -> Void { facts.named }
 
   struct SlotAccess: Sendable {
     let leave: @Sendable () async -> Void
@@ -82,14 +109,7 @@ struct DownloadDriver: Sendable {
 
   private func run(since started: Instant, first: FetchResponse? = nil) async -> End {
     do {
-      let nonce = engine.random.bytes(16)
-      let outcome = try await engine.io.run {
-        [request, serverName, engine] () throws(TransferError) in
-        try TargetClaim.make(
-          for: request, serverName: serverName, on: engine.disk, nonce: nonce,
-          book: engine.targets)
-      }
-      switch outcome {
+      switch try await claim() {
       case .alreadyThere(let path, let size, let checksum):
         return .finished(
           TransferResult(
@@ -109,6 +129,25 @@ struct DownloadDriver: Sendable {
       }
     } catch {
       return failed(.failed, error, since: started)
+    }
+  }
+
+  /// The name and the part file. Most files are new: a look at the directory tells, and a change of threads would take longer.
+  private func claim() async throws(TransferError) -> TargetClaim.Outcome {
+    let nonce = engine.random.bytes(16)
+    let (request, serverName, engine) = (request, serverName, engine)
+    if executor != nil {
+      let new = try await engine.io.inPlace.run { () throws(TransferError) in
+        try TargetClaim.makeNew(
+          for: request, serverName: serverName, on: engine.disk, nonce: nonce,
+          book: engine.targets)
+      }
+      if let new { return .claimed(new) }
+    }
+    return try await engine.io.run { () throws(TransferError) in
+      try TargetClaim.make(
+        for: request, serverName: serverName, on: engine.disk, nonce: nonce,
+        book: engine.targets)
     }
   }
 

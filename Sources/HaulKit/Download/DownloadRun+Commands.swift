@@ -7,7 +7,7 @@ extension DownloadRun {
   ) async {
     switch command {
     case .open(let id, let fetch): open(id, fetch, &group)
-    case .receive(let id, let body, let version): receive(id, body, begin: version, &group)
+    case .receive(let id, let body, let version): await receive(id, body, begin: version, &group)
     case .compare(let id, let range): compare(id, range, &group)
     case .drop(let id): responses[id] = nil
     case .stop(let id): stops[id]?.stop()
@@ -24,7 +24,7 @@ extension DownloadRun {
       pauseHost(delay)
       await driver.slot.changed()
     case .verify(let checksum): verify(checksum, &group)
-    case .publish(let version): publish(version, &group)
+    case .publish(let version): await publish(version, &group)
     case .phase(let phase, let reason):
       if phase == .restarted { reused = 0 }
       tell(.phase(phase, reason: reason))
@@ -52,6 +52,14 @@ extension DownloadRun {
     }
     driver.log(id, asks: fetch)
     let (post, engine, host) = (post, engine, request.url.origin.host)
+    if !fetch.isAdditional {
+      let stop = StopSignal()
+      let direct = DirectFetch(id: id, stop: stop, engine: engine) { post.yield($0) }
+      if direct.begin(fetch, of: host) {
+        stops[id] = stop
+        return
+      }
+    }
     // A further connection of one transfer gets a thread of its own, where there is one.
     watch(id, on: fetch.isAdditional ? nil : executor, &group) { [fetch] silence in
       do {
@@ -81,7 +89,7 @@ extension DownloadRun {
   private mutating func receive(
     _ id: SegmentID, _ body: ResponseBody, begin version: DownloadMachine.Version?,
     _ group: inout TaskGroup<Void>
-  ) {
+  ) async {
     guard let response = responses.removeValue(forKey: id) else { return }
     // A new generation begins: nothing of an earlier run is in it.
     if version != nil { reused = 0 }
@@ -91,6 +99,13 @@ extension DownloadRun {
       checksum: machine.checksum(of: version), target: target, plan: plan, engine: engine,
       maximumSize: request.maximumSize,
       delivered: { post.yield(.event(.delivered(id))) })
+    if let chunks = response.collected, receiver.isSmall, !engine.throttle.isLimited {
+      switch await receiver.put(collected: chunks) {
+      case .ended: post.yield(.event(.ended(id)))
+      case .failed(let error): post.yield(.event(.failed(id, error)))
+      }
+      return
+    }
     watch(id, on: id.number == 1 ? executor : nil, &group) { silence in
       switch await receiver.run(silence) {
       case .ended: .ended(id)

@@ -65,22 +65,33 @@ extension DownloadRun {
     }
   }
 
-  func publish(_ version: DownloadMachine.Version, _ group: inout TaskGroup<Void>) {
+  func publish(_ version: DownloadMachine.Version, _ group: inout TaskGroup<Void>) async {
     let (post, target, engine, id) = (post, target, engine, driver.id)
     let length = version.length ?? plan.update { $0.plan.receivedCount }
     let modified = version.validator.lastModified.flatMap {
       HTTPDate($0, now: engine.clock.wallSeconds)
     }
+    let seconds = modified.map { Double($0.secondsSince1970) }
+    if engine.hooks.willPublish == nil,
+      target.beginPublishing(length: length, modified: seconds, { post.yield(.published($0)) })
+    {
+      return await waitAsideForDisk()
+    }
     group.addTask {
-      await engine.hooks.willPublish(id)
+      await engine.hooks.willPublish?(id)
       do throws(TransferError) {
-        let path = try await target.publish(
-          length: length, modified: modified.map { Double($0.secondsSince1970) })
+        let path = try await target.publish(length: length, modified: seconds)
         post.yield(.publishedAt(path))
       } catch {
         post.yield(.event(.published(error)))
       }
     }
+  }
+
+  /// The network is not wanted any more: another transfer may have it, as long as not too many wait for the disk.
+  private func waitAsideForDisk() async {
+    guard engine.slots.update({ $0.waitsForDisk(driver.id) }) else { return }
+    await driver.slot.changed()
   }
 
   mutating func finish(_ machineEnd: DownloadMachine.End) async {

@@ -19,10 +19,13 @@ extension Engine {
 
 extension DownloadDriver {
   func log(_ connection: SegmentID, asks fetch: FetchRequest) {
+    // Text of what nobody reads costs as much as a request's head.
+    guard engine.logger.logLevel <= .debug else { return }
     engine.log(asks: fetch, metadata(connection))
   }
 
   func log(_ connection: SegmentID, _ head: ResponseHead) {
+    guard engine.logger.logLevel <= .debug else { return }
     engine.log(head, metadata(connection))
   }
 

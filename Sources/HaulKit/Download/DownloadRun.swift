@@ -11,6 +11,7 @@ struct DownloadRun {
     case checkpointed(TransferError?)
     case digestAdvanced
     case publishedAt(String?)
+    case published(Result<String?, TransferError>)
   }
 
   let driver: DownloadDriver
@@ -152,9 +153,10 @@ struct DownloadRun {
       checkpoints.ended(at: engine.clock.now)
       if let error { await handle(.diskFailed(error), &group) }
     case .digestAdvanced: isReadingBack = false
-    case .publishedAt(let path):
+    case .publishedAt(let path), .published(.success(let path)):
       self.path = path
       await handle(.published(nil), &group)
+    case .published(.failure(let error)): await handle(.published(error), &group)
     }
   }
 

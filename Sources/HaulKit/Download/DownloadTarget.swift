@@ -32,10 +32,11 @@ protocol DownloadTarget: Sendable {
   /// Whether `put` is better than a writer for a file that is small.
   var takesSmallFiles: Bool { get }
   /// Begins a version with all that came of it, and accounts for every byte.
+  /// - Parameter onOwnThread: as for a writer.
   /// - Throws: `TransferError`, `CancellationError`.
   func put(
     _ pieces: [(bytes: ChunkSlice, offset: Int64)], as version: DownloadMachine.Version,
-    checksum: Checksum?
+    checksum: Checksum?, onOwnThread: Bool
   ) async throws
   /// Where one segment's bytes go.
   /// - Parameter onOwnThread: whether it is called on a thread that may wait for a prompt disk.
@@ -49,6 +50,12 @@ protocol DownloadTarget: Sendable {
     async throws(TransferError)
   /// Ends a whole download and lets go of it; the path of the file, if it is one.
   func publish(length: Int64, modified: Double?) async throws(TransferError) -> String?
+  /// As `publish`, without a task that waits; `told` is called once, on any thread. False, and nothing is begun, where only
+  /// `publish` will do.
+  func beginPublishing(
+    length: Int64, modified: Double?,
+    _ told: @escaping @Sendable (Result<String?, TransferError>) -> Void
+  ) -> Bool
   /// Lets go of what is there; it may be gone on with. The end of every run but a discarded one.
   func release() async
   /// Takes away what is there.

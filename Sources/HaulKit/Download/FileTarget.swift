@@ -39,13 +39,13 @@ struct FileTarget: DownloadTarget {
 
   var takesSmallFiles: Bool { true }
 
-  /// All in one call of a helper thread.
+  /// All in one call.
   func put(
     _ pieces: [(bytes: ChunkSlice, offset: Int64)], as version: DownloadMachine.Version,
-    checksum: Checksum?
+    checksum: Checksum?, onOwnThread: Bool
   ) async throws {
     let now = clock.now
-    try await io.run { [self] () throws(TransferError) in
+    try await (onOwnThread ? io.inPlace : io).run { [self] () throws(TransferError) in
       if let length = version.length { try part.ensureRoom(for: length) }
       try part.begin(head(of: version), digesting: checksum?.algorithm, reserving: false)
       var writer = try part.writer(at: 0, now: now)
@@ -102,9 +102,11 @@ struct FileTarget: DownloadTarget {
   }
 
   func publish(length: Int64, modified: Double?) async throws(TransferError) -> String? {
-    if part.isPutOff, claim.isStrict {
-      let name = try await commits.publish(claim, length: length, modified: modified)
-      return claim.directory.filePath(name.text)
+    if part.isPutOff {
+      let result: Result<String?, TransferError> = await withCheckedContinuation { waiter in
+        commit(length: length, modified: modified) { waiter.resume(returning: $0) }
+      }
+      return try result.get()
     }
     let name = try await io.run { [claim] () throws(TransferError) in
       let name = try claim.publish(length: length, modified: modified)
@@ -112,6 +114,24 @@ struct FileTarget: DownloadTarget {
       return name
     }
     return claim.directory.filePath(name.text)
+  }
+
+  func beginPublishing(
+    length: Int64, modified: Double?,
+    _ told: @escaping @Sendable (Result<String?, TransferError>) -> Void
+  ) -> Bool {
+    guard part.isPutOff else { return false }
+    commit(length: length, modified: modified, told)
+    return true
+  }
+
+  private func commit(
+    length: Int64, modified: Double?,
+    _ told: @escaping @Sendable (Result<String?, TransferError>) -> Void
+  ) {
+    commits.publish(claim, length: length, modified: modified) { [directory = claim.directory] in
+      told($0.map { directory.filePath($0.text) })
+    }
   }
 
   func release() async {

@@ -3,8 +3,8 @@ import HaulCore
 import HaulFiles
 import NIOConcurrencyHelpers
 
-/// Gives small finished files their names, all that are ready at the same time together: they share the sync of their
-/// directory. While one group is on its way to the disk, the next one gathers.
+/// Gives small finished files their names, all that are ready at the same time together: they share the change of threads
+/// and, when strict, the sync of their directory. While one group is on its way to the disk, the next one gathers.
 final class GroupCommit: Sendable {
   typealias Answer = Result<FileName, TransferError>
 
@@ -28,19 +28,12 @@ final class GroupCommit: Sendable {
   init(io: BlockingIO) { self.io = io }
 
   /// As `TargetClaim.publish`; lets go of the part file when that was done.
+  /// - Parameter told: called once, on a helper thread.
   func publish(
-    _ claim: TargetClaim, length: Int64, modified: Double?
-  ) async throws(TransferError) -> FileName {
-    let answer: Answer = await withCheckedContinuation { continuation in
-      add(
-        Entry(claim: claim, length: length, modified: modified) {
-          continuation.resume(returning: $0)
-        })
-    }
-    return try answer.get()
-  }
-
-  private func add(_ entry: Entry) {
+    _ claim: TargetClaim, length: Int64, modified: Double?,
+    _ told: @escaping @Sendable (Answer) -> Void
+  ) {
+    let entry = Entry(claim: claim, length: length, modified: modified, answer: told)
     let mustRun = state.withLockedValue { state in
       state.waiting.append(entry)
       defer { state.isRunning = true }

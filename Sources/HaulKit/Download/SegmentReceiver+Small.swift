@@ -22,9 +22,27 @@ extension SegmentReceiver {
     } catch {
       end = .failed(TransferError(.interrupted, "stopped", isRetryable: true))
     }
+    return await put(pieces, end)
+  }
+
+  /// As `run`, for a whole body that is there already.
+  func put(collected chunks: [any ByteChunk]) async -> End {
+    var pieces: [(bytes: ChunkSlice, offset: Int64)] = []
+    var (position, isWhole) = (body.start, false)
+    for chunk in chunks where !isWhole {
+      isWhole = reserve(chunk, from: 0, count: chunk.count, &position, &pieces)
+    }
+    return await put(pieces, isWhole ? .ended : Self.endedEarly)
+  }
+
+  private static let endedEarly = End.failed(
+    TransferError(.connectionLost, "the body ended early", isRetryable: true))
+
+  private func put(_ pieces: [(bytes: ChunkSlice, offset: Int64)], _ end: End) async -> End {
     guard let begin, !pieces.isEmpty else { return end }
     do {
-      try await target.put(pieces, as: begin, checksum: checksum)
+      try await target.put(
+        pieces, as: begin, checksum: checksum, onOwnThread: response.executor != nil)
     } catch let error as TransferError {
       return .failed(error)
     } catch {
@@ -44,26 +62,33 @@ extension SegmentReceiver {
       silence.begin(at: engine.clock.now)
       guard let chunk = try await chunks.next(isolation: #isolation) else {
         try Task.checkCancellation()
-        return .failed(
-          TransferError(.connectionLost, "the body ended early", isRetryable: true))
+        return Self.endedEarly
       }
       silence.end()
       var offset = 0
       while offset < chunk.count {
         let count = try await engine.throttle.take(upTo: chunk.count - offset)
-        let grant = plan.update { state in
-          state.fetched += Int64(count)
-          return state.plan.reserve(id, count: count)
-        }
-        for piece in grant.pieces {
-          let start = offset + Int(piece.lowerBound - position)
-          pieces.append(
-            (ChunkSlice(chunk, start..<(start + Int(piece.length))), piece.lowerBound))
-        }
-        position += Int64(grant.used)
+        if reserve(chunk, from: offset, count: count, &position, &pieces) { return .ended }
         offset += count
-        if grant.isLast { return .ended }
       }
     }
+  }
+
+  /// Takes what belongs to the segment; true when that was its last byte.
+  private func reserve(
+    _ chunk: any ByteChunk, from offset: Int, count: Int, _ position: inout Int64,
+    _ pieces: inout [(bytes: ChunkSlice, offset: Int64)]
+  ) -> Bool {
+    let grant = plan.update { state in
+      state.fetched += Int64(count)
+      return state.plan.reserve(id, count: count)
+    }
+    for piece in grant.pieces {
+      let start = offset + Int(piece.lowerBound - position)
+      pieces.append(
+        (ChunkSlice(chunk, start..<(start + Int(piece.length))), piece.lowerBound))
+    }
+    position += Int64(grant.used)
+    return grant.isLast
   }
 }

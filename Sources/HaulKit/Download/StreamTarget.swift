@@ -27,7 +27,7 @@ struct StreamTarget: DownloadTarget {
   let takesSmallFiles = false
   func put(
     _ pieces: [(bytes: ChunkSlice, offset: Int64)], as version: DownloadMachine.Version,
-    checksum: Checksum?
+    checksum: Checksum?, onOwnThread: Bool
   ) async throws {
     begin(version, checksum: checksum)
     guard let segment = plan.update({ $0.plan.segments.keys.first }) else { return }
@@ -58,6 +58,11 @@ struct StreamTarget: DownloadTarget {
   private var wholeLength: Int64 { plan.update { $0.plan.receivedCount } }
 
   /// Returns when the reader has come back for more after the last byte.
+  func beginPublishing(
+    length: Int64, modified: Double?,
+    _ told: @escaping @Sendable (Result<String?, TransferError>) -> Void
+  ) -> Bool { false }
+
   func publish(length: Int64, modified: Double?) async throws(TransferError) -> String? {
     try await buffer.waitUntilRead(length)
     return nil

@@ -16,8 +16,6 @@ struct TargetClaim: Sendable {
   let mayBeNumbered: Bool
   /// Held in the book until the run has ended.
   let key: TargetBook.Key
-  /// Whether the finished file must survive a power cut.
-  let isStrict: Bool
 
   enum Outcome: Sendable {
     case claimed(TargetClaim)
@@ -41,6 +39,15 @@ struct TargetClaim: Sendable {
     case .absent: return .claimed(try book.search(search.claimFree))
     case .regular(let size, let modified): return try search.taken(size: size, modified: modified)
     }
+  }
+
+  /// As `make` for a wanted name of which nothing is there, not even of an earlier run; nil, and nothing is held, for any
+  /// other. It waits for no other search and reads no file.
+  static func makeNew(
+    for request: TransferRequest, serverName: FileName? = nil, on disk: any Disk, nonce: [UInt8],
+    book: TargetBook
+  ) throws(TransferError) -> TargetClaim? {
+    try TargetSearch(request, serverName, on: disk, nonce: nonce, book: book).claimNew()
   }
 
   /// The next name to try when the wanted one was taken meanwhile.
@@ -111,6 +118,27 @@ private struct TargetSearch {
       throw inUse
     }
     return try nextNumbered(existing: nil)
+  }
+
+  /// The wanted name, if nothing of it is there. It is looked at before it is held, so that no other search finds it held
+  /// in vain, and afterwards, as another transfer may have ended meanwhile.
+  func claimNew() throws(TransferError) -> TargetClaim? {
+    guard try acquireNew() != nil, book.hold(key(name), for: request.url) else { return nil }
+    do throws(TransferError) {
+      if let part = try acquireNew() { return claim(name, part) }
+    } catch {
+      book.letGo(key(name))
+      throw error
+    }
+    book.letGo(key(name))
+    return nil
+  }
+
+  private func acquireNew() throws(TransferError) -> PartFile? {
+    guard try TargetCheck.state(of: name.text, in: directory) == .absent else { return nil }
+    return try PartFile.acquireNew(
+      disk: disk, directory: directory, name: name.text, nonce: nonce,
+      durability: request.durability, deferringJournalUpTo: Self.smallFile)
   }
 
   /// The wanted name, whatever is there.
@@ -217,8 +245,7 @@ private struct TargetSearch {
   ) -> TargetClaim {
     TargetClaim(
       directory: directory, name: name, part: part, wanted: self.name, existing: existing,
-      isReplacing: request.ifExists == .overwrite, mayBeNumbered: mayBeNumbered, key: key(name),
-      isStrict: request.durability == .strict)
+      isReplacing: request.ifExists == .overwrite, mayBeNumbered: mayBeNumbered, key: key(name))
   }
 
   private func digest(

@@ -34,11 +34,6 @@ struct WatchedFetch: Sendable {
     guard isSilent.withLockedValue({ $0 }) else { return event }
     // What was done before the cancellation came to it is done.
     if case .ended = event { return event }
-    return .failed(id, silent)
-  }
-
-  private var silent: TransferError {
-    TransferError(
-      .stalled, "nothing came for \(engine.idleTimeout); try again later", isRetryable: true)
+    return .failed(id, engine.silent)
   }
 }

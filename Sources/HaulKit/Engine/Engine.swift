@@ -3,15 +3,16 @@ package import HaulFiles
 import Logging
 import NIOConcurrencyHelpers
 
-/// What every driver shares: the ports and the counters of a manager.
-package struct Engine: Sendable {
-  package var transport: any Transport
-  package var disk: any Disk
-  package var io: BlockingIO
-  package var clock: any TransferClock
-  package var throttle: Throttle
-  package var idleTimeout: Duration
-  package var hooks: Hooks
+/// What every driver shares: the ports and the counters of a manager. A class, as to copy a value would count some twenty
+/// references, which all threads share, with every piece of work.
+package final class Engine: Sendable {
+  package let transport: any Transport
+  package let disk: any Disk
+  package let io: BlockingIO
+  package let clock: any TransferClock
+  package let throttle: Throttle
+  package let idleTimeout: Duration
+  package let hooks: Hooks
   /// The most bytes of a stream that wait for its reader.
   let streamWindow: Int64
   let httpVersion: Configuration.HTTPVersion
@@ -20,7 +21,7 @@ package struct Engine: Sendable {
   let commits: GroupCommit
   private let sharing: SharedOrigins
   /// Threads that transfers are spread over; empty for the common ones.
-  package var executors: [any TaskExecutor] = []
+  package let executors: [any TaskExecutor]
   let slots: SlotKeeper
   let targets = TargetBook()
   let random: SharedRandom
@@ -28,8 +29,10 @@ package struct Engine: Sendable {
 
   package init(
     transport: any Transport, disk: any Disk, io: BlockingIO, clock: any TransferClock,
-    configuration: Configuration, seed: UInt64? = nil, hooks: Hooks = Hooks()
+    configuration: Configuration, seed: UInt64? = nil, hooks: Hooks = Hooks(),
+    executors: [any TaskExecutor] = []
   ) {
+    self.executors = executors
     self.transport = transport
     self.disk = disk
     self.io = io

@@ -5,7 +5,7 @@ package struct Hooks: Sendable {
   /// Before the recovered part is used.
   package var recovered: @Sendable (TransferID) async -> Void = { _ in }
   /// Before the verified file gets its name.
-  package var willPublish: @Sendable (TransferID) async -> Void = { _ in }
+  package var willPublish: (@Sendable (TransferID) async -> Void)?
 
   package init() {}
 }

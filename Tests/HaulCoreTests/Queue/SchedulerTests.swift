@@ -46,6 +46,41 @@ import Testing
     check(queue.next(at: at(0)).isEmpty, is: true)
   }
 
+  @Test func `One that waits for the disk only leaves slot and connection to the next`() {
+    var queue = scheduler { $0.active = 1 }
+    for id in ids[0..<3] { queue.add(id, host: "a") }
+    check(queue.waitsForDisk(ids[0]), is: false)
+    check(queue.next(at: at(0)), is: [ids[0]])
+    check(queue.grantConnection(for: ids[0]), is: true)
+    check(queue.waitsForDisk(ids[0]), is: true)
+    check(queue.waitsForDisk(ids[0]), is: false)
+    #expect(queue.active == 0)
+    #expect(queue.connections == 0)
+    check(queue.grantConnection(for: ids[0]), is: false)
+    check(queue.next(at: at(0)), is: [ids[1]])
+    check(queue.finished(ids[0]), is: false)
+    #expect(queue.waitingForDisk == 0)
+    #expect(queue.active == 1)
+    check(queue.next(at: at(0)).isEmpty, is: true)
+  }
+
+  @Test func `Not more than 128 wait for the disk beside those that run`() {
+    var generator = SplitMix64(seed: 8)
+    var queue = scheduler { $0.active = 1 }
+    let many = (0..<130).map { _ in TransferID(using: &generator) }
+    for id in many { queue.add(id, host: "a") }
+    for id in many[0..<128] {
+      check(queue.next(at: at(0)), is: [id])
+      check(queue.waitsForDisk(id), is: true)
+    }
+    check(queue.next(at: at(0)), is: [many[128]])
+    check(queue.waitsForDisk(many[128]), is: false)
+    #expect(queue.active == 1)
+    queue.finished(many[0])
+    check(queue.waitsForDisk(many[128]), is: true)
+    check(queue.next(at: at(0)), is: [many[129]])
+  }
+
   @Test func `What was paused comes back in its old place`() {
     var queue = scheduler { $0.active = 1 }
     for id in ids[0..<3] { queue.add(id, host: "a") }

@@ -68,6 +68,62 @@ import Testing
     }
   }
 
+  @Test(arguments: [false, true])
+  func `Small files that stall half way are asked for again, and are whole`(
+    http2: Bool
+  ) async throws {
+    let stall = Fault(.stall(after: 4_000), when: .request(1))
+    try await Bench.with(Self.files(2, stall), tls: http2 ? .good : .none, http2: http2) { bench in
+      let outcomes = try await bench.withManager({ $0.idleTimeout = .milliseconds(200) }) {
+        manager in
+        try await bench.finishAll(
+          try (0..<2).map { try bench.request("/\($0).bin") }, with: manager)
+      }
+      try expectWhole(bench, outcomes)
+      #expect(outcomes.allSatisfy { $0.attempts >= 1 })
+    }
+  }
+
+  @Test func `A small file that comes byte by byte is whole`() async throws {
+    let drip = Fault(.drip(bytes: 1_024, milliseconds: 20))
+    try await Bench.with(Self.files(2, drip)) { bench in
+      let outcomes = try await bench.withManager { manager in
+        try await bench.finishAll(
+          try (0..<2).map { try bench.request("/\($0).bin") }, with: manager)
+      }
+      try expectWhole(bench, outcomes)
+      #expect(outcomes.allSatisfy { $0.attempts == 0 })
+    }
+  }
+
+  @Test func `Small files that are lost half way, moved or refused once, come beside others`()
+    async throws
+  {
+    let faults: [[Fault]] = [
+      [Fault(.cut(how: .reset, after: 4_000), when: .request(1))],
+      [Fault(.redirect(location: "/5.bin"), when: .request(1))],
+      [Fault(.status(503), when: .request(1))],
+      [Fault(.ignoreRange)],
+      [Fault(.chunked())],
+      [],
+    ]
+    let resources = faults.enumerated().map { index, faults in
+      FaultScript.Resource(
+        "/\(index).bin", seed: UInt64(index == 1 ? 6 : index + 1), length: Int64(Self.length),
+        faults: faults)
+    }
+    try await Bench.with(resources) { bench in
+      let requests = try faults.indices.map { try bench.request("/\($0).bin") }
+      let outcomes = try await bench.withManager { manager in
+        try await bench.finishAll(requests, with: manager)
+      }
+      for (index, outcome) in outcomes.enumerated() {
+        try bench.expectWhole(
+          "\(index).bin", seed: UInt64(index == 1 ? 6 : index + 1), length: Self.length, outcome)
+      }
+    }
+  }
+
   @Test func `Small files of one name all come, each under a number of its own`() async throws {
     let paths = ["/a/same.bin", "/b/same.bin", "/c/same.bin"]
     let resources = paths.enumerated().map { index, path in

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import HaulCore
 import NIOCore
 
@@ -13,19 +12,20 @@ extension ByteBuffer: ByteChunk {
 }
 
 /// A response body, with the client's errors mapped. Letting go of it closes the connection.
-struct ResponseBodySequence: AsyncSequence, Sendable {
+struct ResponseBodySequence<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable
+where Base.Element == ByteBuffer {
   typealias Element = any ByteChunk
 
-  private let body: HTTPClientResponse.Body
+  private let body: Base
   private let origin: ResourceURL.Origin
 
-  init(_ body: HTTPClientResponse.Body, from origin: ResourceURL.Origin) {
+  init(_ body: Base, from origin: ResourceURL.Origin) {
     self.body = body
     self.origin = origin
   }
 
   struct AsyncIterator: AsyncIteratorProtocol {
-    var base: HTTPClientResponse.Body.AsyncIterator
+    var base: Base.AsyncIterator
     let origin: ResourceURL.Origin
 
     mutating func next() async throws -> (any ByteChunk)? {

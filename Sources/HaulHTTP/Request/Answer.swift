@@ -1,0 +1,67 @@
+import AsyncHTTPClient
+import HaulCore
+import NIOCore
+import NIOHTTP1
+
+/// What one request was answered with, no redirect followed.
+struct Answer: Sendable {
+  let status: Int
+  let headers: HeaderFields
+  let version: HTTPVersion
+  let body: FetchResponse.Body
+  /// As in `FetchResponse`.
+  let collected: [any ByteChunk]?
+
+  init(_ response: HTTPClientResponse, from origin: ResourceURL.Origin) {
+    status = Int(response.status.code)
+    headers = HeaderFields(response.headers.map { ($0.name, $0.value) })
+    version = response.version
+    body = ResponseBodySequence(response.body, from: origin)
+    collected = nil
+  }
+
+  init(_ head: HTTPResponseHead, body: FetchResponse.Body, collected: [any ByteChunk]? = nil) {
+    status = Int(head.status.code)
+    headers = HeaderFields(head.headers.map { ($0.name, $0.value) })
+    version = head.version
+    self.body = body
+    self.collected = collected
+  }
+
+  func response(
+    to request: FetchRequest, wasRedirected: Bool, executor: LoopExecutor?
+  ) -> FetchResponse {
+    let head = ResponseHead(
+      status: status, headers: headers, url: request.url, wasRedirected: wasRedirected,
+      version: version.name)
+    return FetchResponse(head: head, body: body, executor: executor, collected: collected)
+  }
+}
+
+/// A body that is there.
+struct CollectedBody: AsyncSequence, Sendable {
+  typealias Element = any ByteChunk
+  typealias Failure = any Error
+
+  let chunks: [any ByteChunk]
+
+  struct AsyncIterator: AsyncIteratorProtocol {
+    var base: [any ByteChunk].Iterator
+
+    mutating func next() async throws -> (any ByteChunk)? { base.next() }
+
+    mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
+      base.next()
+    }
+  }
+
+  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base: chunks.makeIterator()) }
+}
+
+extension HTTPVersion {
+  /// As people write it: version 2 has no minor number.
+  fileprivate var name: String {
+    if self == .http1_1 { return "HTTP/1.1" }
+    return major == 2 ? "HTTP/2" : "HTTP/\(major).\(minor)"
+  }
+}

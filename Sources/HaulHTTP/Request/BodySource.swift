@@ -1,0 +1,85 @@
+import HaulCore
+import NIOConcurrencyHelpers
+import NIOCore
+
+/// Hands a body on to its reader as fast as that takes it.
+final class BodySource: NIOAsyncSequenceProducerDelegate {
+  typealias Producer = NIOThrowingAsyncSequenceProducer<
+    ByteBuffer, any Error, NIOAsyncSequenceProducerBackPressureStrategies.HighLowWatermark,
+    BodySource
+  >
+
+  private struct State {
+    var source: Producer.Source?
+    /// Kept until the reader wants more.
+    var demand: EventLoopPromise<Void>?
+    /// Bytes passed on since the reader had read everything.
+    var unread = 0
+  }
+
+  /// So much may wait for the reader: over TLS bytes come in pieces of 16 KiB, and to wait for it after each would cost.
+  private static let mostUnread = 256 << 10
+
+  private let state = NIOLockedValueBox(State())
+  /// Called when the reader has let go of the body.
+  private let abandoned: @Sendable () -> Void
+
+  private init(_ abandoned: @escaping @Sendable () -> Void) { self.abandoned = abandoned }
+
+  /// - Parameter abandoned: called once the reader has let go of the body, which may be after its end.
+  static func make(
+    abandoned: @escaping @Sendable () -> Void
+  ) -> (source: BodySource, body: Producer) {
+    let source = BodySource(abandoned)
+    let made = Producer.makeSequence(
+      elementType: ByteBuffer.self, failureType: (any Error).self,
+      backPressureStrategy: .init(lowWatermark: 1, highWatermark: 1), finishOnDeinit: true,
+      delegate: source)
+    source.state.withLockedValue { $0.source = made.source }
+    return (source, made.sequence)
+  }
+
+  /// The future ends when more may be passed on.
+  func pass(_ bytes: ByteBuffer, on loop: any EventLoop) -> EventLoopFuture<Void> {
+    let (source, promise) = state.withLockedValue { state in
+      state.unread += bytes.readableBytes
+      if state.unread >= Self.mostUnread { state.demand = loop.makePromise(of: Void.self) }
+      return (state.source, state.demand)
+    }
+    switch source?.yield(bytes) {
+    case .stopProducing: break
+    case .produceMore: produceMore()
+    case .dropped, nil:
+      takeDemand()?.fail(CancellationError())
+      if promise == nil { return loop.makeFailedFuture(CancellationError()) }
+    }
+    return promise?.futureResult ?? loop.makeSucceededVoidFuture()
+  }
+
+  /// Passes on what came before, however slow the reader is.
+  func add(_ bytes: ByteBuffer) {
+    _ = state.withLockedValue { $0.source }?.yield(bytes)
+  }
+
+  func finish(_ error: (any Error)?) {
+    let source = state.withLockedValue { state in
+      defer { state.source = nil }
+      return state.source
+    }
+    if let error { source?.finish(error) } else { source?.finish() }
+  }
+
+  private func takeDemand() -> EventLoopPromise<Void>? {
+    state.withLockedValue { state in
+      defer { (state.demand, state.unread) = (nil, 0) }
+      return state.demand
+    }
+  }
+
+  func produceMore() { takeDemand()?.succeed(()) }
+
+  func didTerminate() {
+    takeDemand()?.fail(CancellationError())
+    abandoned()
+  }
+}
