@@ -149,7 +149,7 @@ extension ConnectionTuner {
       return keep(.remembered, at: now)
     }
     let left = secondsLeft(sample, since: mark, at: now)
-    if mustLook(at: here, left, now) { return }
+    if mustLook(at: here, left, since: mark?.instant ?? now, now) { return }
     if here.count >= Self.few, sample.bytes - here.bytes >= Self.bytesThatTell * 4,
       let better = better(sample, since: here, at: now)
     {
@@ -172,15 +172,17 @@ extension ConnectionTuner {
   }
 
   /// Whether so many connections are looked at for a moment before there are more: a long download loses nothing by it,
-  /// and much where fewer are better.
-  private func mustLook(at mark: Mark, _ secondsLeft: Double, _ now: Instant) -> Bool {
-    mark.count >= Self.few && now - mark.instant < Self.shortest
-      && secondsLeft.isFinite && secondsLeft >= Self.shortestRest
+  /// and much where fewer are better. What was seen for an instant does not say that it is short: buffers fill at once.
+  private func mustLook(
+    at mark: Mark, _ secondsLeft: Double, since seen: Instant, _ now: Instant
+  ) -> Bool {
+    guard mark.count >= Self.few, now - mark.instant < Self.look else { return false }
+    return now - seen < Self.glance || (Self.shortestRest..<Double.infinity).contains(secondsLeft)
   }
 
   /// The number to go back to when the last step was not worth it; nil when it was, and when it was too short to tell.
   private mutating func better(_ sample: Sample, since mark: Mark, at now: Instant) -> Int? {
-    guard now - mark.instant >= Self.shortest else { return nil }
+    guard now - mark.instant >= Self.look else { return nil }
     let level = Level(count: mark.count, rate: mark.rate(sample, at: now))
     defer { step = level }
     guard let step, step.rate > 0, level.count > step.count else { return nil }
@@ -207,6 +209,9 @@ extension ConnectionTuner {
   /// A measurement is this long at least.
   private static let shortest: Duration = .milliseconds(100)
   private static let measurement: Duration = .milliseconds(200)
+  /// Long enough to judge a step of the doubling by, and too short for that.
+  private static let look: Duration = .milliseconds(50)
+  private static let glance: Duration = .milliseconds(20)
   private static let longest: Duration = .seconds(2)
   private static let patience: Duration = .seconds(1)
   /// How long what was remembered is believed.

@@ -72,8 +72,11 @@ import Testing
         $0.retry.retries = 0
       }
       let outcome = try await bench.finish(request, idleTimeout: .milliseconds(200))
-      try bench.expectFailure(.stalled, outcome, without: "f.bin")
+      #expect(outcome.result.state == .failed)
+      // On a slow machine the head may have been late already.
+      #expect(outcome.code == .stalled || outcome.code == .timeout, "\(outcome.result)")
       #expect(outcome.result.error?.isRetryable == true)
+      #expect(try !bench.names().contains("f.bin"))
     }
   }
 
