@@ -22,7 +22,8 @@ let fileTargets = [
     else { return }
     let pairs = file.pairs(for: plain, at: 1_700_000_000)
     for pair in pairs {
-      expect(pair.contains("="), "no name")
+      // By bytes: a value may begin with a mark that makes one character with the sign before it.
+      expect(pair.utf8.contains(0x3D), "no name")
       expect(pair.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != 0x3B }, "it splits a field")
     }
     expect(

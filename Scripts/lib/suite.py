@@ -8,6 +8,8 @@ import sys
 import harness
 
 BUILDS = harness.ROOT / ".build"
+# All at once are so slow with instruments that connections are not made within their ten seconds.
+WIDTH = 8
 # One build for both: addresses are checked while coverage is counted.
 OPTIONS = {
     "thread": ["--sanitize=thread"],
@@ -38,7 +40,8 @@ def run(kind, log, environment, tests=()):
     Leaks are not looked for: the TOML library never frees the little that it has read.
     """
     program = products(kind, "haulPackageTests.xctest")[0]
-    words = [str(program), "--testing-library", "swift-testing"]
+    words = [str(program), "--testing-library", "swift-testing",
+             "--experimental-maximum-parallelization-width", str(WIDTH)]
     for expression in tests or ():
         words += ["--filter", expression]
     # No report needs the backtracer, and it takes minutes with so large a program.

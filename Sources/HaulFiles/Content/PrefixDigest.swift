@@ -17,7 +17,7 @@ final class PrefixDigest: Sendable {
   let algorithm: Checksum.Algorithm
   private let state: NIOLockedValueBox<State>
   /// One reader at a time.
-  private let reading = NIOLockedValueBox(())
+  private let reading = NIOLock()
 
   init(_ algorithm: Checksum.Algorithm) {
     self.algorithm = algorithm
@@ -38,7 +38,7 @@ final class PrefixDigest: Sendable {
   func read(
     upTo end: Int64, of file: any DiskFile, isCancelled: () -> Bool
   ) throws(TransferError) {
-    try reading.withLockedValue { _ in
+    try reading.withLock {
       Result { () throws(TransferError) in try readOn(upTo: end, of: file, isCancelled) }
     }.get()
   }

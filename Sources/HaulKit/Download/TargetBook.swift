@@ -12,7 +12,7 @@ final class TargetBook: Sendable {
   }
 
   private let holders = NIOLockedValueBox<[Key: ResourceURL]>([:])
-  private let searching = NIOLockedValueBox(())
+  private let searching = NIOLock()
 
   /// Takes a target for a transfer; false when another has it.
   func hold(_ key: Key, for url: ResourceURL) -> Bool {
@@ -30,7 +30,7 @@ final class TargetBook: Sendable {
 
   /// Looks for a name; one search at a time, so that a name at which another search only looks is not taken for its.
   func search<Value>(_ body: () throws(TransferError) -> Value) throws(TransferError) -> Value {
-    try searching.withLockedValue { _ in
+    try searching.withLock {
       Result { () throws(TransferError) in try body() }
     }.get()
   }

@@ -64,7 +64,8 @@ import Testing
         try bench.request("/f.bin") { $0.retry.retries = 0 },
         configure: { $0.clientCertificate = client })
       #expect(outcome?.result.state == .failed)
-      #expect(outcome?.result.error?.message.contains("--cert") == true)
+      let error = outcome?.result.error
+      #expect(error?.message.contains("--cert") == true, "\(String(describing: error))")
       #expect(bench.server.snapshot.requests.isEmpty)
     }
   }

@@ -61,6 +61,8 @@ struct Bench: Sendable {
   ) async throws -> Outcome? {
     var configuration = Configuration()
     configuration.idleTimeout = idleTimeout
+    // Under a sanitizer, with all tests at once, a handshake takes longer than the ten seconds it has.
+    configuration.connectTimeout = .seconds(60)
     if server.tls != .none { configuration.certificateAuthorities = try authorityFile() }
     configure(&configuration)
     let manager = try TransferManager(configuration)
