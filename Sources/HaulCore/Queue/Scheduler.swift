@@ -91,12 +91,12 @@ package struct Scheduler: Sendable {
   }
 
   /// Takes slot and connections from a transfer whose bytes are all there, so that another may use the network while it waits
-  /// for the disk; call `next(at:)` afterwards.
-  /// - Returns: whether it held a slot, and fewer than 128 wait so.
+  /// for the disk; call `next(at:)` afterwards. Where one at a time is wanted, it is one until its end.
+  /// - Returns: whether it held a slot of several, and fewer than 128 wait so.
   package mutating func waitsForDisk(_ id: TransferID) -> Bool {
-    guard members[id]?.phase == .active, waitingForDisk < Self.mostWaitingForDisk else {
-      return false
-    }
+    guard members[id]?.phase == .active, waitingForDisk < Self.mostWaitingForDisk,
+      min(limits.active, limits.activePerHost) > 1
+    else { return false }
     _ = stop(id)
     members[id]?.phase = .waitingForDisk
     waitingForDisk += 1

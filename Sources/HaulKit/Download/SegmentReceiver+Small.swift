@@ -20,7 +20,7 @@ extension SegmentReceiver {
     } catch let error as TransferError {
       end = .failed(error)
     } catch {
-      end = .failed(TransferError(.interrupted, "stopped", isRetryable: true))
+      end = .failed(stopped)
     }
     return await put(pieces, end)
   }

@@ -45,7 +45,7 @@ struct SegmentReceiver: Sendable {
     } catch let error as TransferError {
       end = .failed(error)
     } catch {
-      end = .failed(TransferError(.interrupted, "stopped", isRetryable: true))
+      end = .failed(stopped)
     }
     do {
       try await progress.writer.end()
@@ -53,6 +53,13 @@ struct SegmentReceiver: Sendable {
       return .failed(error)
     }
     return end
+  }
+
+  /// Why a body was cut off from here: when nobody wanted that, the connection was given up as silent just when its head
+  /// came.
+  var stopped: TransferError {
+    Task.isCancelled
+      ? TransferError(.interrupted, "stopped", isRetryable: true) : engine.silent
   }
 
   private struct State {

@@ -185,14 +185,17 @@ private struct TargetSearch {
 
   /// A crash came after the file got its name and before its journal was removed.
   private func finishedBefore() throws(TransferError) -> TargetClaim? {
-    let journal = try PartNames(name.text).journal
-    guard try TargetCheck.state(of: journal, in: directory) != .absent else { return nil }
+    guard try hasJournal(name) else { return nil }
     return try book.search { () throws(TransferError) in
       guard let part = try acquire(name) else { return nil }
       if part.recovery.published { return claim(name, part) }
       release(part, name)
       return nil
     }
+  }
+
+  private func hasJournal(_ name: FileName) throws(TransferError) -> Bool {
+    try TargetCheck.state(of: try PartNames(name.text).journal, in: directory) != .absent
   }
 
   private func claimNumbered(
@@ -208,9 +211,13 @@ private struct TargetSearch {
     while true {
       let candidate = name.numbered(number)
       number += 1
-      guard try TargetCheck.state(of: candidate.text, in: directory) == .absent else { continue }
+      let isTaken = try TargetCheck.state(of: candidate.text, in: directory) != .absent
+      if isTaken, try !hasJournal(candidate) { continue }
       guard let part = try acquire(candidate) else { continue }
-      if part.isOf(request.url) { return claim(candidate, part, existing: existing) }
+      // A crash may have come after the file got its name.
+      if part.isOf(request.url), !isTaken || part.recovery.published {
+        return claim(candidate, part, existing: existing)
+      }
       release(part, candidate)
     }
   }

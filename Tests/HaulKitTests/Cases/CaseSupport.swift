@@ -69,8 +69,9 @@ extension Bench {
       kinds.append(event.kind)
       switch event.kind {
       case .phase(.restarted, _): isArmed = true
-      case .progress(let progress)
-      where isArmed && progress.bytes >= bytes && server.snapshot.held(resourcePath) > 0:
+      case .progress(let progress) where isArmed && progress.bytes >= bytes:
+        // The last byte before a stall may be here before the server counts it as held.
+        try await server.waitForHeld(resourcePath)
         isArmed = false
         calls += 1
         try steer(calls)
