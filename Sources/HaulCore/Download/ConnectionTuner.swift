@@ -182,7 +182,8 @@ extension ConnectionTuner {
 
   /// The number to go back to when the last step was not worth it; nil when it was, and when it was too short to tell.
   private mutating func better(_ sample: Sample, since mark: Mark, at now: Instant) -> Int? {
-    guard now - mark.instant >= Self.look else { return nil }
+    // Over a long way bytes come in bursts, one in each round trip.
+    guard now - mark.instant >= max(Self.look, sample.latency) else { return nil }
     let level = Level(count: mark.count, rate: mark.rate(sample, at: now))
     defer { step = level }
     guard let step, step.rate > 0, level.count > step.count else { return nil }

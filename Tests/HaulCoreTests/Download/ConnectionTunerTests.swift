@@ -73,6 +73,21 @@ struct ConnectionTunerTests {
   }
 
   @Test(
+    "Over a long way bytes come in bursts: between two of them nothing is judged",
+    arguments: [100, 150, 250], UInt64(1)...5)
+  func bursts(latency: Int, seed: UInt64) {
+    let network = ModelNetwork.perConnection(640_000).with {
+      $0.noise = 0.2
+      $0.latency = .milliseconds(latency)
+      $0.comesInBursts = true
+    }
+    let download = finished(network, megabytes: 64, limit: 8, seed: seed)
+    #expect(download.open == 8, "seed \(seed)")
+    let best = TunedDownload.best(network, megabytes: 64, limit: 8)
+    #expect(download.seconds < best * 1.1, "seed \(seed)")
+  }
+
+  @Test(
     "A line that is full with six: no speed is lost, and those too many go",
     arguments: UInt64(1)...5)
   func full(seed: UInt64) {

@@ -56,32 +56,25 @@ extension Bench {
     server.resetStatistics()
   }
 
-  /// Runs the request to its end; calls `steer` when so many bytes are there, and again after each restart, with
-  /// the count of its calls. The server must hold the response there until then.
+  /// Runs the request to its end; calls `steer` when so many bytes are there, and, for as many `times`, again after a
+  /// restart, with the count of its calls. The server must hold the response there until then.
   func finish(
-    _ request: TransferRequest, at bytes: Int64 = 200 * kibi, steer: (Int) throws -> Void
+    _ request: TransferRequest, at bytes: Int64 = 200 * kibi, times: Int = 1,
+    steer: (Int) throws -> Void
   ) async throws -> Outcome {
-    let manager = try TransferManager()
-    let events = manager.events()
-    try await manager.add(request)
-    var (kinds, calls, isArmed): ([TransferEvent.Kind], Int, Bool) = ([], 0, true)
-    for await event in events {
-      kinds.append(event.kind)
-      switch event.kind {
+    var (calls, isArmed) = (0, true)
+    return try await finish(request) { kind in
+      switch kind {
       case .phase(.restarted, _): isArmed = true
-      case .progress(let progress) where isArmed && progress.bytes >= bytes:
+      case .progress(let progress) where isArmed && calls < times && progress.bytes >= bytes:
         // The last byte before a stall may be here before the server counts it as held.
         try await server.waitForHeld(resourcePath)
         isArmed = false
         calls += 1
         try steer(calls)
-      case .finished(let result):
-        await manager.shutdown()
-        return Outcome(result: result, events: kinds)
       default: break
       }
     }
-    throw TransferError(.internal, "the events ended before the transfer")
   }
 
   var requests: [RequestRecord] { server.snapshot.requests(resourcePath) }

@@ -200,7 +200,7 @@ struct RangeAnswerCases {
       .contentRange(value: "bytes {first}-{last}/999999"), when: .init(offsetAtLeast: 1))
     let held = Fault(.stall(after: 200 * kibi), when: .init(offsetBelow: 1))
     try await Bench.serving(.file(512 * kibi, other, held)) { bench in
-      let outcome = try await bench.finish(try bench.file()) { _ in
+      let outcome = try await bench.finish(try bench.file(), times: 2) { _ in
         bench.server.dropConnections()
       }
       try bench.expectFailure(outcome, .changedOnServer)

@@ -112,7 +112,7 @@ struct VersionCases {
   @Test("Case 15: a version that changes twice in one run is given up")
   func changesTwice() async throws {
     try await Bench.serving(.file(512 * kibi, Self.heldAtHalf)) { bench in
-      let outcome = try await bench.finish(try bench.file()) { count in
+      let outcome = try await bench.finish(try bench.file(), times: 2) { count in
         bench.server.replaceContent(resourcePath, seed: 7 + UInt64(count))
         bench.server.dropConnections()
       }
