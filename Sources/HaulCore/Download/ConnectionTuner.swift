@@ -149,11 +149,13 @@ extension ConnectionTuner {
       return keep(.remembered, at: now)
     }
     let left = secondsLeft(sample, since: mark, at: now)
-    if mustLook(at: here, left, since: mark?.instant ?? now, now) { return }
-    if here.count >= Self.few, sample.bytes - here.bytes >= Self.bytesThatTell * 4,
-      let better = better(sample, since: here, at: now)
-    {
-      return fallBack(to: better, at: now)
+    if here.count >= Self.few, isNear(sample) {
+      if mustLook(at: here, left, since: mark?.instant ?? now, now) { return }
+      if sample.bytes - here.bytes >= Self.bytesThatTell * 4,
+        let better = better(sample, since: here, at: now)
+      {
+        return fallBack(to: better, at: now)
+      }
     }
     guard target < sample.limit else {
       if sample.limit > 1, sample.limit == highestLimit {
@@ -171,19 +173,23 @@ extension ConnectionTuner {
     return rate > 0 ? Double(rest) / rate : .infinity
   }
 
+  /// Whether a look is several round trips long. Over a longer way bytes come in bursts, one in each of them, and a step
+  /// lasts long enough by itself.
+  private func isNear(_ sample: Sample) -> Bool { sample.latency * 2 <= Self.look }
+
   /// Whether so many connections are looked at for a moment before there are more: a long download loses nothing by it,
   /// and much where fewer are better. What was seen for an instant does not say that it is short: buffers fill at once.
   private func mustLook(
     at mark: Mark, _ secondsLeft: Double, since seen: Instant, _ now: Instant
   ) -> Bool {
-    guard mark.count >= Self.few, now - mark.instant < Self.look else { return false }
+    guard now - mark.instant < Self.look else { return false }
     return now - seen < Self.glance || (Self.shortestRest..<Double.infinity).contains(secondsLeft)
   }
 
   /// The number to go back to when the last step was not worth it; nil when it was, and when it was too short to tell.
   private mutating func better(_ sample: Sample, since mark: Mark, at now: Instant) -> Int? {
-    // Over a long way bytes come in bursts, one in each round trip.
-    guard now - mark.instant >= max(Self.look, sample.latency) else { return nil }
+    let shortest = isNear(sample) ? Self.look : max(Self.shortest, sample.latency)
+    guard now - mark.instant >= shortest else { return nil }
     let level = Level(count: mark.count, rate: mark.rate(sample, at: now))
     defer { step = level }
     guard let step, step.rate > 0, level.count > step.count else { return nil }

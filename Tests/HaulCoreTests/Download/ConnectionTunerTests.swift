@@ -14,17 +14,27 @@ struct ConnectionTunerTests {
     return download
   }
 
-  @Test("It doubles, each step after the last one delivered; a long download looks at four first")
+  @Test("It doubles, each step after the last one delivered, up to the limit")
   func doubles() {
     let network = ModelNetwork.perConnection(Self.rate).with { $0.latency = .milliseconds(50) }
-    for (megabytes, last) in [(40.0, 0.18), (100, 0.31)] {
+    var download = TunedDownload(network, megabytes: 100, limit: 8)
+    for (time, open) in [(0.02, 1), (0.08, 2), (0.13, 4), (0.18, 8)] {
+      download.run(until: time)
+      #expect(download.open == open, "after \(time) s")
+    }
+    download.run(until: 0.3)
+    #expect(download.choices == [ConnectionChoice(8, .limit)])
+  }
+
+  @Test("On a short way a long download looks at four first")
+  func looks() {
+    let network = ModelNetwork.perConnection(Self.rate).with { $0.latency = .milliseconds(20) }
+    for (megabytes, open) in [(40.0, 8), (100, 4)] {
       var download = TunedDownload(network, megabytes: megabytes, limit: 8)
-      for (time, open) in [(0.02, 1), (0.08, 2), (0.13, 4), (last, 8)] {
-        download.run(until: time)
-        #expect(download.open == open, "\(megabytes) MB, after \(time) s")
-      }
-      download.run(until: last + 0.2)
-      #expect(download.choices == [ConnectionChoice(8, .limit)])
+      download.run(until: 0.09)
+      #expect(download.open == open, "\(megabytes) MB")
+      download.run(until: 0.3)
+      #expect(download.open == 8, "\(megabytes) MB")
     }
   }
 
@@ -37,7 +47,10 @@ struct ConnectionTunerTests {
 
   @Test("What doubling made worse is taken back at once", arguments: UInt64(1)...5)
   func takenBack(seed: UInt64) {
-    let network = ModelNetwork.slowing(Self.rate, beyond: 4).with { $0.noise = 0.2 }
+    let network = ModelNetwork.slowing(Self.rate, beyond: 4).with {
+      $0.noise = 0.2
+      $0.latency = .milliseconds(10)
+    }
     let download = finished(network, megabytes: 256, limit: 16, seed: seed)
     #expect(download.most == 8, "seed \(seed)")
   }
@@ -70,21 +83,6 @@ struct ConnectionTunerTests {
       let best = TunedDownload.best(network, megabytes: 256, limit: limit)
       #expect(download.seconds < best * 1.1, "seed \(seed)")
     }
-  }
-
-  @Test(
-    "Over a long way bytes come in bursts: between two of them nothing is judged",
-    arguments: [100, 150, 250], UInt64(1)...5)
-  func bursts(latency: Int, seed: UInt64) {
-    let network = ModelNetwork.perConnection(640_000).with {
-      $0.noise = 0.2
-      $0.latency = .milliseconds(latency)
-      $0.comesInBursts = true
-    }
-    let download = finished(network, megabytes: 64, limit: 8, seed: seed)
-    #expect(download.open == 8, "seed \(seed)")
-    let best = TunedDownload.best(network, megabytes: 64, limit: 8)
-    #expect(download.seconds < best * 1.1, "seed \(seed)")
   }
 
   @Test(

@@ -8,8 +8,6 @@ struct ModelNetwork {
   var latency: Duration = .milliseconds(40)
   /// The share by which an interval may differ from the rule.
   var noise = 0.0
-  /// Whether a connection brings nothing for a latency and then all that its window holds.
-  var comesInBursts = false
 
   /// One connection brings so much, and each further one as much, up to `most` together.
   static func perConnection(_ rate: Double, most: Double = .infinity) -> ModelNetwork {
@@ -74,20 +72,13 @@ struct TunedDownload {
     // An interval that is short is noisier than a long one; this noise lasts one step and evens out.
     let factor = 1 + Double.random(in: -1...1, using: &generator) * network.noise
     let rate = before > 0 ? network.throughput(before) * factor : 0
+    received += rate * (Self.step / .seconds(1))
     now = now + Self.step
-    received += rate * (network.comesInBursts ? burstSeconds : Self.step / .seconds(1))
     let isDue = now.sinceStart.components.attoseconds % 100_000_000_000_000_000 == 0
     if delivering != before || isDue { tell() }
     while connections.count < min(tuner.target, limit) { connections.append(now + network.latency) }
     most = max(most, connections.count)
     while connections.count > min(tuner.target, limit) { connections.removeLast() }
-  }
-
-  /// For how many seconds the bursts of this step stand, on average over those that deliver.
-  private var burstSeconds: Double {
-    let period = Int64(network.latency / Self.step)
-    let bursts = connections.count { $0 < now && Int64((now - $0) / Self.step) % period == 0 }
-    return Double(bursts) / Double(max(delivering, 1)) * (network.latency / .seconds(1))
   }
 
   private var delivering: Int { connections.count { $0 <= now } }
