@@ -17,7 +17,10 @@ public actor TransferManager {
 
   /// A transfer and what runs for it.
   private struct Member {
-    var record: TransferRecord
+    let id: TransferID
+    let request: DownloadRequest
+    var status = TransferStatus.queued
+    var result: TransferResult?
     var run: Run?
     /// Who is told when its run has stopped.
     var waiters: [CheckedContinuation<Void, Never>] = []
@@ -78,17 +81,21 @@ public actor TransferManager {
   /// Adds transfers, in order, all of them or none; each starts when a slot is free.
   /// - Throws: `io` when they could not be stored, `interrupted` after `shutdown`.
   @discardableResult
-  public func add(_ requests: [TransferRequest]) async throws(TransferError) -> [Transfer] {
+  public func add(_ requests: [DownloadRequest]) async throws(TransferError) -> [Transfer] {
     guard !isShutDown else { throw TransferError(.interrupted, "the manager was shut down") }
     let records = requests.map { request in
-      TransferRecord(
-        id: engine.random.withGenerator { TransferID(using: &$0) }, request: request)
+      Member(id: engine.random.withGenerator { TransferID(using: &$0) }, request: request)
     }
-    try await store.insert(records)
+    var change = StoreChange()
+    change.added = records.map {
+      TransferRecord(id: $0.id, request: TransferRequest(.download($0.request)))
+    }
+    try await store.commit(change)
     // It may have come while they were being stored.
     guard !isShutDown else { throw TransferError(.interrupted, "the manager was shut down") }
     for record in records {
-      members[record.id] = Member(record: record, stream: stream(for: record.request))
+      members[record.id] = record
+      members[record.id]?.stream = stream(for: record.request)
       tell(.added(target: record.request.target), of: record)
       engine.slots.update { $0.add(record.id, host: record.request.url.origin.host) }
     }
@@ -100,7 +107,7 @@ public actor TransferManager {
   /// Adds one transfer; as `add(_:)` of several.
   /// - Throws: `io`, `interrupted`.
   @discardableResult
-  public func add(_ request: TransferRequest) async throws(TransferError) -> Transfer {
+  public func add(_ request: DownloadRequest) async throws(TransferError) -> Transfer {
     let added = try await add([request])
     guard let transfer = added.first else { throw TransferError(.internal, "nothing was added") }
     return transfer
@@ -118,7 +125,7 @@ public actor TransferManager {
     return TransferBytes(stream)
   }
 
-  private func stream(for request: TransferRequest) -> StreamBuffer? {
+  private func stream(for request: DownloadRequest) -> StreamBuffer? {
     guard request.destination == .stream else { return nil }
     return StreamBuffer(size: engine.streamWindow, io: engine.io)
   }
@@ -186,9 +193,9 @@ extension TransferManager {
     _ work: @escaping @Sendable (DownloadDriver) async -> DownloadDriver.End
   ) {
     let orders = OrderRelay()
-    let executor = engine.executor(for: id, of: member.record.request.url.origin)
+    let executor = engine.executor(for: id, of: member.request.url.origin)
     let facts = DownloadDriver.Facts(
-      id: id, request: member.record.request, engine: engine,
+      id: id, request: member.request, engine: engine,
       slot: .init(
         leave: { [weak self] in await self?.leaveSlot(id) },
         enter: { [weak self] in await self?.enterSlot(id) },
@@ -212,9 +219,9 @@ extension TransferManager {
 
   private func enterSlot(_ id: TransferID) {
     guard let member = members[id] else { return }
-    engine.slots.update { $0.add(id, host: member.record.request.url.origin.host) }
+    engine.slots.update { $0.add(id, host: member.request.url.origin.host) }
     startWhatMay()
-    tellWaiting(member.record)
+    tellWaiting(member)
   }
 
   /// The one place where a run's slot is freed and its end told.
@@ -223,12 +230,12 @@ extension TransferManager {
     engine.slots.update { _ = $0.finished(id) }
     switch end {
     case .paused:
-      member.record.status = .paused
-      tell(.paused(by: member.pausedBy ?? .user), of: member.record)
+      member.status = .paused
+      tell(.paused(by: member.pausedBy ?? .user), of: member)
     case .finished(let result):
-      member.record.status = result.state.status
-      member.record.result = result
-      tell(.finished(result), of: member.record)
+      member.status = result.state.status
+      member.result = result
+      tell(.finished(result), of: member)
       // Its reader holds it from now on; one that comes late still finds it.
       if member.isRead { member.stream = nil }
     }
@@ -236,7 +243,7 @@ extension TransferManager {
     member.run = nil
     member.waiters = []
     members[id] = member
-    await save(member.record)
+    await save(member)
     for waiter in waiters { waiter.resume() }
     startWhatMay()
   }
@@ -245,8 +252,8 @@ extension TransferManager {
     _ order: DownloadDriver.Order, _ id: TransferID, by origin: TransferEvent.Origin
   ) {
     guard var member = members[id] else { return }
-    if member.record.status == .paused, member.run == nil, order == .cancel { return discard(id) }
-    guard member.record.status == .queued else { return }
+    if member.status == .paused, member.run == nil, order == .cancel { return discard(id) }
+    guard member.status == .queued else { return }
     member.pausedBy = origin
     members[id] = member
     if let run = member.run {
@@ -257,11 +264,11 @@ extension TransferManager {
     let error = TransferError(.interrupted, "it was stopped before it began")
     member.stream?.finish(.failure(error))
     let isCancel = order == .cancel
-    member.record.status = isCancel ? .cancelled : .paused
+    member.status = isCancel ? .cancelled : .paused
     members[id] = member
     tell(
       isCancel ? .finished(TransferResult(state: .cancelled)) : .paused(by: origin),
-      of: member.record)
+      of: member)
   }
 
   private func stopped(_ id: TransferID) async {
@@ -269,19 +276,23 @@ extension TransferManager {
     await withCheckedContinuation { members[id]?.waiters.append($0) }
   }
 
-  private func save(_ record: TransferRecord) async {
+  private func save(_ record: Member) async {
     do {
-      try await store.update(record)
+      var change = StoreChange()
+      var standing = Standing()
+      standing.status = record.status
+      change.updated = [.init(id: record.id, standing: standing, result: record.result)]
+      try await store.commit(change)
     } catch {
       engine.log(error)
     }
   }
 
-  private func tell(_ kind: TransferEvent.Kind, of record: TransferRecord) {
+  private func tell(_ kind: TransferEvent.Kind, of record: Member) {
     engine.hub.publish(kind, of: record.id, record.request.url)
   }
 
-  private func tellWaiting(_ record: TransferRecord) {
+  private func tellWaiting(_ record: Member) {
     let now = engine.clock.now
     guard let reason = engine.slots.update({ $0.reason(for: record.id, at: now) }) else { return }
     tell(.phase(.waiting, reason: reason.words(at: now)), of: record)
@@ -309,7 +320,7 @@ extension TransferResult.State {
   }
 }
 
-extension TransferRequest {
+extension DownloadRequest {
   /// Where the file is to go; a number may be added when the name turns out to be taken.
   fileprivate var target: String? {
     switch destination {

@@ -31,7 +31,7 @@ func refusal(_ arguments: [String], _ sources: CommandSources) -> String? {
   }
 }
 
-extension TransferRequest {
+extension DownloadRequest {
   /// The value of the one field of that name.
   func header(_ name: String) -> String? {
     let values = headers.filter { $0.name == name }.map(\.value)

@@ -5,9 +5,9 @@ import Testing
 @Suite("What the options of get mean") struct GetPlanTests {
   struct RequestCase: Sendable, CustomTestStringConvertible {
     let arguments: [String]
-    let change: @Sendable (inout TransferRequest) -> Void
+    let change: @Sendable (inout DownloadRequest) -> Void
 
-    init(_ arguments: String..., change: @escaping @Sendable (inout TransferRequest) -> Void) {
+    init(_ arguments: String..., change: @escaping @Sendable (inout DownloadRequest) -> Void) {
       self.arguments = arguments
       self.change = change
     }
@@ -62,7 +62,7 @@ import Testing
       Issue.record("not a get")
       return
     }
-    var wanted = TransferRequest(url: try ResourceURL("https://h/x"), to: .directory("."))
+    var wanted = DownloadRequest(url: try ResourceURL("https://h/x"), to: .directory("."))
     example.change(&wanted)
     #expect(plan.requests == [wanted])
   }
@@ -71,7 +71,7 @@ import Testing
   func defaults() throws {
     let plan = try getPlan("https://h/a", "http://h/b")
     let urls = [try ResourceURL("https://h/a"), try ResourceURL("http://h/b")]
-    #expect(plan.requests == urls.map { TransferRequest(url: $0, to: .directory(".")) })
+    #expect(plan.requests == urls.map { DownloadRequest(url: $0, to: .directory(".")) })
     #expect(plan.limits == EngineLimits())
     #expect(plan.output == OutputOptions())
   }

@@ -48,7 +48,7 @@ struct PartFileTests {
   @Test("What was claimed is there in the next run, and no more", arguments: [true, false])
   func resumes(strict: Bool) throws {
     let scratch = try Scratch()
-    let durability: TransferRequest.Durability = strict ? .strict : .relaxed
+    let durability: DownloadRequest.Durability = strict ? .strict : .relaxed
     let first = try scratch.acquire(durability: durability)
     try first.begin(try sampleHead(3_000_000))
     try first.write(500..<2_000_500, of: content)
@@ -105,7 +105,7 @@ extension String {
 
   @Test("A checkpoint before the first byte does nothing, and released, nothing is left")
   func checkpointBeforeTheFirstByte() throws {
-    for durability in [TransferRequest.Durability.strict, .relaxed] {
+    for durability in [DownloadRequest.Durability.strict, .relaxed] {
       let scratch = try Scratch()
       let part = try scratch.acquire(durability: durability)
       try part.checkpoint()

@@ -48,7 +48,7 @@ final class Scratch {
   }
 
   func acquire(
-    _ name: String = "file.iso", durability: TransferRequest.Durability = .strict, nonce: UInt8 = 1
+    _ name: String = "file.iso", durability: DownloadRequest.Durability = .strict, nonce: UInt8 = 1
   ) throws -> PartFile {
     try PartFile.acquire(
       disk: disk, directory: directory, name: name, nonce: Array(repeating: nonce, count: 16),

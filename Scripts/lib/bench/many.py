@@ -66,7 +66,7 @@ def _compare(bench, version, at_once, wanted=None):
 
 
 def _run(bench, command, digests):
-    work = bench.fresh()
+    work = bench.fresh(keeps_last=True)
     out = work / "out"
     out.mkdir()
     run, _ = bench.measure(command)

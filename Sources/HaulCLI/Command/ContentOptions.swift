@@ -25,7 +25,7 @@ struct ContentOptions: ParsableArguments {
       "Allow parallel ranges and a checked resume for servers that do not mark versions of a file.")
   var allowUnverified: Bool?
 
-  func apply(to request: inout TransferRequest) {
+  func apply(to request: inout DownloadRequest) {
     request.allowUnverified = allowUnverified ?? false
   }
 }

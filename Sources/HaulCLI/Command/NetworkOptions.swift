@@ -113,7 +113,7 @@ struct NetworkOptions: ParsableArguments {
     transform: ArgumentValue.duration)
   var idleTimeout: Duration?
 
-  func apply(to request: inout TransferRequest) {
+  func apply(to request: inout DownloadRequest) {
     request.allowInsecure = insecure ?? false
     request.trustedRedirectHosts = Set(trustedHosts)
     if let retries { request.retry.retries = retries }

@@ -22,9 +22,9 @@ struct PlaceOptions: ParsableArguments {
       fail); skip = keep it; rename = save as 'NAME (1)'; overwrite; fail (default: update).
       """,
       valueName: "what"),
-    completion: .list(TransferRequest.IfExists.allCases.map(\.rawValue)),
+    completion: .list(DownloadRequest.IfExists.allCases.map(\.rawValue)),
     transform: ArgumentValue.choice)
-  var ifExists = TransferRequest.IfExists.update
+  var ifExists = DownloadRequest.IfExists.update
 
   @Option(
     help: ArgumentHelp(
@@ -33,9 +33,9 @@ struct PlaceOptions: ParsableArguments {
       haul itself, which is faster (default: strict).
       """,
       valueName: "how"),
-    completion: .list(TransferRequest.Durability.allCases.map(\.rawValue)),
+    completion: .list(DownloadRequest.Durability.allCases.map(\.rawValue)),
     transform: ArgumentValue.choice)
-  var durability = TransferRequest.Durability.strict
+  var durability = DownloadRequest.Durability.strict
 
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
@@ -53,7 +53,7 @@ struct PlaceOptions: ParsableArguments {
     transform: ArgumentValue.bytes)
   var maxFilesize: Int64?
 
-  func apply(to request: inout TransferRequest) {
+  func apply(to request: inout DownloadRequest) {
     request.makesDirectory = output != nil && directory != nil
     request.ifExists = ifExists
     request.durability = durability

@@ -22,7 +22,7 @@ struct PlanOptions: ParsableArguments {
     transform: ArgumentValue.bytes)
   var minimumSplit: Int64?
 
-  func apply(to request: inout TransferRequest) {
+  func apply(to request: inout DownloadRequest) {
     request.usesServerName = remoteName
     request.allowUnverified = allowUnverified
     if let connections { request.connections = connections }

@@ -35,7 +35,7 @@ struct SpeedOptions: ParsableArguments {
     transform: ArgumentValue.bytes)
   var rateLimit: Int64?
 
-  func apply(to request: inout TransferRequest) {
+  func apply(to request: inout DownloadRequest) {
     if let connections { request.connections = connections }
     if let minimumSplit { request.minimumSplit = minimumSplit }
   }

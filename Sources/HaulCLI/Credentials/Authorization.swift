@@ -38,7 +38,7 @@ struct Authorization {
   }
 
   /// Adds the field, unless the request has one from a list.
-  mutating func apply(to request: inout TransferRequest) throws(UsageError) {
+  mutating func apply(to request: inout DownloadRequest) throws(UsageError) {
     guard request.fields["Authorization"] == nil, let value = try value(for: request.url) else {
       return
     }

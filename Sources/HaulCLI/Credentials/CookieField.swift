@@ -23,7 +23,7 @@ struct CookieField {
   }
 
   /// Adds the field, unless the request has one from a list.
-  func apply(to request: inout TransferRequest) {
+  func apply(to request: inout DownloadRequest) {
     guard request.fields["Cookie"] == nil, let value = value(for: request.url) else { return }
     request.fields.append("Cookie", value)
   }

@@ -75,7 +75,7 @@ extension GetItem {
   }
 
   /// Where it goes.
-  func destination(_ place: PlaceOptions) throws(UsageError) -> TransferRequest.Destination {
+  func destination(_ place: PlaceOptions) throws(UsageError) -> DownloadRequest.Destination {
     do {
       return try GetPlan.destination(place)
     } catch {

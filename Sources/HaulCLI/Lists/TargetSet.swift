@@ -13,7 +13,7 @@ struct TargetSet {
 
   /// Two addresses that name their files alike are two files, where a number may be added; one address twice is one.
   /// - Throws: when another item has the same target.
-  mutating func insert(_ request: TransferRequest, of item: GetItem) throws(UsageError) {
+  mutating func insert(_ request: DownloadRequest, of item: GetItem) throws(UsageError) {
     guard let (path, isExact) = Self.target(of: request) else { return }
     // As text: what links make of it, the engine finds out.
     var parts = path.split(separator: "/").filter { $0 != "." }
@@ -39,7 +39,7 @@ struct TargetSet {
   }
 
   /// Nil when it is no file, or the server tells its name.
-  private static func target(of request: TransferRequest) -> (path: String, isExact: Bool)? {
+  private static func target(of request: DownloadRequest) -> (path: String, isExact: Bool)? {
     switch request.destination {
     case .stream: nil
     case .file(let path): (path, true)

@@ -3,7 +3,7 @@ package import HaulCore
 
 /// Everything `haul get` is going to do: made from the options without touching anything.
 package struct GetPlan: Hashable, Sendable {
-  package var requests: [TransferRequest]
+  package var requests: [DownloadRequest]
   package var limits: EngineLimits
   package var output: OutputOptions
 }
@@ -25,7 +25,7 @@ extension GetPlan {
     for item in items {
       let place = try item.place(command.place)
       let destination = try item.destination(place)
-      var request = TransferRequest(url: item.url, to: destination)
+      var request = DownloadRequest(url: item.url, to: destination)
       request.checksum = item.checksum ?? checksum
       request.headers = item.fields(with: headers)
       try authorization.apply(to: &request)
@@ -44,7 +44,7 @@ extension GetPlan {
 
   /// Whether standard output gets the one file.
   private static func streams(
-    _ requests: [TransferRequest], _ output: OutputOptions
+    _ requests: [DownloadRequest], _ output: OutputOptions
   ) throws(UsageError) -> Bool {
     guard requests.contains(where: { $0.destination == .stream }) else { return false }
     guard requests.count == 1 else {
@@ -72,7 +72,7 @@ extension GetPlan {
 
   static func destination(
     _ place: PlaceOptions
-  ) throws(UsageError) -> TransferRequest.Destination {
+  ) throws(UsageError) -> DownloadRequest.Destination {
     if let directory = place.directory, directory.isEmpty || directory.contains("\0") {
       throw UsageError("-d: the name of the directory is empty or has a NUL")
     }

@@ -2,7 +2,7 @@ package import HaulCore
 
 /// What `haul probe` asks about.
 package struct ProbePlan: Hashable, Sendable {
-  package var request: TransferRequest
+  package var request: DownloadRequest
   package var limits: EngineLimits
   package var json: Bool
   /// The engine's log as well.
@@ -13,7 +13,7 @@ extension ProbePlan {
   /// - Throws: when a value is wrong; nothing was started.
   init(_ command: ProbeCommand, _ sources: CommandSources) throws(UsageError) {
     let url = try AddressArgument.url(command.url)
-    request = TransferRequest(url: url, to: .directory("."))
+    request = DownloadRequest(url: url, to: .directory("."))
     var headers: [HeaderArgument.Field] = []
     for text in command.network.headers {
       headers += try HeaderArgument.fields(text, sources)

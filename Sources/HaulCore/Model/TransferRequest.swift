@@ -1,79 +1,68 @@
-/// What to transfer, where to, and under which rules: a plain value; nothing runs until it is added.
+/// What to do, and how it stands in the queue: a plain value; nothing runs until it is added.
 public struct TransferRequest: Sendable, Hashable {
-  /// Where a download is put.
-  public enum Destination: Sendable, Hashable {
-    /// At exactly this path.
-    case file(String)
-    /// In this directory (made if missing), under a name taken from the address.
-    case directory(String)
-    /// To whoever reads it, in order, with `TransferManager.bytes(of:)`: no file is made.
-    case stream
+  /// The kinds of members that a queue has.
+  public enum Work: Sendable, Hashable {
+    case download(DownloadRequest)
+    case step(StepRequest)
   }
 
-  /// What happens when the final name is taken.
-  public enum IfExists: String, CaseIterable, Sendable {
-    /// A file with the remote length and modification time (or the given checksum) is taken as already there;
-    /// otherwise as `rename` for a derived name and as `fail` for an exact one.
-    case update
-    /// Any file of that name is taken as already there.
+  /// Another transfer that must be completed first.
+  public enum Dependency: Sendable, Hashable {
+    /// One that was added before.
+    case transfer(TransferID)
+    /// One with this identifier of the caller's, added before or in the same call.
+    case identifier(String)
+  }
+
+  /// What happens when a transfer that must be completed first fails, is cancelled, or is removed.
+  public enum DependencyPolicy: String, CaseIterable, Sendable, Codable {
+    /// It stays, with the reason told, and goes on if the other one is retried and completed.
+    case block
+    /// It fails with `dependency-failed`.
     case skip
-    /// The new file is saved as `NAME (1).EXT`.
-    case rename
-    /// The old file is replaced, in one step, when the new one is whole.
-    case overwrite
-    /// The transfer fails with `name-conflict`.
-    case fail
+    /// It runs all the same.
+    case run
   }
 
-  /// What a finished file survives.
-  public enum Durability: String, CaseIterable, Sendable {
-    /// The death of the process and a power cut.
-    case strict
-    /// The death of the process.
-    case relaxed
+  /// What to do.
+  public var work: Work
+  /// A name of the caller's own. Adding it again finds the transfer that has it, or is refused when that does something
+  /// else.
+  public var identifier: String?
+  /// The group it belongs to.
+  public var group: String?
+  /// Its share of the slots.
+  public var priority: Priority = .default
+  /// What must be completed first, in this group or another.
+  public var after: [Dependency] = []
+  /// What happens when one of those does not complete.
+  public var whenDependencyFails: DependencyPolicy = .block
+  /// Whether progress is told; its states always are.
+  public var reportsProgress = true
+
+  /// This work, with default priority, in no group, after nothing.
+  public init(_ work: Work) { self.work = work }
+
+  /// A download, changed by `change`.
+  public static func download(
+    _ url: ResourceURL, to destination: DownloadRequest.Destination,
+    _ change: (inout DownloadRequest) -> Void = { _ in }
+  ) -> TransferRequest {
+    var download = DownloadRequest(url: url, to: destination)
+    change(&download)
+    return TransferRequest(.download(download))
   }
 
-  /// What to download.
-  public var url: ResourceURL
-  /// Where to.
-  public var destination: Destination
-  /// Whether the directory of an exact path is made if missing, as that of a derived name is.
-  package var makesDirectory = false
-  /// What happens when the final name is taken.
-  public var ifExists: IfExists = .update
-  /// What a finished file survives.
-  public var durability: Durability = .strict
-  /// The digest that the whole file must have.
-  public var checksum: Checksum?
-  /// Header fields to send; they never follow a redirect to another origin.
-  public var headers: [(name: String, value: String)] {
-    get { fields.fields.map { ($0.name, $0.value) } }
-    set { fields = HeaderFields(newValue.map { ($0.name, $0.value) }) }
+  /// A step that runs a registered closure.
+  public static func step(_ name: String, input: String? = nil) -> TransferRequest {
+    TransferRequest(.step(StepRequest(.named(name, input: input))))
   }
-  package var fields = HeaderFields()
-  /// The most connections that one transfer may use.
-  public var connections = 8
-  /// The least number of bytes worth a connection of its own.
-  public var minimumSplit: Int64 = 1 << 20
-  /// A longer file is refused before its body is fetched, in bytes.
-  public var maximumSize: Int64?
-  /// Take the name that the server suggests (`Content-Disposition`) before the one in the address; made safe, and only
-  /// for a directory.
-  public var usesServerName = false
-  /// Forget the bytes of an earlier run.
-  public var startOver = false
-  /// Allow parallel ranges and a checked resume for servers without validators.
-  public var allowUnverified = false
-  /// Do not check the server's certificate; never inherited by a redirect to another origin.
-  public var allowInsecure = false
-  /// Hosts that get the header fields and the user information too when a redirect leads there over https.
-  public var trustedRedirectHosts: Set<String> = []
-  /// When a failed attempt is made again.
-  public var retry = RetryPolicy()
 
-  /// A download with the defaults of the command line.
-  public init(url: ResourceURL, to destination: Destination) {
-    self.url = url
-    self.destination = destination
+  /// The download, if it is one.
+  package var download: DownloadRequest? {
+    if case .download(let download) = work { download } else { nil }
   }
+
+  /// The host that it takes a place of.
+  package var host: String? { download?.url.origin.host }
 }

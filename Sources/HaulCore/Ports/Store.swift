@@ -1,36 +1,197 @@
 /// The durable state of a transfer; what it does right now is never stored.
-package enum TransferStatus: String, Sendable, Hashable, Codable {
+package enum TransferStatus: String, Sendable, Hashable, Codable, CaseIterable {
   case queued, paused, failed, completed, cancelled
+}
+
+/// What was last ordered of a transfer. Where the status differs, the order was not yet carried out when the process died.
+package enum Desired: String, Sendable, Hashable, Codable, CaseIterable {
+  case run, paused, cancelled, removed
 }
 
 /// One transfer as it is stored.
 package struct TransferRecord: Sendable, Hashable {
   package let id: TransferID
-  package let request: TransferRequest
-  package var status: TransferStatus
+  package var request: TransferRequest
+  package var standing: Standing
   /// How it ended last, if it has.
   package var result: TransferResult?
 
   package init(
-    id: TransferID, request: TransferRequest, status: TransferStatus = .queued,
+    id: TransferID, request: TransferRequest, standing: Standing = Standing(),
     result: TransferResult? = nil
   ) {
     self.id = id
     self.request = request
-    self.status = status
+    self.standing = standing
     self.result = result
   }
 }
 
-/// Where the queue lives: owns what was asked for, never bytes on disk.
+/// The part of a record that commands change.
+package struct Standing: Sendable, Hashable {
+  package var status = TransferStatus.queued
+  package var desired = Desired.run
+  /// Its place in the list.
+  package var rank: Int64 = 0
+  package var priority = Priority.default
+  /// Who paused it; nil unless it is paused, or is to be.
+  package var pausedBy: TransferEvent.Origin?
+  /// Whether the next run forgets the bytes that are there.
+  package var startsOver = false
+  /// Whether it has run, so that there may be bytes.
+  package var hasRun = false
+
+  package init() {}
+}
+
+/// What the queue must know of each member to decide: no request, no result.
+package struct QueuedMember: Sendable, Hashable {
+  package let id: TransferID
+  package var standing: Standing
+  package var host: String?
+  package var group: String?
+  package var identifier: String?
+  /// Ids only: identifiers were looked up when it was added.
+  package var after: [TransferID]
+  package var whenDependencyFails: TransferRequest.DependencyPolicy
+  package var isStep: Bool
+  package var isIdempotent: Bool
+
+  package init(_ record: TransferRecord) {
+    id = record.id
+    standing = record.standing
+    host = record.request.host
+    group = record.request.group
+    identifier = record.request.identifier
+    after = record.request.after.compactMap {
+      if case .transfer(let id) = $0 { id } else { nil }
+    }
+    whenDependencyFails = record.request.whenDependencyFails
+    if case .step(let step) = record.request.work {
+      (isStep, isIdempotent) = (true, step.isIdempotent)
+    } else {
+      (isStep, isIdempotent) = (false, true)
+    }
+  }
+}
+
+/// A state change as the log keeps it.
+package struct StoredEvent: Sendable, Hashable {
+  /// Rising by one, across restarts.
+  package let number: Int
+  package let id: TransferID
+  package let kind: TransferEvent.Kind
+
+  package init(number: Int, id: TransferID, kind: TransferEvent.Kind) {
+    self.number = number
+    self.id = id
+    self.kind = kind
+  }
+}
+
+/// What one command, or one batch of them, changes: stored as a whole or not at all.
+package struct StoreChange: Sendable {
+  package struct Update: Sendable, Hashable {
+    package var id: TransferID
+    package var standing: Standing
+    /// The result to keep from now on; nil leaves what is there.
+    package var result: TransferResult?
+    /// The request to keep from now on; nil leaves what is there.
+    package var request: TransferRequest?
+
+    package init(
+      id: TransferID, standing: Standing, result: TransferResult? = nil,
+      request: TransferRequest? = nil
+    ) {
+      self.id = id
+      self.standing = standing
+      self.result = result
+      self.request = request
+    }
+  }
+
+  /// With its key, the ids that an `add` made: the same call after a crash finds them.
+  package struct Batch: Sendable, Hashable {
+    package var key: String
+    package var ids: [TransferID]
+
+    package init(key: String, ids: [TransferID]) {
+      self.key = key
+      self.ids = ids
+    }
+  }
+
+  package var added: [TransferRecord] = []
+  package var updated: [Update] = []
+  package var removed: [TransferID] = []
+  /// In order, their numbers following the last stored one.
+  package var events: [StoredEvent] = []
+  package var batch: Batch?
+
+  package init() {}
+
+  package var isEmpty: Bool {
+    added.isEmpty && updated.isEmpty && removed.isEmpty && events.isEmpty && batch == nil
+  }
+}
+
+/// What is there when a store is opened.
+package struct StoredQueue: Sendable {
+  /// In the order of their ranks.
+  package var members: [QueuedMember] = []
+  /// The number of the newest event; 0 before the first.
+  package var lastEvent = 0
+
+  package init(members: [QueuedMember] = [], lastEvent: Int = 0) {
+    self.members = members
+    self.lastEvent = lastEvent
+  }
+}
+
+/// Which records a page shows.
+package struct RecordQuery: Sendable, Hashable {
+  /// Nil: every one.
+  package var statuses: Set<TransferStatus>?
+  package var group: String?
+  /// Only those behind this rank.
+  package var afterRank: Int64?
+  package var atMost: Int
+
+  package init(
+    statuses: Set<TransferStatus>? = nil, group: String? = nil, afterRank: Int64? = nil,
+    atMost: Int = 100
+  ) {
+    self.statuses = statuses
+    self.group = group
+    self.afterRank = afterRank
+    self.atMost = atMost
+  }
+}
+
+/// Where the queue lives: owns what was asked for, never bytes on disk. One manager at a time has it.
+///
+/// Calls come one after the other, but for reads, which may come at any time and see whole changes only.
 package protocol Store: Sendable {
-  /// Adds all or none, at the end of the order.
+  /// Everything that decisions need. Called once, first.
+  /// - Throws: `io`, when the store cannot be read.
+  func open() async throws(TransferError) -> StoredQueue
+  /// Makes the change as a whole; it survives a power cut when this returns, if the store is durable.
+  ///
+  /// Updates of unknown ids, and removals of them, do nothing. An id that is there already cannot be added.
+  /// - Throws: `io`, `disk-full`; nothing has changed then.
+  func commit(_ change: StoreChange) async throws(TransferError)
+  /// The records of these ids, in the order of the ids; unknown ones are left out.
   /// - Throws: `io`.
-  func insert(_ records: [TransferRecord]) async throws(TransferError)
-  /// Replaces the record of the same id.
+  func records(_ ids: [TransferID]) async throws(TransferError) -> [TransferRecord]
+  /// The records that a query asks for, in the order of their ranks.
   /// - Throws: `io`.
-  func update(_ record: TransferRecord) async throws(TransferError)
-  /// Every record, in order.
+  func records(where query: RecordQuery) async throws(TransferError) -> [TransferRecord]
+  /// The ids that an earlier batch of this key added; nil when there was none.
   /// - Throws: `io`.
-  func records() async throws(TransferError) -> [TransferRecord]
+  func batch(_ key: String) async throws(TransferError) -> [TransferID]?
+  /// The events from this number on, at most so many; nil when the log does not reach back so far.
+  /// - Throws: `io`.
+  func events(from number: Int, atMost: Int) async throws(TransferError) -> [StoredEvent]?
+  /// Lets go of it; a second call does nothing.
+  func close() async
 }

@@ -29,7 +29,7 @@ extension PartFile {
 
   static func deferred(
     upTo longest: Int64, disk: any Disk, directory: any DiskDirectory, names: PartNames,
-    nonce: [UInt8], durability: TransferRequest.Durability
+    nonce: [UInt8], durability: DownloadRequest.Durability
   ) -> PartFile {
     var state = PartState(journal: JournalWriter(), identity: nil, madeJournal: true)
     state.longestDeferred = longest

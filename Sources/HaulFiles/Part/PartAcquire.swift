@@ -12,7 +12,7 @@ extension PartFile {
   ///   `cancelled`.
   package static func acquire(
     disk: any Disk, directory: any DiskDirectory, name: String, nonce: [UInt8],
-    durability: TransferRequest.Durability, deferringJournalUpTo longest: Int64 = 0,
+    durability: DownloadRequest.Durability, deferringJournalUpTo longest: Int64 = 0,
     isCancelled: () -> Bool = { false }
   ) throws(TransferError) -> PartFile {
     guard nonce.count == 16 else { throw TransferError(.internal, "a nonce has 16 bytes") }
@@ -38,7 +38,7 @@ extension PartFile {
   /// nothing is touched, for any other. A few looks at the directory: no file is read.
   package static func acquireNew(
     disk: any Disk, directory: any DiskDirectory, name: String, nonce: [UInt8],
-    durability: TransferRequest.Durability, deferringJournalUpTo longest: Int64
+    durability: DownloadRequest.Durability, deferringJournalUpTo longest: Int64
   ) throws(TransferError) -> PartFile? {
     let names = try PartNames(name)
     guard nonce.count == 16, longest > 0, try isFree(names, in: directory) else { return nil }
@@ -55,7 +55,7 @@ struct Adoption {
   let directory: any DiskDirectory
   let names: PartNames
   let nonce: [UInt8]
-  let durability: TransferRequest.Durability
+  let durability: DownloadRequest.Durability
   let lease: JournalLease
 
   func perform(_ isCancelled: () -> Bool) throws(TransferError) -> PartFile {

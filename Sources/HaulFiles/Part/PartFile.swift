@@ -7,7 +7,7 @@ import NIOConcurrencyHelpers
 package final class PartFile: Sendable {
   let directory: any DiskDirectory
   let names: PartNames
-  let durability: TransferRequest.Durability
+  let durability: DownloadRequest.Durability
   let nonce: [UInt8]
   let bootID: String
   let creationMask: UInt32
@@ -20,7 +20,7 @@ package final class PartFile: Sendable {
   package let recovery: Recovery
 
   init(
-    directory: any DiskDirectory, names: PartNames, durability: TransferRequest.Durability,
+    directory: any DiskDirectory, names: PartNames, durability: DownloadRequest.Durability,
     nonce: [UInt8], disk: any Disk, state: PartState, recovery: Recovery
   ) {
     self.directory = directory

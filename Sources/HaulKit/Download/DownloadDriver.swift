@@ -17,7 +17,7 @@ struct DownloadDriver: Sendable {
   /// What stays as it is; a class, as copies of its many references cost.
   final class Facts: Sendable {
     let id: TransferID
-    let request: TransferRequest
+    let request: DownloadRequest
     let engine: Engine
     /// Gives the slot back, and asks for it again, around a delay.
     let slot: SlotAccess
@@ -29,7 +29,7 @@ struct DownloadDriver: Sendable {
     let named: @Sendable (FileName) async -> Void
 
     init(
-      id: TransferID, request: TransferRequest, engine: Engine, slot: SlotAccess,
+      id: TransferID, request: DownloadRequest, engine: Engine, slot: SlotAccess,
       stream: StreamBuffer?, executor: (any TaskExecutor)?,
       named: @escaping @Sendable (FileName) async -> Void
     ) {
@@ -49,7 +49,7 @@ struct DownloadDriver: Sendable {
   var serverName: FileName?
 
   var id: TransferID { facts.id }
-  var request: TransferRequest { facts.request }
+  var request: DownloadRequest { facts.request }
   var engine: Engine { facts.engine }
   var slot: SlotAccess { facts.slot }
   var stream: StreamBuffer? { facts.stream }

@@ -42,7 +42,7 @@ struct DownloadRun {
   let executor: (any TaskExecutor)?
 
   var engine: Engine { driver.engine }
-  var request: TransferRequest { driver.request }
+  var request: DownloadRequest { driver.request }
 
   /// - Parameter first: an answer to `bytes=0-` that is there already, its body unread.
   init(

@@ -31,7 +31,7 @@ struct TargetClaim: Sendable {
   ///   - book: where the target is held, for the caller to let go of at the end.
   /// - Throws: `not-a-regular-file`, `permission-denied`, `name-conflict`, `in-use`, `disk-full`, `io`.
   static func make(
-    for request: TransferRequest, serverName: FileName? = nil, on disk: any Disk, nonce: [UInt8],
+    for request: DownloadRequest, serverName: FileName? = nil, on disk: any Disk, nonce: [UInt8],
     book: TargetBook
   ) throws(TransferError) -> Outcome {
     let search = try TargetSearch(request, serverName, on: disk, nonce: nonce, book: book)
@@ -44,7 +44,7 @@ struct TargetClaim: Sendable {
   /// As `make` for a wanted name of which nothing is there, not even of an earlier run; nil, and nothing is held, for any
   /// other. It waits for no other search and reads no file.
   static func makeNew(
-    for request: TransferRequest, serverName: FileName? = nil, on disk: any Disk, nonce: [UInt8],
+    for request: DownloadRequest, serverName: FileName? = nil, on disk: any Disk, nonce: [UInt8],
     book: TargetBook
   ) throws(TransferError) -> TargetClaim? {
     try TargetSearch(request, serverName, on: disk, nonce: nonce, book: book).claimNew()
@@ -62,7 +62,7 @@ struct TargetClaim: Sendable {
 
 /// Looks for a name as `--if-exists` says.
 private struct TargetSearch {
-  let request: TransferRequest
+  let request: DownloadRequest
   let disk: any Disk
   let nonce: [UInt8]
   let book: TargetBook
@@ -73,7 +73,7 @@ private struct TargetSearch {
   let isExact: Bool
 
   init(
-    _ request: TransferRequest, _ serverName: FileName?, on disk: any Disk, nonce: [UInt8],
+    _ request: DownloadRequest, _ serverName: FileName?, on disk: any Disk, nonce: [UInt8],
     book: TargetBook
   ) throws(TransferError) {
     self.request = request

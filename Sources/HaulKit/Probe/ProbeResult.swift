@@ -45,7 +45,7 @@ public struct ProbeResult: Sendable, Hashable {
 extension ProbeResult {
   /// - Throws: what the answer says, when it is not one that a file comes with.
   init(
-    _ head: ResponseHead, to fetch: FetchRequest, of request: TransferRequest, wallSeconds: Double
+    _ head: ResponseHead, to fetch: FetchRequest, of request: DownloadRequest, wallSeconds: Double
   )
     throws(TransferError)
   {
@@ -78,7 +78,7 @@ extension ProbeResult {
 
 extension ProbeResult.Plan {
   fileprivate init(
-    _ request: TransferRequest, length: Int64?, servesRanges: Bool, isStrong: Bool
+    _ request: DownloadRequest, length: Int64?, servesRanges: Bool, isStrong: Bool
   ) {
     let isVouchedFor = isStrong || request.checksum != nil || request.allowUnverified
     resumes = servesRanges && isVouchedFor

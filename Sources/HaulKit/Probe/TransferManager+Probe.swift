@@ -5,7 +5,7 @@ extension TransferManager {
   /// Asks what the server says of a resource; downloads nothing: one byte is asked for, and no body is read. A passing
   /// failure is tried again as the request says.
   /// - Throws: what a download of it would fail with, `interrupted` when the task is cancelled.
-  public nonisolated func probe(_ request: TransferRequest) async throws(TransferError)
+  public nonisolated func probe(_ request: DownloadRequest) async throws(TransferError)
     -> ProbeResult
   {
     try await Prober(request: request, engine: engine).run()
@@ -14,7 +14,7 @@ extension TransferManager {
 
 /// One probe and its retries.
 struct Prober {
-  let request: TransferRequest
+  let request: DownloadRequest
   let engine: Engine
 
   func run() async throws(TransferError) -> ProbeResult {

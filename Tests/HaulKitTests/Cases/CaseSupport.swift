@@ -27,8 +27,8 @@ extension Bench {
 
   /// A request for the resource of the case; two retries, one connection unless told.
   func file(
-    connections: Int = 1, retries: Int = 2, _ change: (inout TransferRequest) -> Void = { _ in }
-  ) throws -> TransferRequest {
+    connections: Int = 1, retries: Int = 2, _ change: (inout DownloadRequest) -> Void = { _ in }
+  ) throws -> DownloadRequest {
     try request(resourcePath) { request in
       request.connections = connections
       request.retry.retries = retries
@@ -37,7 +37,7 @@ extension Bench {
   }
 
   /// Runs the request until so many bytes are there, then pauses it; the server must hold the response there.
-  func interrupt(_ request: TransferRequest, at bytes: Int64 = 200 * kibi) async throws {
+  func interrupt(_ request: DownloadRequest, at bytes: Int64 = 200 * kibi) async throws {
     let manager = try TransferManager()
     let events = manager.events()
     try await manager.add(request)
@@ -59,7 +59,7 @@ extension Bench {
   /// Runs the request to its end; calls `steer` when so many bytes are there, and, for as many `times`, again after a
   /// restart, with the count of its calls. The server must hold the response there until then.
   func finish(
-    _ request: TransferRequest, at bytes: Int64 = 200 * kibi, times: Int = 1,
+    _ request: DownloadRequest, at bytes: Int64 = 200 * kibi, times: Int = 1,
     steer: (Int) throws -> Void
   ) async throws -> Outcome {
     var (calls, isArmed) = (0, true)

@@ -39,7 +39,7 @@ import Testing
   }
 
   /// Pauses a run that has bytes on the disk.
-  private func interrupt(_ bench: Bench, _ request: TransferRequest, _ proof: Proof) async throws {
+  private func interrupt(_ bench: Bench, _ request: DownloadRequest, _ proof: Proof) async throws {
     let isParallel = proof != .none && proof != .weakTagOnly
     let server = bench.server
     let outcome = try await bench.run(

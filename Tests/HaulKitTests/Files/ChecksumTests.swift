@@ -12,7 +12,7 @@ import Testing
       Checksum("sha-256=" + SeededContent.sha256Hex(seed: seed, length: Int64(Self.length))))
   }
 
-  private func request(_ bench: Bench, seed: UInt64) throws -> TransferRequest {
+  private func request(_ bench: Bench, seed: UInt64) throws -> DownloadRequest {
     let sum = try checksum(seed: seed)
     return try bench.request("/f.bin", as: "f.bin") { $0.checksum = sum }
   }

@@ -11,7 +11,7 @@ import Testing
   private static let length = 200_000
 
   /// Downloads into the directory, as a process of its own; the download may fail with the disk.
-  private func download(_ request: TransferRequest, on machine: SimulatedMachine) async throws {
+  private func download(_ request: DownloadRequest, on machine: SimulatedMachine) async throws {
     let transport = try HTTPTransport(HTTPTransport.Settings())
     let manager = TransferManager(
       engine: Engine(
@@ -29,8 +29,8 @@ import Testing
 
   @Test(
     "A numbered file that had its name when the process died is not fetched once more",
-    arguments: [TransferRequest.Durability.strict, .relaxed])
-  func numbered(durability: TransferRequest.Durability) async throws {
+    arguments: [DownloadRequest.Durability.strict, .relaxed])
+  func numbered(durability: DownloadRequest.Durability) async throws {
     let file = FaultScript.Resource("/f.bin", seed: 9, length: Int64(Self.length))
     try await Bench.with([file]) { bench in
       var published = 0

@@ -116,7 +116,7 @@ import Testing
         atPath: bench.path("dangling"), withDestinationPath: bench.path("nowhere"))
       try #require(mkfifo(bench.path("fifo"), 0o600) == 0)
       let before = try bench.names()
-      for ifExists in TransferRequest.IfExists.allCases {
+      for ifExists in DownloadRequest.IfExists.allCases {
         for name in ["directory", "link", "dangling", "fifo"] {
           let request = try bench.request("/f.bin", as: name) { $0.ifExists = ifExists }
           try bench.expectFailure(.notARegularFile, try await bench.finish(request))

@@ -11,7 +11,7 @@ struct RunningDigestTests {
 
   /// Runs the request on a disk that counts; `steer` is called with each event.
   private func run(
-    _ request: TransferRequest,
+    _ request: DownloadRequest,
     steer: (TransferEvent.Kind, TransferManager) async throws -> Void = { _, _ in }
   ) async throws -> (result: TransferResult?, readBack: Int64) {
     let disk = CountingDisk(POSIXDisk())
@@ -40,7 +40,7 @@ struct RunningDigestTests {
 
   private func request(
     _ bench: Bench, connections: Int = 1, seed: UInt64 = 7
-  ) throws -> TransferRequest {
+  ) throws -> DownloadRequest {
     try bench.file(connections: connections) {
       $0.checksum = rightChecksum(seed: seed, length: Self.length)
     }
@@ -97,7 +97,7 @@ struct RunningDigestTests {
   }
 
   /// Pauses a run that the server holds at 3 MiB.
-  private func interrupt(_ bench: Bench, _ request: TransferRequest) async throws {
+  private func interrupt(_ bench: Bench, _ request: DownloadRequest) async throws {
     bench.server.setFaults(
       resourcePath, bench.server.script.resources[0].faults + [Fault(.stall(after: 3 << 20))])
     let (result, _) = try await run(request) { kind, manager in

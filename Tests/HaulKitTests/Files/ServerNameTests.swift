@@ -14,7 +14,7 @@ import Testing
   }
 
   private func finish(
-    _ bench: Bench, as name: String? = nil, _ change: (inout TransferRequest) -> Void = { _ in }
+    _ bench: Bench, as name: String? = nil, _ change: (inout DownloadRequest) -> Void = { _ in }
   ) async throws -> Bench.Outcome {
     try await bench.finish(
       try bench.request("/url.bin", as: name) {

@@ -19,9 +19,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [TransferRequest.Durability.strict, .relaxed])
+  @Test(arguments: [DownloadRequest.Durability.strict, .relaxed])
   func `Many small files take no more connections than are used at once, and leave nothing behind`(
-    durability: TransferRequest.Durability
+    durability: DownloadRequest.Durability
   ) async throws {
     let count = 100
     try await Bench.with(Self.files(count)) { bench in

@@ -9,7 +9,7 @@ import Testing
 
   /// Runs `request`, and `meanwhile` once bytes of it are on the disk; then lets the server go on.
   private func run(
-    _ bench: Bench, _ request: TransferRequest, meanwhile: () async throws -> Void
+    _ bench: Bench, _ request: DownloadRequest, meanwhile: () async throws -> Void
   ) async throws -> Bench.Outcome {
     async let outcome = bench.finish(request)
     try await bench.server.waitForHeld("/f.bin", count: 2)

@@ -48,7 +48,7 @@ import Testing
   /// Runs a download whose first half is sent, and `look`s at each progress until it has seen enough;
   /// then the rest is sent. Ends only when it has.
   private func watch(
-    _ request: TransferRequest, _ bench: Bench, look: (Progress) throws -> Bool
+    _ request: DownloadRequest, _ bench: Bench, look: (Progress) throws -> Bool
   ) async throws -> (TransferResult?, [Progress]) {
     let manager = try TransferManager()
     let events = manager.events()

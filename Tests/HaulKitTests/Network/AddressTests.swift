@@ -11,7 +11,7 @@ import Testing
   private static let length = 300_000
   private static let file = FaultScript.Resource("/f.bin", seed: 50, length: Int64(length))
 
-  private func request(_ bench: Bench, host: String) throws -> TransferRequest {
+  private func request(_ bench: Bench, host: String) throws -> DownloadRequest {
     let url = try ResourceURL(bench.server.url("/f.bin", host: host))
     return try bench.request("/f.bin") { $0.url = url }
   }

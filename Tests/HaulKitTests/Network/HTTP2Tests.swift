@@ -13,8 +13,8 @@ import Testing
   }
 
   private func requests(
-    _ bench: Bench, _ count: Int, _ change: (inout TransferRequest) -> Void = { _ in }
-  ) throws -> [TransferRequest] {
+    _ bench: Bench, _ count: Int, _ change: (inout DownloadRequest) -> Void = { _ in }
+  ) throws -> [DownloadRequest] {
     try (0..<count).map { index in
       try bench.request("/\(index)") {
         $0.connections = 1

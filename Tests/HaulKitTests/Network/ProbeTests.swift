@@ -5,7 +5,7 @@ import Testing
 
 @Suite("haul probe: what a server says") struct ProbeTests {
   private func probe(
-    _ bench: Bench, _ path: String, _ change: (inout TransferRequest) -> Void = { _ in }
+    _ bench: Bench, _ path: String, _ change: (inout DownloadRequest) -> Void = { _ in }
   ) async throws -> ProbeResult {
     let manager = try TransferManager()
     let request = try bench.request(path) { request in

@@ -14,7 +14,7 @@ import Testing
   }
 
   /// Under a name: the certificate of a bare address cannot be checked through a proxy.
-  private func named(_ bench: Bench, _ path: String = "/f.bin") throws -> TransferRequest {
+  private func named(_ bench: Bench, _ path: String = "/f.bin") throws -> DownloadRequest {
     let url = try ResourceURL(bench.server.url(path, host: "localhost"))
     return try bench.request(path) { $0.url = url }
   }
@@ -198,8 +198,8 @@ import Testing
   }
 }
 
-extension TransferRequest {
-  func with(_ change: (inout TransferRequest) throws -> Void) rethrows -> TransferRequest {
+extension DownloadRequest {
+  func with(_ change: (inout DownloadRequest) throws -> Void) rethrows -> DownloadRequest {
     var copy = self
     try change(&copy)
     return copy

@@ -19,14 +19,14 @@ import Testing
   }
 
   /// Four connections, each with one reset: first requests, extra ranges and retries are all seen.
-  private func change(_ request: inout TransferRequest) {
+  private func change(_ request: inout DownloadRequest) {
     request.headers = Self.secrets
     request.connections = 4
   }
 
   private func withUserInformation(
-    _ request: TransferRequest, _ path: String, _ bench: Bench
-  ) throws -> TransferRequest {
+    _ request: DownloadRequest, _ path: String, _ bench: Bench
+  ) throws -> DownloadRequest {
     var copy = request
     copy.url = try ResourceURL(
       bench.server.url(path).replacing("://", with: "://user:canary-4@"))

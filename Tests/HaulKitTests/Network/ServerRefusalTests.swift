@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ServerRefusalTests {
   private func finish(
-    _ fault: Fault, _ change: (inout TransferRequest) -> Void = { _ in },
+    _ fault: Fault, _ change: (inout DownloadRequest) -> Void = { _ in },
     _ check: (Bench, Bench.Outcome) throws -> Void
   ) async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 40, length: 100_000, faults: [fault])

@@ -25,7 +25,7 @@ struct StreamRun: Sendable {
   }
 
   init(
-    _ request: TransferRequest, window: Int64 = 32 << 20, idleTimeout: Duration = .seconds(120)
+    _ request: DownloadRequest, window: Int64 = 32 << 20, idleTimeout: Duration = .seconds(120)
   ) async throws {
     var configuration = Configuration()
     configuration.idleTimeout = idleTimeout
@@ -63,8 +63,8 @@ struct StreamRun: Sendable {
 extension Bench {
   /// A request for the resource of a case as a stream.
   func stream(
-    connections: Int = 1, retries: Int = 2, _ change: (inout TransferRequest) -> Void = { _ in }
-  ) throws -> TransferRequest {
+    connections: Int = 1, retries: Int = 2, _ change: (inout DownloadRequest) -> Void = { _ in }
+  ) throws -> DownloadRequest {
     try file(connections: connections, retries: retries) { request in
       request.destination = .stream
       change(&request)

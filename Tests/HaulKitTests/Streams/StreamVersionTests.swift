@@ -9,7 +9,7 @@ struct StreamVersionTests {
 
   /// Reads until the server holds the answer at 200 KiB, then lets `steer` change it, and reads on.
   private func finish(
-    _ bench: Bench, _ request: TransferRequest, steer: (FaultServer) -> Void
+    _ bench: Bench, _ request: DownloadRequest, steer: (FaultServer) -> Void
   ) async throws -> StreamRun.Outcome {
     let run = try await StreamRun(request)
     return try await run.finish { count in

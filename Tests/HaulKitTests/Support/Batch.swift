@@ -16,13 +16,13 @@ extension Bench {
   }
 
   /// Runs a request to its end with a manager that others use too.
-  func finish(_ request: TransferRequest, with manager: TransferManager) async throws -> Outcome {
+  func finish(_ request: DownloadRequest, with manager: TransferManager) async throws -> Outcome {
     try #require(try await finishAll([request], with: manager).first)
   }
 
   /// Runs requests side by side to their ends, in order.
   func finishAll(
-    _ requests: [TransferRequest], with manager: TransferManager
+    _ requests: [DownloadRequest], with manager: TransferManager
   ) async throws -> [Outcome] {
     let stream = manager.events()
     let ids = try await manager.add(requests).map(\.id)

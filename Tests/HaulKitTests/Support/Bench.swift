@@ -41,9 +41,9 @@ struct Bench: Sendable {
   /// A request for a path of the server into the directory, with short waits and `change` applied.
   func request(
     _ path: String, as name: String? = nil,
-    _ change: (inout TransferRequest) throws -> Void = { _ in }
-  ) throws -> TransferRequest {
-    var request = TransferRequest(
+    _ change: (inout DownloadRequest) throws -> Void = { _ in }
+  ) throws -> DownloadRequest {
+    var request = DownloadRequest(
       url: try ResourceURL(server.url(path)),
       to: name.map { .file("\(directory)/\($0)") } ?? .directory(directory))
     request.minimumSplit = 64 << 10
@@ -54,7 +54,7 @@ struct Bench: Sendable {
   /// Runs one request to its end, or, when `interruption` returns, pauses it there; the result is nil then. Each event
   /// is shown to `onEvent` first.
   func run(
-    _ request: TransferRequest, idleTimeout: Duration = .seconds(120),
+    _ request: DownloadRequest, idleTimeout: Duration = .seconds(120),
     configure: (inout Configuration) -> Void = { _ in },
     onEvent: (TransferEvent.Kind) async throws -> Void = { _ in },
     interruption: (@Sendable () async throws -> Void)? = nil
@@ -100,7 +100,7 @@ struct Bench: Sendable {
 
   /// Runs one request to its end.
   func finish(
-    _ request: TransferRequest, idleTimeout: Duration = .seconds(120),
+    _ request: DownloadRequest, idleTimeout: Duration = .seconds(120),
     onEvent: (TransferEvent.Kind) async throws -> Void = { _ in }
   ) async throws -> Outcome {
     try #require(try await run(request, idleTimeout: idleTimeout, onEvent: onEvent))

@@ -41,7 +41,7 @@ extension Bench {
 
   /// Runs a request until two of its connections are held by a stall, then pauses it: the first
   /// has brought bytes by then, or there would be no second.
-  func interrupt(_ request: TransferRequest, path: String) async throws {
+  func interrupt(_ request: DownloadRequest, path: String) async throws {
     let server = server
     let outcome = try await run(
       request, interruption: { try await server.waitForHeld(path, count: 2) })

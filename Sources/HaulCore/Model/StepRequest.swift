@@ -1,0 +1,18 @@
+/// A local piece of work in the queue: a plain value; nothing runs until it is added.
+public struct StepRequest: Sendable, Hashable {
+  /// What is run.
+  public enum Action: Sendable, Hashable {
+    /// The closure registered under this name with `TransferManager.register(step:)`, also after a restart.
+    case named(String, input: String? = nil)
+    /// A program with its arguments, without a shell, in this directory (nil: that of the process).
+    case program([String], directory: String? = nil)
+  }
+
+  /// What is run.
+  public var action: Action
+  /// Whether it may be run again when the process died while it ran; otherwise it is failed with `interrupted`.
+  public var isIdempotent = false
+
+  /// A step that is not idempotent.
+  public init(_ action: Action) { self.action = action }
+}
