@@ -39,7 +39,7 @@ package struct JSONEvent: Encodable, Sendable {
     switch content {
     case .transfer(let event):
       try line.encode(event.id.description, forKey: .id)
-      try line.encode(event.url.redacted, forKey: .url)
+      try line.encodeIfPresent(event.url?.redacted, forKey: .url)
       try event.kind.encode(to: &line)
     case .summary(let summary):
       try summary.encode(to: &line)

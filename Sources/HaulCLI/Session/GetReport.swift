@@ -113,7 +113,10 @@ extension GetReport {
     if let known = index[event.id] { return known }
     // The first event tells the target mostly, and with it a better name.
     var name = ""
-    if case .added(.some) = event.kind {} else { name = Self.lastComponent(event.url.redacted) }
+    if case .added(.some) = event.kind {
+    } else {
+      name = Self.lastComponent(event.url?.redacted ?? "")
+    }
     let place = board.append(FileProgress(name: name))
     index[event.id] = place
     return place
@@ -130,24 +133,25 @@ extension GetReport {
   }
 
   private mutating func message(for event: TransferEvent) -> String? {
+    guard let url = event.url else { return nil }
     if case .finished(let result) = event.kind, let error = result.error {
-      return Messages.failure(error, of: event.url)
+      return Messages.failure(error, of: url)
     }
     guard !options.quiet, let place = index[event.id] else { return nil }
     let file = board.files[place]
     switch event.kind {
     case .attempt(let number, let error, let delay):
-      return Messages.retry(number: number, error, delay: delay, of: event.url)
+      return Messages.retry(number: number, error, delay: delay, of: url)
     case .phase(.restarted, let reason):
-      return Messages.restarted(event.url, reason: reason)
+      return Messages.restarted(url, reason: reason)
     case .progress where [.transferring, .verifying, .publishing].contains(file.phase):
       // With the first progress, not with the phase: only then the length is known.
-      return started(file, event, total: file.progress?.total)
+      return started(file, event, url, total: file.progress?.total)
     case .paused(let origin):
-      return Messages.paused(event.url, by: origin)
+      return Messages.paused(url, by: origin)
     case .finished(let result):
       return result.state == .cancelled
-        ? Messages.cancelled(event.url) : Messages.completed(file.name, result)
+        ? Messages.cancelled(url) : Messages.completed(file.name, result)
     case .added, .phase, .progress, .resumed, .limited, .connections:
       return nil
     }
@@ -156,17 +160,17 @@ extension GetReport {
   /// The start of a file that was whole before any progress was told.
   private mutating func lateStart(of event: TransferEvent) -> String? {
     guard case .finished(let result) = event.kind, result.state == .completed, !options.quiet,
-      result.fetched > 0 || result.bytes == 0, let place = index[event.id]
+      result.fetched > 0 || result.bytes == 0, let place = index[event.id], let url = event.url
     else { return nil }
-    return started(board.files[place], event, total: result.bytes)
+    return started(board.files[place], event, url, total: result.bytes)
   }
 
   /// Once for each file.
   private mutating func started(
-    _ file: FileProgress, _ event: TransferEvent, total: Int64?
+    _ file: FileProgress, _ event: TransferEvent, _ url: ResourceURL, total: Int64?
   ) -> String? {
     guard view == .plain, hasStarted.insert(event.id).inserted else { return nil }
-    return Messages.started(file.name, event.url, total: total)
+    return Messages.started(file.name, url, total: total)
   }
 
   /// The name at the end of a path or an address; the whole of it when there is none.

@@ -28,16 +28,16 @@ public struct TransferEvent: Sendable, Hashable {
     case user, signal, disk, network
   }
 
-  /// The number of a state change, rising by one; nil for progress.
+  /// The number of a state change that is stored, rising by one, also over restarts; nil for what only tells how it goes.
   public let number: Int?
   /// Whom it happened to.
   public let id: TransferID
-  /// What it transfers; print its `redacted` form only.
-  public let url: ResourceURL
+  /// What it transfers; nil for a step. Print its `redacted` form only.
+  public let url: ResourceURL?
   /// What happened.
   public let kind: Kind
 
-  package init(number: Int?, id: TransferID, url: ResourceURL, kind: Kind) {
+  package init(number: Int?, id: TransferID, url: ResourceURL?, kind: Kind) {
     self.number = number
     self.id = id
     self.url = url

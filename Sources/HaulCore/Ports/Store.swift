@@ -5,7 +5,7 @@ package enum TransferStatus: String, Sendable, Hashable, Codable, CaseIterable {
 
 /// What was last ordered of a transfer. Where the status differs, the order was not yet carried out when the process died.
 package enum Desired: String, Sendable, Hashable, Codable, CaseIterable {
-  case run, paused, cancelled, removed
+  case run, paused, cancelled, cancelledKeepingBytes, removed
 }
 
 /// One transfer as it is stored.
@@ -40,6 +40,8 @@ package struct Standing: Sendable, Hashable {
   package var startsOver = false
   /// Whether it has run, so that there may be bytes.
   package var hasRun = false
+  /// Whether something ran for it when this was stored.
+  package var isUnderWay = false
 
   package init() {}
 }

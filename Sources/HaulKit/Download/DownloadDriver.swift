@@ -3,17 +3,6 @@ import HaulFiles
 
 /// Runs one download: tells the machine what happens and performs what it returns.
 struct DownloadDriver: Sendable {
-  /// How the run ended.
-  enum End: Sendable {
-    case finished(TransferResult)
-    case paused
-  }
-
-  /// What others may tell it.
-  enum Order: Sendable {
-    case pause, cancel, slotGranted
-  }
-
   /// What stays as it is; a class, as copies of its many references cost.
   final class Facts: Sendable {
     let id: TransferID
@@ -81,7 +70,7 @@ struct DownloadDriver: Sendable {
   }
 
   /// Returns when the download has ended or is paused: every connection closed, every byte written is claimed.
-  func run() async -> End {
+  func run() async -> MemberRun.End {
     let started = engine.clock.now
     if let stream { return await run(into: stream, started: started) }
     guard request.usesServerName, serverName == nil, case .directory = request.destination else {
@@ -107,7 +96,7 @@ struct DownloadDriver: Sendable {
     }
   }
 
-  private func run(since started: Instant, first: FetchResponse? = nil) async -> End {
+  private func run(since started: Instant, first: FetchResponse? = nil) async -> MemberRun.End {
     do {
       switch try await claim() {
       case .alreadyThere(let path, let size, let checksum):
@@ -152,7 +141,7 @@ struct DownloadDriver: Sendable {
   }
 
   /// A stream is run once: what its reader has got cannot be taken back.
-  private func run(into stream: StreamBuffer, started: Instant) async -> End {
+  private func run(into stream: StreamBuffer, started: Instant) async -> MemberRun.End {
     let window = StreamWindow(size: stream.size, connections: max(request.connections, 1))
     let plan = SharedPlan(SegmentPlan(window: window))
     var run = DownloadRun(
@@ -165,7 +154,7 @@ struct DownloadDriver: Sendable {
 
   private func failed(
     _ state: TransferResult.State, _ error: TransferError? = nil, since started: Instant
-  ) -> End {
+  ) -> MemberRun.End {
     .finished(
       TransferResult(state: state, duration: engine.clock.now - started, error: error))
   }
@@ -186,7 +175,7 @@ struct DownloadDriver: Sendable {
   }
 }
 
-extension DownloadDriver.End {
+extension MemberRun.End {
   /// What the reader of a stream is told behind the last byte.
   var outcome: Result<Void, TransferError> {
     switch self {

@@ -6,7 +6,7 @@ struct DownloadRun {
   enum Message: Sendable {
     case event(DownloadMachine.Event)
     case response(SegmentID, FetchResponse)
-    case order(DownloadDriver.Order)
+    case order(MemberRun.Order)
     case tick
     case checkpointed(TransferError?)
     case digestAdvanced
@@ -31,7 +31,7 @@ struct DownloadRun {
   var isReadingBack = false
   /// The final path, once the file has it.
   var path: String?
-  var end: DownloadDriver.End?
+  var end: MemberRun.End?
   /// What `start` will be told, while the slot that was promised is waited for anew.
   private var waitingStart: DownloadMachine.Event?
   /// The answer that told the name, for the first request to be answered by.
@@ -66,7 +66,7 @@ struct DownloadRun {
     checkpoints = CheckpointTimer(isStrict: driver.request.durability == .strict, now: started)
   }
 
-  mutating func perform() async -> DownloadDriver.End {
+  mutating func perform() async -> MemberRun.End {
     if target.recovery.published { return await foundPublished() }
     let recovered = recover()
     let beat = startHelpers()
@@ -88,7 +88,7 @@ struct DownloadRun {
   }
 
   /// A crash came between the final name and the end of the journal.
-  private mutating func foundPublished() async -> DownloadDriver.End {
+  private mutating func foundPublished() async -> MemberRun.End {
     let recovery = target.recovery
     reused = recovery.publishedLength ?? 0
     await target.release()

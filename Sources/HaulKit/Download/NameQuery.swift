@@ -14,7 +14,7 @@ struct NameQuery {
   private enum Message: Sendable {
     case event(DownloadMachine.Event)
     case response(SegmentID, FetchResponse)
-    case order(DownloadDriver.Order)
+    case order(MemberRun.Order)
   }
 
   private let driver: DownloadDriver
@@ -39,7 +39,7 @@ struct NameQuery {
   }
 
   /// Takes an order of the manager; may be called from anywhere.
-  var take: @Sendable (DownloadDriver.Order) -> Void {
+  var take: @Sendable (MemberRun.Order) -> Void {
     { [post] in post.yield(.order($0)) }
   }
 
@@ -165,9 +165,9 @@ struct NameQuery {
   }
 
   /// Orders that came too late to be followed here.
-  func orders() async -> [DownloadDriver.Order] {
+  func orders() async -> [MemberRun.Order] {
     post.finish()
-    var orders: [DownloadDriver.Order] = []
+    var orders: [MemberRun.Order] = []
     for await message in inbox { if case .order(let order) = message { orders.append(order) } }
     return orders
   }

@@ -2,16 +2,16 @@ import NIOConcurrencyHelpers
 
 /// Hands the manager's orders to whoever runs at this moment; those that come before anyone does wait.
 final class OrderRelay: Sendable {
-  typealias Taker = @Sendable (DownloadDriver.Order) -> Void
+  typealias Taker = @Sendable (MemberRun.Order) -> Void
 
   private struct State {
     var taker: Taker?
-    var waiting: [DownloadDriver.Order] = []
+    var waiting: [MemberRun.Order] = []
   }
 
   private let state = NIOLockedValueBox(State())
 
-  func send(_ order: DownloadDriver.Order) {
+  func send(_ order: MemberRun.Order) {
     // Under the lock, so that orders keep their order: a taker only puts them into an inbox.
     state.withLockedValue { state in
       if let taker = state.taker { taker(order) } else { state.waiting.append(order) }

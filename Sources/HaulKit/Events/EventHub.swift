@@ -22,30 +22,37 @@ final class EventHub: Sendable {
 
   private struct State {
     var log: Deque<TransferEvent> = []
-    var firstNumber = 1
+    /// The position of the first that is kept; positions rise by one.
+    var first = 1
     var subscribers: [SubscriberID: Subscriber] = [:]
     var lastSubscriber: SubscriberID = 0
     var isClosed = false
 
-    var nextNumber: Int { firstNumber + log.count }
+    var next: Int { first + log.count }
   }
 
   private static let keptEvents = 10_000
   private let state = NIOLockedValueBox(State())
 
-  /// Numbers a state change and tells it.
-  func publish(_ kind: TransferEvent.Kind, of id: TransferID, _ url: ResourceURL) {
+  /// Tells what a transfer does; its state is as it was.
+  func publish(_ kind: TransferEvent.Kind, of id: TransferID, _ url: ResourceURL?) {
+    publish([TransferEvent(number: nil, id: id, url: url, kind: kind)])
+  }
+
+  /// Tells events, in order. Progress of what has ended is not told any more.
+  func publish(_ events: [TransferEvent]) {
     wake { state in
-      state.log.append(TransferEvent(number: state.nextNumber, id: id, url: url, kind: kind))
-      if case .finished = kind {
-        for key in state.subscribers.keys { state.subscribers[key]?.progress[id] = nil }
+      for event in events {
+        state.log.append(event)
+        guard case .finished = event.kind else { continue }
+        for key in state.subscribers.keys { state.subscribers[key]?.progress[event.id] = nil }
       }
       Self.trim(&state)
     }
   }
 
   /// Tells progress; one that was not read yet is replaced.
-  func publish(progress: Progress, of id: TransferID, _ url: ResourceURL) {
+  func publish(progress: Progress, of id: TransferID, _ url: ResourceURL?) {
     wake { state in
       let event = TransferEvent(number: nil, id: id, url: url, kind: .progress(progress))
       for key in state.subscribers.keys { state.subscribers[key]?.progress[id] = event }
@@ -60,7 +67,7 @@ final class EventHub: Sendable {
   func subscribe() -> SubscriberID {
     state.withLockedValue { state in
       state.lastSubscriber += 1
-      state.subscribers[state.lastSubscriber] = Subscriber(cursor: state.nextNumber)
+      state.subscribers[state.lastSubscriber] = Subscriber(cursor: state.next)
       return state.lastSubscriber
     }
   }
@@ -110,10 +117,10 @@ final class EventHub: Sendable {
 
   private static func pop(_ id: SubscriberID, _ state: inout State) -> TransferEvent? {
     guard let cursor = state.subscribers[id]?.cursor else { return nil }
-    if cursor < state.nextNumber {
+    if cursor < state.next {
       state.subscribers[id]?.cursor += 1
       defer { trim(&state) }
-      return state.log[cursor - state.firstNumber]
+      return state.log[cursor - state.first]
     }
     guard let key = state.subscribers[id]?.progress.keys.first else { return nil }
     return state.subscribers[id]?.progress.removeValue(forKey: key)
@@ -141,10 +148,10 @@ final class EventHub: Sendable {
   /// Forgets what everyone has read, beyond what is kept for those who come later.
   private static func trim(_ state: inout State) {
     guard state.log.count > keptEvents else { return }
-    let slowest = state.subscribers.values.map(\.cursor).min() ?? state.nextNumber
-    while state.log.count > keptEvents, state.firstNumber < slowest {
+    let slowest = state.subscribers.values.map(\.cursor).min() ?? state.next
+    while state.log.count > keptEvents, state.first < slowest {
       state.log.removeFirst()
-      state.firstNumber += 1
+      state.first += 1
     }
   }
 }

@@ -115,7 +115,7 @@ import Testing
         try await server.waitForHeld("/1")
         async let finished = bench.finishAll(wanted, with: manager)
         try await server.waitForHeld("/0")
-        await manager.cancel(unwanted.id)
+        try await unwanted.cancel()
         try await server.waitUntil { $0.requests("/1").first?.outcome == .abandoned }
         #expect(server.snapshot.connectionsOpen == 1)
         server.release("/0")

@@ -1,0 +1,21 @@
+/// Why a command left a transfer as it was, when its sender may have wanted something else.
+public enum CommandRefusal: String, Sendable, Hashable, Error, CaseIterable {
+  /// It is completed; only `restart` downloads it again.
+  case isCompleted
+  /// It has failed; `retry` goes on.
+  case hasFailed
+  /// It was cancelled; `retry` and `restart` begin again.
+  case isCancelled
+  /// It is being cancelled at this moment.
+  case isBeingCancelled
+  /// It is being taken off the list at this moment.
+  case isBeingRemoved
+  /// It is not in the list.
+  case isUnknown
+}
+
+/// A place in the list.
+public enum QueuePlace: Hashable, Sendable {
+  case first, last
+  case before(TransferID), after(TransferID)
+}

@@ -1,0 +1,117 @@
+/// What follows from what happens to one member.
+extension QueueMachine {
+  /// Translates what a machine wants.
+  mutating func perform(
+    _ effects: [TransferMachine.Effect], on id: TransferID, by origin: TransferEvent.Origin,
+    _ result: TransferResult?, _ decision: inout QueueDecision
+  ) {
+    for effect in effects {
+      switch effect {
+      case .enqueue: reopen(id, &decision)
+      case .dequeue: unschedule(id, &decision)
+      case .stop(let deletes): decision.effects.append(.stop(id, deletingBytes: deletes))
+      case .discard: decision.effects.append(.discard(id))
+      case .prefer: if members[id]?.isScheduled == true { decision.effects.append(.prefer(id)) }
+      case .force: if members[id]?.isScheduled == true { decision.effects.append(.force(id)) }
+      case .tellPaused: tell(.paused(by: origin), of: id, &decision)
+      case .tellResumed:
+        change(id) { $0.facts.standing.pausedBy = nil }
+        tell(.resumed(by: origin), of: id, &decision)
+      case .tellEnd(let state):
+        let own = result.flatMap { $0.state == state ? $0 : nil }
+        end(id, own ?? TransferResult(state: state), &decision)
+      }
+    }
+    note(id, nil, &decision)
+    if members[id]?.state == .removed { remove(id, &decision) }
+  }
+
+  /// Looks again at those whose dependencies have changed, and at those whom that concerns.
+  mutating func settle(_ decision: inout QueueDecision) {
+    while let id = decision.concerned.popLast() { place(id, &decision) }
+  }
+
+  /// Where one that is queued belongs: to the scheduler, behind others, or at its end.
+  mutating func place(_ id: TransferID, _ decision: inout QueueDecision) {
+    guard let member = members[id], member.state == .queued else { return }
+    switch graph.verdict(of: id) {
+    case .ready:
+      guard !member.isScheduled else { return }
+      change(id) { $0.isScheduled = true }
+      decision.effects.append(.schedule(id))
+    case .waiting, .blocked: unschedule(id, &decision)
+    case .skipped(let other):
+      let error = TransferError(.dependencyFailed, "\(other), which it needs, was not completed")
+      perform(
+        change(id) { $0.machine.skip() } ?? [], on: id, by: .user,
+        TransferResult(state: .failed, error: error), &decision)
+    }
+  }
+
+  func note(_ id: TransferID, _ result: TransferResult?, _ decision: inout QueueDecision) {
+    guard let member = members[id] else { return }
+    var standing = member.facts.standing
+    member.machine.write(into: &standing)
+    decision.note(id, standing, result)
+  }
+
+  mutating func tell(
+    _ kind: TransferEvent.Kind, of id: TransferID, _ decision: inout QueueDecision
+  ) {
+    lastEvent += 1
+    decision.events.append(StoredEvent(number: lastEvent, id: id, kind: kind))
+  }
+
+  private mutating func unschedule(_ id: TransferID, _ decision: inout QueueDecision) {
+    guard members[id]?.isScheduled == true else { return }
+    change(id) { $0.isScheduled = false }
+    decision.effects.append(.unschedule(id))
+  }
+
+  /// It is queued, perhaps after an end.
+  private mutating func reopen(_ id: TransferID, _ decision: inout QueueDecision) {
+    if let end = members[id]?.end {
+      change(id) { $0.end = nil }
+      if let group = members[id]?.facts.group { groups.reopened(group, from: end) }
+      decision.concerned.append(contentsOf: graph.revived(id))
+    }
+    place(id, &decision)
+  }
+
+  private mutating func end(
+    _ id: TransferID, _ result: TransferResult, _ decision: inout QueueDecision
+  ) {
+    let former = change(id) { member in
+      defer { member.end = result.state }
+      return member.end
+    }
+    tell(.finished(result), of: id, &decision)
+    note(id, result, &decision)
+    decision.effects.append(.ended(id, result))
+    if let group = members[id]?.facts.group {
+      // A failed one that is cancelled had ended already: its group has been told.
+      if let former, let former { groups.reopened(group, from: former) }
+      let isComplete = groups.ended(group, result.state)
+      if isComplete, former == .some(nil) { decision.effects.append(.groupEnded(group)) }
+    }
+    decision.concerned.append(contentsOf: graph.ended(id, result.state.dependencyEnd))
+  }
+
+  private mutating func remove(_ id: TransferID, _ decision: inout QueueDecision) {
+    guard let member = takeOut(id) else { return }
+    if let group = member.facts.group { _ = groups.removed(group, member.end) }
+    if let identifier = member.facts.identifier { identifiers[identifier] = nil }
+    decision.concerned.append(contentsOf: graph.remove(id))
+    decision.remove(id)
+  }
+}
+
+extension TransferResult.State {
+  var dependencyEnd: DependencyGraph.End {
+    switch self {
+    case .completed: .completed
+    case .failed: .failed
+    case .cancelled: .cancelled
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/// Order and priority.
+extension QueueMachine {
+  /// Moves members, in the order that they are given, next to each other. O(members).
+  package mutating func move(
+    _ ids: [TransferID], to place: QueuePlace, _ decision: inout QueueDecision
+  ) {
+    let moved = ids.filter { members[$0] != nil }
+    guard !moved.isEmpty else { return }
+    switch place {
+    case .first: for id in moved.reversed() { set(rank: ranks.prepend(), of: id, &decision) }
+    case .last: for id in moved { set(rank: ranks.append(), of: id, &decision) }
+    case .before(let other), .after(let other):
+      guard members[other] != nil, !moved.contains(other) else { return }
+      if case .before = place {
+        squeeze(moved, beside: other, before: true, &decision)
+      } else {
+        squeeze(moved, beside: other, before: false, &decision)
+      }
+    }
+  }
+
+  /// Another share of the slots.
+  package mutating func set(
+    _ priority: Priority, of ids: some Sequence<TransferID>, _ decision: inout QueueDecision
+  ) {
+    for id in ids where members[id].map({ $0.facts.standing.priority != priority }) ?? false {
+      change(id) { $0.facts.standing.priority = priority }
+      note(id, nil, &decision)
+      decision.effects.append(.rearrange(id))
+    }
+  }
+
+  private mutating func squeeze(
+    _ moved: [TransferID], beside other: TransferID, before: Bool, _ decision: inout QueueDecision
+  ) {
+    let moving = Set(moved)
+    let staying = members.values.filter { !moving.contains($0.facts.id) }
+      .map { (rank: $0.facts.standing.rank, id: $0.facts.id) }.sorted { $0 < $1 }
+    guard let index = staying.firstIndex(where: { $0.id == other }) else { return }
+    let cut = before ? index : index + 1
+    let lower = cut > 0 ? staying[cut - 1].rank : ranks.first - RankSpan.step
+    let upper = cut < staying.count ? staying[cut].rank : ranks.last + RankSpan.step
+    if let places = RankSpan.between(lower, upper, count: moved.count) {
+      for (id, rank) in zip(moved, places) { set(rank: rank, of: id, &decision) }
+      return
+    }
+    // No room: everybody gets a new place.
+    let order = staying[..<cut].map(\.id) + moved + staying[cut...].map(\.id)
+    ranks = RankSpan()
+    for id in order { set(rank: ranks.append(), of: id, &decision) }
+  }
+
+  private mutating func set(
+    rank: Int64, of id: TransferID, _ decision: inout QueueDecision
+  ) {
+    change(id) { $0.facts.standing.rank = rank }
+    ranks.note(rank)
+    note(id, nil, &decision)
+    decision.effects.append(.rearrange(id))
+  }
+}

@@ -1,0 +1,113 @@
+/// Every member of the queue, and what follows for all of them from what happens to one. It starts nothing and stores
+/// nothing: a decision says what is to be stored, and what is to be done once it is.
+package struct QueueMachine: Sendable {
+  package struct Member: Sendable {
+    var machine: TransferMachine
+    package internal(set) var facts: QueuedMember
+    /// Whether the scheduler is to have it: it is queued, and waits for no other member.
+    package internal(set) var isScheduled = false
+    /// The end that was told of it, until it is queued again.
+    package internal(set) var end: TransferResult.State?
+
+    package var state: TransferMachine.State { machine.state }
+
+    /// Whether something goes on, or will by itself.
+    var isBusy: Bool {
+      switch state {
+      case .queued: isScheduled
+      case .running, .stopping: true
+      case .paused, .failed, .completed, .cancelled, .removed: false
+      }
+    }
+  }
+
+  package private(set) var members: [TransferID: Member] = [:]
+  package var groups = GroupTally()
+  /// Members that run, are being stopped, or wait for a slot. Those that are paused, or wait for others, are not counted.
+  package private(set) var busy = 0
+  var graph = DependencyGraph()
+  var identifiers: [String: TransferID] = [:]
+  var ranks = RankSpan()
+  var lastEvent = 0
+
+  /// A queue without members.
+  package init() {}
+
+  /// The member that has an identifier of the caller's.
+  package func id(of identifier: String) -> TransferID? { identifiers[identifier] }
+
+  /// Whom a queued member waits for.
+  package func verdict(of id: TransferID) -> DependencyGraph.Verdict { graph.verdict(of: id) }
+
+  /// Carries a command out on each of these; those that refuse it stay as they are. O(members concerned).
+  /// - Returns: who refused, and why.
+  package mutating func handle(
+    _ command: TransferMachine.Command, _ ids: some Sequence<TransferID>,
+    by origin: TransferEvent.Origin, _ decision: inout QueueDecision
+  ) -> [TransferID: CommandRefusal] {
+    var refusals: [TransferID: CommandRefusal] = [:]
+    for id in ids {
+      switch change(id, { $0.machine.handle(command) }) {
+      case nil: if command != .remove { refusals[id] = .isUnknown }
+      case .unchanged: continue
+      case .refused(let why): refusals[id] = why
+      case .done(let effects):
+        if command == .pause { change(id) { $0.facts.standing.pausedBy = origin } }
+        perform(effects, on: id, by: origin, nil, &decision)
+      }
+    }
+    settle(&decision)
+    return refusals
+  }
+
+  /// A slot is there for it. Nil when it does not want it any more.
+  package mutating func granted(_ id: TransferID) -> TransferMachine.Grant? {
+    change(id) { member in
+      let grant = member.machine.granted()
+      if grant != nil { member.isScheduled = false }
+      return grant
+    } ?? nil
+  }
+
+  /// What ran for it has ended, and nothing of it is left.
+  /// - Parameter origin: who paused it, when no command did.
+  package mutating func ended(
+    _ id: TransferID, _ end: TransferMachine.RunEnd, _ result: TransferResult?,
+    by origin: TransferEvent.Origin, _ decision: inout QueueDecision
+  ) {
+    guard let effects = change(id, { $0.machine.ended(end) }) else { return }
+    change(id) { $0.facts.standing.pausedBy = $0.facts.standing.pausedBy ?? origin }
+    perform(
+      effects, on: id, by: members[id]?.facts.standing.pausedBy ?? origin, result, &decision)
+    settle(&decision)
+  }
+
+  /// Notes, for the store, that something has run for it.
+  package func began(_ id: TransferID, _ decision: inout QueueDecision) { note(id, nil, &decision) }
+
+  /// Changes one member; the one place where `busy` is counted.
+  @discardableResult
+  mutating func change<Result>(
+    _ id: TransferID, _ body: (inout Member) -> Result
+  ) -> Result? {
+    guard var member = members[id] else { return nil }
+    busy -= member.isBusy ? 1 : 0
+    defer {
+      busy += member.isBusy ? 1 : 0
+      members[id] = member
+    }
+    return body(&member)
+  }
+
+  mutating func insert(_ member: Member) {
+    busy += member.isBusy ? 1 : 0
+    members[member.facts.id] = member
+  }
+
+  /// Takes it out; returns what it was.
+  mutating func takeOut(_ id: TransferID) -> Member? {
+    guard let member = members.removeValue(forKey: id) else { return nil }
+    busy -= member.isBusy ? 1 : 0
+    return member
+  }
+}

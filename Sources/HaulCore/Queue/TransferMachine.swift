@@ -1,0 +1,278 @@
+/// One member of the queue: each pair of state and command has one outcome. It starts nothing; it says what is to be done.
+package struct TransferMachine: Hashable, Sendable {
+  package enum State: Hashable, Sendable {
+    /// Waits for a slot, or for another member.
+    case queued
+    /// Something runs for it.
+    case running
+    /// Its input and output are being stopped, or its bytes taken away.
+    case stopping(Intent)
+    case paused, failed, completed, cancelled, removed
+  }
+
+  /// What it is to be when it has stopped.
+  package enum Intent: CaseIterable, Hashable, Sendable {
+    case pause, requeue, cancel, cancelKeepingBytes, remove
+  }
+
+  package enum Command: CaseIterable, Hashable, Sendable {
+    case pause, resume, requeue, cancel, cancelKeepingBytes, retry, restart, remove, start, force
+  }
+
+  /// How what ran for it ended.
+  package enum RunEnd: CaseIterable, Hashable, Sendable {
+    case completed, failed, cancelled, paused
+  }
+
+  package enum Effect: Hashable, Sendable {
+    /// It waits for a slot from now on.
+    case enqueue
+    /// It does not, any more.
+    case dequeue
+    /// What runs for it is to stop.
+    case stop(deletingBytes: Bool)
+    /// The bytes that are there are to be taken away; ends with `.cancelled`.
+    case discard
+    /// It goes before all others.
+    case prefer
+    /// It starts beyond the limits.
+    case force
+    case tellPaused, tellResumed
+    /// The end that it came to is told.
+    case tellEnd(TransferResult.State)
+  }
+
+  package enum Outcome: Hashable, Sendable {
+    case done([Effect])
+    /// It is so already.
+    case unchanged
+    case refused(CommandRefusal)
+  }
+
+  package private(set) var state = State.queued
+  /// Whether it has run, so that there may be bytes.
+  package private(set) var hasRun = false
+  /// Whether its next run forgets the bytes that are there.
+  package private(set) var startsOver = false
+  /// Whether an end was told that nothing has come after.
+  private var hasToldEnd = false
+
+  package init() {}
+
+  package mutating func handle(_ command: Command) -> Outcome {
+    switch state {
+    case .queued: whileQueued(command)
+    case .running: whileRunning(command)
+    case .stopping(let intent): whileStopping(intent, command)
+    case .paused: whilePaused(command)
+    case .failed: onceEnded(.hasFailed, command)
+    case .completed: onceCompleted(command)
+    case .cancelled: onceEnded(.isCancelled, command)
+    case .removed: command == .remove ? .unchanged : .refused(.isUnknown)
+    }
+  }
+
+  /// What a run is to know.
+  package struct Grant: Hashable, Sendable {
+    /// Whether it forgets the bytes that are there.
+    package let startsOver: Bool
+  }
+
+  /// It has a slot; nil when it does not want it any more.
+  package mutating func granted() -> Grant? {
+    guard state == .queued else { return nil }
+    defer { (state, hasRun, startsOver) = (.running, true, false) }
+    return Grant(startsOver: startsOver)
+  }
+
+  /// What ran for it has ended, and nothing of it is left.
+  package mutating func ended(_ end: RunEnd) -> [Effect] {
+    let intent: Intent? = if case .stopping(let intent) = state { intent } else { nil }
+    guard intent != nil || state == .running else { return [] }
+    switch (end, intent) {
+    case (.completed, .remove): return become(.removed, [.tellEnd(.completed)])
+    case (.cancelled, .remove): return become(.removed, hasToldEnd ? [] : [.tellEnd(.cancelled)])
+    case (.paused, .cancel), (.failed, .cancel), (.paused, .remove), (.failed, .remove):
+      // The order came too late for the run to take its bytes away.
+      return [.discard]
+    case (.completed, _) where startsOver && intent == .requeue:
+      return become(.queued, [.enqueue])
+    case (.completed, _): return become(.completed, [.tellEnd(.completed)])
+    case (.paused, .requeue): return become(.queued, [.enqueue])
+    case (.failed, .requeue) where startsOver:
+      return become(.queued, [.enqueue])
+    case (.paused, .cancelKeepingBytes), (.failed, .cancelKeepingBytes):
+      return become(.cancelled, [.tellEnd(.cancelled)])
+    case (.paused, _): return become(.paused, [.tellPaused])
+    case (.failed, _): return become(.failed, [.tellEnd(.failed)])
+    case (.cancelled, _): return become(.cancelled, [.tellEnd(.cancelled)])
+    }
+  }
+
+  /// Ends it without a run: what it depends on did not complete.
+  package mutating func skip() -> [Effect] {
+    guard state == .queued else { return [] }
+    return become(.failed, [.dequeue, .tellEnd(.failed)])
+  }
+
+  private mutating func become(_ next: State, _ effects: [Effect]) -> [Effect] {
+    state = next
+    switch next {
+    case .failed, .completed, .cancelled: hasToldEnd = true
+    case .queued, .running, .paused: hasToldEnd = false
+    case .stopping, .removed: break
+    }
+    return effects
+  }
+
+  private mutating func done(_ next: State, _ effects: [Effect] = []) -> Outcome {
+    .done(become(next, effects))
+  }
+}
+
+extension TransferMachine {
+  private mutating func whileQueued(_ command: Command) -> Outcome {
+    switch command {
+    case .resume, .requeue, .retry: return .unchanged
+    case .pause: return done(.paused, [.dequeue, .tellPaused])
+    case .cancelKeepingBytes: return done(.cancelled, [.dequeue, .tellEnd(.cancelled)])
+    case .cancel, .remove: return end(command, [.dequeue])
+    case .restart:
+      guard hasRun, !startsOver else { return .unchanged }
+      startsOver = true
+      return .done([])
+    case .start: return .done([.prefer])
+    case .force: return .done([.force])
+    }
+  }
+
+  private mutating func whileRunning(_ command: Command) -> Outcome {
+    switch command {
+    case .resume, .retry, .start, .force: return .unchanged
+    case .pause: return done(.stopping(.pause), [.stop(deletingBytes: false)])
+    case .requeue: return done(.stopping(.requeue), [.stop(deletingBytes: false)])
+    case .restart:
+      startsOver = true
+      return done(.stopping(.requeue), [.stop(deletingBytes: false)])
+    case .cancelKeepingBytes:
+      return done(.stopping(.cancelKeepingBytes), [.stop(deletingBytes: false)])
+    case .cancel: return done(.stopping(.cancel), [.stop(deletingBytes: true)])
+    case .remove: return done(.stopping(.remove), [.stop(deletingBytes: true)])
+    }
+  }
+
+  private mutating func whileStopping(_ intent: Intent, _ command: Command) -> Outcome {
+    switch (intent, command) {
+    case (.pause, .pause), (.requeue, .resume), (.requeue, .requeue), (.requeue, .start),
+      (.requeue, .force), (.pause, .retry), (.requeue, .retry),
+      (.cancel, .cancel), (.cancel, .cancelKeepingBytes),
+      (.cancelKeepingBytes, .cancelKeepingBytes), (.remove, .remove):
+      return .unchanged
+    case (.remove, _): return .refused(.isBeingRemoved)
+    case (_, .remove):
+      return done(.stopping(.remove), intent == .cancel ? [] : [.stop(deletingBytes: true)])
+    case (_, .cancel): return done(.stopping(.cancel), [.stop(deletingBytes: true)])
+    case (.cancel, _), (.cancelKeepingBytes, _): return .refused(.isBeingCancelled)
+    case (_, .cancelKeepingBytes): return done(.stopping(.cancelKeepingBytes))
+    case (_, .pause): return done(.stopping(.pause))
+    case (_, .restart):
+      startsOver = true
+      return done(.stopping(.requeue))
+    case (_, _): return done(.stopping(.requeue))
+    }
+  }
+
+  private mutating func whilePaused(_ command: Command) -> Outcome {
+    switch command {
+    case .pause, .retry: return .unchanged
+    case .resume, .requeue: return done(.queued, [.tellResumed, .enqueue])
+    case .restart:
+      startsOver = hasRun
+      return done(.queued, [.tellResumed, .enqueue])
+    case .start: return done(.queued, [.tellResumed, .enqueue, .prefer])
+    case .force: return done(.queued, [.tellResumed, .enqueue, .force])
+    case .cancelKeepingBytes: return done(.cancelled, [.tellEnd(.cancelled)])
+    case .cancel, .remove: return end(command)
+    }
+  }
+
+  /// Failed or cancelled.
+  private mutating func onceEnded(_ why: CommandRefusal, _ command: Command) -> Outcome {
+    switch command {
+    case .pause, .resume, .requeue, .start, .force: return .refused(why)
+    case .retry: return done(.queued, [.tellResumed, .enqueue])
+    case .restart:
+      startsOver = hasRun
+      return done(.queued, [.tellResumed, .enqueue])
+    case .cancel, .cancelKeepingBytes:
+      guard state == .failed else { return .unchanged }
+      return command == .cancel ? end(command) : done(.cancelled, [.tellEnd(.cancelled)])
+    case .remove: return state == .failed && hasRun ? end(command) : done(.removed)
+    }
+  }
+
+  private mutating func onceCompleted(_ command: Command) -> Outcome {
+    switch command {
+    case .restart:
+      startsOver = true
+      return done(.queued, [.tellResumed, .enqueue])
+    case .remove: return done(.removed)
+    default: return .refused(.isCompleted)
+    }
+  }
+
+  /// Cancels or removes one that nothing runs for: at once when there can be no bytes.
+  private mutating func end(_ command: Command, _ effects: [Effect] = []) -> Outcome {
+    let isRemoval = command == .remove
+    if hasRun { return done(.stopping(isRemoval ? .remove : .cancel), effects + [.discard]) }
+    return done(isRemoval ? .removed : .cancelled, effects + [.tellEnd(.cancelled)])
+  }
+}
+
+/// As it is stored.
+extension TransferMachine {
+  /// The machine of a stored member; one whose order was not carried out when the process died is stopping by it.
+  package init(_ standing: Standing) {
+    hasRun = standing.hasRun
+    startsOver = standing.startsOver
+    hasToldEnd = standing.status == .failed
+    let status: State =
+      switch standing.status {
+      case .queued: .queued
+      case .paused: .paused
+      case .failed: .failed
+      case .completed: .completed
+      case .cancelled: .cancelled
+      }
+    switch (standing.desired, standing.status) {
+    case (.removed, _): state = .stopping(.remove)
+    case (.cancelled, let status) where status != .cancelled: state = .stopping(.cancel)
+    case (.cancelledKeepingBytes, let status) where status != .cancelled:
+      state = .stopping(.cancelKeepingBytes)
+    case (.paused, .queued): state = .stopping(.pause)
+    default: state = status
+    }
+  }
+
+  /// Writes the state into what is stored. What it does right now never is: a running one is queued.
+  package func write(into standing: inout Standing) {
+    standing.hasRun = hasRun
+    standing.startsOver = startsOver
+    switch state {
+    case .running, .stopping: standing.isUnderWay = true
+    case .queued, .paused, .failed, .completed, .cancelled, .removed: standing.isUnderWay = false
+    }
+    switch state {
+    case .queued, .running, .stopping(.requeue):
+      (standing.status, standing.desired) = (.queued, .run)
+    case .stopping(.pause): standing.desired = .paused
+    case .stopping(.cancel): standing.desired = .cancelled
+    case .stopping(.cancelKeepingBytes): standing.desired = .cancelledKeepingBytes
+    case .stopping(.remove), .removed: standing.desired = .removed
+    case .paused: (standing.status, standing.desired) = (.paused, .paused)
+    case .failed: (standing.status, standing.desired) = (.failed, .run)
+    case .completed: (standing.status, standing.desired) = (.completed, .run)
+    case .cancelled: (standing.status, standing.desired) = (.cancelled, .cancelled)
+    }
+  }
+}

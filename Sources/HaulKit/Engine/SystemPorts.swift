@@ -1,0 +1,40 @@
+import HaulCore
+import HaulFiles
+import HaulHTTP
+import NIOPosix
+
+/// The network, the disk and the clock of this machine, for one manager.
+struct SystemPorts {
+  let engine: Engine
+  /// Lets go of threads and connections.
+  let shutdown: @Sendable () async -> Void
+
+  private static let fileThreads = 4
+
+  /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none.
+  init(_ configuration: Configuration) throws(TransferError) {
+    var settings = HTTPTransport.Settings()
+    settings.connectTimeout = configuration.connectTimeout
+    settings.headTimeout = configuration.idleTimeout
+    settings.certificateAuthorities = configuration.certificateAuthorities
+    settings.clientCertificate = configuration.clientCertificate
+    settings.minimumTLS = configuration.minimumTLS
+    settings.proxies = configuration.proxies
+    settings.addressFamily = configuration.addressFamily
+    settings.localAddress = configuration.localAddress
+    settings.addresses = configuration.addresses
+    settings.userAgent = configuration.userAgent
+    let transport = try HTTPTransport(settings)
+    let pool = NIOThreadPool(numberOfThreads: Self.fileThreads)
+    pool.start()
+    let clock = SystemClock()
+    engine = Engine(
+      transport: transport, disk: POSIXDisk(), io: BlockingIO(pool: pool, clock: clock),
+      clock: clock, configuration: configuration, executors: LoopExecutor.all)
+    shutdown = {
+      await transport.shutdown()
+      // Fails only when it was stopped before.
+      try? await pool.shutdownGracefully()
+    }
+  }
+}

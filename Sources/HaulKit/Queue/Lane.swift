@@ -1,0 +1,43 @@
+import DequeModule
+import NIOConcurrencyHelpers
+
+/// One after the other, first come, first served: what is decided is stored before the next thing is decided.
+final class Lane: Sendable {
+  private struct State {
+    var isTaken = false
+    var waiting: Deque<CheckedContinuation<Void, Never>> = []
+  }
+
+  private let state = NIOLockedValueBox(State())
+
+  func run<Result, Failure: Error>(
+    isolation: isolated (any Actor)? = #isolation, _ body: () async throws(Failure) -> Result
+  ) async throws(Failure) -> Result {
+    await enter()
+    defer { leave() }
+    return try await body()
+  }
+
+  private func enter() async {
+    await withCheckedContinuation { continuation in
+      let isMine = state.withLockedValue { state in
+        guard state.isTaken else {
+          state.isTaken = true
+          return true
+        }
+        state.waiting.append(continuation)
+        return false
+      }
+      if isMine { continuation.resume() }
+    }
+  }
+
+  private func leave() {
+    let next = state.withLockedValue { state in
+      let next = state.waiting.popFirst()
+      state.isTaken = next != nil
+      return next
+    }
+    next?.resume()
+  }
+}

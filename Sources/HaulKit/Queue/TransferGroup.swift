@@ -1,0 +1,74 @@
+public import HaulCore
+
+/// A handle of the transfers that were added with one group name.
+public struct TransferGroup: Sendable, Hashable {
+  /// What its members say.
+  public let name: String
+  let manager: TransferManager
+
+  /// Its members, for every command of the manager.
+  public var selection: TransferSelection { .group(name) }
+
+  /// How many members there are, and how those that have ended did.
+  public var counts: GroupCounts {
+    get async { await manager.counts(of: name) }
+  }
+
+  /// Waits until every member has ended, in whichever way, and says how each did; at once when that is so already. A member
+  /// that is added later opens the group again.
+  /// - Throws: `interrupted` when the manager was shut down or the waiting task cancelled; `io`.
+  public func completion() async throws(TransferError) -> [TransferID: TransferResult] {
+    try await manager.completion(of: name)
+  }
+
+  /// Whether they are handles of the same group.
+  public static func == (left: TransferGroup, right: TransferGroup) -> Bool {
+    left.name == right.name && left.manager === right.manager
+  }
+
+  /// The name is what counts.
+  public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+}
+
+/// Members of a group.
+public struct GroupCounts: Sendable, Hashable {
+  /// All of them.
+  public let members: Int
+  /// Those that were completed.
+  public let completed: Int
+  /// Those that failed.
+  public let failed: Int
+  /// Those that were cancelled.
+  public let cancelled: Int
+
+  /// Those that have ended.
+  public var ended: Int { completed + failed + cancelled }
+}
+
+extension TransferManager {
+  /// The group of that name; it need not have members yet.
+  public nonisolated func group(_ name: String) -> TransferGroup {
+    TransferGroup(name: name, manager: self)
+  }
+
+  func counts(of group: String) -> GroupCounts {
+    let counts = queue.groups.counts(of: group)
+    return GroupCounts(
+      members: counts?.members ?? 0, completed: counts?.completed ?? 0,
+      failed: counts?.failed ?? 0, cancelled: counts?.cancelled ?? 0)
+  }
+
+  func completion(
+    of group: String
+  ) async throws(TransferError) -> [TransferID: TransferResult] {
+    while queue.groups.counts(of: group)?.isComplete != true {
+      guard !isShutDown, !Task.isCancelled,
+        await waits.groups.valueUnlessCancelled(for: group) == true
+      else { throw TransferError(.interrupted, "the group was not waited for until its end") }
+    }
+    let records = try await store.records(ids(of: .group(group)))
+    return Dictionary(
+      records.compactMap { record in record.result.map { (record.id, $0) } },
+      uniquingKeysWith: { $1 })
+  }
+}

@@ -1,0 +1,108 @@
+public import HaulCore
+
+extension TransferManager {
+  /// Adds transfers at the end of the list, in order, all of them or none; each starts when a slot is free.
+  ///
+  /// When this returns they are stored. A request whose `identifier` is in the list already finds the transfer that has it.
+  /// - Parameter key: a name of the caller's for this call: the same call again, also after a crash, adds nothing and
+  ///   returns the same transfers.
+  /// - Throws: `io`, `disk-full` when they could not be stored; `in-use` when an identifier belongs to something else;
+  ///   `dependency-failed` when one comes after something unknown, or after itself by way of others; `interrupted` after
+  ///   `shutdown`.
+  @discardableResult
+  public func add(
+    _ requests: [TransferRequest], key: String? = nil
+  ) async throws(TransferError) -> [Transfer] {
+    try refuseAfterShutdown()
+    if let key, let ids = try await store.batch(key) { return try await transfers(ids) }
+    let found = try await found(requests)
+    let additions = zip(requests, found).compactMap { request, known in
+      known == nil ? addition(request) : nil
+    }
+    let new = additions.map { Transfer(id: $0.id, url: $0.request.download?.url, manager: self) }
+    var rest = new[...]
+    let transfers = found.compactMap { $0 ?? rest.popFirst() }
+    try await carryOut { (decision) throws(TransferError) in
+      try refuseAfterShutdown()
+      for addition in additions { openStream(of: addition) }
+      if let key { decision.batch = StoreChange.Batch(key: key, ids: transfers.map(\.id)) }
+      try queue.add(additions, &decision)
+    }
+    await startWhatMay()
+    for transfer in new { tellWaiting(transfer.id, transfer.url) }
+    return transfers
+  }
+
+  /// Adds one transfer; as `add(_:key:)` of several.
+  /// - Throws: as `add(_:key:)` of several.
+  @discardableResult
+  public func add(_ request: TransferRequest) async throws(TransferError) -> Transfer {
+    let added = try await add([request])
+    guard let transfer = added.first else { throw TransferError(.internal, "nothing was added") }
+    return transfer
+  }
+
+  /// Adds downloads with default priority, in no group.
+  /// - Throws: as `add(_:key:)`.
+  @discardableResult
+  package func add(_ downloads: [DownloadRequest]) async throws(TransferError) -> [Transfer] {
+    try await add(downloads.map { TransferRequest(.download($0)) })
+  }
+
+  /// Adds one download with default priority, in no group.
+  /// - Throws: as `add(_:key:)`.
+  @discardableResult
+  package func add(_ download: DownloadRequest) async throws(TransferError) -> Transfer {
+    try await add(TransferRequest(.download(download)))
+  }
+
+  private func refuseAfterShutdown() throws(TransferError) {
+    guard !isShutDown else { throw TransferError(.interrupted, "the manager was shut down") }
+  }
+
+  private func addition(_ request: TransferRequest) -> QueueMachine.Addition {
+    QueueMachine.Addition(
+      id: engine.random.withGenerator { TransferID(using: &$0) }, request: request,
+      target: request.download?.target)
+  }
+
+  /// Its reader may come before it starts.
+  private func openStream(of addition: QueueMachine.Addition) {
+    guard addition.request.download?.destination == .stream else { return }
+    streams[addition.id] = StreamPlace(
+      buffer: StreamBuffer(size: engine.streamWindow, io: engine.io))
+  }
+
+  /// For each request the transfer that has its identifier, if there is one.
+  private func found(_ requests: [TransferRequest]) async throws(TransferError) -> [Transfer?] {
+    var found: [Transfer?] = []
+    for request in requests {
+      guard let identifier = request.identifier, let id = queue.id(of: identifier) else {
+        found.append(nil)
+        continue
+      }
+      guard let record = try await store.records([id]).first, record.request.work == request.work
+      else {
+        throw TransferError(.inUse, "the identifier \(identifier) belongs to another transfer")
+      }
+      found.append(Transfer(id: id, url: record.request.download?.url, manager: self))
+    }
+    return found
+  }
+
+  private func transfers(_ ids: [TransferID]) async throws(TransferError) -> [Transfer] {
+    let records = try await store.records(ids)
+    return records.map { Transfer(id: $0.id, url: $0.request.download?.url, manager: self) }
+  }
+}
+
+extension DownloadRequest {
+  /// Where the file is to go; a number may be added when the name turns out to be taken.
+  fileprivate var target: String? {
+    switch destination {
+    case .stream: nil
+    case .file(let path): path
+    case .directory(let path): path.filePath(FileName(url).text)
+    }
+  }
+}

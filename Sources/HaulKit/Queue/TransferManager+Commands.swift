@@ -1,0 +1,173 @@
+public import HaulCore
+
+/// What a command did not do.
+public struct CommandReport: Sendable, Hashable {
+  /// Those that stayed as they were, and why; those that were already so are not among them.
+  public let refused: [TransferID: CommandRefusal]
+}
+
+extension TransferManager {
+  /// Pauses: the slot is free, and the next transfer starts, when the connections are closed and the bytes are claimed.
+  /// Returns then; with strict durability the bytes survive a power cut.
+  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
+  @discardableResult
+  public func pause(
+    _ selection: TransferSelection, by origin: TransferEvent.Origin = .user
+  ) async throws(TransferError) -> CommandReport {
+    try await command(.pause, selection, by: origin)
+  }
+
+  /// Lets paused transfers go on from their bytes, each when a slot is free. One that is still stopping goes on after that.
+  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
+  @discardableResult
+  public func resume(
+    _ selection: TransferSelection, by origin: TransferEvent.Origin = .user
+  ) async throws(TransferError) -> CommandReport {
+    try await command(.resume, selection, by: origin)
+  }
+
+  /// Puts running and paused transfers back to waiting; bytes and places are kept.
+  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
+  @discardableResult
+  public func requeue(
+    _ selection: TransferSelection
+  ) async throws(TransferError) -> CommandReport { try await command(.requeue, selection) }
+
+  /// Cancels, from every state but completed; returns when nothing runs any more and the part files are gone. They stay
+  /// listed.
+  /// - Parameter keepingBytes: leaves the part files, for `retry` to go on from.
+  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
+  @discardableResult
+  public func cancel(
+    _ selection: TransferSelection, keepingBytes: Bool = false
+  ) async throws(TransferError) -> CommandReport {
+    try await command(keepingBytes ? .cancelKeepingBytes : .cancel, selection)
+  }
+
+  /// Puts failed and cancelled transfers back to waiting, in their old places; they go on from the bytes that are there.
+  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
+  @discardableResult
+  public func retry(
+    _ selection: TransferSelection
+  ) async throws(TransferError) -> CommandReport { try await command(.retry, selection) }
+
+  /// Begins again at byte 0, from every state, in the old places. A completed file stays until the new one is whole.
+  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
+  @discardableResult
+  public func restart(
+    _ selection: TransferSelection
+  ) async throws(TransferError) -> CommandReport { try await command(.restart, selection) }
+
+  /// Takes transfers off the list; what has not ended is cancelled first. Finished files stay.
+  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
+  @discardableResult
+  public func remove(
+    _ selection: TransferSelection
+  ) async throws(TransferError) -> CommandReport { try await command(.remove, selection) }
+
+  /// Has waiting and paused transfers go before all others, within the limits.
+  /// - Parameter force: also beyond the limits.
+  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
+  @discardableResult
+  public func start(
+    _ selection: TransferSelection, force: Bool = false
+  ) async throws(TransferError) -> CommandReport {
+    try await command(force ? .force : .start, selection)
+  }
+
+  /// Moves transfers, in the order given, next to each other; running ones too. Order counts within a priority.
+  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
+  /// - Complexity: O(members of the list) for a place beside another, else O(moved).
+  public func move(
+    _ transfers: [TransferID], to place: QueuePlace
+  ) async throws(TransferError) {
+    try await carryOut { (decision) throws(TransferError) in
+      queue.move(transfers, to: place, &decision)
+    }
+  }
+
+  /// Gives transfers another share of the slots.
+  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
+  public func setPriority(
+    _ priority: Priority, of selection: TransferSelection
+  ) async throws(TransferError) {
+    let ids = ids(of: selection)
+    try await carryOut { (decision) throws(TransferError) in
+      queue.set(priority, of: ids, &decision)
+    }
+    await startWhatMay()
+  }
+
+  /// Pauses everything that has not ended, also when that cannot be stored.
+  public func pauseAll(by origin: TransferEvent.Origin = .user) async {
+    do {
+      try await pause(.all, by: origin)
+    } catch {
+      engine.log(error)
+      for run in runs.values { run.orders.send(.pause) }
+    }
+  }
+
+  /// Nothing new starts until `unsuspend`; what runs, runs on.
+  public func suspend() { isSuspended = true }
+
+  /// Starts again what may.
+  public func unsuspend() async {
+    isSuspended = false
+    await startWhatMay()
+  }
+
+  /// Changes how many transfers run at once. Raising starts more; lowering stops none.
+  public func setLimits(active: Int, activePerHost: Int) async {
+    engine.slots.update { scheduler in
+      var limits = scheduler.limits
+      (limits.active, limits.activePerHost) = (active, activePerHost)
+      scheduler.setLimits(limits)
+    }
+    await startWhatMay()
+  }
+
+  private func command(
+    _ command: TransferMachine.Command, _ selection: TransferSelection,
+    by origin: TransferEvent.Origin = .user
+  ) async throws(TransferError) -> CommandReport {
+    let ids = ids(of: selection)
+    let refused = try await carryOut { (decision) throws(TransferError) in
+      queue.handle(command, ids, by: origin, &decision)
+    }
+    await startWhatMay()
+    for id in ids where command.isCarriedOutWhenStopped { await stopped(id) }
+    return CommandReport(refused: refused)
+  }
+
+  /// Until nothing is being stopped.
+  private func stopped(_ id: TransferID) async {
+    while case .stopping = queue.members[id]?.state, !Task.isCancelled {
+      _ = await waits.stopped.valueUnlessCancelled(for: id)
+    }
+  }
+
+  /// In the order of the list.
+  func ids(of selection: TransferSelection) -> [TransferID] {
+    switch selection {
+    case .ids(let ids): ids
+    case .all: inOrder(queue.members.values)
+    case .group(let group): inOrder(queue.members.values.filter { $0.facts.group == group })
+    case .filter(let takes): inOrder(queue.members.values.filter { takes(TransferSummary($0)) })
+    }
+  }
+
+  private func inOrder(_ members: some Collection<QueueMachine.Member>) -> [TransferID] {
+    members.map { (rank: $0.facts.standing.rank, id: $0.facts.id) }.sorted { $0 < $1 }.map(\.id)
+  }
+}
+
+extension TransferMachine.Command {
+  /// Whether the sender waits until what runs has stopped.
+  fileprivate var isCarriedOutWhenStopped: Bool {
+    switch self {
+    case .pause, .cancel, .cancelKeepingBytes, .remove: true
+    case .resume, .requeue, .retry, .restart, .start, .force: false
+    }
+  }
+}

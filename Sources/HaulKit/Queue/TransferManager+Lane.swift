@@ -1,0 +1,107 @@
+import HaulCore
+
+/// Decide, store, do: in this order, one after the other.
+extension TransferManager {
+  /// Carries out what `decide` decides, once it is stored.
+  /// - Throws: what `decide` throws, and `io` or `disk-full` when it could not be stored; nothing has changed then.
+  func carryOut<Result>(
+    _ decide: (inout QueueDecision) throws(TransferError) -> Result
+  ) async throws(TransferError) -> Result {
+    try await lane.run { () async throws(TransferError) in
+      var decision = QueueDecision()
+      let result = try decide(&decision)
+      try await store(decision)
+      await perform(decision)
+      return result
+    }
+  }
+
+  private func store(_ decision: QueueDecision) async throws(TransferError) {
+    let change = decision.change
+    guard !change.isEmpty else { return }
+    do {
+      try await store.commit(change)
+    } catch {
+      engine.log(error)
+      try await readAgain()
+      throw error
+    }
+  }
+
+  /// What was decided could not be stored: what is stored is what holds. What runs, runs on.
+  private func readAgain() async throws(TransferError) {
+    queue = QueueMachine(try await store.open(), running: Set(runs.keys))
+    // The scheduler knows nothing that was not stored; what it is told twice changes nothing.
+    var decision = QueueDecision()
+    queue.recover(&decision)
+    for case .schedule(let id) in decision.effects { schedule(id) }
+  }
+
+  private func perform(_ decision: QueueDecision) async {
+    await tell(decision.events)
+    for effect in decision.effects { await perform(effect) }
+    for update in decision.change.updated where runs[update.id] == nil {
+      waits.stopped.resume(update.id, ())
+    }
+    if queue.busy == 0 { waits.empty.resume(.init(), ()) }
+  }
+
+  private func perform(_ effect: QueueDecision.Effect) async {
+    switch effect {
+    case .schedule(let id): schedule(id)
+    case .unschedule(let id): engine.slots.update { _ = $0.paused(id) }
+    case .rearrange, .prefer, .force: break
+    case .stop(let id, let deletes): runs[id]?.orders.send(deletes ? .cancel : .pause)
+    case .discard(let id): await startDiscarding(id)
+    case .ended(let id, let result): waits.ended.resume(id, result)
+    case .groupEnded(let group): waits.groups.resume(group, true)
+    case .removed(let id):
+      engine.slots.update { _ = $0.finished(id) }
+      (streams[id], serverNames[id]) = (nil, nil)
+      waits.stopped.resume(id, ())
+      waits.ended.resume(id, nil)
+    }
+  }
+
+  private func schedule(_ id: TransferID) {
+    guard let facts = queue.members[id]?.facts else { return }
+    engine.slots.update { $0.add(id, host: facts.host ?? "") }
+  }
+
+  /// Tells state changes, and the readers of streams that never began what became of them.
+  private func tell(_ events: [StoredEvent]) async {
+    guard !events.isEmpty else { return }
+    let urls = await urls(of: events.map(\.id))
+    for event in events where runs[event.id] == nil {
+      guard let stream = streams[event.id]?.buffer else { continue }
+      if let end = event.kind.streamEnd { stream.finish(.failure(end)) }
+    }
+    engine.hub.publish(
+      events.map { TransferEvent(number: $0.number, id: $0.id, url: urls[$0.id], kind: $0.kind) })
+  }
+
+  private func urls(of ids: [TransferID]) async -> [TransferID: ResourceURL] {
+    var urls: [TransferID: ResourceURL] = [:]
+    var unknown: [TransferID] = []
+    for id in ids {
+      if let url = runs[id]?.url { urls[id] = url } else { unknown.append(id) }
+    }
+    // An event without its address is better than none.
+    for record in (try? await store.records(unknown)) ?? [] {
+      urls[record.id] = record.request.download?.url
+    }
+    return urls
+  }
+}
+
+extension TransferEvent.Kind {
+  /// What the reader of a stream is told when this happens before the stream has begun.
+  fileprivate var streamEnd: TransferError? {
+    switch self {
+    case .paused: TransferError(.interrupted, "it was stopped before it began")
+    case .finished(let result):
+      result.error ?? TransferError(.cancelled, "it was cancelled before it began")
+    default: nil
+    }
+  }
+}

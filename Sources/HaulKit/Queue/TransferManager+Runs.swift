@@ -1,0 +1,198 @@
+import HaulCore
+
+/// Starting what may run, and noting its end.
+extension TransferManager {
+  /// Starts what the scheduler lets start, and comes back when a host's pause ends.
+  func startWhatMay() async {
+    guard !isShutDown, !isSuspended else { return }
+    let now = engine.clock.now
+    let (ids, next) = engine.slots.update { ($0.next(at: now), $0.nextWakeUp()) }
+    await start(ids)
+    guard let next, wakeUp.map({ next < $0.instant || $0.instant <= now }) ?? true else { return }
+    wakeUp?.task.cancel()
+    let clock = engine.clock
+    let task = Task { [weak self] in
+      guard (try? await clock.sleep(until: next)) != nil else { return }
+      await self?.startWhatMay()
+    }
+    wakeUp = (next, task)
+  }
+
+  private func start(_ ids: [TransferID]) async {
+    var grants: [(id: TransferID, grant: TransferMachine.Grant)] = []
+    for id in ids {
+      if let run = runs[id] {
+        run.orders.send(.slotGranted)
+      } else if let grant = queue.granted(id) {
+        runs[id] = MemberRun()
+        grants.append((id, grant))
+      } else {
+        engine.slots.update { _ = $0.paused(id) }
+      }
+    }
+    guard !grants.isEmpty else { return }
+    do {
+      try await carryOut { (decision) throws(TransferError) in
+        for (id, _) in grants { queue.began(id, &decision) }
+      }
+      let records = try await store.records(grants.map(\.id))
+      for (record, grant) in zip(records, grants) {
+        begin(record, startsOver: grant.grant.startsOver)
+      }
+    } catch {
+      for (id, _) in grants {
+        await ended(id, .finished(TransferResult(state: .failed, error: error)))
+      }
+    }
+  }
+
+  private func begin(_ record: TransferRecord, startsOver: Bool) {
+    let id = record.id
+    switch record.request.work {
+    case .download(var download):
+      if startsOver { download.startOver(after: record.result) }
+      run(id, download) { await $0.run() }
+    case .step(let step): run(id, step)
+    }
+  }
+
+  /// Takes away what the runs of one left that nothing runs for.
+  func startDiscarding(_ id: TransferID) async {
+    guard runs[id] == nil else {
+      runs[id]?.orders.send(.cancel)
+      return
+    }
+    runs[id] = MemberRun()
+    let record = (try? await store.records([id]))?.first
+    guard let download = record?.request.download else {
+      // Not at once: its order is being carried out.
+      Task { await self.ended(id, .finished(TransferResult(state: .cancelled))) }
+      return
+    }
+    run(id, download) { driver in
+      await driver.discard()
+      return .finished(TransferResult(state: .cancelled))
+    }
+  }
+
+  private func run(
+    _ id: TransferID, _ download: DownloadRequest,
+    _ work: @escaping @Sendable (DownloadDriver) async -> MemberRun.End
+  ) {
+    guard let orders = runs[id]?.orders else { return }
+    runs[id]?.url = download.url
+    let executor = engine.executor(for: id, of: download.url.origin)
+    let facts = DownloadDriver.Facts(
+      id: id, request: download, engine: engine,
+      slot: .init(
+        leave: { [weak self] in await self?.leaveSlot(id) },
+        enter: { [weak self] in await self?.enterSlot(id) },
+        changed: { [weak self] in await self?.startWhatMay() }),
+      stream: stream(of: id, download), executor: executor,
+      named: { [weak self] in await self?.named(id, $0) })
+    let driver = DownloadDriver(facts: facts, orders: orders, serverName: serverNames[id])
+    Task(executorPreference: executor) { [weak self] in
+      let end = await work(driver)
+      await self?.ended(id, end)
+    }
+  }
+
+  private func stream(of id: TransferID, _ download: DownloadRequest) -> StreamBuffer? {
+    guard download.destination == .stream else { return nil }
+    let place =
+      streams[id] ?? StreamPlace(buffer: StreamBuffer(size: engine.streamWindow, io: engine.io))
+    streams[id] = place
+    return place.buffer
+  }
+
+  private func named(_ id: TransferID, _ name: FileName) { serverNames[id] = name }
+
+  private func leaveSlot(_ id: TransferID) async {
+    engine.slots.update { _ = $0.paused(id) }
+    await startWhatMay()
+  }
+
+  private func enterSlot(_ id: TransferID) async {
+    guard let facts = queue.members[id]?.facts else { return }
+    engine.slots.update { $0.add(id, host: facts.host ?? "") }
+    await startWhatMay()
+    tellWaiting(id, runs[id]?.url)
+  }
+
+  /// The one place where a run's slot is freed. Ends that come while others are being stored are stored together.
+  func ended(_ id: TransferID, _ end: MemberRun.End) async {
+    engine.slots.update { _ = $0.paused(id) }
+    endings.append((id, end))
+    await storeEndings()
+    await startWhatMay()
+  }
+
+  private func storeEndings() async {
+    guard !endings.isEmpty else { return }
+    var taken: [(id: TransferID, end: MemberRun.End)] = []
+    do {
+      try await carryOut { (decision) throws(TransferError) in
+        (taken, endings) = (endings, [])
+        for (id, end) in taken {
+          runs[id] = nil
+          note(id, end, &decision)
+        }
+      }
+      for (id, _) in taken { waits.stopped.resume(id, ()) }
+    } catch {
+      guard !isShutDown else { return taken.forEach { waits.stopped.resume($0.id, ()) } }
+      // It holds a place among the runs until it is stored.
+      for (id, _) in taken { runs[id] = MemberRun() }
+      endings = taken + endings
+      retryEndings()
+    }
+  }
+
+  private func note(_ id: TransferID, _ end: MemberRun.End, _ decision: inout QueueDecision) {
+    // What the end of the program stopped is queued again the next time.
+    if isShutDown, case .paused = end {
+      _ = queue.handle(.requeue, [id], by: .signal, &decision)
+    }
+    queue.ended(id, end.forMachine, end.result, by: .disk, &decision)
+    // The reader holds its stream from now on; one that comes late still finds it.
+    if case .finished = end, streams[id]?.isRead == true { streams[id] = nil }
+  }
+
+  private static let storeAgainAfter: Duration = .seconds(1)
+
+  private func retryEndings() {
+    let clock = engine.clock
+    Task { [weak self] in
+      try? await clock.sleep(until: clock.now + Self.storeAgainAfter)
+      await self?.storeEndings()
+    }
+  }
+
+  func tellWaiting(_ id: TransferID, _ url: ResourceURL?) {
+    let now = engine.clock.now
+    guard let reason = engine.slots.update({ $0.reason(for: id, at: now) }) else { return }
+    engine.hub.publish(.phase(.waiting, reason: reason.words(at: now)), of: id, url)
+  }
+}
+
+extension DownloadRequest {
+  /// Forgets the bytes of earlier runs. A file that an earlier run completed is ours: it is replaced when the new one is whole.
+  fileprivate mutating func startOver(after result: TransferResult?) {
+    startOver = true
+    guard let result, result.state == .completed, let path = result.path else { return }
+    destination = .file(path)
+    ifExists = .overwrite
+  }
+}
+
+extension Scheduler.WaitReason {
+  /// For a person.
+  func words(at now: Instant) -> String {
+    switch self {
+    case .slot: "every slot is taken"
+    case .hostLimit: "the host has as many transfers as it may have"
+    case .hostBackOff(let until):
+      "the host asked to be left alone for \((until - now).components.seconds) s more"
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import HaulCore
+import NIOConcurrencyHelpers
+
+/// Who waits for something of the queue.
+struct Waits: Sendable {
+  /// Until nothing runs for a transfer.
+  let stopped = WaitList<TransferID, Void>()
+  /// Until a transfer has ended; nil when the manager has shut down before.
+  let ended = WaitList<TransferID, TransferResult?>()
+  /// Until every member of a group has ended; false when the manager has shut down before.
+  let groups = WaitList<String, Bool>()
+  /// Until nothing runs or waits for a slot.
+  let empty = WaitList<Nothing, Void>()
+
+  struct Nothing: Hashable, Sendable {}
+
+  func endAll() {
+    stopped.resumeAll(())
+    ended.resumeAll(nil)
+    groups.resumeAll(false)
+    empty.resumeAll(())
+  }
+}
+
+/// Tasks that wait for a value under a key.
+final class WaitList<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  private struct State {
+    var waiting: [Key: [UInt64: CheckedContinuation<Value?, Never>]] = [:]
+    var last: UInt64 = 0
+  }
+
+  private let state = NIOLockedValueBox(State())
+
+  /// The next value for the key, also in a task that is cancelled.
+  @discardableResult
+  func value(
+    for key: Key, isolation: isolated (any Actor)? = #isolation
+  ) async -> Value? {
+    let number = nextNumber()
+    return await withCheckedContinuation { continuation in
+      state.withLockedValue { $0.waiting[key, default: [:]][number] = continuation }
+    }
+  }
+
+  /// The next value for the key; nil at once when the task is cancelled.
+  func valueUnlessCancelled(
+    for key: Key, isolation: isolated (any Actor)? = #isolation
+  ) async -> Value? {
+    let number = nextNumber()
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isCancelled = state.withLockedValue { state in
+          guard !Task.isCancelled else { return true }
+          state.waiting[key, default: [:]][number] = continuation
+          return false
+        }
+        if isCancelled { continuation.resume(returning: nil) }
+      }
+    } onCancel: {
+      let waiter = state.withLockedValue { $0.waiting[key]?.removeValue(forKey: number) }
+      waiter?.resume(returning: nil)
+    }
+  }
+
+  func resume(_ key: Key, _ value: Value) {
+    let waiters = state.withLockedValue { $0.waiting.removeValue(forKey: key) } ?? [:]
+    for waiter in waiters.values { waiter.resume(returning: value) }
+  }
+
+  func resumeAll(_ value: Value) {
+    for key in state.withLockedValue({ Array($0.waiting.keys) }) { resume(key, value) }
+  }
+
+  private func nextNumber() -> UInt64 {
+    state.withLockedValue { state in
+      state.last += 1
+      return state.last
+    }
+  }
+}

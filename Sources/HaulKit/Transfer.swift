@@ -1,0 +1,137 @@
+public import HaulCore
+
+/// A small handle of one transfer. It keeps its manager alive, and nothing keeps it.
+public struct Transfer: Sendable, Identifiable {
+  /// Opaque; unique for ever.
+  public let id: TransferID
+  /// What it transfers; nil for a step.
+  public let url: ResourceURL?
+  let manager: TransferManager
+
+  /// How it ends. Waiting is not owning: a task that is cancelled stops waiting, and the transfer goes on.
+  /// - Throws: why it failed; `cancelled` when it was cancelled; `interrupted` when the manager was shut down, the transfer
+  ///   taken off the list, or the waiting task cancelled.
+  public var result: TransferResult {
+    get async throws(TransferError) { try await manager.result(of: id) }
+  }
+
+  /// How it stands at this moment; nil when it is not in the list any more.
+  public var summary: TransferSummary? {
+    get async { await manager.summary(of: id) }
+  }
+
+  /// As `TransferManager.pause`.
+  /// - Throws: `io`, `disk-full`.
+  @discardableResult
+  public func pause() async throws(TransferError) -> CommandRefusal? {
+    try await manager.pause(.ids([id])).refused[id]
+  }
+
+  /// As `TransferManager.resume`.
+  /// - Throws: `io`, `disk-full`.
+  @discardableResult
+  public func resume() async throws(TransferError) -> CommandRefusal? {
+    try await manager.resume(.ids([id])).refused[id]
+  }
+
+  /// As `TransferManager.requeue`.
+  /// - Throws: `io`, `disk-full`.
+  @discardableResult
+  public func requeue() async throws(TransferError) -> CommandRefusal? {
+    try await manager.requeue(.ids([id])).refused[id]
+  }
+
+  /// As `TransferManager.cancel`.
+  /// - Throws: `io`, `disk-full`.
+  @discardableResult
+  public func cancel(keepingBytes: Bool = false) async throws(TransferError) -> CommandRefusal? {
+    try await manager.cancel(.ids([id]), keepingBytes: keepingBytes).refused[id]
+  }
+
+  /// As `TransferManager.retry`.
+  /// - Throws: `io`, `disk-full`.
+  @discardableResult
+  public func retry() async throws(TransferError) -> CommandRefusal? {
+    try await manager.retry(.ids([id])).refused[id]
+  }
+
+  /// As `TransferManager.restart`.
+  /// - Throws: `io`, `disk-full`.
+  @discardableResult
+  public func restart() async throws(TransferError) -> CommandRefusal? {
+    try await manager.restart(.ids([id])).refused[id]
+  }
+
+  /// As `TransferManager.remove`.
+  /// - Throws: `io`, `disk-full`.
+  @discardableResult
+  public func remove() async throws(TransferError) -> CommandRefusal? {
+    try await manager.remove(.ids([id])).refused[id]
+  }
+
+  /// As `TransferManager.start`.
+  /// - Throws: `io`, `disk-full`.
+  @discardableResult
+  public func start(force: Bool = false) async throws(TransferError) -> CommandRefusal? {
+    try await manager.start(.ids([id]), force: force).refused[id]
+  }
+}
+
+extension Transfer: Hashable {
+  /// Whether they are handles of the same transfer.
+  public static func == (left: Transfer, right: Transfer) -> Bool { left.id == right.id }
+
+  /// The id is what counts.
+  public func hash(into hasher: inout Hasher) { hasher.combine(id) }
+}
+
+extension TransferManager {
+  func summary(of id: TransferID) -> TransferSummary? {
+    queue.members[id].map(TransferSummary.init)
+  }
+
+  func result(of id: TransferID) async throws(TransferError) -> TransferResult {
+    while queue.members[id] != nil {
+      if queue.members[id]?.end != nil, let result = try await store.records([id]).first?.result {
+        return try result.orItsError
+      }
+      guard !isShutDown, !Task.isCancelled,
+        let result = await waits.ended.valueUnlessCancelled(for: id).flatMap({ $0 })
+      else { break }
+      return try result.orItsError
+    }
+    throw TransferError(.interrupted, "it was not waited for until its end")
+  }
+
+  /// Waits until nothing runs and nothing waits for a slot. What is paused, or waits for something that is not going to be
+  /// completed, is not waited for. Returns at once when the manager is shut down or the task cancelled.
+  public func waitUntilEmpty() async {
+    while queue.busy > 0, !isShutDown, !Task.isCancelled {
+      _ = await waits.empty.valueUnlessCancelled(for: .init())
+    }
+  }
+
+  /// How many members of the list there are in each state. O(members).
+  public var counts: [TransferState: Int] {
+    queue.members.values.reduce(into: [:]) { $0[TransferState($1), default: 0] += 1 }
+  }
+
+  /// How the transfers stand, in the order of the list.
+  /// - Complexity: O(n log n) in the members of the list.
+  public func summaries(of selection: TransferSelection = .all) -> [TransferSummary] {
+    ids(of: selection).compactMap { queue.members[$0].map(TransferSummary.init) }
+  }
+}
+
+extension TransferResult {
+  /// Itself when it is a success.
+  fileprivate var orItsError: TransferResult {
+    get throws(TransferError) {
+      switch state {
+      case .completed: self
+      case .failed: throw error ?? TransferError(.internal, "it failed")
+      case .cancelled: throw TransferError(.cancelled, "it was cancelled")
+      }
+    }
+  }
+}
