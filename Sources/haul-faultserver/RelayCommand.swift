@@ -70,11 +70,11 @@ struct RelayCommand: AsyncParsableCommand {
   func run() async throws {
     let termination = TerminationSignals()
     let relay = try await Relay.start(rules, to: to.host, port: to.port, listeningOn: port)
-    try StandardOutput.writeLine("{\"port\":\(relay.port)}")
+    try StandardOutput.writeLine(Listening(port: relay.port))
     await termination.waitForFirst()
     let seen = relay.snapshot
     try await relay.shutdown()
-    try StandardOutput.writeLine(seen.json)
+    try StandardOutput.writeLine(seen)
   }
 }
 

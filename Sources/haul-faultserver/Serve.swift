@@ -46,7 +46,7 @@ struct Serve: AsyncParsableCommand {
     if let caOut {
       try Data(server.certificateAuthorityPEM.utf8).write(to: URL(filePath: caOut))
     }
-    try StandardOutput.writeLine("{\"port\":\(server.port)}")
+    try StandardOutput.writeLine(Listening(port: server.port))
     await termination.waitForFirst()
     try await server.shutdown()
   }

@@ -10,7 +10,7 @@ import Testing
   ) -> Surroundings {
     Surroundings(
       environment: environment, standardOutputIsTerminal: output, standardErrorIsTerminal: error,
-      terminalSize: { size }, clock: StandingClock())
+      terminalSize: { size }, clock: ManualClock())
   }
 
   @Test("bars on a terminal, plain lines elsewhere, unless asked otherwise")

@@ -1,6 +1,6 @@
 import HaulCore
 import HaulFiles
-import Synchronization
+import HaulTestSupport
 import Testing
 
 #if canImport(Glibc)
@@ -11,27 +11,16 @@ import Testing
 
 @Suite("Where calls that may block are made")
 struct BlockingIOTests {
-  /// A clock that is moved by hand; nobody waits by it.
-  private final class Hand: TransferClock {
-    private let milliseconds = Atomic<Int64>(0)
-
-    var now: Instant { Instant(.milliseconds(milliseconds.load(ordering: .relaxed))) }
-    let wallSeconds: Double = 0
-
-    func sleep(until instant: Instant) async throws { throw CancellationError() }
-    func move(by count: Int64) { milliseconds.add(count, ordering: .relaxed) }
-  }
-
   private static var thread: Int { pthread_self().hashValue }
 
   /// Whether a call that takes so long was made on the thread that it came from.
-  private func staysHere(_ io: BlockingIO, _ clock: Hand, taking milliseconds: Int64 = 0)
+  private func staysHere(_ io: BlockingIO, _ clock: ManualClock, taking milliseconds: Int64 = 0)
     async throws
     -> Bool
   {
     let here = Self.thread
     let there = try await io.run { () throws(TransferError) in
-      clock.move(by: milliseconds)
+      clock.move(by: .milliseconds(milliseconds))
       return Self.thread
     }
     return here == there
@@ -39,36 +28,36 @@ struct BlockingIOTests {
 
   @Test("On a helper thread, unless the caller may wait")
   func helper() async throws {
-    let clock = Hand()
+    let clock = ManualClock()
     #expect(try await !staysHere(BlockingIO(clock: clock), clock))
     #expect(try await staysHere(BlockingIO(clock: clock).inPlace, clock))
   }
 
   @Test("Without a clock nobody knows whether the disk is prompt: on a helper thread")
   func withoutClock() async throws {
-    #expect(try await !staysHere(BlockingIO().inPlace, Hand()))
+    #expect(try await !staysHere(BlockingIO().inPlace, ManualClock()))
   }
 
   @Test("After a slow call nobody waits in place for a second, whichever copy saw it")
   func slowDisk() async throws {
-    let clock = Hand()
+    let clock = ManualClock()
     let io = BlockingIO(clock: clock)
     #expect(try await staysHere(io.inPlace, clock, taking: 49))
     #expect(try await staysHere(io.inPlace, clock, taking: 50))
     #expect(try await !staysHere(io.inPlace, clock))
-    clock.move(by: 999)
+    clock.move(by: .milliseconds(999))
     #expect(try await !staysHere(io.inPlace, clock))
-    clock.move(by: 1)
+    clock.move(by: .milliseconds(1))
     #expect(try await staysHere(io.inPlace, clock))
   }
 
   @Test("A failure in place is told, and its time counts")
   func failure() async throws {
-    let clock = Hand()
+    let clock = ManualClock()
     let io = BlockingIO(clock: clock).inPlace
     await #expect(throws: TransferError(.diskFull, "full")) {
       try await io.run { () throws(TransferError) in
-        clock.move(by: 100)
+        clock.move(by: .milliseconds(100))
         throw TransferError(.diskFull, "full")
       }
     }

@@ -30,15 +30,15 @@ struct OwnershipTests {
     }
   }
 
-  /// The real disk, as seen by somebody else.
-  private struct OthersDisk: Disk {
-    let real = POSIXDisk()
-    var bootID: String { real.bootID }
-    var effectiveUser: UInt32 { real.effectiveUser + 1 }
-    var creationMask: UInt32 { real.creationMask }
+  /// A disk whose files are not this user's.
+  private struct OtherUser: Disk {
+    let base: any Disk
+    var bootID: String { base.bootID }
+    var effectiveUser: UInt32 { base.effectiveUser + 1 }
+    var creationMask: UInt32 { base.creationMask }
 
     func openDirectory(_ path: String, creating: Bool) throws(DiskError) -> any DiskDirectory {
-      try real.openDirectory(path, creating: creating)
+      try base.openDirectory(path, creating: creating)
     }
   }
 
@@ -51,7 +51,7 @@ struct OwnershipTests {
     let owner = try #require(attributes[.ownerAccountName] as? String)
     let thrown = try message {
       _ = try PartFile.acquire(
-        disk: OthersDisk(), directory: scratch.directory, name: "file.iso",
+        disk: OtherUser(base: POSIXDisk()), directory: scratch.directory, name: "file.iso",
         nonce: Array(repeating: 1, count: 16), durability: .strict)
     }
     let told = try #require(thrown)
@@ -91,18 +91,6 @@ struct OwnershipTests {
           nonce: Array(repeating: 1, count: 16), durability: .strict)
       } == .nameConflict)
     #expect(machine.contents(of: name, in: "/d") == JournalFormat.header())
-  }
-
-  /// A disk whose files are not this user's.
-  private struct OtherUser: Disk {
-    let base: any Disk
-    var bootID: String { base.bootID }
-    var effectiveUser: UInt32 { base.effectiveUser + 1 }
-    var creationMask: UInt32 { base.creationMask }
-
-    func openDirectory(_ path: String, creating: Bool) throws(DiskError) -> any DiskDirectory {
-      try base.openDirectory(path, creating: creating)
-    }
   }
 
   @Test("A name is given without replacing whatever has it at that moment")

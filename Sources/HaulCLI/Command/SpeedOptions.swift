@@ -15,18 +15,7 @@ struct SpeedOptions: ParsableArguments {
     transform: { try ArgumentValue.count($0, in: 1...1000) })
   var maximumPerHost: Int?
 
-  @Option(
-    name: [.customShort("x", allowingJoined: true), .long],
-    help: ArgumentHelp("Connections of one file, at most (default: 8).", valueName: "N"),
-    transform: { try ArgumentValue.count($0, in: 1...256) })
-  var connections: Int?
-
-  @Option(
-    name: .customLong("min-split"),
-    help: ArgumentHelp(
-      "The smallest piece worth a connection of its own (default: 1M).", valueName: "SIZE"),
-    transform: ArgumentValue.bytes)
-  var minimumSplit: Int64?
+  @OptionGroup var ranges: RangeOptions
 
   @Option(
     name: .customLong("limit-rate"),
@@ -35,8 +24,5 @@ struct SpeedOptions: ParsableArguments {
     transform: ArgumentValue.bytes)
   var rateLimit: Int64?
 
-  func apply(to request: inout DownloadRequest) {
-    if let connections { request.connections = connections }
-    if let minimumSplit { request.minimumSplit = minimumSplit }
-  }
+  func apply(to request: inout DownloadRequest) { ranges.apply(to: &request) }
 }

@@ -113,7 +113,7 @@ extension GetPlan {
     if let active = speed.maximumActive { limits.maximumActive = active }
     if let perHost = speed.maximumPerHost { limits.maximumActivePerHost = perHost }
     limits.connectionsPerHost = max(
-      limits.connectionsPerHost, speed.connections ?? 0, speed.maximumPerHost ?? 0)
+      limits.connectionsPerHost, speed.ranges.connections ?? 0, speed.maximumPerHost ?? 0)
     limits.connectionsInAll = max(
       limits.connectionsInAll, limits.connectionsPerHost, limits.maximumActive)
     limits.rateLimit = speed.rateLimit

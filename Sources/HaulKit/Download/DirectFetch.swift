@@ -10,6 +10,14 @@ struct DirectFetch: Sendable {
   /// Called once.
   let tell: @Sendable (DownloadRun.Message) -> Void
 
+  /// What is seen of the request while it is under way.
+  private struct Watch {
+    /// The heartbeat that looks whether it is silent.
+    var beat: UInt64?
+    var isSilent = false
+    var isOver = false
+  }
+
   /// False, and nothing is told, when it takes a task: where the transfer is the only one of its host, or the host wants to
   /// be left alone, or the transport knows no other way.
   func begin(_ request: FetchRequest, of host: String) -> Bool {
@@ -17,24 +25,28 @@ struct DirectFetch: Sendable {
       $0.transfers(of: host) > 1 && $0.backOffEnd(of: host) == nil
     }
     guard isOneOfMany else { return false }
-    let isSilent = NIOLockedValueBox(false)
-    let beat = NIOLockedValueBox<UInt64?>(nil)
-    let isOver = NIOLockedValueBox(false)
+    let watch = NIOLockedValueBox(Watch())
     let handle = engine.transport.begin(request) { [self] result in
-      isOver.withLockedValue { $0 = true }
-      if let number = beat.withLockedValue({ $0 }) { engine.heartbeat.remove(number) }
-      tell(message(result, isSilent: isSilent.withLockedValue { $0 }))
+      let seen = watch.withLockedValue { watch in
+        watch.isOver = true
+        return watch
+      }
+      if let number = seen.beat { engine.heartbeat.remove(number) }
+      tell(message(result, isSilent: seen.isSilent))
     }
     guard let handle else { return false }
     let (start, timeout) = (engine.clock.now, engine.idleTimeout)
     let number = engine.heartbeat.add { now in
       guard now - start >= timeout else { return }
-      isSilent.withLockedValue { $0 = true }
+      watch.withLockedValue { $0.isSilent = true }
       handle.cancel()
     }
-    beat.withLockedValue { $0 = number }
+    let isOver = watch.withLockedValue { watch in
+      watch.beat = number
+      return watch.isOver
+    }
     // It may have been answered meanwhile.
-    if isOver.withLockedValue({ $0 }) { engine.heartbeat.remove(number) }
+    if isOver { engine.heartbeat.remove(number) }
     stop.whenStopped { handle.cancel() }
     return true
   }

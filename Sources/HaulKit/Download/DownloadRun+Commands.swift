@@ -61,15 +61,8 @@ extension DownloadRun {
       }
     }
     // A further connection of one transfer gets a thread of its own, where there is one.
-    watch(id, on: fetch.isAdditional ? nil : executor, &group) { [fetch] silence in
-      do {
-        post.yield(.response(id, try await engine.fetch(fetch, of: host, silence)))
-        return nil
-      } catch let error as TransferError {
-        return .failed(id, error)
-      } catch {
-        return .stopped(id)
-      }
+    watch(id, on: fetch.isAdditional ? nil : executor, &group) { [fetch] watched in
+      await watched.ask(fetch, of: host) { post.yield(.response(id, $0)) }
     }
   }
 
@@ -106,10 +99,12 @@ extension DownloadRun {
       }
       return
     }
-    watch(id, on: id.number == 1 ? executor : nil, &group) { silence in
-      switch await receiver.run(silence) {
-      case .ended: .ended(id)
-      case .failed(let error): .failed(id, error)
+    watch(id, on: id.number == 1 ? executor : nil, &group) { watched in
+      await watched.run { silence in
+        switch await receiver.run(silence) {
+        case .ended: .ended(id)
+        case .failed(let error): .failed(id, error)
+        }
       }
     }
   }
@@ -119,8 +114,8 @@ extension DownloadRun {
   ) {
     guard let response = responses.removeValue(forKey: id) else { return }
     let target = target
-    watch(id, on: nil, &group) { _ in
-      do {
+    watch(id, on: nil, &group) { watched in
+      await watched.attempt { _ in
         var bytes: [UInt8] = []
         for try await chunk in response.body {
           chunk.withBytes { bytes.append(contentsOf: $0) }
@@ -130,10 +125,6 @@ extension DownloadRun {
         let isSame =
           isWhole ? try await target.holds(received, at: range.lowerBound) : false
         return .compared(id, isSame: isSame)
-      } catch let error as TransferError {
-        return .failed(id, error)
-      } catch {
-        return .stopped(id)
       }
     }
   }
@@ -141,14 +132,14 @@ extension DownloadRun {
   /// Runs one connection's work until it ends, is told to stop, or is silent for too long.
   private mutating func watch(
     _ id: SegmentID, on executor: (any TaskExecutor)?, _ group: inout TaskGroup<Void>,
-    _ work: @escaping @Sendable (Silence) async -> DownloadMachine.Event?
+    _ work: @escaping @Sendable (WatchedFetch) async -> DownloadMachine.Event?
   ) {
     let stop = StopSignal()
     stops[id] = stop
     let (post, engine) = (post, engine)
     group.addTask {
       let watched = WatchedFetch(id: id, stop: stop, engine: engine, executor: executor)
-      if let event = await watched.run(work) { post.yield(.event(event)) }
+      if let event = await work(watched) { post.yield(.event(event)) }
     }
   }
 

@@ -81,9 +81,9 @@ extension DownloadRun {
       await engine.hooks.willPublish?(id)
       do throws(TransferError) {
         let path = try await target.publish(length: length, modified: seconds)
-        post.yield(.publishedAt(path))
+        post.yield(.published(.success(path)))
       } catch {
-        post.yield(.event(.published(error)))
+        post.yield(.published(.failure(error)))
       }
     }
   }

@@ -10,7 +10,6 @@ struct DownloadRun {
     case tick
     case checkpointed(TransferError?)
     case digestAdvanced
-    case publishedAt(String?)
     case published(Result<String?, TransferError>)
   }
 
@@ -153,7 +152,7 @@ struct DownloadRun {
       checkpoints.ended(at: engine.clock.now)
       if let error { await handle(.diskFailed(error), &group) }
     case .digestAdvanced: isReadingBack = false
-    case .publishedAt(let path), .published(.success(let path)):
+    case .published(.success(let path)):
       self.path = path
       await handle(.published(nil), &group)
     case .published(.failure(let error)): await handle(.published(error), &group)

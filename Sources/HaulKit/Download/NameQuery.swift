@@ -140,16 +140,7 @@ struct NameQuery {
     driver.log(id, asks: fetch)
     group.addTask {
       let watched = WatchedFetch(id: id, stop: stop, engine: engine)
-      let event = await watched.run { silence in
-        do {
-          post.yield(.response(id, try await engine.fetch(fetch, of: host, silence)))
-          return nil
-        } catch let error as TransferError {
-          return .failed(id, error)
-        } catch {
-          return .stopped(id)
-        }
-      }
+      let event = await watched.ask(fetch, of: host) { post.yield(.response(id, $0)) }
       if let event { post.yield(.event(event)) }
     }
   }

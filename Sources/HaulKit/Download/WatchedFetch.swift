@@ -36,4 +36,30 @@ struct WatchedFetch: Sendable {
     if case .ended = event { return event }
     return .failed(id, engine.silent)
   }
+
+  /// As `run`, of work that may fail.
+  func attempt(
+    _ work: @escaping @Sendable (Silence) async throws -> DownloadMachine.Event?
+  ) async -> DownloadMachine.Event? {
+    await run { silence in
+      do {
+        return try await work(silence)
+      } catch let error as TransferError {
+        return .failed(id, error)
+      } catch {
+        return .stopped(id)
+      }
+    }
+  }
+
+  /// Sends a request and hands its answer over; what to tell the machine when there is none.
+  func ask(
+    _ request: FetchRequest, of host: String,
+    _ handOver: @escaping @Sendable (FetchResponse) -> Void
+  ) async -> DownloadMachine.Event? {
+    await attempt { silence in
+      handOver(try await engine.fetch(request, of: host, silence))
+      return nil
+    }
+  }
 }

@@ -22,13 +22,19 @@ package struct RelaySnapshot: Hashable, Sendable {
 
   package var mostOpen: Int { history.map(\.open).max() ?? 0 }
 
-  /// One object: accepted, resets, bytes, mostOpen, and history as pairs of milliseconds and
-  /// open connections.
-  package var json: String {
-    let steps = history.map { "[\($0.nanoseconds / 1_000_000),\($0.open)]" }
-    return """
-      {"accepted":\(accepted),"resets":\(resets),"bytes":\(bytes),"mostOpen":\(mostOpen),\
-      "history":[\(steps.joined(separator: ","))]}
-      """
+}
+
+/// One object: accepted, resets, bytes, mostOpen, and history as pairs of milliseconds and open connections.
+extension RelaySnapshot: Encodable {
+  private enum Key: String, CodingKey { case accepted, resets, bytes, mostOpen, history }
+
+  package func encode(to encoder: any Encoder) throws {
+    var object = encoder.container(keyedBy: Key.self)
+    try object.encode(accepted, forKey: .accepted)
+    try object.encode(resets, forKey: .resets)
+    try object.encode(bytes, forKey: .bytes)
+    try object.encode(mostOpen, forKey: .mostOpen)
+    try object.encode(
+      history.map { [$0.nanoseconds / 1_000_000, Int64($0.open)] }, forKey: .history)
   }
 }

@@ -1,0 +1,127 @@
+/// Measuring at rest.
+extension ConnectionTuner {
+  mutating func begin(_ trial: Trial, at now: Instant) {
+    phase = .settling(trial, begun: now, there: nil)
+  }
+
+  /// A quarter; where the last trial was a plain success, more at once.
+  private func fewer(than count: Int) -> Int {
+    count - max(1, isPlain && count > Self.many ? count / 2 : count / 4)
+  }
+
+  private func more(than count: Int) -> Int { count + max(1, isPlain ? count : count / 4) }
+
+  /// Whether enough is left for a trial to be repaid.
+  private func isWorthTrying(_ sample: Sample) -> Bool {
+    // At a standstill nothing can be told.
+    guard let rest = sample.rest, base.rate > 0 else { return false }
+    let trial =
+      max(Self.shortest, sample.latency)
+      + max(Self.measurement, min(sample.latency * 2, Self.longest))
+    return Double(rest) / max(base.rate, 1) >= max(Self.shortestRest, 10 * (trial / .seconds(1)))
+  }
+
+  /// Waits until there are as many as there should be, and what was on its way has arrived.
+  mutating func settle(
+    _ sample: Sample, _ trial: Trial, since begun: Instant, _ there: Instant?, at now: Instant
+  ) {
+    guard !sample.isHeldBack, sample.delivering > 0 else { return }
+    let isThere = sample.open == target && sample.delivering == sample.open
+    // Where that takes long, others have the connections: what is there is measured.
+    guard isThere || now - begun >= Self.patience else {
+      phase = .settling(trial, begun: begun, there: nil)
+      return
+    }
+    let since = there ?? now
+    phase = .settling(trial, begun: begun, there: since)
+    guard now - since >= max(Self.shortest, sample.latency) else { return }
+    phase = .measuring(trial, Mark(sample, at: now))
+  }
+
+  mutating func measure(
+    _ sample: Sample, _ trial: Trial, since mark: Mark, at now: Instant
+  ) {
+    guard sample.open == mark.count else { return begin(trial, at: now) }
+    let time = now - mark.instant
+    let isEnough = sample.bytes - mark.bytes >= Self.bytesThatTell * Int64(min(mark.count, 4))
+    guard time >= max(Self.measurement, min(sample.latency * 2, Self.longest)),
+      isEnough || time >= Self.longest
+    else { return }
+    let level = Level(count: mark.count, rate: mark.rate(sample, at: now))
+    switch trial {
+    case .base:
+      base = level
+      if !hasTriedFewer, !hasTriedMore { best = level.rate }
+      best = max(best, level.rate)
+    case .fewer: judgeFewer(level)
+    case .more: judgeMore(level)
+    }
+    // Back where it was, what that brings is measured anew: the network may have changed.
+    if trial != .base, target != level.count { return begin(.base, at: now) }
+    tryNext(sample, at: now)
+  }
+
+  private mutating func judgeFewer(_ level: Level) {
+    best = max(best, level.rate)
+    guard level.count < base.count, level.rate > 0, level.rate >= Self.leastKept * best else {
+      hasTriedFewer = true
+      isPlain = false
+      target = base.count
+      return
+    }
+    if level.rate > base.rate * 1.1 {
+      reason = .slower
+    } else if reason != .slower {
+      reason = .noGain
+    }
+    // As many as were there before need not be tried again; after a long stride perhaps fewer than those.
+    hasTriedMore = !(isPlain && base.count > Self.many)
+    isPlain = level.rate > base.rate * 1.1
+    base = level
+  }
+
+  private mutating func judgeMore(_ level: Level) {
+    let share = Double(level.count - base.count) / Double(max(base.count, 1))
+    guard share > 0, level.rate >= base.rate * (1 + Self.leastGain * share) else {
+      isPlain = false
+      hasTriedMore = true
+      if level.rate < base.rate * 0.9 {
+        reason = .slower
+      } else if reason != .slower {
+        reason = .noGain
+      }
+      target = base.count
+      return
+    }
+    best = max(best, level.rate)
+    isPlain = level.rate >= base.rate * (1 + 0.8 * share)
+    // Fewer of them were there before.
+    hasTriedFewer = true
+    base = level
+  }
+
+  private mutating func tryNext(_ sample: Sample, at now: Instant) {
+    let isWorthTrying = isWorthTrying(sample)
+    if isWorthTrying, !hasTriedFewer, base.count > 1 {
+      target = fewer(than: base.count)
+      return begin(.fewer, at: now)
+    }
+    if isWorthTrying, !hasTriedMore, base.count < sample.limit, base.count == target {
+      target = min(more(than: base.count), sample.limit)
+      return begin(.more, at: now)
+    }
+    if hasTriedFewer || hasTriedMore {
+      if target == sample.limit { reason = sample.limit < highestLimit ? .refused : .limit }
+      if base.count == target { choice = ConnectionChoice(target, reason, rate: base.rate) }
+    }
+    phase = .resting(until: now + pause)
+    pause = min(pause * 2, Self.longestPause)
+  }
+
+  mutating func rest(_ sample: Sample, until: Instant, at now: Instant) {
+    guard now >= until, !sample.isHeldBack else { return }
+    // What is only remembered may have been true of another file: more are tried first.
+    (hasTriedFewer, hasTriedMore, isPlain) = (reason == .remembered, false, false)
+    begin(.base, at: now)
+  }
+}
