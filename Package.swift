@@ -132,6 +132,7 @@ if isFuzzing {
   package.targets.append(
     .executableTarget(
       name: "haul-fuzz", dependencies: ["HaulCore", "HaulFiles", "HaulCLI"], path: "Fuzz",
-      exclude: ["Seeds"], swiftSettings: parsers + [.unsafeFlags(["-parse-as-library"])],
+      exclude: ["Seeds"],
+      swiftSettings: settings + [.unsafeFlags(["-parse-as-library", "-sanitize=address"])],
       linkerSettings: [.unsafeFlags(fuzzing)]))
 }

@@ -36,7 +36,8 @@ func expect(
   abort()
 }
 
-let targets = headerTargets + nameTargets + networkTargets + fileTargets + journalTargets
+let targets =
+  headerTargets + nameTargets + networkTargets + fileTargets + optionTargets + journalTargets
 
 /// By `HAUL_FUZZ_TARGET`; without it, the names are listed.
 private let chosen: Target = {

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import hashlib
+import http.client
 import json
 import math
 import os
@@ -13,7 +14,6 @@ import socket
 import subprocess
 import threading
 import time
-import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MIB = 1 << 20
@@ -142,7 +142,9 @@ class FaultServer:
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError("the fault server did not start")
-        self.base = f"http://127.0.0.1:{json.loads(line)['port']}"
+        port = json.loads(line)["port"]
+        self.base = f"http://127.0.0.1:{port}"
+        self._control = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
 
     def sent(self, path):
         return self._count(path, "bytes")
@@ -151,8 +153,14 @@ class FaultServer:
         return self._count(path, "requests")
 
     def _count(self, path, what):
-        with urllib.request.urlopen(f"{self.base}/_control/stats", timeout=10) as answer:
-            return json.load(answer)["paths"].get(path, {}).get(what, 0)
+        try:
+            self._control.request("GET", "/_control/stats")
+            answer = json.load(self._control.getresponse())
+        except (http.client.HTTPException, ConnectionError):  # it was closed meanwhile
+            self._control.close()
+            self._control.request("GET", "/_control/stats")
+            answer = json.load(self._control.getresponse())
+        return answer["paths"].get(path, {}).get(what, 0)
 
     def settled(self, path):
         """What was sent, once nothing more is."""
@@ -168,6 +176,7 @@ class FaultServer:
         return self
 
     def __exit__(self, *_):
+        self._control.close()
         stop(self.process)
         self.process.stdout.close()
 

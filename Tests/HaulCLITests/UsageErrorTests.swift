@@ -115,6 +115,13 @@ private let zeros32 = String(repeating: "0", count: 32)
       ["verify", "f", "https://user:hunter2@h/x", "--checksum", "md5=\(zeros32)"],
       ["get", "-H", "hunter2", "https://h/x"],
       ["get", "-H", "A: hunter2\u{7}", "https://h/x"],
+      ["user:hunter2@x://h@y"],
+      // A combining mark makes another character of the sign before it.
+      ["get", "https://user:hunter2@\u{301}h:99999/x"],
+      ["get", "https://h:99999/x?\u{301}token=hunter2"],
+      ["gte", "user:hunter2@\u{301}h/x"],
+      ["verify", "f", "https://\u{301}user:hunter2@h/x", "--checksum", "md5=\(zeros32)"],
+      ["verify", "f", "\u{301}https://user:hunter2@h/x", "--checksum", "md5=\(zeros32)"],
     ] {
       let message = try #require(refusal(words))
       #expect(!message.contains("hunter2"))

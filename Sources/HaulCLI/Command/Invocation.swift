@@ -72,8 +72,10 @@ extension Invocation {
     }
     var line = HaulCommand.message(for: error).split(separator: "\n").joined(separator: " ")
     // The parser repeats the words that it does not understand; an address may hold secrets.
-    for address in arguments where address.contains("://") {
-      line = line.replacing(address, with: AddressArgument.redacted(address))
+    // By scalars: a word that begins with a combining mark is no word of its own otherwise.
+    for address in arguments where AddressArgument.isLikely(address) {
+      let shown = AddressArgument.redacted(address).unicodeScalars
+      line = String(line.unicodeScalars.replacing(address.unicodeScalars, with: shown))
     }
     let command = ["get", "probe", "verify"].contains(name) ? "\(name) " : ""
     throw UsageError("\(line); see 'haul \(command)--help'")

@@ -1,10 +1,10 @@
 import FoundationEssentials
-import HaulCore
+package import HaulCore
 
 /// A URL as it was typed.
-enum AddressArgument {
+package enum AddressArgument {
   /// - Throws: a message that names the address that was probably meant when the scheme is missing.
-  static func url(_ text: String) throws(UsageError) -> ResourceURL {
+  package static func url(_ text: String) throws(UsageError) -> ResourceURL {
     if text.contains("\t") {
       throw UsageError("\(redacted(text)): mirrors of one address are not yet supported")
     }
@@ -48,14 +48,31 @@ enum AddressArgument {
 
   /// What may be shown of a text that could not be read as an address: no user information,
   /// no query, no fragment.
-  static func redacted(_ text: String) -> String {
-    let base = text.prefix { $0 != "?" && $0 != "#" }
-    let hidden = base.count < text.count ? "?***" : ""
-    guard let at = base.lastIndex(of: "@") else { return base + hidden }
-    let host = base[base.index(after: at)...]
-    guard let scheme = base.firstRange(of: "://"), scheme.upperBound <= at else {
-      return host + hidden
-    }
-    return base[..<scheme.upperBound] + host + hidden
+  package static func redacted(_ text: String) -> String {
+    // By scalars: with a combining mark behind it, a sign is another character.
+    let scalars = text.unicodeScalars
+    let base = scalars.prefix { $0 != "?" && $0 != "#" }
+    let hidden = base.endIndex < scalars.endIndex ? "?***" : ""
+    guard let at = base.lastIndex(of: "@") else { return String(base) + hidden }
+    let host = String(base[base.index(after: at)...]) + hidden
+    guard let scheme = base[..<at].firstRange(of: schemeEnd),
+      base[..<scheme.lowerBound].allSatisfy(isSchemeScalar)
+    else { return host }
+    return String(base[..<scheme.upperBound]) + host
   }
+
+  /// RFC 3986, section 3.1; anything else before `://` may be a password.
+  private static func isSchemeScalar(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar {
+    case "a"..."z", "A"..."Z", "0"..."9", "+", "-", ".": true
+    default: false
+    }
+  }
+
+  /// Whether the text looks like an address, which may hold secrets.
+  static func isLikely(_ text: String) -> Bool {
+    text.unicodeScalars.firstRange(of: schemeEnd) != nil
+  }
+
+  private static let schemeEnd = "://".unicodeScalars
 }

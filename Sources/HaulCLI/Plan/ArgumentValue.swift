@@ -1,7 +1,7 @@
 /// Values as they are written on the command line.
-enum ArgumentValue {
+package enum ArgumentValue {
   /// A number of bytes, at least 1, with an optional `K`, `M` or `G` (powers of 1024).
-  static func bytes(_ text: String) throws(UsageError) -> Int64 {
+  package static func bytes(_ text: String) throws(UsageError) -> Int64 {
     let shift: Int64 =
       switch text.last {
       case "K", "k": 1 << 10
@@ -20,7 +20,7 @@ enum ArgumentValue {
   }
 
   /// A time longer than 0 and at most ten years: seconds, or a number with `s`, `m` or `h`.
-  static func duration(_ text: String) throws(UsageError) -> Duration {
+  package static func duration(_ text: String) throws(UsageError) -> Duration {
     let unit: Double =
       switch text.last {
       case "m": 60
@@ -39,7 +39,7 @@ enum ArgumentValue {
   }
 
   /// A count between the two bounds.
-  static func count(_ text: String, in bounds: ClosedRange<Int>) throws(UsageError) -> Int {
+  package static func count(_ text: String, in bounds: ClosedRange<Int>) throws(UsageError) -> Int {
     guard isNumber(text[...]), let count = Int(text), bounds.contains(count) else {
       throw UsageError("write a number from \(bounds.lowerBound) to \(bounds.upperBound)")
     }

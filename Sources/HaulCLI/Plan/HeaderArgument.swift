@@ -1,8 +1,8 @@
 import HaulCore
 
 /// Header fields from `-H 'Name: value'` and `-H @FILE`.
-enum HeaderArgument {
-  typealias Field = (name: String, value: String)
+package enum HeaderArgument {
+  package typealias Field = (name: String, value: String)
 
   /// The fields of one `-H`; a file has one a line, empty lines are skipped.
   static func fields(
@@ -19,7 +19,7 @@ enum HeaderArgument {
   }
 
   /// One field (RFC 9110, section 5); values are never repeated in a message, they may be secrets.
-  static func field(_ text: String, from origin: String) throws(UsageError) -> Field {
+  package static func field(_ text: String, from origin: String) throws(UsageError) -> Field {
     guard let colon = text.firstIndex(of: ":") else {
       throw UsageError("\(origin): a header is written 'Name: value'")
     }

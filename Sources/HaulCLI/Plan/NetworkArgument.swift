@@ -1,15 +1,15 @@
 import HaulCore
 
 /// Values of the network's options. A message never repeats one that may hold a password.
-enum NetworkArgument {
+package enum NetworkArgument {
   /// One host with the address to use for it.
-  struct Resolution: Hashable, Sendable {
-    let host: String
-    let address: String
+  package struct Resolution: Hashable, Sendable {
+    package let host: String
+    package let address: String
   }
 
   /// A proxy's address, as it was typed; empty for none.
-  static func proxy(_ text: String) throws(UsageError) -> String {
+  package static func proxy(_ text: String) throws(UsageError) -> String {
     guard !text.isEmpty else { return text }
     do {
       _ = try Proxy(text)
@@ -20,21 +20,21 @@ enum NetworkArgument {
   }
 
   /// Hosts to reach without a proxy. `no_proxy` of the environment is not checked: other programs read it too.
-  static func exceptions(_ text: String) throws(UsageError) -> String {
+  package static func exceptions(_ text: String) throws(UsageError) -> String {
     guard let entry = ProxyExceptions.unreadable(in: text) else { return text }
     throw UsageError(
       "--noproxy: '\(entry)' is no host, domain, address or network; "
         + "write a list like localhost,.example.org,10.0.0.0/8")
   }
 
-  static func address(_ text: String) throws(UsageError) -> String {
+  package static func address(_ text: String) throws(UsageError) -> String {
     guard IPAddress(text) != nil, !text.hasPrefix("[") else {
       throw UsageError("write an address of this machine, like 192.0.2.1 or 2001:db8::1")
     }
     return text
   }
 
-  static func resolution(_ text: String) throws(UsageError) -> Resolution {
+  package static func resolution(_ text: String) throws(UsageError) -> Resolution {
     guard let colon = text.firstIndex(of: ":") else {
       throw UsageError("write HOST:ADDRESS, like example.org:192.0.2.1")
     }
@@ -48,14 +48,14 @@ enum NetworkArgument {
   }
 
   /// A host's name or IPv4 address, in lower case.
-  static func host(_ text: String) throws(UsageError) -> String {
+  package static func host(_ text: String) throws(UsageError) -> String {
     guard !text.isEmpty, text.utf8.allSatisfy(isHostByte) else {
       throw UsageError("write the name of a host, like example.org")
     }
     return text.lowercased()
   }
 
-  static func userAgent(_ text: String) throws(UsageError) -> String {
+  package static func userAgent(_ text: String) throws(UsageError) -> String {
     guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
       throw UsageError("the text is empty or has a control character")
     }

@@ -1,21 +1,21 @@
 import TOMLKit
 
 /// The configuration file: defaults of options, under their long names.
-struct SettingsFile {
+package struct SettingsFile {
   /// One key of the file.
-  struct Entry {
-    enum Value {
+  package struct Entry {
+    package enum Value {
       case text(String)
       case texts([String])
       case truth(Bool)
     }
 
-    let key: String
-    var value: Value
+    package let key: String
+    package var value: Value
   }
 
-  let path: String
-  var entries: [Entry] = []
+  package let path: String
+  package var entries: [Entry] = []
 
   /// The file of this user; nil when there is none.
   static func read(_ sources: CommandSources) throws(UsageError) -> SettingsFile? {
@@ -38,7 +38,7 @@ struct SettingsFile {
     return "\(home)/.config/haul/config.toml"
   }
 
-  init(_ text: String, path: String) throws(UsageError) {
+  package init(_ text: String, path: String) throws(UsageError) {
     self.path = path
     // The parser hands strings over as C has them, which would end at a NUL.
     guard !text.contains("\0"), !text.contains(#"\u0000"#), !text.contains(#"\U00000000"#) else {

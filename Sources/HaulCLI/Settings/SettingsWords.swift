@@ -51,7 +51,9 @@ extension SettingsFile {
 
 extension SettingsFile.Entry {
   /// As words of a command line; a flag that is off is none.
-  func words(home: String?, including isWanted: (String) -> Bool = { _ in true }) -> [String] {
+  package func words(home: String?, including isWanted: (String) -> Bool = { _ in true })
+    -> [String]
+  {
     switch value {
     case .truth(let isOn): isOn ? ["--\(key)"] : []
     case .text(let text): isHeader && !isWanted(text) ? [] : [word(text, home)]

@@ -69,6 +69,9 @@ public struct ResourceURL: Hashable, Sendable {
     else { throw TransferError(.badURL, "the address has no host") }
     let host = encodedHost.trimmingPrefix("[").lowercased()
     let bareHost = host.hasSuffix("]") ? String(host.dropLast()) : host
+    guard Self.isHost(bareHost) else {
+      throw TransferError(.badURL, "the address has a host that no name or address can be")
+    }
     let port = url.port ?? (scheme == "https" ? 443 : 80)
     guard (1...65535).contains(port) else {
       throw TransferError(.badURL, "the port is out of range")
@@ -80,12 +83,32 @@ public struct ResourceURL: Hashable, Sendable {
     parts.fragment = nil
     parts.scheme = scheme
     if parts.percentEncodedPath.isEmpty { parts.percentEncodedPath = "/" }
-    guard let text = parts.string else {
+    guard let text = parts.string, Self.isReadable(text, host: bareHost) else {
       throw TransferError(.badURL, "the address cannot be read")
     }
     absoluteString = text
     path = parts.percentEncodedPath
     query = parts.percentEncodedQuery
+  }
+
+  /// Whether it is an IPv6 address, or could be a name: escapes may have brought in anything.
+  private static func isHost(_ host: String) -> Bool {
+    if host.utf8.contains(UInt8(ascii: ":")) {
+      return IPAddress(String(host.prefix { $0 != "%" })) != nil  // a zone may follow
+    }
+    return host.utf8.allSatisfy { byte in
+      switch byte {
+      case 0x30...0x39, 0x61...0x7A, 0x80...: true
+      default: "-._~".utf8.contains(byte)
+      }
+    }
+  }
+
+  /// Whether the address as it is sent is read as the same again: of an international name not
+  /// everything is, in letters of the DNS.
+  private static func isReadable(_ text: String, host: String) -> Bool {
+    if host.utf8.allSatisfy({ $0 < 0x80 }) { return true }
+    return URL(string: text)?.host(percentEncoded: false) != nil
   }
 
   /// Whether the percent-decoded path is text.

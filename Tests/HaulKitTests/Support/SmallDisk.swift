@@ -62,8 +62,7 @@ extension Bench {
 
   /// What identifies a file on this machine: a replaced one has another.
   func inode(_ name: String) throws -> UInt64 {
-    var status = stat()
-    try #require(lstat(path(name), &status) == 0)
-    return UInt64(status.st_ino)
+    let attributes = try FileManager.default.attributesOfItem(atPath: path(name))
+    return try #require(attributes[.systemFileNumber].flatMap { UInt64("\($0)") })
   }
 }

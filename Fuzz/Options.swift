@@ -1,0 +1,70 @@
+import HaulCLI
+import HaulCore
+
+/// What `command-line` and `configuration` reach through the argument parser, without it: that
+/// takes milliseconds for each command line.
+let optionTargets = [
+  Target(name: "option-values") { input in
+    let text = input.text
+    if let count = try? ArgumentValue.bytes(text) {
+      expect(count > 0, "\(count) bytes")
+      expect((try? ArgumentValue.bytes(String(count))) == count, "it does not read what it says")
+    }
+    if let duration = try? ArgumentValue.duration(text) {
+      expect(duration > .zero && duration <= .seconds(10 * 365 * 86_400), "\(duration)")
+    }
+    if let count = try? ArgumentValue.count(text, in: 1...64) {
+      expect((1...64).contains(count), "a count of \(count)")
+    }
+    if let field = try? HeaderArgument.field(text, from: "-H") {
+      expect(!field.name.isEmpty && !field.name.utf8.contains { $0 <= 0x20 }, "an odd name")
+      expect(!field.value.utf8.contains { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }, "it splits")
+    }
+    if let agent = try? NetworkArgument.userAgent(text) {
+      expect(!agent.utf8.contains { $0 < 0x20 || $0 == 0x7F }, "a control in the user agent")
+    }
+  },
+  Target(name: "network-options") { input in
+    let text = input.text
+    if let address = try? NetworkArgument.address(text) {
+      expect(IPAddress(address) != nil, "no address")
+    }
+    if let resolution = try? NetworkArgument.resolution(text) {
+      expect(IPAddress(resolution.address) != nil, "no address")
+      expect((try? NetworkArgument.host(resolution.host)) == resolution.host, "another host")
+    }
+    if let list = try? NetworkArgument.exceptions(text) {
+      expect(ProxyExceptions.unreadable(in: list) == nil, "it does not read what it says")
+    }
+    do throws(UsageError) {
+      _ = try NetworkArgument.proxy("http://u:secretword@" + text)
+    } catch {
+      expect(!error.message.contains("secretword") || text.contains("secretword"), "a secret")
+    }
+  },
+  Target(name: "address-argument") { input in
+    let text = input.text
+    guard !text.contains("secretword") else { return }
+    for address in ["https://u:secretword@" + text, "u:secretword@" + text, text] {
+      do throws(UsageError) {
+        let url = try AddressArgument.url(address)
+        expect(["http", "https"].contains(url.origin.scheme), "scheme \(url.origin.scheme)")
+      } catch {
+        expect(!error.message.contains("secretword"), "a password is shown")
+      }
+      expect(!AddressArgument.redacted(address).contains("secretword"), "a password is shown")
+    }
+    let shown = AddressArgument.redacted("https://h.example/?\(text)secretword")
+    expect(!shown.contains("secretword"), "a query is shown")
+  },
+  Target(name: "settings") { input in
+    guard let file = try? SettingsFile(input.text, path: "config.toml") else { return }
+    expect(Set(file.entries.map(\.key)).count == file.entries.count, "a key twice")
+    for entry in file.entries {
+      for word in entry.words(home: "/home") {
+        expect(word.utf8.starts(with: "--\(entry.key)".utf8), "a word that is no option")
+        expect(!word.utf8.contains(0), "a NUL")
+      }
+    }
+  },
+]
