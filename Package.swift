@@ -20,6 +20,7 @@ extension Target.Dependency {
   static let orderedCollections = product(
     name: "OrderedCollections", package: "swift-collections")
   static let crypto = product(name: "Crypto", package: "swift-crypto")
+  static let grdb = product(name: "GRDB", package: "GRDB.swift")
   static let logging = product(name: "Logging", package: "swift-log")
   static let nioCore = product(name: "NIOCore", package: "swift-nio")
   static let nioConcurrency = product(name: "NIOConcurrencyHelpers", package: "swift-nio")
@@ -59,6 +60,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
   ],
@@ -78,6 +80,7 @@ let package = Package(
       name: "HaulFiles",
       dependencies: ["HaulCore", "CHaulSystem", .crypto, .nioConcurrency, .nioPosix],
       swiftSettings: parsers),
+    .target(name: "HaulStore", dependencies: ["HaulCore", .grdb], swiftSettings: settings),
     .target(
       name: "HaulKit",
       dependencies: [
@@ -109,6 +112,10 @@ let package = Package(
     .testTarget(
       name: "HaulFilesTests",
       dependencies: ["HaulFiles", "HaulCore", "HaulTestSupport"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "HaulStoreTests",
+      dependencies: ["HaulStore", "HaulKit", "HaulCore", "HaulTestSupport", .grdb],
       swiftSettings: settings),
     .testTarget(
       name: "HaulTestSupportTests",

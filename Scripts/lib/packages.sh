@@ -14,6 +14,7 @@ build  command:ld.gold               binutils-gold
 build  header:zlib.h                 zlib1g-dev
 build  library:libcurl.so.4          libcurl4
 build  library:libncurses.so.6       libncurses6
+build  header:sqlite3.h              libsqlite3-dev
 build  library:libsqlite3.so.0       libsqlite3-0
 build  library:libxml2.so.2          libxml2
 python module:json                   python3

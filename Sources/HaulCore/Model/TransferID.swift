@@ -1,9 +1,16 @@
 /// The opaque name of a transfer: 40 random bits, shown as 8 characters of Crockford's base32.
 public struct TransferID: Hashable, Sendable, Comparable {
-  private let bits: UInt64
+  /// 40 of them; a store keeps an id as this number.
+  package let bits: UInt64
 
   package init(using generator: inout some RandomNumberGenerator) {
     bits = generator.next() & 0xFF_FFFF_FFFF
+  }
+
+  /// The id of these bits; nil when there are more than 40.
+  package init?(bits: UInt64) {
+    guard bits <= 0xFF_FFFF_FFFF else { return nil }
+    self.bits = bits
   }
 
   /// The id that prints as `text`; nil unless it is 8 base32 characters (either case; O, I and L are read as 0, 1 and 1).

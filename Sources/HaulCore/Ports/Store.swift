@@ -75,6 +75,23 @@ package struct QueuedMember: Sendable, Hashable {
       (isStep, isIdempotent) = (false, true)
     }
   }
+
+  /// The same from its parts, without the record.
+  package init(
+    id: TransferID, standing: Standing, host: String?, group: String?, identifier: String?,
+    after: [TransferID], whenDependencyFails: TransferRequest.DependencyPolicy, isStep: Bool,
+    isIdempotent: Bool
+  ) {
+    self.id = id
+    self.standing = standing
+    self.host = host
+    self.group = group
+    self.identifier = identifier
+    self.after = after
+    self.whenDependencyFails = whenDependencyFails
+    self.isStep = isStep
+    self.isIdempotent = isIdempotent
+  }
 }
 
 /// A state change as the log keeps it.
@@ -179,7 +196,8 @@ package protocol Store: Sendable {
   func open() async throws(TransferError) -> StoredQueue
   /// Makes the change as a whole; it survives a power cut when this returns, if the store is durable.
   ///
-  /// Updates of unknown ids, and removals of them, do nothing. An id that is there already cannot be added.
+  /// First comes what is added, then updates, then removals. Updates of unknown ids, and removals of them, do nothing.
+  /// An id that is there already cannot be added, nor can two members have one identifier at any time.
   /// - Throws: `io`, `disk-full`; nothing has changed then.
   func commit(_ change: StoreChange) async throws(TransferError)
   /// The records of these ids, in the order of the ids; unknown ones are left out.

@@ -1,0 +1,74 @@
+import GRDB
+import HaulCore
+
+/// Appends to the log of state changes, which keeps the newest so many.
+struct EventWriter {
+  let db: Database
+  let kept: Int
+  let coding: FormCoding
+
+  func write(_ events: [StoredEvent]) throws {
+    guard let last = events.last else { return }
+    let insert = try db.cachedStatement(
+      sql: "INSERT INTO events (number, id, kind, detail) VALUES (?, ?, ?, ?)")
+    var results = FormMemory<StoredResult>()
+    // What would be dropped at once is not written at all.
+    for event in events.suffix(max(kept, 1)) {
+      let kind = try storedKind(event.kind, &results)
+      try insert.execute(
+        arguments: StatementArguments([
+          event.number.databaseValue, Int64(event.id.bits).databaseValue,
+          kind.code.databaseValue, StoredText.value(kind.detail),
+        ]))
+    }
+    // One is always kept: it has the number that the next one follows.
+    try db.cachedStatement(sql: "DELETE FROM events WHERE number <= ?")
+      .execute(arguments: StatementArguments([last.number - max(kept, 1)]))
+  }
+
+  /// Ends come in masses, when all are cancelled, and then mostly alike.
+  private func storedKind(
+    _ kind: TransferEvent.Kind, _ results: inout FormMemory<StoredResult>
+  ) throws -> StoredKind {
+    guard case .finished(let result) = kind else { return try StoredKind(kind, coding) }
+    return StoredKind(
+      code: StoredKind.finished, detail: try results.text(StoredResult(result), coding))
+  }
+}
+
+/// Reads the log of state changes.
+struct EventReader {
+  let db: Database
+
+  /// Nil when the log does not reach back so far.
+  func events(from number: Int, atMost: Int) throws -> [StoredEvent]? {
+    let first = try Int.fetchOne(db, sql: "SELECT min(number) FROM events")
+    guard number >= first ?? 1 else { return nil }
+    let coding = FormCoding()
+    let statement = try db.cachedStatement(
+      sql: "SELECT number, id, kind, detail FROM events WHERE number >= ? ORDER BY number LIMIT ?")
+    let rows = try Row.fetchCursor(
+      statement, arguments: StatementArguments([number, max(atMost, 0)]))
+    var events: [StoredEvent] = []
+    while let row = try rows.next() {
+      let kind = StoredKind(
+        code: try row.decode(Int.self, atIndex: 2), detail: try StoredText.text(row, 3))
+      events.append(
+        StoredEvent(
+          number: try row.decode(Int.self, atIndex: 0),
+          id: try TransferID(stored: row.decode(Int64.self, atIndex: 1)),
+          kind: try kind.kind(coding)))
+    }
+    return events
+  }
+}
+
+extension TransferID {
+  /// - Throws: `io` for what is no id.
+  init(stored number: Int64) throws(TransferError) {
+    guard let bits = UInt64(exactly: number), let id = TransferID(bits: bits) else {
+      throw .unreadable("an id")
+    }
+    self = id
+  }
+}

@@ -1,0 +1,87 @@
+import GRDB
+import HaulCore
+
+/// Reads whole records one by one.
+struct RecordReader {
+  /// What a record is found by.
+  enum Key: String {
+    case id, sequence = "seq"
+  }
+
+  private let records: Statement
+  private let dependencies: Statement
+  private let coding = FormCoding()
+
+  init(db: Database, by key: Key) throws {
+    records = try db.cachedStatement(
+      sql: """
+        SELECT m.seq, m.id, \(StandingColumns.names.map { "m.\($0)" }.joined(separator: ", ")),
+          m.group_name, m.identifier, m.dependency_policy, m.dependencies,
+          q.address, q.target, q.form, s.address, s.user, s.password, s.fields, r.form
+        FROM members m JOIN requests q ON q.member = m.seq
+          LEFT JOIN secrets s ON s.member = m.seq LEFT JOIN results r ON r.member = m.seq
+        WHERE m.\(key.rawValue) = ?
+        """)
+    dependencies = try db.cachedStatement(
+      sql: "SELECT id, identifier FROM dependencies WHERE member = ? ORDER BY position")
+  }
+
+  /// Nil when there is none.
+  func record(_ key: Int64) throws -> TransferRecord? {
+    guard let row = try Row.fetchOne(records, arguments: StatementArguments([key])) else {
+      return nil
+    }
+    let result = try StoredText.text(row, 20).map { text in
+      try coding.form(StoredResult.self, text, "result").result()
+    }
+    return TransferRecord(
+      id: try TransferID(stored: row.decode(Int64.self, atIndex: 1)),
+      request: try request(row), standing: try StandingColumns.standing(row, from: 2),
+      result: result)
+  }
+
+  private func request(_ row: Row) throws -> TransferRequest {
+    let text = try StoredText.text(row, 15) ?? ""
+    let form = try coding.form(StoredRequest.self, text, "request")
+    let secrets = try secrets(row)
+    let shown = try StoredText.text(row, 13)
+    var request = try form.request(
+      try secrets.address(shown: shown), target: try StoredText.text(row, 14))
+    if case .download(var download) = request.work {
+      download.fields = try secrets.headerFields()
+      request.work = .download(download)
+    }
+    request.group = try StoredText.text(row, 9)
+    request.identifier = try StoredText.text(row, 10)
+    request.whenDependencyFails = try TransferRequest.DependencyPolicy(
+      code: row.decode(Int.self, atIndex: 11), "rule for dependencies")
+    if try row.decode(Int.self, atIndex: 12) > 0 {
+      request.after = try after(row.decode(Int64.self, atIndex: 0))
+    }
+    return request
+  }
+
+  private func secrets(_ row: Row) throws -> RequestSecrets {
+    let credentials = try StoredText.text(row, 17).map { user in
+      ResourceURL.Credentials(user: user, password: try StoredText.text(row, 18) ?? "")
+    }
+    let fields = try StoredText.text(row, 19).map { text in
+      try coding.form([[String]].self, text, "list of header fields")
+    }
+    return RequestSecrets(
+      address: try StoredText.text(row, 16), credentials: credentials, fields: fields)
+  }
+
+  private func after(_ member: Int64) throws -> [TransferRequest.Dependency] {
+    let rows = try Row.fetchCursor(dependencies, arguments: StatementArguments([member]))
+    var after: [TransferRequest.Dependency] = []
+    while let row = try rows.next() {
+      if let id = try row.decode(Int64?.self, atIndex: 0) {
+        after.append(.transfer(try TransferID(stored: id)))
+      } else if let name = try StoredText.text(row, 1) {
+        after.append(.identifier(name))
+      }
+    }
+    return after
+  }
+}

@@ -1,0 +1,57 @@
+import GRDB
+import HaulCore
+
+/// Writes requests, their dependencies and their secrets, each to its table.
+struct RequestWriter {
+  private let db: Database
+  private let coding: FormCoding
+  private let insertRequest: Statement
+  private var forms = FormMemory<StoredRequest>()
+  private var fields = FormMemory<[[String]]>()
+
+  init(db: Database, coding: FormCoding) throws {
+    self.db = db
+    self.coding = coding
+    insertRequest = try db.cachedStatement(
+      sql: "INSERT INTO requests (member, address, target, form) VALUES (?, ?, ?, ?)")
+  }
+
+  mutating func insert(_ request: TransferRequest, _ sequence: Int64) throws {
+    let form = try forms.text(StoredRequest(request), coding)
+    try insertRequest.execute(
+      arguments: StatementArguments([
+        sequence.databaseValue, StoredText.value(request.download?.url.redacted),
+        StoredText.value(request.download?.destination.path), form.databaseValue,
+      ]))
+    let secrets = RequestSecrets(request)
+    if !secrets.isEmpty { try insert(secrets, sequence) }
+    if !request.after.isEmpty { try insert(request.after, sequence) }
+  }
+
+  private mutating func insert(_ secrets: RequestSecrets, _ sequence: Int64) throws {
+    let text = try secrets.fields.map { try fields.text($0, coding) }
+    try db.cachedStatement(sql: Self.insertSecrets).execute(
+      arguments: StatementArguments([
+        sequence.databaseValue, StoredText.value(secrets.address),
+        StoredText.value(secrets.credentials?.user),
+        StoredText.value(secrets.credentials?.password), StoredText.value(text),
+      ]))
+  }
+
+  private func insert(_ dependencies: [TransferRequest.Dependency], _ sequence: Int64) throws {
+    let statement = try db.cachedStatement(sql: Self.insertDependency)
+    for (position, dependency) in dependencies.enumerated() {
+      var values = [sequence.databaseValue, position.databaseValue]
+      switch dependency {
+      case .transfer(let id): values += [Int64(id.bits).databaseValue, .null]
+      case .identifier(let name): values += [.null, StoredText.value(name)]
+      }
+      try statement.execute(arguments: StatementArguments(values))
+    }
+  }
+
+  private static let insertSecrets =
+    "INSERT INTO secrets (member, address, user, password, fields) VALUES (?, ?, ?, ?, ?)"
+  private static let insertDependency =
+    "INSERT INTO dependencies (member, position, id, identifier) VALUES (?, ?, ?, ?)"
+}

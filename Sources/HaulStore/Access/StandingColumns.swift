@@ -1,0 +1,41 @@
+import GRDB
+import HaulCore
+
+/// The columns of a member's standing, in one order for reading and for writing.
+enum StandingColumns {
+  static let names = [
+    "status", "desired", "rank", "priority", "paused_by", "starts_over", "has_run",
+  ]
+  static let list = names.joined(separator: ", ")
+  static let assignments = names.map { "\($0) = ?" }.joined(separator: ", ")
+
+  static func append(_ standing: Standing, to values: inout [DatabaseValue]) {
+    values.append(standing.status.code.databaseValue)
+    values.append(standing.desired.code.databaseValue)
+    values.append(standing.rank.databaseValue)
+    values.append(standing.priority.code.databaseValue)
+    values.append(standing.pausedBy?.rawValue.databaseValue ?? .null)
+    values.append(standing.startsOver.databaseValue)
+    values.append(standing.hasRun.databaseValue)
+  }
+
+  /// Reads them from column `index` on.
+  /// - Throws: `io` for a value that this version does not know.
+  static func standing(_ row: Row, from index: Int) throws -> Standing {
+    var standing = Standing()
+    standing.status = try TransferStatus(
+      code: row.decode(Int.self, atIndex: index), "state of a transfer")
+    standing.desired = try Desired(code: row.decode(Int.self, atIndex: index + 1), "order")
+    standing.rank = try row.decode(Int64.self, atIndex: index + 2)
+    standing.priority = try Priority(code: row.decode(Int.self, atIndex: index + 3), "priority")
+    if let origin = try row.decode(String?.self, atIndex: index + 4) {
+      guard let origin = TransferEvent.Origin(rawValue: origin) else {
+        throw TransferError.unreadable("one who paused")
+      }
+      standing.pausedBy = origin
+    }
+    standing.startsOver = try row.decode(Bool.self, atIndex: index + 5)
+    standing.hasRun = try row.decode(Bool.self, atIndex: index + 6)
+    return standing
+  }
+}

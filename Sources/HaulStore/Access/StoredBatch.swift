@@ -1,0 +1,30 @@
+import FoundationEssentials
+import GRDB
+import HaulCore
+
+/// The ids that an `add` made, eight bytes each, the lowest first.
+enum StoredBatch {
+  static func write(_ batch: StoreChange.Batch, db: Database) throws {
+    var bytes = Data(capacity: batch.ids.count * 8)
+    for id in batch.ids {
+      withUnsafeBytes(of: id.bits.littleEndian) { bytes.append(contentsOf: $0) }
+    }
+    try db.cachedStatement(
+      sql:
+        "INSERT INTO batches (key, ids) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET ids = excluded.ids"
+    ).execute(
+      arguments: StatementArguments([StoredText.value(batch.key), bytes.databaseValue]))
+  }
+
+  static func ids(of key: String, db: Database) throws -> [TransferID]? {
+    let bytes = try Data.fetchOne(
+      db.cachedStatement(sql: "SELECT ids FROM batches WHERE key = ?"),
+      arguments: StatementArguments([StoredText.value(key)]))
+    guard let bytes else { return nil }
+    return try stride(from: 0, to: bytes.count, by: 8).map { start in
+      let bits = bytes.dropFirst(start).prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
+      guard let id = TransferID(bits: bits) else { throw TransferError.unreadable("an id") }
+      return id
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import HaulCore
+
+/// What of a request may be secret: in a table of its own and nowhere else.
+struct RequestSecrets: Hashable {
+  /// The whole address, where its query is hidden in the other one.
+  var address: String?
+  var credentials: ResourceURL.Credentials?
+  /// Header fields, all of them: which are secret nobody can know.
+  var fields: [[String]]?
+
+  init(address: String?, credentials: ResourceURL.Credentials?, fields: [[String]]?) {
+    self.address = address
+    self.credentials = credentials
+    self.fields = fields
+  }
+
+  init(_ request: TransferRequest) {
+    guard let download = request.download else { return }
+    let whole = download.url.absoluteString
+    address = download.url.redacted == whole ? nil : whole
+    credentials = download.url.credentials
+    let fields = download.fields.fields
+    self.fields = fields.isEmpty ? nil : fields.map { [$0.name, $0.value] }
+  }
+
+  var isEmpty: Bool { address == nil && credentials == nil && fields == nil }
+
+  /// - Throws: `io` when the address is none.
+  func address(shown: String?) throws(TransferError) -> ResourceURL {
+    guard let text = address ?? shown else { throw .unreadable("a download without an address") }
+    do throws(TransferError) {
+      return try ResourceURL(text).taking(credentials)
+    } catch {
+      throw .unreadable("an address")
+    }
+  }
+
+  /// - Throws: `io` when a field is not a name and a value.
+  func headerFields() throws(TransferError) -> HeaderFields {
+    guard let fields else { return HeaderFields() }
+    guard fields.allSatisfy({ $0.count == 2 }) else { throw .unreadable("a header field") }
+    return HeaderFields(fields.map { ($0[0], $0[1]) })
+  }
+}

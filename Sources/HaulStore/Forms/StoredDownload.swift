@@ -1,0 +1,106 @@
+import HaulCore
+
+/// A download without its address, path and header fields.
+///
+/// A missing key stands for the value in `Missing`, which never changes: a default of the library that changes later does
+/// not change what was asked for before.
+struct StoredDownload: Codable, Hashable {
+  var destination: String
+  var makesDirectory: Bool?
+  var ifExists: String?
+  var durability: String?
+  var checksum: String?
+  var connections: Int?
+  var minimumSplit: Int64?
+  var maximumSize: Int64?
+  var usesServerName: Bool?
+  var startOver: Bool?
+  var allowUnverified: Bool?
+  var allowInsecure: Bool?
+  var trustedRedirectHosts: [String]?
+  var retries: Int?
+  var maximumRetryTime: StoredDuration?
+
+  private enum Missing {
+    static let ifExists = DownloadRequest.IfExists.update
+    static let durability = DownloadRequest.Durability.strict
+    static let connections = 8
+    static let minimumSplit: Int64 = 1 << 20
+    static let retries = 8
+    static let maximumRetryTime = Duration.seconds(3600)
+  }
+
+  init(_ download: DownloadRequest) {
+    destination =
+      switch download.destination {
+      case .file: "file"
+      case .directory: "directory"
+      case .stream: "stream"
+      }
+    makesDirectory = unless(false, download.makesDirectory)
+    ifExists = unless(Missing.ifExists, download.ifExists)?.rawValue
+    durability = unless(Missing.durability, download.durability)?.rawValue
+    checksum = download.checksum?.description
+    connections = unless(Missing.connections, download.connections)
+    minimumSplit = unless(Missing.minimumSplit, download.minimumSplit)
+    maximumSize = download.maximumSize
+    usesServerName = unless(false, download.usesServerName)
+    startOver = unless(false, download.startOver)
+    allowUnverified = unless(false, download.allowUnverified)
+    allowInsecure = unless(false, download.allowInsecure)
+    trustedRedirectHosts = unless([], download.trustedRedirectHosts)?.sorted()
+    retries = unless(Missing.retries, download.retry.retries)
+    maximumRetryTime = unless(Missing.maximumRetryTime, download.retry.maximumTime)
+      .map(StoredDuration.init)
+  }
+
+  /// - Throws: `io` when it says what this version does not know.
+  func request(_ address: ResourceURL, target: String?) throws(TransferError) -> DownloadRequest {
+    var download = DownloadRequest(url: address, to: try destination(target))
+    download.makesDirectory = makesDirectory ?? false
+    download.ifExists = try known(ifExists, Missing.ifExists, "way with existing files")
+    download.durability = try known(durability, Missing.durability, "durability")
+    if let checksum {
+      guard let checksum = Checksum(checksum) else { throw .unreadable("a checksum") }
+      download.checksum = checksum
+    }
+    download.connections = connections ?? Missing.connections
+    download.minimumSplit = minimumSplit ?? Missing.minimumSplit
+    download.maximumSize = maximumSize
+    download.usesServerName = usesServerName ?? false
+    download.startOver = startOver ?? false
+    download.allowUnverified = allowUnverified ?? false
+    download.allowInsecure = allowInsecure ?? false
+    download.trustedRedirectHosts = Set(trustedRedirectHosts ?? [])
+    download.retry.retries = retries ?? Missing.retries
+    download.retry.maximumTime = maximumRetryTime?.duration ?? Missing.maximumRetryTime
+    return download
+  }
+
+  private func destination(_ target: String?) throws(TransferError) -> DownloadRequest.Destination {
+    switch (destination, target) {
+    case ("file", let path?): .file(path)
+    case ("directory", let path?): .directory(path)
+    case ("stream", nil): .stream
+    default: throw .unreadable("a destination")
+    }
+  }
+
+  private func known<Value: RawRepresentable<String>>(
+    _ text: String?, _ missing: Value, _ what: String
+  ) throws(TransferError) -> Value {
+    guard let text else { return missing }
+    guard let value = Value(rawValue: text) else { throw .unreadable("a \(what)") }
+    return value
+  }
+}
+
+extension DownloadRequest.Destination {
+  /// The path, where it has one.
+  var path: String? {
+    switch self {
+    case .file(let path), .directory(let path): path
+    case .stream: nil
+    }
+  }
+}

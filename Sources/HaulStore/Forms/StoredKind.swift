@@ -1,0 +1,93 @@
+import HaulCore
+
+/// What an event tells: a number for its kind, which never changes, and the rest as text.
+///
+/// The kinds that come in masses have plain text, the others JSON.
+struct StoredKind: Hashable {
+  var code: Int
+  var detail: String?
+
+  static let finished = 7
+
+  /// More than one thing to tell.
+  private struct Detail: Codable {
+    var phase: String?
+    var reason: String?
+    var number: Int?
+    var rate: Double?
+    var delay: StoredDuration?
+    var error: StoredError?
+  }
+
+  /// - Throws: `internal` for progress, which is not a change of state and has no place in the log.
+  init(_ kind: TransferEvent.Kind, _ coding: FormCoding) throws {
+    switch kind {
+    case .added(let target): (code, detail) = (0, target)
+    case .phase(let phase, let reason):
+      (code, detail) = (1, try coding.text(Detail(phase: phase.rawValue, reason: reason)))
+    case .paused(let origin): (code, detail) = (2, origin.rawValue)
+    case .resumed(let origin): (code, detail) = (3, origin.rawValue)
+    case .attempt(let number, let error, let delay):
+      let form = Detail(
+        number: number, delay: StoredDuration(delay), error: StoredError(error))
+      (code, detail) = (4, try coding.text(form))
+    case .limited(let connections, let error):
+      (code, detail) = (5, try coding.text(Detail(number: connections, error: StoredError(error))))
+    case .connections(let choice):
+      let form = Detail(
+        reason: choice.reason.rawValue, number: choice.connections, rate: choice.rate)
+      (code, detail) = (6, try coding.text(form))
+    case .finished(let result):
+      (code, detail) = (Self.finished, try coding.text(StoredResult(result)))
+    case .progress:
+      throw TransferError(.internal, "progress was given to the log of state changes; report this")
+    }
+  }
+
+  init(code: Int, detail: String?) { (self.code, self.detail) = (code, detail) }
+
+  /// - Throws: `io` when it says what this version does not know.
+  func kind(_ coding: FormCoding) throws(TransferError) -> TransferEvent.Kind {
+    switch code {
+    case 0: return .added(target: detail)
+    case 2: return .paused(by: try origin())
+    case 3: return .resumed(by: try origin())
+    case Self.finished:
+      let form = try coding.form(StoredResult.self, detail ?? "", "result")
+      return .finished(try form.result())
+    default:
+      let form = try coding.form(Detail.self, detail ?? "", "kind of event")
+      guard let kind = try kind(form) else { throw .unreadable("a kind of event") }
+      return kind
+    }
+  }
+
+  private func kind(_ form: Detail) throws(TransferError) -> TransferEvent.Kind? {
+    switch code {
+    case 1:
+      guard let phase = form.phase.flatMap(TransferEvent.Phase.init) else { return nil }
+      return .phase(phase, reason: form.reason)
+    case 4:
+      guard let number = form.number, let error = form.error, let delay = form.delay else {
+        return nil
+      }
+      return .attempt(number: number, error: try error.error(), delay: delay.duration)
+    case 5:
+      guard let number = form.number, let error = form.error else { return nil }
+      return .limited(connections: number, error: try error.error())
+    case 6:
+      guard let number = form.number,
+        let reason = form.reason.flatMap(ConnectionChoice.Reason.init)
+      else { return nil }
+      return .connections(ConnectionChoice(number, reason, rate: form.rate))
+    default: return nil
+    }
+  }
+
+  private func origin() throws(TransferError) -> TransferEvent.Origin {
+    guard let origin = detail.flatMap(TransferEvent.Origin.init) else {
+      throw .unreadable("one who paused")
+    }
+    return origin
+  }
+}

@@ -1,0 +1,65 @@
+import HaulCore
+
+/// A request without what has columns of its own (address, target, identifier, group, dependencies) and without secrets.
+struct StoredRequest: Codable, Hashable {
+  var download: StoredDownload?
+  var step: StoredStep?
+  var priority: Int?
+  var isQuiet: Bool?
+
+  init(_ request: TransferRequest) {
+    switch request.work {
+    case .download(let download): self.download = StoredDownload(download)
+    case .step(let step): self.step = StoredStep(step)
+    }
+    priority = unless(Priority.default.code, request.priority.code)
+    isQuiet = unless(false, !request.reportsProgress)
+  }
+
+  /// - Throws: `io` when it says no work, or one that this version does not know.
+  func request(_ address: @autoclosure () throws(TransferError) -> ResourceURL, target: String?)
+    throws(TransferError) -> TransferRequest
+  {
+    var request: TransferRequest
+    if let download {
+      request = TransferRequest(.download(try download.request(try address(), target: target)))
+    } else if let step {
+      request = TransferRequest(.step(try step.request()))
+    } else {
+      throw .unreadable("a kind of work")
+    }
+    request.priority = try Priority(code: priority ?? Priority.default.code, "priority")
+    request.reportsProgress = !(isQuiet ?? false)
+    return request
+  }
+}
+
+/// What a step runs.
+struct StoredStep: Codable, Hashable {
+  var name: String?
+  var input: String?
+  var program: [String]?
+  var directory: String?
+  var isIdempotent: Bool?
+
+  init(_ step: StepRequest) {
+    switch step.action {
+    case .named(let name, let input): (self.name, self.input) = (name, input)
+    case .program(let words, let directory): (program, self.directory) = (words, directory)
+    }
+    isIdempotent = unless(false, step.isIdempotent)
+  }
+
+  func request() throws(TransferError) -> StepRequest {
+    var step: StepRequest
+    if let name {
+      step = StepRequest(.named(name, input: input))
+    } else if let program {
+      step = StepRequest(.program(program, directory: directory))
+    } else {
+      throw .unreadable("a kind of step")
+    }
+    step.isIdempotent = isIdempotent ?? false
+    return step
+  }
+}

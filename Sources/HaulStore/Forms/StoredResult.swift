@@ -1,0 +1,64 @@
+import HaulCore
+
+/// How a transfer ended.
+struct StoredResult: Codable, Hashable {
+  var state: String
+  var path: String?
+  var bytes: Int64?
+  var fetched: Int64?
+  var reused: Int64?
+  var duration: StoredDuration?
+  var checksum: String?
+  var verified: String?
+  var error: StoredError?
+
+  init(_ result: TransferResult) {
+    state = result.state.rawValue
+    path = result.path
+    bytes = unless(0, result.bytes)
+    fetched = unless(0, result.fetched)
+    reused = unless(0, result.reused)
+    duration = unless(.zero, result.duration).map(StoredDuration.init)
+    checksum = result.checksum?.description
+    verified = result.verified?.rawValue
+    error = result.error.map(StoredError.init)
+  }
+
+  /// - Throws: `io` when it says what this version does not know.
+  func result() throws(TransferError) -> TransferResult {
+    guard let state = TransferResult.State(rawValue: state) else { throw .unreadable("an end") }
+    let checksum = checksum.flatMap { Checksum($0) }
+    let verified = verified.flatMap(TransferResult.Verification.init)
+    guard (checksum == nil) == (self.checksum == nil), (verified == nil) == (self.verified == nil)
+    else { throw .unreadable("a checksum") }
+    return TransferResult(
+      state: state, path: path, bytes: bytes ?? 0, fetched: fetched ?? 0, reused: reused ?? 0,
+      duration: duration?.duration ?? .zero, checksum: checksum, verified: verified,
+      error: try error.map { error throws(TransferError) in try error.error() })
+  }
+}
+
+/// Why a transfer, or an attempt, failed.
+struct StoredError: Codable, Hashable {
+  var code: String
+  var message: String
+  var status: Int?
+  var isRetryable: Bool?
+  var retryAfter: StoredDuration?
+
+  init(_ error: TransferError) {
+    code = error.code.rawValue
+    message = error.message
+    status = error.status
+    isRetryable = unless(false, error.isRetryable)
+    retryAfter = error.retryAfter.map(StoredDuration.init)
+  }
+
+  /// - Throws: `io` for a code that this version does not know.
+  func error() throws(TransferError) -> TransferError {
+    guard let code = TransferError.Code(rawValue: code) else { throw .unreadable("an error code") }
+    return TransferError(
+      code, message, status: status, isRetryable: isRetryable ?? false,
+      retryAfter: retryAfter?.duration)
+  }
+}

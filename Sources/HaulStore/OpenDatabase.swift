@@ -1,0 +1,79 @@
+import GRDB
+import HaulCore
+import Synchronization
+
+/// The connections of a store, and its calls on their threads.
+final class OpenDatabase: Sendable {
+  private let pool: DatabasePool
+  private let lease: StoreLease
+  private let isClosed = Atomic(false)
+  /// Whether damage was met: the next opening must look at all of it.
+  private let isDamaged = Atomic(false)
+
+  init(pool: DatabasePool, lease: StoreLease) {
+    self.pool = pool
+    self.lease = lease
+  }
+
+  /// Calls with completions: those of GRDB that are `async` end with their task.
+  func read<Value: Sendable>(
+    _ action: String, _ body: @escaping @Sendable (Database) throws -> Value
+  ) async throws(TransferError) -> Value {
+    try checkOpen()
+    let result: Result<Value, any Error> = await withCheckedContinuation { continuation in
+      pool.asyncRead { database in
+        continuation.resume(returning: Result { try body(database.get()) })
+      }
+    }
+    return try value(of: result, action)
+  }
+
+  func write(
+    _ action: String, _ body: @escaping @Sendable (Database) throws -> Void
+  ) async throws(TransferError) {
+    try checkOpen()
+    let result: Result<Void, any Error> = await withCheckedContinuation { continuation in
+      pool.asyncWriteWithoutTransaction { db in
+        continuation.resume(returning: Result { try body(db) })
+      }
+    }
+    try value(of: result, action)
+  }
+
+  private func checkOpen() throws(TransferError) {
+    guard !isClosed.load(ordering: .acquiring) else {
+      throw TransferError(.io, "the queue was closed; open it again to use it")
+    }
+  }
+
+  private func value<Value>(
+    of result: Result<Value, any Error>, _ action: String
+  ) throws(TransferError) -> Value {
+    switch result {
+    case .success(let value): return value
+    case .failure(let error):
+      if (error as? DatabaseError)?.isDamage ?? false {
+        isDamaged.store(true, ordering: .releasing)
+      }
+      throw TransferError(storing: error, while: action)
+    }
+  }
+
+  func close() async {
+    guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    await withCheckedContinuation { continuation in
+      // Behind every write that was begun, on a thread that may block.
+      StoreThreads.run { [pool, lease, isSound = !isDamaged.load(ordering: .acquiring)] in
+        do {
+          try pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+          try pool.close()
+          lease.release(isClean: isSound)
+        } catch {
+          // All that was committed is in the log; without the mark of a clean end the next opening looks at it.
+          lease.release(isClean: false)
+        }
+        continuation.resume()
+      }
+    }
+  }
+}

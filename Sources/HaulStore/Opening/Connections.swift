@@ -1,0 +1,50 @@
+import GRDB
+
+/// The one connection that writes and checkpoints, and those that read.
+struct Connections {
+  let path: String
+  let maximumSize: Int64?
+  let lease: StoreLease
+
+  func open() throws -> DatabasePool {
+    let pool = try DatabasePool(path: path, configuration: configuration)
+    try pool.writeWithoutTransaction { db in
+      // GRDB makes it NORMAL, which may lose the last commits in a power cut.
+      try db.execute(sql: "PRAGMA synchronous = FULL")
+      try db.execute(sql: "PRAGMA wal_autocheckpoint = \(Self.pagesOfLog)")
+      try db.execute(sql: "PRAGMA journal_size_limit = \(Self.keptLog)")
+      if let maximumSize {
+        let page = try Int64.fetchOne(db, sql: "PRAGMA page_size") ?? 4096
+        _ = try Int64.fetchOne(db, sql: "PRAGMA max_page_count = \(max(maximumSize / page, 1))")
+      }
+    }
+    try Schema.migrator.migrate(pool)
+    return pool
+  }
+
+  /// Pages in the log before it is worked into the database: those written often are written there once.
+  private static let pagesOfLog = 8192
+  /// Bytes of log that stay allocated.
+  private static let keptLog = 64 << 20
+
+  private var configuration: Configuration {
+    var configuration = Configuration()
+    configuration.label = "haul.store"
+    configuration.foreignKeysEnabled = true
+    configuration.maximumReaderCount = 2
+    configuration.busyMode = .timeout(5)
+    // Whoever has a connection has the lease: it ends after the last of them.
+    configuration.prepareDatabase { [lease] db in
+      try withExtendedLifetime(lease) {
+        try db.execute(sql: "PRAGMA trusted_schema = OFF")
+        try db.execute(sql: "PRAGMA cell_size_check = ON")
+        try db.execute(sql: "PRAGMA temp_store = MEMORY")
+        try db.execute(sql: "PRAGMA fullfsync = ON")
+        try db.execute(sql: "PRAGMA checkpoint_fullfsync = ON")
+        let kibibytes = db.configuration.readonly ? 4096 : 32_768
+        try db.execute(sql: "PRAGMA cache_size = -\(kibibytes)")
+      }
+    }
+    return configuration
+  }
+}

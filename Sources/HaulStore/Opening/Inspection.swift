@@ -1,0 +1,67 @@
+import GRDB
+import HaulCore
+
+/// A look at a database through a connection that cannot write: whose it is, of which version, and whether it is whole.
+struct Inspection {
+  let path: String
+  /// Whether a transaction of before it had its log must be undone first, which takes writing.
+  let rollsBack: Bool
+  /// Whether every page is looked at.
+  let isWhole: Bool
+
+  /// What is damaged; nil when nothing is.
+  /// - Throws: `io` for a database that is not ours or of a newer version.
+  func damage() throws(TransferError) -> String? {
+    do {
+      var configuration = Configuration()
+      configuration.readonly = !rollsBack
+      configuration.label = "haul.store.inspection"
+      configuration.busyMode = .timeout(5)
+      configuration.prepareDatabase { try $0.execute(sql: "PRAGMA trusted_schema = OFF") }
+      let queue = try DatabaseQueue(path: path, configuration: configuration)
+      let damage = try queue.read { db in
+        try checkOwner(db)
+        try checkVersion(db)
+        return isWhole ? try quickCheck(db) : nil
+      }
+      try queue.close()
+      return damage
+    } catch let error as DatabaseError where error.isDamage {
+      return error.message ?? "SQLite cannot read it"
+    } catch {
+      throw TransferError(storing: error, while: "look at the queue's database")
+    }
+  }
+
+  private func checkOwner(_ db: Database) throws {
+    let owner = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+    if owner == Schema.applicationID { return }
+    let tables = try Int.fetchOne(
+      db, sql: "SELECT count(*) FROM sqlite_schema WHERE name NOT LIKE 'grdb@_%' ESCAPE '@'")
+    // One whose making was interrupted is empty.
+    guard owner == 0, tables == 0 else {
+      throw TransferError(
+        .io, "\(path) is not a queue of Haul; move it away, or give the queue another directory")
+    }
+  }
+
+  private func checkVersion(_ db: Database) throws {
+    let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+    let isNewer =
+      try version > Schema.version
+      || Schema.migrator.appliedIdentifiers(db).contains {
+        !Schema.migrator.migrations.contains($0)
+      }
+    if isNewer {
+      throw TransferError(
+        .io,
+        "\(path) was written by a newer version of Haul (schema \(version), this one knows "
+          + "\(Schema.version)); use that version, or give this one another directory")
+    }
+  }
+
+  private func quickCheck(_ db: Database) throws -> String? {
+    let finding = try String.fetchOne(db, sql: "PRAGMA quick_check(1)")
+    return finding == "ok" ? nil : finding ?? "the check gave no answer"
+  }
+}

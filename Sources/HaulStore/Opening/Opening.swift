@@ -1,0 +1,89 @@
+import FoundationEssentials
+import GRDB
+import HaulCore
+
+/// The steps from a directory to open connections.
+struct Opening: Sendable {
+  let place: StorePlace
+  let clock: any TransferClock
+  let options: SQLiteStore.Options
+
+  /// - Throws: as `SQLiteStore.init`.
+  func perform() async throws(TransferError) -> (OpenDatabase, damage: TransferError?) {
+    let result: Result<(OpenDatabase, TransferError?), TransferError> =
+      await withCheckedContinuation { continuation in
+        StoreThreads.run {
+          do throws(TransferError) {
+            continuation.resume(returning: .success(try steps()))
+          } catch {
+            continuation.resume(returning: .failure(error))
+          }
+        }
+      }
+    return try result.get()
+  }
+
+  private func steps() throws(TransferError) -> (OpenDatabase, TransferError?) {
+    try place.prepareDirectory()
+    let lease = try StoreLease(
+      place, program: options.program ?? ProcessInfo.processInfo.processName,
+      wallSeconds: clock.wallSeconds)
+    do throws(TransferError) {
+      let damage = try inspect(lease)
+      return (OpenDatabase(pool: try connect(lease), lease: lease), damage)
+    } catch {
+      // Nothing was written by us: the mark of how it ended stays true.
+      lease.release(isClean: lease.past == .closed)
+      throw error
+    }
+  }
+
+  /// Looks at what is there before anything is written.
+  private func inspect(_ lease: StoreLease) throws(TransferError) -> TransferError? {
+    let isThere = try place.checkFile(place.database)
+    var companions: [String] = []
+    for suffix in StorePlace.companions where try place.checkFile(place.database + suffix) {
+      companions.append(suffix)
+    }
+    var finding: String?
+    if isThere {
+      let inspection = Inspection(
+        path: place.database, rollsBack: companions.contains("-journal"),
+        isWhole: lease.past == .unknown)
+      finding = try inspection.damage()
+    } else if !companions.isEmpty {
+      // A log without its database: SQLite would take it for the log of the new one.
+      finding = "the log is there and the database is not"
+    }
+    guard let finding else {
+      if !isThere { try place.makeDatabase() }
+      return nil
+    }
+    return try handle(finding)
+  }
+
+  private func handle(_ finding: String) throws(TransferError) -> TransferError {
+    guard options.ifCorrupt == .startEmpty else {
+      throw TransferError(
+        .io,
+        "the queue's database \(place.database) is damaged (\(finding)); nothing was changed: put "
+          + "back a copy of it, or move it away with its -wal file to start with an empty queue")
+    }
+    let aside = try Quarantine(place: place).move(at: clock.wallSeconds)
+    try place.makeDatabase()
+    return TransferError(
+      .io,
+      "the queue's database was damaged (\(finding)) and is now \(aside); the queue starts empty, "
+        + "files and what was downloaded of them are untouched: add them again to go on")
+  }
+
+  private func connect(_ lease: StoreLease) throws(TransferError) -> DatabasePool {
+    do {
+      return try Connections(
+        path: place.database, maximumSize: options.maximumSize, lease: lease
+      ).open()
+    } catch {
+      throw TransferError(storing: error, while: "open the queue's database")
+    }
+  }
+}

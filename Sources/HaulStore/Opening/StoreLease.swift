@@ -1,0 +1,81 @@
+import HaulCore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The right to use a store, held through a lock on a file of its directory: ends with the process at the latest.
+///
+/// The file says who has it, or that the last one closed the store in order. It is never removed.
+final class StoreLease: Sendable {
+  /// How the last one that had it ended.
+  enum Past: Sendable {
+    case closed
+    /// It died, or nobody knows.
+    case unknown
+  }
+
+  let past: Past
+  private let file: Int32
+  private static let closed = "closed\n"
+
+  /// - Throws: `in-use`, `permission-denied`, `io`, `disk-full`.
+  init(_ place: StorePlace, program: String, wallSeconds: Double) throws(TransferError) {
+    _ = try place.checkFile(place.lock)
+    file = open(place.lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw place.failure("open \(place.lock)") }
+    // From here on `deinit` closes it.
+    past = Self.text(file) == Self.closed ? .closed : .unknown
+    guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
+      guard errno == EWOULDBLOCK else { throw place.failure("lock \(place.lock)") }
+      throw Self.inUse(place, Self.text(file))
+    }
+    let name = program.filter { $0 != "\n" }
+    guard say("open \(getpid()) \(Int64(wallSeconds)) \(name)\n") else {
+      throw place.failure("write \(place.lock)")
+    }
+    try place.sync(place.path)
+  }
+
+  deinit {
+    if file >= 0 { close(file) }
+  }
+
+  /// Lets others have it.
+  func release(isClean: Bool) {
+    // Not written: the next one takes the end for an unclean one and looks at everything.
+    if isClean { _ = say(Self.closed) }
+    flock(file, LOCK_UN)
+  }
+
+  private func say(_ text: String) -> Bool {
+    let bytes = Array(text.utf8)
+    return ftruncate(file, 0) == 0 && pwrite(file, bytes, bytes.count, 0) == bytes.count
+      && fsync(file) == 0
+  }
+
+  private static func text(_ file: Int32) -> String {
+    var bytes = [UInt8](repeating: 0, count: 512)
+    let count = pread(file, &bytes, bytes.count, 0)
+    return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+  }
+
+  private static func inUse(_ place: StorePlace, _ text: String) -> TransferError {
+    let words = text.dropLast().split(separator: " ", maxSplits: 3)
+    var holder = "another process"
+    if words.count == 4, words[0] == "open", let pid = Int32(words[1]),
+      let since = Int64(words[2])
+    {
+      let date = HTTPDate(secondsSince1970: since)
+      holder =
+        pid == getpid()
+        ? "this process (since \(date))" : "\(words[3]) (process \(pid), since \(date))"
+    }
+    return TransferError(
+      .inUse,
+      "the queue in \(place.path) is in use by \(holder); stop that one first, "
+        + "or give this one a directory of its own")
+  }
+}

@@ -1,0 +1,86 @@
+import GRDB
+package import HaulCore
+import Synchronization
+
+/// A queue in an SQLite database of its own, which survives the process and a power cut.
+///
+/// One connection writes; reads have their own and see whole changes only. No call is ended by the cancellation of its
+/// task: what was ordered is stored, or fails.
+package struct SQLiteStore: Store {
+  /// How a store is opened.
+  package struct Options: Sendable {
+    /// What happens to a database that is damaged.
+    package enum IfCorrupt: Sendable {
+      /// It stays where it is, and opening fails with `io`.
+      case refuse
+      /// It is moved aside and `damage` tells where to; the queue starts empty.
+      case startEmpty
+    }
+
+    package var ifCorrupt = IfCorrupt.refuse
+    /// How many events the log keeps.
+    package var keptEvents = 100_000
+    /// The largest database, in bytes; what would make it larger fails with `disk-full`. Nil: as large as the disk permits.
+    package var maximumSize: Int64?
+    /// Who is told to others that want the same store. Nil: the name of the process.
+    package var program: String?
+
+    package init() {}
+  }
+
+  /// What was moved aside when it was opened, with the place: to be told to the user.
+  package let damage: TransferError?
+  private let database: OpenDatabase
+  private let keptEvents: Int
+
+  /// Opens the store in this directory, which is made if missing, for this process alone.
+  /// - Throws: `in-use` when another process, or another store of this one, has it; `permission-denied` when others may
+  ///   write there; `io` when it is damaged, of a newer version, or no queue at all; `disk-full`.
+  package init(
+    directory: String, clock: any TransferClock, options: Options = Options()
+  ) async throws(TransferError) {
+    let opening = Opening(place: StorePlace(path: directory), clock: clock, options: options)
+    (database, damage) = try await opening.perform()
+    keptEvents = max(options.keptEvents, 0)
+  }
+
+  package func open() async throws(TransferError) -> StoredQueue {
+    try await database.read("read the queue") { try QueueReader(db: $0).queue() }
+  }
+
+  package func commit(_ change: StoreChange) async throws(TransferError) {
+    guard !change.isEmpty else { return }
+    try await database.write("store a change of the queue") { [keptEvents] db in
+      var writer = ChangeWriter(db: db, keptEvents: keptEvents)
+      try writer.write(change)
+    }
+  }
+
+  package func records(_ ids: [TransferID]) async throws(TransferError) -> [TransferRecord] {
+    try await database.read("read transfers of the queue") { db in
+      let reader = try RecordReader(db: db, by: .id)
+      return try ids.compactMap { try reader.record(Int64($0.bits)) }
+    }
+  }
+
+  package func records(where query: RecordQuery) async throws(TransferError) -> [TransferRecord] {
+    try await database.read("read transfers of the queue") { db in
+      let reader = try RecordReader(db: db, by: .sequence)
+      return try PageQuery(query).sequences(db).compactMap { try reader.record($0) }
+    }
+  }
+
+  package func batch(_ key: String) async throws(TransferError) -> [TransferID]? {
+    try await database.read("read a batch of the queue") { try StoredBatch.ids(of: key, db: $0) }
+  }
+
+  package func events(
+    from number: Int, atMost: Int
+  ) async throws(TransferError) -> [StoredEvent]? {
+    try await database.read("read the queue's events") { db in
+      try EventReader(db: db).events(from: number, atMost: atMost)
+    }
+  }
+
+  package func close() async { await database.close() }
+}

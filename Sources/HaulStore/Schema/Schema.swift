@@ -1,0 +1,19 @@
+import GRDB
+
+/// The tables, as a list of migrations that only grows: what is there never changes.
+enum Schema {
+  /// "Haul" in ASCII.
+  static let applicationID = 0x4861_756C
+  /// That of the last migration.
+  static let version = 1
+
+  static let migrator: DatabaseMigrator = {
+    var migrator = DatabaseMigrator()
+    migrator.registerMigration("v1") { db in
+      for statement in SchemaV1.statements { try db.execute(sql: statement) }
+      try db.execute(sql: "PRAGMA application_id = \(applicationID)")
+      try db.execute(sql: "PRAGMA user_version = 1")
+    }
+    return migrator
+  }()
+}

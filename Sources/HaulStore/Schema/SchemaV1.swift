@@ -1,0 +1,83 @@
+/// The first tables. `ANY` columns hold text, or its bytes where it contains U+0000.
+enum SchemaV1 {
+  static let statements = [members, byStatus, byGroup, byIdentifier] + parts + logs
+
+  /// What changes often, and all that `open` reads: rows as small as they can be, in the order in which they came, so that
+  /// adding many writes whole pages. Ids are random and would not.
+  private static let members = """
+    CREATE TABLE members (
+      seq INTEGER PRIMARY KEY,
+      id INTEGER NOT NULL UNIQUE,
+      status INTEGER NOT NULL,
+      desired INTEGER NOT NULL,
+      rank INTEGER NOT NULL,
+      priority INTEGER NOT NULL,
+      paused_by TEXT,
+      starts_over INTEGER NOT NULL,
+      has_run INTEGER NOT NULL,
+      host ANY,
+      group_name ANY,
+      identifier ANY,
+      dependency_policy INTEGER NOT NULL,
+      is_step INTEGER NOT NULL,
+      is_idempotent INTEGER NOT NULL,
+      dependencies INTEGER NOT NULL
+    ) STRICT
+    """
+  private static let byStatus = "CREATE INDEX members_by_status ON members (status, rank)"
+  private static let byGroup = """
+    CREATE INDEX members_by_group ON members (group_name, status, rank)
+      WHERE group_name IS NOT NULL
+    """
+  private static let byIdentifier = """
+    CREATE UNIQUE INDEX members_by_identifier ON members (identifier)
+      WHERE identifier IS NOT NULL
+    """
+
+  private static let parts = [
+    """
+    CREATE TABLE requests (
+      member INTEGER PRIMARY KEY REFERENCES members (seq) ON DELETE CASCADE,
+      address TEXT,
+      target ANY,
+      form TEXT NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE results (
+      member INTEGER PRIMARY KEY REFERENCES members (seq) ON DELETE CASCADE,
+      form TEXT NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE dependencies (
+      member INTEGER NOT NULL REFERENCES members (seq) ON DELETE CASCADE,
+      position INTEGER NOT NULL,
+      id INTEGER,
+      identifier ANY,
+      PRIMARY KEY (member, position)
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE secrets (
+      member INTEGER PRIMARY KEY REFERENCES members (seq) ON DELETE CASCADE,
+      address TEXT,
+      user ANY,
+      password ANY,
+      fields TEXT
+    ) STRICT
+    """,
+  ]
+
+  private static let logs = [
+    """
+    CREATE TABLE events (
+      number INTEGER PRIMARY KEY,
+      id INTEGER NOT NULL,
+      kind INTEGER NOT NULL,
+      detail ANY
+    ) STRICT
+    """,
+    "CREATE TABLE batches (key ANY PRIMARY KEY, ids BLOB NOT NULL) STRICT",
+  ]
+}

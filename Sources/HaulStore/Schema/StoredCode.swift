@@ -1,0 +1,62 @@
+import GRDB
+import HaulCore
+
+/// A value that a column holds as a small number, which never changes.
+protocol StoredCode: CaseIterable {
+  var code: Int { get }
+}
+
+extension StoredCode {
+  /// - Throws: `io` for a number that no version up to this one has written.
+  init(code: Int, _ what: String) throws(TransferError) {
+    guard let value = Self.allCases.first(where: { $0.code == code }) else {
+      throw .unreadable("a \(what)")
+    }
+    self = value
+  }
+}
+
+extension TransferStatus: StoredCode {
+  var code: Int {
+    switch self {
+    case .queued: 0
+    case .paused: 1
+    case .failed: 2
+    case .completed: 3
+    case .cancelled: 4
+    }
+  }
+}
+
+extension Desired: StoredCode {
+  var code: Int {
+    switch self {
+    case .run: 0
+    case .paused: 1
+    case .cancelled: 2
+    case .removed: 3
+    }
+  }
+}
+
+extension TransferRequest.DependencyPolicy: StoredCode {
+  var code: Int {
+    switch self {
+    case .block: 0
+    case .skip: 1
+    case .run: 2
+    }
+  }
+}
+
+extension Priority: StoredCode {
+  var code: Int {
+    switch self {
+    case .background: 0
+    case .utility: 1
+    case .default: 2
+    case .userInitiated: 3
+    case .userInteractive: 4
+    }
+  }
+}

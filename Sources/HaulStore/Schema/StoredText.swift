@@ -1,0 +1,23 @@
+import FoundationEssentials
+import GRDB
+
+/// Text as a column holds it. Text that contains U+0000 is kept as its bytes: between SQLite and GRDB, text ends there.
+enum StoredText {
+  static func value(_ text: String?) -> DatabaseValue {
+    guard let text else { return .null }
+    return text.utf8.contains(0) ? Data(text.utf8).databaseValue : text.databaseValue
+  }
+
+  static func text(_ row: Row, _ index: Int) throws -> String? {
+    let value = try row.decode(DatabaseValue.self, atIndex: index)
+    switch value.storage {
+    case .null: return nil
+    case .string(let text): return text
+    case .blob(let bytes): return String(decoding: bytes, as: UTF8.self)
+    case .int64, .double: throw RowMismatch()
+    }
+  }
+
+  /// A number where text should be.
+  struct RowMismatch: Error {}
+}
