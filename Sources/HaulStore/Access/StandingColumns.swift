@@ -16,7 +16,12 @@ enum StandingColumns {
     values.append(standing.priority.code.databaseValue)
     values.append(standing.pausedBy?.rawValue.databaseValue ?? .null)
     values.append(standing.startsOver.databaseValue)
-    values.append(standing.hasRun.databaseValue)
+    values.append(hasRun(standing).databaseValue)
+  }
+
+  /// 0: never, 1: it has, 2: it did when this was written.
+  private static func hasRun(_ standing: Standing) -> Int {
+    standing.isUnderWay ? 2 : standing.hasRun ? 1 : 0
   }
 
   /// Reads them from column `index` on.
@@ -35,7 +40,8 @@ enum StandingColumns {
       standing.pausedBy = origin
     }
     standing.startsOver = try row.decode(Bool.self, atIndex: index + 5)
-    standing.hasRun = try row.decode(Bool.self, atIndex: index + 6)
+    let hasRun = try row.decode(Int.self, atIndex: index + 6)
+    (standing.hasRun, standing.isUnderWay) = (hasRun > 0, hasRun > 1)
     return standing
   }
 }

@@ -35,6 +35,7 @@ extension Desired: StoredCode {
     case .paused: 1
     case .cancelled: 2
     case .removed: 3
+    case .cancelledKeepingBytes: 4
     }
   }
 }
