@@ -1,0 +1,146 @@
+import HaulCore
+
+/// What may happen to a member of the queue.
+enum MachineInput: Hashable, CaseIterable, CustomStringConvertible {
+  case command(TransferMachine.Command)
+  case granted
+  case ended(TransferMachine.RunEnd)
+  case skipped
+  /// The process dies, and the store is opened again.
+  case reopened
+
+  static let allCases =
+    TransferMachine.Command.allCases.map(MachineInput.command) + [.granted]
+    + TransferMachine.RunEnd.allCases.map(MachineInput.ended) + [.skipped, .reopened]
+
+  var description: String {
+    switch self {
+    case .command(let command): "\(command)"
+    case .granted: "granted"
+    case .ended(let end): "ended \(end)"
+    case .skipped: "skipped"
+    case .reopened: "reopened"
+    }
+  }
+}
+
+/// A machine with what is around it, as that is to behave: what runs for it, what was stored, what was told.
+struct MachineWorld: Hashable {
+  enum Activity: Hashable { case none, run, discard }
+
+  private(set) var machine = TransferMachine()
+  private(set) var standing = Standing()
+  private(set) var activity = Activity.none
+  /// The end that was told, until it waits again.
+  private(set) var told: TransferResult.State?
+  /// What the last run was told.
+  private(set) var startedOver = false
+
+  var state: TransferMachine.State { machine.state }
+
+  var isStopping: Bool { if case .stopping = state { true } else { false } }
+
+  /// Whether an end of that kind can come now: what is taken away can only be gone.
+  func canEnd(_ end: TransferMachine.RunEnd) -> Bool {
+    activity == .run || activity == .discard && end == .cancelled
+  }
+
+  /// What comes of it; nil when it cannot happen here.
+  mutating func apply(_ input: MachineInput) -> TransferMachine.Outcome? {
+    let outcome: TransferMachine.Outcome
+    switch input {
+    case .command(let command): outcome = machine.handle(command)
+    case .granted:
+      guard let grant = machine.granted() else { return nil }
+      (activity, startedOver, outcome) = (.run, grant.startsOver, .done([]))
+    case .ended(let end):
+      guard canEnd(end) else { return nil }
+      activity = .none
+      outcome = .done(machine.ended(end))
+    case .skipped: outcome = .done(machine.skip())
+    case .reopened:
+      guard state != .removed else { return nil }
+      outcome = .done(reopen())
+    }
+    note(outcome)
+    return outcome
+  }
+
+  /// What its order asks for is done after a restart.
+  private mutating func reopen() -> [TransferMachine.Effect] {
+    machine = TransferMachine(standing)
+    activity = .none
+    switch state {
+    case .stopping(.pause), .stopping(.cancelKeepingBytes):
+      return machine.ended(.paused)
+    case .stopping(.cancel), .stopping(.remove): return [.discard]
+    default: return []
+    }
+  }
+
+  private mutating func note(_ outcome: TransferMachine.Outcome) {
+    machine.write(into: &standing)
+    if case .done(let effects) = outcome {
+      if effects.contains(.discard) { activity = .discard }
+      for case .tellEnd(let end) in effects { told = end }
+    }
+    if [.queued, .running, .paused].contains(state) { told = nil }
+  }
+
+  /// The world after these, one after the other.
+  func after(_ inputs: MachineInput...) -> MachineWorld {
+    var world = self
+    for input in inputs { _ = world.apply(input) }
+    return world
+  }
+
+  /// The world once whatever runs has ended so, and its bytes are gone if they are to go.
+  func settled(_ end: TransferMachine.RunEnd) -> MachineWorld {
+    after(.ended(end), .ended(.cancelled))
+  }
+}
+
+/// Each pair of a world that can be and of what can happen in it. There are few enough to look at all of them.
+struct MachineStep: CustomStringConvertible {
+  let path: [MachineInput]
+  let before: MachineWorld
+  let input: MachineInput
+  let outcome: TransferMachine.Outcome
+  let after: MachineWorld
+
+  var effects: [TransferMachine.Effect] {
+    if case .done(let effects) = outcome { effects } else { [] }
+  }
+
+  var command: TransferMachine.Command? {
+    if case .command(let command) = input { command } else { nil }
+  }
+
+  /// How to come here.
+  var description: String {
+    let inputs = (path + [input]).map(\.description).joined(separator: ", ")
+    return "\(inputs): \(before.state), then \(after.state) by \(outcome)"
+  }
+
+  static let all: [MachineStep] = {
+    var worlds = [(MachineWorld(), [MachineInput]())]
+    var seen: Set<MachineWorld> = [MachineWorld()]
+    var steps: [MachineStep] = []
+    var index = 0
+    while index < worlds.count {
+      let (before, path) = worlds[index]
+      index += 1
+      for input in MachineInput.allCases {
+        var after = before
+        guard let outcome = after.apply(input) else { continue }
+        steps.append(
+          MachineStep(path: path, before: before, input: input, outcome: outcome, after: after))
+        if seen.insert(after).inserted { worlds.append((after, path + [input])) }
+      }
+    }
+    return steps
+  }()
+
+  /// Each world that can be, once.
+  static let worlds: [MachineStep] = all.filter { $0.input == .command(.pause) }
+}

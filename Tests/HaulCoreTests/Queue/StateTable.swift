@@ -1,0 +1,134 @@
+import HaulCore
+
+/// What can happen to a member of the queue in each of its states, in words, as the machine itself answers.
+enum StateTable {
+  private static let states: [TransferMachine.State] =
+    [.queued, .running] + TransferMachine.Intent.allCases.map(TransferMachine.State.stopping)
+    + [.paused, .failed, .completed, .cancelled, .removed]
+  private static let commands = MachineInput.allCases.filter {
+    if case .command = $0 { true } else { false }
+  }
+  private static let events = MachineInput.allCases.filter {
+    if case .command = $0 { false } else { $0 != .reopened }
+  }
+
+  static var text: String {
+    ([head, matrix("Commands", commands), matrix("Events", events), "## What is done\n"]
+      + states.map(details)).joined(separator: "\n")
+  }
+
+  private static let head = """
+    # States of a member of the queue
+
+    Printed from `TransferMachine` by a test, which fails when this page is not what the machine does;
+    `HAUL_WRITE_DOCS=1 swift test --filter StateTable` prints it anew. The same tests look at every way to come to
+    each of these states.
+
+    *Queued*, *paused*, *failed*, *completed* and *cancelled* are stored. One that is *running* or *stopping* is stored
+    with its last order: after a restart it is queued, or that order is carried out. A dash: nothing changes.
+
+    """
+
+  private static func matrix(_ title: String, _ inputs: [MachineInput]) -> String {
+    let rows = states.map { state in
+      [name(state)] + inputs.map { cell(state, $0, of: next) }
+    }
+    return "## \(title)\n\n" + table([[""] + inputs.map(name)] + rows)
+  }
+
+  private static func details(_ state: TransferMachine.State) -> String {
+    let rows = MachineInput.allCases.filter { $0 != .reopened }.compactMap { input -> [String]? in
+      let done = cell(state, input, of: done)
+      let becomes = cell(state, input, of: next)
+      return done.isEmpty ? nil : [name(input), becomes, done]
+    }
+    guard !rows.isEmpty else { return "### \(name(state))\n\nNothing.\n" }
+    return "### \(name(state))\n\n" + table([["on", "becomes", "what is done"]] + rows)
+  }
+
+  private static func table(_ rows: [[String]]) -> String {
+    let lines = rows.map { "| " + $0.joined(separator: " | ") + " |" }
+    let rule = "|" + String(repeating: "---|", count: rows.first?.count ?? 0)
+    return ([lines.first ?? "", rule] + lines.dropFirst()).joined(separator: "\n") + "\n"
+  }
+}
+
+/// One cell.
+extension StateTable {
+  private static let conditions: [(words: String, holds: @Sendable (MachineWorld) -> Bool)] = [
+    ("once it has run", { $0.machine.hasRun }),
+    ("if it is to start over", { $0.machine.startsOver }),
+    (
+      "once it has run, unless it is to start over", { $0.machine.hasRun && !$0.machine.startsOver }
+    ),
+    ("if it had failed before", { $0.told == .failed }),
+  ]
+
+  /// What `words` says of all the ways in which this can happen, with the condition on which it depends.
+  private static func cell(
+    _ state: TransferMachine.State, _ input: MachineInput, of words: (MachineStep) -> String
+  ) -> String {
+    let steps = MachineStep.all.filter { $0.before.state == state && $0.input == input }
+    let all = Set(steps.map(words))
+    guard all.count > 1 else { return all.first ?? "–" }
+    for condition in conditions {
+      let usual = Set(steps.filter { !condition.holds($0.before) }.map(words))
+      let special = Set(steps.filter { condition.holds($0.before) }.map(words))
+      guard usual.count == 1, special.count == 1, let one = usual.first, let other = special.first
+      else { continue }
+      return [one, "\(condition.words): \(other.isEmpty ? "nothing" : other)"]
+        .filter { !$0.isEmpty }.joined(separator: "; ")
+    }
+    return all.sorted().joined(separator: " or ")
+  }
+
+  private static func next(_ step: MachineStep) -> String {
+    switch step.outcome {
+    case .refused: "refused"
+    case .unchanged: "–"
+    case .done: step.before.state == step.after.state ? "–" : name(step.after.state)
+    }
+  }
+
+  private static func done(_ step: MachineStep) -> String {
+    if case .refused(let why) = step.outcome { return "refused: `\(why.rawValue)`" }
+    var words = step.effects.compactMap(Self.words)
+    let restarts = step.input == .command(.restart) && step.after.machine.startsOver
+    let startsOver = step.input == .granted && step.after.startedOver
+    if step.outcome != .unchanged, restarts { words.append("its next run begins at byte 0") }
+    if startsOver { words.append("it begins at byte 0") }
+    return words.joined(separator: ", ")
+  }
+
+  private static func words(_ effect: TransferMachine.Effect) -> String? {
+    switch effect {
+    case .enqueue, .dequeue: nil
+    case .stop(deletingBytes: false): "what runs is stopped"
+    case .stop(deletingBytes: true): "what runs is stopped and its bytes are deleted"
+    case .discard: "its bytes are deleted"
+    case .prefer: "it goes before all others"
+    case .force: "it starts beyond the limits"
+    case .tellPaused: "told as paused"
+    case .tellResumed: "told as resumed"
+    case .tellEnd(let end): "told as \(end.rawValue)"
+    }
+  }
+
+  private static func name(_ state: TransferMachine.State) -> String {
+    switch state {
+    case .stopping(.cancelKeepingBytes): "stopping (cancel, keep)"
+    case .stopping(let intent): "stopping (\(intent))"
+    default: "\(state)"
+    }
+  }
+
+  private static func name(_ input: MachineInput) -> String {
+    switch input {
+    case .command(.cancelKeepingBytes): "cancel, keep"
+    case .granted: "gets a slot"
+    case .ended(let end): "run ends: \(end)"
+    case .skipped: "skipped"
+    default: "\(input)"
+    }
+  }
+}

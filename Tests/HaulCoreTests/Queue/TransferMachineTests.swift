@@ -1,0 +1,151 @@
+import HaulCore
+import Testing
+
+/// Every state that one member of the queue can come to, with everything that can happen to it there.
+@Suite struct TransferMachineTests {
+  private typealias Command = TransferMachine.Command
+  private typealias Effect = TransferMachine.Effect
+  private typealias RunEnd = TransferMachine.RunEnd
+
+  private static let ends: [TransferMachine.State: TransferResult.State] = [
+    .completed: .completed, .failed: .failed, .cancelled: .cancelled,
+  ]
+
+  @Test func `Every state is met`() {
+    let met = Set(MachineStep.worlds.map(\.before.state))
+    let plain: Set<TransferMachine.State> = [
+      .queued, .running, .paused, .failed, .completed, .cancelled, .removed,
+    ]
+    let intents = TransferMachine.Intent.allCases.map(TransferMachine.State.stopping)
+    #expect(met == plain.union(intents))
+  }
+
+  @Test func `What is refused, or so already, changes nothing`() {
+    for step in MachineStep.all {
+      if case .done = step.outcome { continue }
+      #expect(step.before.machine == step.after.machine, "\(step)")
+    }
+  }
+
+  @Test func `The same command twice is the same as once`() {
+    for step in MachineStep.all where step.command != nil {
+      var twice = step.after
+      let second = twice.apply(step.input)
+      #expect(twice == step.after, "\(step)")
+      switch (step.outcome, second) {
+      case (.refused(let first), .refused(let second)): #expect(first == second, "\(step)")
+      case (.refused, _), (_, .refused): Issue.record("\(step)")
+      case (_, .done(let effects)):
+        #expect(Set(effects).isSubset(of: [.prefer, .force]), "\(step)")
+      default: break
+      }
+    }
+  }
+
+  @Test func `One never runs twice at a time, and what it waits for always comes`() {
+    for step in MachineStep.worlds {
+      let isAwaited = step.before.state == .running || step.before.isStopping
+      #expect((step.before.activity != .none) == isAwaited, "\(step.path)")
+    }
+    for step in MachineStep.all where step.input == .granted {
+      #expect(step.before.state == .queued && step.before.activity == .none, "\(step)")
+      #expect(step.after.state == .running, "\(step)")
+    }
+  }
+
+  @Test func `An end that is told twice, or of nothing, is none`() {
+    for step in MachineStep.worlds where step.before.activity == .none {
+      for end in RunEnd.allCases {
+        var machine = step.before.machine
+        check(machine.ended(end), is: [])
+        #expect(machine == step.before.machine, "\(step.path), ended \(end)")
+      }
+    }
+  }
+
+  @Test func `Only what runs is stopped, and with the first order that wants it so`() {
+    for step in MachineStep.all {
+      let stops = step.effects.count { if case .stop = $0 { true } else { false } }
+      #expect(stops == 0 || step.before.activity == .run && step.after.isStopping, "\(step)")
+      if step.before.state == .running, step.after.isStopping, step.input != .reopened {
+        #expect(stops == 1, "\(step)")
+      }
+    }
+  }
+
+  @Test func `Every stopping ends, however what runs ends`() {
+    for step in MachineStep.worlds where step.before.isStopping {
+      for end in RunEnd.allCases where step.before.canEnd(end) {
+        let after = step.before.after(.ended(end))
+        #expect(!after.isStopping || after.activity == .discard, "\(step.path), ended \(end)")
+        #expect(!step.before.settled(end).isStopping, "\(step.path), ended \(end)")
+      }
+    }
+  }
+
+  @Test func `Whoever waits for a slot is in the queue once, whoever does not is not in it`() {
+    for step in MachineStep.all where step.input != .granted && step.input != .reopened {
+      let (waited, waits) = (step.before.state == .queued, step.after.state == .queued)
+      #expect(step.effects.count { $0 == .enqueue } == (!waited && waits ? 1 : 0), "\(step)")
+      #expect(step.effects.count { $0 == .dequeue } == (waited && !waits ? 1 : 0), "\(step)")
+      let hurries = step.effects.contains(.prefer) || step.effects.contains(.force)
+      #expect(!hurries || waits, "\(step)")
+    }
+  }
+
+  @Test func `Each end is told once, and as what it is`() {
+    for step in MachineStep.all {
+      let told = step.effects.compactMap { if case .tellEnd(let end) = $0 { end } else { nil } }
+      let (before, after) = (step.before.state, step.after.state)
+      if before == after {
+        #expect(told == [], "\(step)")
+      } else if let end = Self.ends[after] {
+        #expect(told == [end], "\(step)")
+      } else if after == .removed {
+        #expect(told.count == (step.before.told == nil ? 1 : 0), "\(step)")
+      } else {
+        #expect(told == [], "\(step)")
+      }
+    }
+  }
+
+  @Test
+  func `Being paused is told when it is so, and being resumed when it waits again by a command`() {
+    for step in MachineStep.all {
+      let (before, after) = (step.before.state, step.after.state)
+      let isPaused = before != .paused && after == .paused
+      #expect(step.effects.count { $0 == .tellPaused } == (isPaused ? 1 : 0), "\(step)")
+      let isResumed = after == .queued && (before == .paused || Self.ends[before] != nil)
+      #expect(step.effects.count { $0 == .tellResumed } == (isResumed ? 1 : 0), "\(step)")
+    }
+  }
+
+  @Test func `Bytes are taken away by cancel and remove only`() {
+    for step in MachineStep.all {
+      guard step.effects.contains(.discard) || step.effects.contains(.stop(deletingBytes: true))
+      else { continue }
+      switch step.input {
+      case .command(.cancel), .command(.remove): break
+      case .ended, .reopened:
+        #expect([.stopping(.cancel), .stopping(.remove)].contains(step.after.state), "\(step)")
+      default: Issue.record("\(step)")
+      }
+    }
+  }
+
+  @Test
+  func `After a restart nobody has run meanwhile, and every order that was taken is carried out`() {
+    for step in MachineStep.all where step.input == .reopened {
+      let wanted: TransferMachine.State =
+        switch step.before.state {
+        case .running, .stopping(.requeue): .queued
+        case .stopping(.pause): .paused
+        case .stopping(.cancelKeepingBytes): .cancelled
+        case let state: state
+        }
+      #expect(step.after.state == wanted, "\(step)")
+      #expect(step.after.machine.hasRun == step.before.machine.hasRun, "\(step)")
+      #expect(step.after.machine.startsOver == step.before.machine.startsOver, "\(step)")
+    }
+  }
+}
