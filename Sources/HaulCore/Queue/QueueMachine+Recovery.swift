@@ -30,7 +30,8 @@ extension QueueMachine {
     for id in ids {
       switch members[id]?.state {
       case .queued: recoverQueued(id, &decision)
-      case .stopping(.pause): ended(id, .paused, nil, by: .user, &decision)
+      case .stopping(.pause), .stopping(.cancelKeepingBytes):
+        ended(id, .paused, nil, by: .user, &decision)
       case .stopping: decision.effects.append(.discard(id))
       default: continue
       }

@@ -82,6 +82,9 @@ package struct QueueMachine: Sendable {
     settle(&decision)
   }
 
+  /// What runs for it has let go of the bytes that it was to forget.
+  package mutating func startedOver(_ id: TransferID) { change(id) { $0.machine.startedOver() } }
+
   /// Notes, for the store, that something has run for it.
   package func began(_ id: TransferID, _ decision: inout QueueDecision) { note(id, nil, &decision) }
 

@@ -54,6 +54,10 @@ package struct TransferMachine: Hashable, Sendable {
   package private(set) var hasRun = false
   /// Whether its next run forgets the bytes that are there.
   package private(set) var startsOver = false
+  /// Whether the bytes that what runs is to forget may still be there.
+  private var isStartingOver = false
+  /// What is to be done when it is queued again: it was ordered while it was being stopped.
+  private var onceQueued: Effect?
   /// Whether an end was told that nothing has come after.
   private var hasToldEnd = false
 
@@ -81,14 +85,19 @@ package struct TransferMachine: Hashable, Sendable {
   /// It has a slot; nil when it does not want it any more.
   package mutating func granted() -> Grant? {
     guard state == .queued else { return nil }
-    defer { (state, hasRun, startsOver) = (.running, true, false) }
+    defer { (state, hasRun, startsOver, isStartingOver) = (.running, true, false, startsOver) }
     return Grant(startsOver: startsOver)
   }
+
+  /// What runs has let go of the bytes that it was to forget.
+  package mutating func startedOver() { isStartingOver = false }
 
   /// What ran for it has ended, and nothing of it is left.
   package mutating func ended(_ end: RunEnd) -> [Effect] {
     let intent: Intent? = if case .stopping(let intent) = state { intent } else { nil }
     guard intent != nil || state == .running else { return [] }
+    if isStartingOver, end != .completed { startsOver = true }
+    isStartingOver = false
     switch (end, intent) {
     case (.completed, .remove): return become(.removed, [.tellEnd(.completed)])
     case (.cancelled, .remove): return become(.removed, hasToldEnd ? [] : [.tellEnd(.cancelled)])
@@ -96,11 +105,10 @@ package struct TransferMachine: Hashable, Sendable {
       // The order came too late for the run to take its bytes away.
       return [.discard]
     case (.completed, _) where startsOver && intent == .requeue:
-      return become(.queued, [.enqueue])
+      return requeue()
     case (.completed, _): return become(.completed, [.tellEnd(.completed)])
-    case (.paused, .requeue): return become(.queued, [.enqueue])
-    case (.failed, .requeue) where startsOver:
-      return become(.queued, [.enqueue])
+    case (.paused, .requeue): return requeue()
+    case (.failed, .requeue) where startsOver: return requeue()
     case (.paused, .cancelKeepingBytes), (.failed, .cancelKeepingBytes):
       return become(.cancelled, [.tellEnd(.cancelled)])
     case (.paused, _): return become(.paused, [.tellPaused])
@@ -113,6 +121,11 @@ package struct TransferMachine: Hashable, Sendable {
   package mutating func skip() -> [Effect] {
     guard state == .queued else { return [] }
     return become(.failed, [.dequeue, .tellEnd(.failed)])
+  }
+
+  private mutating func requeue() -> [Effect] {
+    defer { onceQueued = nil }
+    return become(.queued, [.enqueue] + (onceQueued.map { [$0] } ?? []))
   }
 
   private mutating func become(_ next: State, _ effects: [Effect]) -> [Effect] {
@@ -163,8 +176,8 @@ extension TransferMachine {
 
   private mutating func whileStopping(_ intent: Intent, _ command: Command) -> Outcome {
     switch (intent, command) {
-    case (.pause, .pause), (.requeue, .resume), (.requeue, .requeue), (.requeue, .start),
-      (.requeue, .force), (.pause, .retry), (.requeue, .retry),
+    case (.pause, .pause), (.requeue, .resume), (.requeue, .requeue), (.pause, .retry),
+      (.requeue, .retry),
       (.cancel, .cancel), (.cancel, .cancelKeepingBytes),
       (.cancelKeepingBytes, .cancelKeepingBytes), (.remove, .remove):
       return .unchanged
@@ -174,7 +187,14 @@ extension TransferMachine {
     case (_, .cancel): return done(.stopping(.cancel), [.stop(deletingBytes: true)])
     case (.cancel, _), (.cancelKeepingBytes, _): return .refused(.isBeingCancelled)
     case (_, .cancelKeepingBytes): return done(.stopping(.cancelKeepingBytes))
-    case (_, .pause): return done(.stopping(.pause))
+    case (_, .pause):
+      onceQueued = nil
+      return done(.stopping(.pause))
+    case (_, .start), (_, .force):
+      let effect: Effect = command == .start ? .prefer : .force
+      guard intent != .requeue || onceQueued != effect else { return .unchanged }
+      onceQueued = effect
+      return done(.stopping(.requeue))
     case (_, .restart):
       startsOver = true
       return done(.stopping(.requeue))
@@ -257,7 +277,7 @@ extension TransferMachine {
   /// Writes the state into what is stored. What it does right now never is: a running one is queued.
   package func write(into standing: inout Standing) {
     standing.hasRun = hasRun
-    standing.startsOver = startsOver
+    standing.startsOver = startsOver || isStartingOver
     switch state {
     case .running, .stopping: standing.isUnderWay = true
     case .queued, .paused, .failed, .completed, .cancelled, .removed: standing.isUnderWay = false

@@ -16,11 +16,14 @@ struct DownloadDriver: Sendable {
     let executor: (any TaskExecutor)?
     /// Keeps the name that the server told.
     let named: @Sendable (FileName) async -> Void
+    /// Called when the bytes that were to be forgotten are.
+    let startedOver: @Sendable () async -> Void
 
     init(
       id: TransferID, request: DownloadRequest, engine: Engine, slot: SlotAccess,
       stream: StreamBuffer?, executor: (any TaskExecutor)?,
-      named: @escaping @Sendable (FileName) async -> Void
+      named: @escaping @Sendable (FileName) async -> Void,
+      startedOver: @escaping @Sendable () async -> Void
     ) {
       self.id = id
       self.request = request
@@ -29,6 +32,7 @@ struct DownloadDriver: Sendable {
       self.stream = stream
       self.executor = executor
       self.named = named
+      self.startedOver = startedOver
     }
   }
 

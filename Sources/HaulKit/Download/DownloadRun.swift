@@ -28,6 +28,8 @@ struct DownloadRun {
   var reused: Int64 = 0
   var isCancelled = false
   var isReadingBack = false
+  /// Whether the manager knows that the old bytes are forgotten.
+  private var hasToldStart = false
   /// The final path, once the file has it.
   var path: String?
   var end: MemberRun.End?
@@ -132,7 +134,7 @@ struct DownloadRun {
   private mutating func receive(_ message: Message, _ group: inout TaskGroup<Void>) async {
     switch message {
     case .event(let event):
-      if case .delivered = event { engine.slots.update { $0.delivers(driver.id) } }
+      if case .delivered = event { await delivered() }
       await handle(event, &group)
     case .response(let id, let response):
       responses[id] = response
@@ -157,6 +159,13 @@ struct DownloadRun {
       await handle(.published(nil), &group)
     case .published(.failure(let error)): await handle(.published(error), &group)
     }
+  }
+
+  private mutating func delivered() async {
+    engine.slots.update { $0.delivers(driver.id) }
+    guard request.startOver, !hasToldStart else { return }
+    hasToldStart = true
+    await driver.facts.startedOver()
   }
 
   /// Tells the machine that it may begin, if the connection that came with the slot is still there: a pause of the host

@@ -89,7 +89,8 @@ extension TransferManager {
         enter: { [weak self] in await self?.enterSlot(id) },
         changed: { [weak self] in await self?.startWhatMay() }),
       stream: stream(of: id, download), executor: executor,
-      named: { [weak self] in await self?.named(id, $0) })
+      named: { [weak self] in await self?.named(id, $0) },
+      startedOver: { [weak self] in await self?.startedOver(id) })
     let driver = DownloadDriver(facts: facts, orders: orders, serverName: serverNames[id])
     Task(executorPreference: executor) { [weak self] in
       let end = await work(driver)
@@ -104,6 +105,8 @@ extension TransferManager {
     streams[id] = place
     return place.buffer
   }
+
+  private func startedOver(_ id: TransferID) { queue.startedOver(id) }
 
   private func named(_ id: TransferID, _ name: FileName) { serverNames[id] = name }
 
