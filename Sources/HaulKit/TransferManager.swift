@@ -295,6 +295,7 @@ extension Scheduler.WaitReason {
     case .hostLimit: "the host has as many transfers as it may have"
     case .hostBackOff(let until):
       "the host asked to be left alone for \((until - now).components.seconds) s more"
+    case .suspended: "the queue is suspended"
     }
   }
 }
