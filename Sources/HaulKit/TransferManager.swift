@@ -17,10 +17,9 @@ public actor TransferManager {
   /// Names that servers told, where they are the ones to use.
   var serverNames: [TransferID: FileName] = [:]
   var steps: [String: StepClosure] = [:]
-  let lane = Lane()
+  let turns = Turns()
   var waits = Waits()
   var wakeUp: (instant: Instant, task: Task<Void, Never>)?
-  var isSuspended = false
   private(set) var isShutDown = false
 
   /// Where the bytes of a transfer to `.stream` go.
@@ -58,7 +57,7 @@ public actor TransferManager {
     wakeUp?.task.cancel()
     for run in runs.values { run.orders.send(.pause) }
     while let id = runs.keys.first { await waits.stopped.value(for: id) }
-    await lane.run {}
+    await turns.run {}
     await store.close()
     await onShutdown()
     waits.endAll()

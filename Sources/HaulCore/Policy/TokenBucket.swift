@@ -30,6 +30,16 @@ package struct TokenBucket: Sendable {
     return (granted, .nanoseconds(Int64(clamping: nanoseconds)))
   }
 
+  /// How long until so many bytes could be taken without waiting. They are saved up for, beyond the capacity if need be,
+  /// so that one who takes them a little late loses nothing by it.
+  package mutating func delay(of bytes: Int, at now: Instant) -> Duration {
+    guard let rate, bytes > 0 else { return .zero }
+    refill(at: now, saving: bytes)
+    let missing = Int128(bytes) * Self.unit - credit
+    guard missing > 0 else { return .zero }
+    return .nanoseconds(Int64(clamping: (missing + Int128(rate) - 1) / Int128(rate)))
+  }
+
   /// Changes the rate from now on; a debt made at the old rate is cut to one grant of the new.
   package mutating func setRate(_ newRate: Int64?, at now: Instant) {
     refill(at: now)
@@ -46,7 +56,7 @@ package struct TokenBucket: Sendable {
     return Int(clamping: max(rate / 20, smallest))
   }
 
-  private mutating func refill(at now: Instant) {
+  private mutating func refill(at now: Instant, saving bytes: Int = 0) {
     // Takers on several threads may read the clock in another order than they arrive in.
     guard now > updated else { return }
     defer { updated = now }
@@ -54,7 +64,9 @@ package struct TokenBucket: Sendable {
     let parts = (now - updated).components
     let nanoseconds =
       Int128(parts.seconds) * Self.unit + Int128(parts.attoseconds / 1_000_000_000)
-    credit = min(credit + nanoseconds * Int128(rate), Int128(capacity) * Self.unit)
+    let most = max(Int128(capacity) + Int128(bytes), 0) * Self.unit
+    // What was saved up for somebody else stays.
+    credit = max(credit, min(credit + nanoseconds * Int128(rate), most))
   }
 
   private static let unit: Int128 = 1_000_000_000

@@ -7,7 +7,9 @@ extension Scheduler {
   /// The first connection was reserved when the transfer started. It is refused only if a pause or a lower limit came
   /// since then: give the slot back with `paused` and `add` the transfer again; it keeps its place.
   package mutating func grantConnection(for id: TransferID) -> Bool {
-    guard let member = members[id], member.phase == .active, let host = hosts[member.host],
+    guard let number = members.number(of: id) else { return false }
+    let (member, host) = (members[number], hosts.states[members[number].host])
+    guard member.phase == .active, member.host != HostTable.local,
       host.backOffUntil == nil, member.connections < limits.connectionsPerTransfer
     else { return false }
     let isFirst = member.connections == 0
@@ -17,7 +19,9 @@ extension Scheduler {
       connections + reserved < limits.connections,
       isFirst || !isStartBlocked(on: host)
     else { return false }
-    change(id, on: member.host, by: 1, unconnected: isFirst ? -1 : 0)
+    members[number].connections += 1
+    use(1, unconnected: isFirst ? -1 : 0, on: member.host)
+    refresh(member.host)
     return true
   }
 
@@ -25,8 +29,10 @@ extension Scheduler {
   /// - Returns: whether it had one.
   @discardableResult
   package mutating func releaseConnection(for id: TransferID) -> Bool {
-    guard let member = members[id], member.connections > 0 else { return false }
-    change(id, on: member.host, by: -1, unconnected: member.connections == 1 ? 1 : 0)
+    guard let number = members.number(of: id), members[number].connections > 0 else { return false }
+    members[number].connections -= 1
+    let member = members[number]
+    use(-1, unconnected: member.connections == 0 ? 1 : 0, on: member.host)
     refresh(member.host)
     return true
   }
@@ -36,68 +42,71 @@ extension Scheduler {
   /// - Returns: the new cap, when it is lower than the old one.
   @discardableResult
   package mutating func lowerCap(_ host: String, to alive: Int) -> Int? {
-    let former = (hosts[host] ?? HostQueue()).connectionCap(limits)
-    let cap = max(1, min(alive, hosts[host]?.learnedCap ?? alive))
-    hosts[host, default: HostQueue()].learnedCap = cap
-    refresh(host)
-    return cap < former ? cap : nil
+    lowerCap(hosts.number(for: host), to: alive)
   }
 
   /// Notes that the host refused a connection of this transfer, which still counts, while others went on.
   /// - Returns: the host's new cap, when it is lower than the old one.
   package mutating func connectionRefused(for id: TransferID) -> Int? {
-    guard let member = members[id], let host = hosts[member.host] else { return nil }
-    return lowerCap(member.host, to: host.connections - 1)
+    guard let member = members.member(id), member.host != HostTable.local else { return nil }
+    return lowerCap(member.host, to: hosts.states[member.host].connections - 1)
+  }
+
+  private mutating func lowerCap(_ host: Int, to alive: Int) -> Int? {
+    let former = hosts.states[host].connectionCap(limits)
+    let cap = max(1, min(alive, hosts.states[host].learnedCap ?? alive))
+    hosts.states[host].learnedCap = cap
+    refresh(host)
+    return cap < former ? cap : nil
   }
 
   /// Notes how many connections a transfer of the host was worth, by measurement; kept for the scheduler's life.
   /// Nil when no number was too many.
   package mutating func settled(on connections: Int?, of host: String) {
-    hosts[host, default: HostQueue()].settledConnections = connections
-    refresh(host)
+    let number = hosts.number(for: host)
+    hosts.states[number].settledConnections = connections
+    refresh(number)
   }
 
   /// The number that the last transfer of the host settled on; the host's limit goes before it.
-  package func settledConnections(of host: String) -> Int? { hosts[host]?.settledConnections }
+  package func settledConnections(of host: String) -> Int? {
+    hosts.state(of: host)?.settledConnections
+  }
 
   /// Notes that an active transfer gets bytes, until it gives its slot back.
   package mutating func delivers(_ id: TransferID) {
-    guard let member = members[id], member.phase == .active, !member.isDelivering else { return }
-    members[id]?.isDelivering = true
-    hosts[member.host]?.delivering += 1
+    guard let number = members.number(of: id), members[number].phase == .active,
+      !members[number].isDelivering
+    else { return }
+    members[number].isDelivering = true
+    hosts.states[members[number].host].delivering += 1
   }
 
   /// Whether the transfer's host serves others at this moment.
   package func hostServesOthers(than id: TransferID) -> Bool {
-    guard let member = members[id], let host = hosts[member.host] else { return false }
-    return host.delivering > (member.isDelivering ? 1 : 0)
+    guard let member = members.member(id), member.host != HostTable.local else { return false }
+    return hosts.states[member.host].delivering > (member.isDelivering ? 1 : 0)
   }
 
   /// When a host may be asked again; nil when it did not ask to be left alone.
-  package func backOffEnd(of host: String) -> Instant? { hosts[host]?.backOffUntil }
+  package func backOffEnd(of host: String) -> Instant? { hosts.state(of: host)?.backOffUntil }
 
   /// Connections that one transfer holds.
-  package func connections(of id: TransferID) -> Int { members[id]?.connections ?? 0 }
+  package func connections(of id: TransferID) -> Int { Int(members.member(id)?.connections ?? 0) }
 
   /// Transfers of that host that run or wait for a slot.
   package func transfers(of host: String) -> Int {
-    hosts[host].map { $0.waiting + $0.active } ?? 0
+    hosts.state(of: host).map { $0.waiting + $0.active } ?? 0
   }
 
   /// Whether a transfer of this host, or any other, has a slot to go to and waits for a connection only.
-  private mutating func isStartBlocked(on host: HostQueue) -> Bool {
-    guard active < limits.active else { return false }
+  private func isStartBlocked(on host: HostState) -> Bool {
+    if host.queues[Lane.forced.rawValue].count > 0 || isReady(.forced) { return true }
+    guard !isSuspended, active < limits.active else { return false }
     if host.waiting > 0, host.active < limits.activePerHost { return true }
-    return firstReady() != nil
+    return Lane.allCases.contains { isReady($0) }
   }
 
-  private mutating func change(
-    _ id: TransferID, on host: String, by count: Int, unconnected idle: Int
-  ) {
-    members[id]?.connections += count
-    connections += count
-    unconnected += idle
-    hosts[host]?.connections += count
-    hosts[host]?.unconnected += idle
-  }
+  /// Whether one of that lane has a host with room.
+  private func isReady(_ lane: Lane) -> Bool { ready[lane.rawValue].first != nil }
 }

@@ -34,5 +34,7 @@ extension Scheduler {
     case hostLimit
     /// The host asked to be left alone.
     case hostBackOff(until: Instant)
+    /// The queue is suspended: nothing starts that is not forced.
+    case suspended
   }
 }

@@ -88,7 +88,7 @@ extension DownloadRun {
     if version != nil { reused = 0 }
     let post = post
     let receiver = SegmentReceiver(
-      id: id, response: response, body: body, begin: version,
+      id: id, transfer: driver.id, response: response, body: body, begin: version,
       checksum: machine.checksum(of: version), target: target, plan: plan, engine: engine,
       maximumSize: request.maximumSize,
       delivered: { post.yield(.event(.delivered(id))) })

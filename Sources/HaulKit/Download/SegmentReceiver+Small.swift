@@ -67,7 +67,7 @@ extension SegmentReceiver {
       silence.end()
       var offset = 0
       while offset < chunk.count {
-        let count = try await engine.throttle.take(upTo: chunk.count - offset)
+        let count = try await engine.take(upTo: chunk.count - offset, for: transfer)
         if reserve(chunk, from: offset, count: count, &position, &pieces) { return .ended }
         offset += count
       }

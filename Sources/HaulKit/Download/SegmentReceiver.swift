@@ -3,6 +3,7 @@ import HaulCore
 /// Streams one accepted body to where it goes, as far as the plan lets it.
 struct SegmentReceiver: Sendable {
   let id: SegmentID
+  let transfer: TransferID
   let response: FetchResponse
   let body: ResponseBody
   /// A version to be begun with the first byte.
@@ -95,7 +96,7 @@ struct SegmentReceiver: Sendable {
       // More bytes than announced: they are not of this range.
       if room <= 0 { return true }
       let wanted = Int(min(room, Int64(chunk.count - offset)))
-      let count = try await engine.throttle.take(upTo: wanted)
+      let count = try await engine.take(upTo: wanted, for: transfer)
       let slice = ChunkSlice(chunk, offset..<(offset + count))
       if try await write(slice, &state) { return true }
       offset += count

@@ -51,6 +51,14 @@ package final class Engine: Sendable {
     logger = configuration.logger
   }
 
+  /// Waits until some of `bytes` of a transfer may pass, and says how many: of a shared limit it has its priority's share.
+  /// - Throws: `CancellationError`.
+  func take(upTo bytes: Int, for id: TransferID) async throws -> Int {
+    guard throttle.isLimited else { return bytes }
+    let priority = slots.update { $0.priority(of: id) }
+    return try await throttle.take(upTo: bytes, for: id, priority: priority ?? .default)
+  }
+
   /// Whether the first request of a transfer may be a stream among others: many files of one host then need one connection.
   func sharesConnections(to origin: ResourceURL.Origin) -> Bool {
     switch httpVersion {

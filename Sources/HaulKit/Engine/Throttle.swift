@@ -1,26 +1,89 @@
 package import HaulCore
 import NIOConcurrencyHelpers
+import Synchronization
 
-/// One rate limit that every connection of a manager shares.
+/// One rate limit that every connection of a manager shares, divided among transfers by the weight of their priority.
+///
+/// Of those who wait one, the leader, sleeps until the next is due and wakes the others; there is no task beside theirs.
 package final class Throttle: Sendable {
-  private let bucket: NIOLockedValueBox<TokenBucket>?
+  private let queue: NIOLockedValueBox<ThrottleQueue>
+  private let limited: Synchronization.Atomic<Bool>
   private let clock: any TransferClock
 
   /// `rate` in bytes per second; nil for no limit.
   package init(rate: Int64?, clock: any TransferClock) {
     self.clock = clock
-    bucket = rate.map { NIOLockedValueBox(TokenBucket(rate: $0, at: clock.now)) }
+    limited = Synchronization.Atomic(rate != nil)
+    queue = NIOLockedValueBox(ThrottleQueue(WeightedShare(rate: rate, at: clock.now)))
   }
 
-  package var isLimited: Bool { bucket != nil }
+  package var isLimited: Bool { limited.load(ordering: .relaxed) }
 
-  /// Waits until some of `bytes` may pass, and says how many.
-  /// - Throws: `CancellationError`.
-  package func take(upTo bytes: Int) async throws -> Int {
-    guard let bucket else { return bytes }
+  /// Changes the rate, in bytes per second, or lifts the limit; those who wait go on by the new one.
+  package func setRate(_ rate: Int64?) {
+    limited.store(rate != nil, ordering: .relaxed)
     let now = clock.now
-    let (granted, wait) = bucket.withLockedValue { $0.take(upTo: bytes, at: now) }
-    if wait > .zero { try await clock.sleep(until: now + wait) }
-    return granted
+    queue.withLockedValue { $0.setRate(rate, at: now) }.resume()
+  }
+
+  /// Waits until some of `bytes` may pass, and says how many. Those who take for one transfer share its part; those who
+  /// name none are as one transfer.
+  /// - Throws: `CancellationError`.
+  package func take(
+    upTo bytes: Int, for id: TransferID? = nil, priority: Priority = .default
+  ) async throws -> Int {
+    guard isLimited, bytes > 0 else { return bytes }
+    let now = clock.now
+    let (ticket, first, wakes) = queue.withLockedValue {
+      $0.ask(upTo: bytes, for: id, weight: priority.weight, at: now)
+    }
+    wakes.resume()
+    var part = first
+    while true {
+      switch part {
+      case .granted(let bytes): return bytes
+      case .withdrawn: throw CancellationError()
+      case .follow: part = await follow(ticket)
+      case .lead(let instant): part = await lead(ticket, from: instant)
+      }
+    }
+  }
+
+  /// Waits to be told.
+  private func follow(_ ticket: WeightedShare.Ticket) async -> ThrottleQueue.Part {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let now = clock.now
+        let part = queue.withLockedValue { $0.follow(ticket, continuation, at: now) }
+        if let part { continuation.resume(returning: part) }
+      }
+    } onCancel: {
+      let now = clock.now
+      queue.withLockedValue { $0.withdraw(ticket, at: now) }.resume()
+    }
+  }
+
+  /// Waits to be told, and sees to it that somebody is: whenever one is due.
+  private func lead(
+    _ ticket: WeightedShare.Ticket, from instant: Instant
+  ) async -> ThrottleQueue.Part {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await self.serve(from: instant, as: ticket) }
+      let part = await follow(ticket)
+      group.cancelAll()
+      return part
+    }
+  }
+
+  private func serve(from instant: Instant, as leader: WeightedShare.Ticket) async {
+    var instant = instant
+    // A sleep is only cut short when the leader was told something: another leads then.
+    while (try? await clock.sleep(until: instant)) != nil {
+      let now = clock.now
+      let (next, wakes) = queue.withLockedValue { $0.serve(as: leader, at: now) }
+      wakes.resume()
+      guard let next else { return }
+      instant = next
+    }
   }
 }

@@ -109,11 +109,11 @@ extension TransferManager {
   }
 
   /// Nothing new starts until `unsuspend`; what runs, runs on.
-  public func suspend() { isSuspended = true }
+  public func suspend() { engine.slots.update { $0.isSuspended = true } }
 
   /// Starts again what may.
   public func unsuspend() async {
-    isSuspended = false
+    engine.slots.update { $0.isSuspended = false }
     await startWhatMay()
   }
 

@@ -4,7 +4,7 @@ import HaulCore
 extension TransferManager {
   /// Starts what the scheduler lets start, and comes back when a host's pause ends.
   func startWhatMay() async {
-    guard !isShutDown, !isSuspended else { return }
+    guard !isShutDown else { return }
     let now = engine.clock.now
     let (ids, next) = engine.slots.update { ($0.next(at: now), $0.nextWakeUp()) }
     await start(ids)
@@ -116,8 +116,7 @@ extension TransferManager {
   }
 
   private func enterSlot(_ id: TransferID) async {
-    guard let facts = queue.members[id]?.facts else { return }
-    engine.slots.update { $0.add(id, host: facts.host ?? "") }
+    schedule(id)
     await startWhatMay()
     tellWaiting(id, runs[id]?.url)
   }
@@ -193,6 +192,7 @@ extension Scheduler.WaitReason {
   func words(at now: Instant) -> String {
     switch self {
     case .slot: "every slot is taken"
+    case .suspended: "the queue is suspended"
     case .hostLimit: "the host has as many transfers as it may have"
     case .hostBackOff(let until):
       "the host asked to be left alone for \((until - now).components.seconds) s more"

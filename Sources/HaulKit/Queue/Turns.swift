@@ -2,7 +2,7 @@ import DequeModule
 import NIOConcurrencyHelpers
 
 /// One after the other, first come, first served: what is decided is stored before the next thing is decided.
-final class Lane: Sendable {
+final class Turns: Sendable {
   private struct State {
     var isTaken = false
     var waiting: Deque<CheckedContinuation<Void, Never>> = []

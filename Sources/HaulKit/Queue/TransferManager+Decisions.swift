@@ -7,7 +7,7 @@ extension TransferManager {
   func carryOut<Result>(
     _ decide: (inout QueueDecision) throws(TransferError) -> Result
   ) async throws(TransferError) -> Result {
-    try await lane.run { () async throws(TransferError) in
+    try await turns.run { () async throws(TransferError) in
       var decision = QueueDecision()
       let result = try decide(&decision)
       try await store(decision)
@@ -50,10 +50,14 @@ extension TransferManager {
     switch effect {
     case .schedule(let id): schedule(id)
     case .unschedule(let id): engine.slots.update { _ = $0.paused(id) }
-    case .rearrange, .prefer, .force: break
+    case .rearrange(let id): rearrange(id)
+    case .prefer(let id): engine.slots.update { $0.starts(id) }
+    case .force(let id): engine.slots.update { $0.force(id) }
     case .stop(let id, let deletes): runs[id]?.orders.send(deletes ? .cancel : .pause)
     case .discard(let id): await startDiscarding(id)
-    case .ended(let id, let result): waits.ended.resume(id, result)
+    case .ended(let id, let result):
+      engine.slots.update { _ = $0.finished(id) }
+      waits.ended.resume(id, result)
     case .groupEnded(let group): waits.groups.resume(group, true)
     case .removed(let id):
       engine.slots.update { _ = $0.finished(id) }
@@ -63,9 +67,20 @@ extension TransferManager {
     }
   }
 
-  private func schedule(_ id: TransferID) {
+  func schedule(_ id: TransferID) {
     guard let facts = queue.members[id]?.facts else { return }
-    engine.slots.update { $0.add(id, host: facts.host ?? "") }
+    let standing = facts.standing
+    engine.slots.update {
+      $0.add(id, host: facts.host, priority: standing.priority, rank: standing.rank)
+    }
+  }
+
+  private func rearrange(_ id: TransferID) {
+    guard let standing = queue.members[id]?.facts.standing else { return }
+    engine.slots.update {
+      $0.move(id, to: standing.rank)
+      $0.setPriority(id, standing.priority)
+    }
   }
 
   /// Tells state changes, and the readers of streams that never began what became of them.

@@ -1,0 +1,160 @@
+/// Divides a rate among transfers by weight, and says who is next: weighted fair queueing, by finish marks.
+///
+/// Each transfer has a mark that its bytes move on by bytes / weight; who asks waits until it has the least mark and the rate
+/// has brought its bytes. What one does not ask for goes to the others, and nobody saves up a claim: a new one begins at the
+/// mark of the last bytes given.
+///
+/// One that was just served comes back a moment later, with the next bytes from the network. Its turn is kept for it for
+/// 10 ms, as long as the bucket can save the rate up meanwhile. So shares come out right though each transfer asks for
+/// little at a time, and no rate is lost on one that has ended or is slow.
+package struct WeightedShare: Sendable {
+  /// One who waits.
+  package struct Ticket: Hashable, Sendable {
+    fileprivate let number: UInt64
+  }
+
+  /// What one who waited may use now, in bytes.
+  package struct Grant: Hashable, Sendable {
+    package let ticket: Ticket
+    package let bytes: Int
+  }
+
+  /// A transfer that waits, or was served a moment ago.
+  private struct Flow: Sendable {
+    var weight: Int
+    /// How far it was served: bytes times `unit` / weight.
+    var mark: UInt64
+    /// What its next bytes cost, or, while nobody of it waits, what the last did.
+    var cost: UInt64 = 0
+    /// Until when its turn is kept while nobody of it waits.
+    var keptUntil: Instant
+    /// Who waits, in order, for how many bytes at most.
+    var asked: [(ticket: Ticket, bytes: Int)] = []
+
+    var finish: UInt64 { mark + cost }
+  }
+
+  /// A number that every weight divides.
+  private static let unit = Priority.userInteractive.weight
+  private static let keep = Duration.milliseconds(10)
+
+  private var bucket: TokenBucket
+  private var flows: [TransferID?: Flow] = [:]
+  private var waiting: [Ticket: TransferID?] = [:]
+  private var lastMark: UInt64 = 0
+  private var lastTicket: UInt64 = 0
+  /// How many flows there may be before those that are over are looked for.
+  private var room = 64
+
+  /// `rate` in bytes per second; nil for no limit.
+  package init(rate: Int64?, at now: Instant) {
+    bucket = TokenBucket(rate: rate, at: now)
+  }
+
+  /// Whether this one waits still.
+  package func isWaiting(_ ticket: Ticket) -> Bool { waiting[ticket] != nil }
+
+  /// Queues for up to `bytes`, at least one; `due(at:)` says when, and how many. Those who ask for one transfer share
+  /// its share, in order; the weight holds for the transfer from now on.
+  package mutating func ask(
+    upTo bytes: Int, for id: TransferID?, weight: Int, at now: Instant
+  ) -> Ticket {
+    lastTicket += 1
+    let ticket = Ticket(number: lastTicket)
+    var flow = flow(of: id, at: now)
+    flow.weight = max(weight, 1)
+    flow.asked.append((ticket, max(bytes, 1)))
+    flows[id] = flow
+    waiting[ticket] = .some(id)
+    price(id)
+    return ticket
+  }
+
+  /// Takes one who waits out; a no-op for another.
+  package mutating func withdraw(_ ticket: Ticket) {
+    guard let id = waiting.removeValue(forKey: ticket) else { return }
+    flows[id]?.asked.removeAll { $0.ticket == ticket }
+    price(id)
+  }
+
+  /// Serves those whose turn has come, in order.
+  package mutating func due(at now: Instant) -> [Grant] {
+    var grants: [Grant] = []
+    while let turn = turn(at: now), turn.wait == .zero { grants.append(serve(turn, at: now)) }
+    return grants
+  }
+
+  /// Who will be served next by `due(at:)`, and when, unless somebody asks before; nil when nobody waits.
+  package mutating func nextDue(at now: Instant) -> (ticket: Ticket, instant: Instant)? {
+    turn(at: now).map { ($0.ticket, now + $0.wait) }
+  }
+
+  /// Changes the rate, for those who wait too.
+  package mutating func setRate(_ rate: Int64?, at now: Instant) {
+    bucket.setRate(rate, at: now)
+    for id in flows.keys { price(id) }
+  }
+}
+
+extension WeightedShare {
+  private struct Turn {
+    let id: TransferID?
+    let ticket: Ticket
+    let bytes: Int
+    let finish: UInt64
+    let wait: Duration
+  }
+
+  /// Who of those that wait is next, and when.
+  private mutating func turn(at now: Instant) -> Turn? {
+    let waiting = flows.lazy.compactMap { id, flow in
+      flow.asked.first.map { (id: id, finish: flow.finish, ticket: $0.ticket, bytes: $0.bytes) }
+    }
+    let first = waiting.min { ($0.finish, $0.ticket.number) < ($1.finish, $1.ticket.number) }
+    guard let first else { return nil }
+    let bytes = grant(first.bytes)
+    var wait = bucket.delay(of: bytes, at: now)
+    if let kept = keptUntil(before: first.finish), kept > now {
+      wait = max(wait, min(kept - now, bucket.delay(of: bucket.capacity, at: now)))
+    }
+    return Turn(
+      id: first.id, ticket: first.ticket, bytes: bytes, finish: first.finish, wait: wait)
+  }
+
+  /// Until when a turn before this mark is kept for one who does not wait.
+  private func keptUntil(before mark: UInt64) -> Instant? {
+    flows.values.lazy.filter { $0.asked.isEmpty && $0.finish < mark }.map(\.keptUntil).max()
+  }
+
+  private mutating func serve(_ turn: Turn, at now: Instant) -> Grant {
+    _ = bucket.take(upTo: turn.bytes, at: now)
+    lastMark = max(lastMark, turn.finish)
+    flows[turn.id]?.mark = turn.finish
+    flows[turn.id]?.keptUntil = now + Self.keep
+    flows[turn.id]?.asked.removeFirst()
+    waiting[turn.ticket] = nil
+    price(turn.id)
+    return Grant(ticket: turn.ticket, bytes: turn.bytes)
+  }
+
+  /// The flow of a transfer; a new one when there is none, or none any more.
+  private mutating func flow(of id: TransferID?, at now: Instant) -> Flow {
+    if let flow = flows[id], !flow.asked.isEmpty || flow.keptUntil > now { return flow }
+    if flows.count >= room {
+      flows = flows.filter { !$0.value.asked.isEmpty || $0.value.keptUntil > now }
+      room = max(64, 2 * flows.count)
+    }
+    return Flow(weight: 1, mark: lastMark, keptUntil: now)
+  }
+
+  /// As much as one is given at once: so the bytes of all interleave, however much each asks for.
+  private func grant(_ bytes: Int) -> Int {
+    bucket.rate == nil ? bytes : min(bytes, bucket.capacity)
+  }
+
+  private mutating func price(_ id: TransferID?) {
+    guard let flow = flows[id], let first = flow.asked.first else { return }
+    let bytes = bucket.rate == nil ? 0 : grant(first.bytes)
+    flows[id]?.cost = UInt64(bytes) * UInt64(Self.unit) / UInt64(flow.weight)
+  }
+}

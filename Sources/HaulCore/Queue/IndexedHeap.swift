@@ -1,0 +1,81 @@
+/// What an `IndexedHeap` must know of the things that its numbers stand for.
+package protocol HeapOrder {
+  /// Whether the first goes before the second.
+  func precedes(_ left: Int32, _ right: Int32) -> Bool
+  /// Notes where in the heap a number is now; -1 when it has left.
+  mutating func note(_ number: Int32, at position: Int32)
+}
+
+/// A binary heap of numbers whose positions are known, so that any of them can be moved or taken out.
+///
+/// Four bytes an entry; what the numbers stand for lives outside. Each change costs at most 2 log2 n + 1 comparisons
+/// and leaves nothing behind, so there is nothing to sweep up later.
+package struct IndexedHeap: Sendable {
+  private var numbers: [Int32] = []
+
+  package init() {}
+
+  package var first: Int32? { numbers.first }
+  package var count: Int { numbers.count }
+
+  package mutating func insert(_ number: Int32, in order: inout some HeapOrder) {
+    numbers.append(number)
+    _ = rise(from: numbers.count - 1, in: &order)
+  }
+
+  /// Takes out what is at `position`.
+  package mutating func remove(at position: Int32, in order: inout some HeapOrder) {
+    let hole = Int(position)
+    order.note(numbers[hole], at: -1)
+    let last = numbers.removeLast()
+    guard hole < numbers.count else {
+      // An emptied heap of a million gives its memory back.
+      if numbers.isEmpty { numbers = [] }
+      return
+    }
+    numbers[hole] = last
+    settle(at: hole, in: &order)
+  }
+
+  /// Restores the order after what is at `position` was given another key.
+  package mutating func update(at position: Int32, in order: inout some HeapOrder) {
+    settle(at: Int(position), in: &order)
+  }
+
+  private mutating func settle(at position: Int, in order: inout some HeapOrder) {
+    if !rise(from: position, in: &order) { sink(from: position, in: &order) }
+  }
+
+  /// Whether it went up.
+  private mutating func rise(from start: Int, in order: inout some HeapOrder) -> Bool {
+    let number = numbers[start]
+    var hole = start
+    while hole > 0 {
+      let parent = (hole - 1) / 2
+      guard order.precedes(number, numbers[parent]) else { break }
+      put(numbers[parent], at: hole, in: &order)
+      hole = parent
+    }
+    put(number, at: hole, in: &order)
+    return hole != start
+  }
+
+  private mutating func sink(from start: Int, in order: inout some HeapOrder) {
+    let number = numbers[start]
+    var hole = start
+    while case let left = 2 * hole + 1, left < numbers.count {
+      let right = left + 1
+      let isRight = right < numbers.count && order.precedes(numbers[right], numbers[left])
+      let child = isRight ? right : left
+      guard order.precedes(numbers[child], number) else { break }
+      put(numbers[child], at: hole, in: &order)
+      hole = child
+    }
+    put(number, at: hole, in: &order)
+  }
+
+  private mutating func put(_ number: Int32, at position: Int, in order: inout some HeapOrder) {
+    numbers[position] = number
+    order.note(number, at: Int32(truncatingIfNeeded: position))
+  }
+}

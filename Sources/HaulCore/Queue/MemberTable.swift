@@ -1,0 +1,132 @@
+/// A transfer of the scheduler, from `add` to `remove`. 40 bytes.
+struct Member: Sendable {
+  enum Phase: Sendable {
+    case queued
+    case active
+    /// It wants the disk only: neither slot nor connection is its.
+    case waitingForDisk
+    case paused
+  }
+
+  /// What a person said of its start; holds until it has started.
+  enum Call: Sendable {
+    case none
+    /// "Start now": before all others, within the limits.
+    case express
+    /// Beyond the limits on active transfers.
+    case forced
+  }
+
+  let id: TransferID
+  /// Its place inside its priority.
+  var rank: Int64
+  /// Settles equal ranks: first come, first served; kept over pause and resume.
+  var sequence: UInt64
+  var connections: Int32 = 0
+  /// Where in its queue it is; -1 in none.
+  var position: Int32 = -1
+  private var hostNumber: Int32
+  var phase = Phase.paused
+  var call = Call.none
+  var priority: Priority
+  var isDelivering = false
+
+  init(_ id: TransferID, host: Int, priority: Priority, rank: Int64, sequence: UInt64) {
+    self.id = id
+    self.rank = rank
+    self.sequence = sequence
+    self.priority = priority
+    hostNumber = Int32(truncatingIfNeeded: host)
+  }
+
+  /// The number of its host.
+  var host: Int {
+    get { Int(hostNumber) }
+    set { hostNumber = Int32(truncatingIfNeeded: newValue) }
+  }
+
+  /// Where it queues.
+  var lane: Lane {
+    switch call {
+    case .none: Lane(priority)
+    case .express: .express
+    case .forced: .forced
+    }
+  }
+}
+
+/// Where in the queue something is: by rank, and, where that is equal, first come, first served.
+struct Place: Comparable, Sendable {
+  let rank: Int64
+  let sequence: UInt64
+
+  static func < (left: Place, right: Place) -> Bool {
+    left.rank == right.rank ? left.sequence < right.sequence : left.rank < right.rank
+  }
+}
+
+/// All members of a scheduler, each under a small number that everything else knows it by.
+struct MemberTable: HeapOrder, Sendable {
+  private var numbers: [TransferID: Int32] = [:]
+  private var members: [Member] = []
+  private var free: [Int32] = []
+  /// In which order starts were called for, of those that have not started.
+  private var calls: [Int32: UInt64] = [:]
+  private var lastCall: UInt64 = 0
+
+  subscript(number: Int32) -> Member {
+    get { members[Int(number)] }
+    set { members[Int(number)] = newValue }
+  }
+
+  func number(of id: TransferID) -> Int32? { numbers[id] }
+
+  func member(_ id: TransferID) -> Member? { numbers[id].map { self[$0] } }
+
+  mutating func insert(_ member: Member) -> Int32 {
+    let number: Int32
+    if let old = free.popLast() {
+      number = old
+      self[number] = member
+    } else {
+      number = Int32(truncatingIfNeeded: members.count)
+      // By a quarter, where arrays double: a million members more than fit would cost another million.
+      if members.count == members.capacity {
+        members.reserveCapacity(members.count + members.count / 4 + 16)
+      }
+      members.append(member)
+    }
+    numbers[member.id] = number
+    return number
+  }
+
+  mutating func remove(_ number: Int32) {
+    numbers[self[number].id] = nil
+    calls[number] = nil
+    free.append(number)
+    if numbers.isEmpty { self = MemberTable() }
+  }
+
+  /// Notes, or takes back, that a start was called for; the first called is the first of them.
+  mutating func call(_ number: Int32, _ call: Member.Call) {
+    self[number].call = call
+    if call == .none {
+      // Most never had one.
+      if !calls.isEmpty { calls[number] = nil }
+    } else {
+      lastCall += 1
+      calls[number] = lastCall
+    }
+  }
+
+  /// Where in its lane a member is.
+  func place(of number: Int32) -> Place {
+    let member = self[number]
+    if member.call != .none, let call = calls[number] { return Place(rank: 0, sequence: call) }
+    return Place(rank: member.rank, sequence: member.sequence)
+  }
+
+  func precedes(_ left: Int32, _ right: Int32) -> Bool { place(of: left) < place(of: right) }
+
+  mutating func note(_ number: Int32, at position: Int32) { self[number].position = position }
+}

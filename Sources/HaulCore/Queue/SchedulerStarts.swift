@@ -1,0 +1,69 @@
+extension Scheduler {
+  /// Takes the slots for the transfers to start now, in order. Each, but a local step, has one connection reserved.
+  ///
+  /// First those that are forced, then those that were told to start now, then the priorities in turn.
+  package mutating func next(at now: Instant) -> [TransferID] {
+    wakeHosts(at: now)
+    var started: [TransferID] = []
+    while let number = front(of: .forced) { started.append(start(number)) }
+    guard !isSuspended else { return started }
+    while active < limits.active, let number = pick() { started.append(start(number)) }
+    return started
+  }
+
+  /// When the next pause of a host ends, for `next(at:)` to be called; nil when time alone will change nothing.
+  package func nextWakeUp() -> Instant? { alarms.first?.key }
+
+  /// Why a queued transfer waits; nil when it is not queued or the next `next(at:)` may start it.
+  package func reason(for id: TransferID, at now: Instant) -> WaitReason? {
+    guard let member = members.member(id), member.phase == .queued else { return nil }
+    let isForced = member.call == .forced
+    if isSuspended, !isForced { return .suspended }
+    let hasSlot = isForced || active < limits.active
+    guard member.host != HostTable.local else { return hasSlot ? nil : .slot }
+    let host = hosts.states[member.host]
+    if let until = host.backOffUntil, until > now { return .hostBackOff(until: until) }
+    guard isForced ? host.hasConnection(limits) : host.hasRoom(limits) else { return .hostLimit }
+    return hasSlot && hasConnection ? nil : .slot
+  }
+
+  /// Whether one more transfer would find a connection, as far as all hosts together are concerned.
+  private var hasConnection: Bool { connections + unconnected < limits.connections }
+
+  /// Who is next within the limits, with its priority's turn taken. A start that was called for takes no turn.
+  private mutating func pick() -> Int32? {
+    if let number = front(of: .express) { return number }
+    guard let priority = share.next(among: { front(of: Lane($0)) != nil }) else { return nil }
+    share.took(priority)
+    return front(of: Lane(priority))
+  }
+
+  /// The first of a lane that has all it needs but the slot.
+  private func front(of lane: Lane) -> Int32? {
+    let local = hosts.states[HostTable.local].queues[lane.rawValue].first
+    guard hasConnection, let host = ready[lane.rawValue].first?.number,
+      let remote = hosts.states[host].queues[lane.rawValue].first
+    else { return local }
+    guard let local else { return remote }
+    return members.precedes(local, remote) ? local : remote
+  }
+
+  private mutating func start(_ number: Int32) -> TransferID {
+    dequeue(number)
+    members[number].phase = .active
+    let member = members[number]
+    active += 1
+    hosts.states[member.host].active += 1
+    if member.host != HostTable.local { use(0, unconnected: 1, on: member.host) }
+    refresh(member.host)
+    return member.id
+  }
+
+  /// Ends the pauses that are over.
+  private mutating func wakeHosts(at now: Instant) {
+    while let first = alarms.first, first.key <= now {
+      hosts.states[first.number].backOffUntil = nil
+      refresh(first.number)
+    }
+  }
+}

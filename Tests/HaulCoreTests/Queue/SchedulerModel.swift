@@ -1,0 +1,134 @@
+import HaulCore
+
+/// The scheduler with all that a person may say, by looking at everything each time.
+struct SchedulerModel {
+  enum Phase { case queued, active, paused }
+  enum Call { case none, express, forced }
+
+  struct Member {
+    let id: TransferID
+    var host: String?
+    var priority: Priority
+    var rank: Int64
+    let sequence: Int
+    var phase = Phase.queued
+    var connections = 0
+    var call = Call.none
+    /// In which order starts were called for.
+    var callOrder = 0
+  }
+
+  var limits: Scheduler.Limits
+  var isSuspended = false
+  var members: [Member] = []
+  var caps: [String: Int] = [:]
+  var pauses: [String: Instant] = [:]
+  private var marks: [Priority: Int] = [:]
+  private var lastTurn = 0
+  private var lastSequence = 0
+  private var lastCall = 0
+  private var lastRank: Int64 = 0
+
+  init(_ limits: Scheduler.Limits) { self.limits = limits }
+
+  mutating func add(_ id: TransferID, host: String?, priority: Priority, rank: Int64?) {
+    lastSequence += 1
+    let rank = rank ?? lastRank + 1
+    lastRank = max(lastRank, rank)
+    members.append(
+      Member(id: id, host: host, priority: priority, rank: rank, sequence: lastSequence))
+  }
+
+  mutating func move(_ index: Int, to rank: Int64) {
+    members[index].rank = rank
+    lastRank = max(lastRank, rank)
+  }
+
+  mutating func call(_ index: Int, _ call: Call) {
+    guard members[index].phase != .active, members[index].call != call else { return }
+    lastCall += 1
+    members[index].call = call
+    members[index].callOrder = lastCall
+  }
+
+  mutating func pause(_ index: Int) {
+    if members[index].phase == .queued { members[index].call = .none }
+    members[index].phase = .paused
+    members[index].connections = 0
+  }
+
+  // MARK: What is in use
+
+  func active(_ host: String) -> [Member] {
+    members.filter { $0.phase == .active && $0.host == host }
+  }
+
+  var activeCount: Int { members.count { $0.phase == .active } }
+
+  /// Connections in use or reserved.
+  func taken(_ host: String? = nil) -> Int {
+    members.reduce(0) { sum, member in
+      guard member.phase == .active, let own = member.host, host == nil || own == host else {
+        return sum
+      }
+      return sum + max(member.connections, 1)
+    }
+  }
+
+  func cap(_ host: String) -> Int { min(limits.connectionsPerHost, caps[host] ?? .max) }
+
+  func fits(_ member: Member) -> Bool {
+    guard let host = member.host else { return true }
+    let isFull = active(host).count >= limits.activePerHost && member.call != .forced
+    return pauses[host] == nil && !isFull && taken(host) < cap(host) && taken() < limits.connections
+  }
+
+  // MARK: Decisions
+
+  mutating func next(at now: Instant) -> [TransferID] {
+    pauses = pauses.filter { $0.value > now }
+    var started: [TransferID] = []
+    while let index = pick() {
+      members[index].phase = .active
+      members[index].call = .none
+      started.append(members[index].id)
+    }
+    return started
+  }
+
+  private mutating func pick() -> Int? {
+    let waiting = members.indices.filter { members[$0].phase == .queued && fits(members[$0]) }
+    if let forced = first(of: waiting, called: .forced) { return forced }
+    guard !isSuspended, activeCount < limits.active else { return nil }
+    if let express = first(of: waiting, called: .express) { return express }
+    let turn = Set(waiting.map { members[$0].priority })
+      .min { (mark($0), $1) < (mark($1), $0) }
+    guard let turn else { return nil }
+    lastTurn = mark(turn)
+    marks[turn] = lastTurn + 16 / turn.weight
+    return waiting.filter { members[$0].priority == turn }
+      .min { place(members[$0]) < place(members[$1]) }
+  }
+
+  private func first(of waiting: [Int], called call: Call) -> Int? {
+    waiting.filter { members[$0].call == call }
+      .min { members[$0].callOrder < members[$1].callOrder }
+  }
+
+  private func mark(_ priority: Priority) -> Int { max(marks[priority] ?? 0, lastTurn) }
+
+  private func place(_ member: Member) -> (Int64, Int) { (member.rank, member.sequence) }
+
+  func reason(for member: Member) -> Scheduler.WaitReason? {
+    guard member.phase == .queued else { return nil }
+    let isForced = member.call == .forced
+    if isSuspended, !isForced { return .suspended }
+    if let host = member.host {
+      if let until = pauses[host] { return .hostBackOff(until: until) }
+      let isFull = active(host).count >= limits.activePerHost && !isForced
+      if isFull || taken(host) >= cap(host) { return .hostLimit }
+      if taken() >= limits.connections { return .slot }
+    }
+    return isForced || activeCount < limits.active ? nil : .slot
+  }
+}

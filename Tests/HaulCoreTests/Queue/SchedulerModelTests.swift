@@ -1,0 +1,244 @@
+import HaulCore
+import Testing
+
+@Suite struct SchedulerModelTests {
+  @Test func `Random commands: the same picks as the model, in order, within the limits`() async {
+    for seed in UInt64(1)...80 {
+      await Task.yield()
+      var walk = SchedulerModelWalk(seed: seed)
+      if let fault = walk.run(steps: 500) {
+        Issue.record("seed \(seed): \(fault)")
+        return
+      }
+    }
+  }
+}
+
+/// One seeded walk of the scheduler and its model side by side; what goes wrong is told in words.
+private struct SchedulerModelWalk {
+  private var generator: SplitMix64
+  private var queue: Scheduler
+  private var model: SchedulerModel
+  private var now = Instant()
+
+  init(seed: UInt64) {
+    generator = SplitMix64(seed: seed)
+    let limits = Self.limits(&generator)
+    queue = Scheduler(limits)
+    model = SchedulerModel(limits)
+  }
+
+  mutating func run(steps: Int) -> String? {
+    for step in 0..<steps {
+      let action = action()
+      now = now + .milliseconds(Int64(generator.next() % 300))
+      if let fault = agrees() { return "step \(step), after \(action): \(fault)" }
+    }
+    return drain()
+  }
+
+  private static func limits(_ generator: inout SplitMix64) -> Scheduler.Limits {
+    var limits = Scheduler.Limits()
+    limits.active = Int.random(in: 1...6, using: &generator)
+    limits.activePerHost = Int.random(in: 1...3, using: &generator)
+    limits.connectionsPerTransfer = Int.random(in: 1...3, using: &generator)
+    limits.connectionsPerHost = Int.random(in: 1...5, using: &generator)
+    limits.connections = Int.random(in: 1...9, using: &generator)
+    return limits
+  }
+
+  private mutating func host() -> String? {
+    let number = generator.next() % 5
+    return number == 4 ? nil : "h\(number)"
+  }
+
+  private mutating func rank() -> Int64 { Int64.random(in: -20...20, using: &generator) }
+
+  private mutating func priority() -> Priority {
+    Priority.allCases.randomElement(using: &generator) ?? .default
+  }
+
+  private mutating func action() -> String {
+    let command = generator.next() % 24
+    if command < 5 { return add() }
+    if command == 5 { return changeAll() }
+    guard let index = model.members.indices.randomElement(using: &generator) else { return "none" }
+    switch command {
+    case 6...9: return end(index)
+    case 10, 11: return pause(index)
+    case 12, 13: return resume(index)
+    case 14...16: return connect(index)
+    case 17: return disconnect(index)
+    case 18: return changeHost(model.members[index].host)
+    default: return order(index, command)
+    }
+  }
+
+  private mutating func add() -> String {
+    let id = TransferID(using: &generator)
+    let (host, priority) = (host(), priority())
+    let rank = generator.next().isMultiple(of: 2) ? nil : rank()
+    queue.add(id, host: host, priority: priority, rank: rank)
+    model.add(id, host: host, priority: priority, rank: rank)
+    return "add"
+  }
+
+  private mutating func changeAll() -> String {
+    if generator.next().isMultiple(of: 2) {
+      model.limits = Self.limits(&generator)
+      queue.setLimits(model.limits)
+      return "limits"
+    }
+    model.isSuspended.toggle()
+    queue.isSuspended = model.isSuspended
+    return "suspended: \(model.isSuspended)"
+  }
+
+  private mutating func end(_ index: Int) -> String {
+    let member = model.members.remove(at: index)
+    let heldSlot = queue.finished(member.id)
+    return heldSlot == (member.phase == .active) ? "end" : "end with the wrong answer"
+  }
+
+  private mutating func pause(_ index: Int) -> String {
+    queue.paused(model.members[index].id)
+    model.pause(index)
+    return "pause"
+  }
+
+  /// To another host, perhaps.
+  private mutating func resume(_ index: Int) -> String {
+    let host = generator.next().isMultiple(of: 2) ? host() : model.members[index].host
+    queue.add(model.members[index].id, host: host, priority: priority(), rank: rank())
+    guard model.members[index].phase == .paused else { return "resume of no paused one" }
+    model.members[index].phase = .queued
+    model.members[index].host = host
+    return "resume"
+  }
+
+  private mutating func connect(_ index: Int) -> String {
+    if queue.grantConnection(for: model.members[index].id) { model.members[index].connections += 1 }
+    return "connect"
+  }
+
+  private mutating func disconnect(_ index: Int) -> String {
+    if queue.releaseConnection(for: model.members[index].id) {
+      model.members[index].connections -= 1
+    }
+    return "disconnect"
+  }
+
+  private mutating func changeHost(_ host: String?) -> String {
+    guard let host else { return "none" }
+    if generator.next().isMultiple(of: 4) {
+      let alive = Int.random(in: 0...4, using: &generator)
+      queue.lowerCap(host, to: alive)
+      model.caps[host] = max(1, min(alive, model.caps[host] ?? alive))
+      return "cap"
+    }
+    let until = now + .milliseconds(Int64(generator.next() % 2000))
+    queue.backOff(host, until: until)
+    model.pauses[host] = max(model.pauses[host] ?? until, until)
+    return "back-off"
+  }
+
+  private mutating func order(_ index: Int, _ command: UInt64) -> String {
+    let id = model.members[index].id
+    switch command {
+    case 19, 20:
+      let rank = rank()
+      queue.move(id, to: rank)
+      model.move(index, to: rank)
+      return "move"
+    case 21:
+      let priority = priority()
+      queue.setPriority(id, priority)
+      model.members[index].priority = priority
+      return "priority"
+    case 22:
+      queue.starts(id)
+      model.call(index, .express)
+      return "start now"
+    default:
+      queue.force(id)
+      model.call(index, .forced)
+      return "force"
+    }
+  }
+
+  private mutating func agrees() -> String? {
+    var judge = StartJudge(model, at: now)
+    let (found, wanted) = (queue.next(at: now), model.next(at: now))
+    guard found == wanted else { return "started \(found), not \(wanted)" }
+    if let fault = judge.judge(found) { return fault }
+    guard queue.nextWakeUp() == model.pauses.values.min() else { return "another wake-up" }
+    guard queue.active == model.activeCount else { return "\(queue.active) active" }
+    guard queue.connections == model.members.reduce(0, { $0 + $1.connections }) else {
+      return "\(queue.connections) connections"
+    }
+    for member in model.members {
+      let reason = queue.reason(for: member.id, at: now)
+      guard reason == model.reason(for: member) else {
+        return "waits for \(String(describing: reason))"
+      }
+      guard queue.connections(of: member.id) == member.connections,
+        queue.priority(of: member.id) == member.priority, queue.rank(of: member.id) == member.rank
+      else { return "another member" }
+    }
+    return nil
+  }
+
+  /// Lets everything end: each must start, so nobody is starved and no slot lost.
+  private mutating func drain() -> String? {
+    queue.isSuspended = false
+    model.isSuspended = false
+    for index in model.members.indices where model.members[index].phase == .paused {
+      queue.add(model.members[index].id, host: model.members[index].host)
+      model.members[index].phase = .queued
+    }
+    now = now + .seconds(3600)
+    while !model.members.isEmpty {
+      if let fault = agrees() { return "at the end: \(fault)" }
+      let running = model.members.filter { $0.phase == .active }
+      guard !running.isEmpty else { return "\(model.members.count) never start" }
+      for member in running { queue.finished(member.id) }
+      model.members.removeAll { $0.phase == .active }
+    }
+    return queue.active == 0 && queue.connections == 0 ? nil : "something is left"
+  }
+}
+
+/// What must hold of every start, whatever order the picks came in.
+private struct StartJudge {
+  private var state: SchedulerModel
+
+  init(_ state: SchedulerModel, at now: Instant) {
+    self.state = state
+    self.state.pauses = state.pauses.filter { $0.value > now }
+  }
+
+  mutating func judge(_ started: [TransferID]) -> String? {
+    for id in started {
+      guard let index = state.members.firstIndex(where: { $0.id == id }),
+        state.members[index].phase == .queued
+      else { return "started what was not queued" }
+      let member = state.members[index]
+      guard state.fits(member) else { return "started beyond a limit of its host" }
+      if member.call != .forced {
+        guard !state.isSuspended else { return "started while suspended" }
+        guard state.activeCount < state.limits.active else { return "more than the slots" }
+      }
+      if member.call == .none, state.members.contains(where: { isBefore($0, member) }) {
+        return "started before one of its host and priority that comes first"
+      }
+      state.members[index].phase = .active
+    }
+    return nil
+  }
+
+  private func isBefore(_ other: SchedulerModel.Member, _ member: SchedulerModel.Member) -> Bool {
+    other.phase == .queued && other.call == .none && other.host == member.host
+      && other.priority == member.priority
+      && (other.rank, other.sequence) < (member.rank, member.sequence)
+  }
+}

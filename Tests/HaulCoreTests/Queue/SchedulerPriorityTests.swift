@@ -1,0 +1,156 @@
+import HaulCore
+import Testing
+
+@Suite struct SchedulerPriorityTests {
+  private var generator = SplitMix64(seed: 11)
+  private let now = Instant()
+
+  /// Members of every priority; each start ends the one that has run longest.
+  private struct Contest {
+    var queue: Scheduler
+    var priorities: [TransferID: Priority] = [:]
+    var running: [TransferID] = []
+
+    init(slots: Int) {
+      var limits = Scheduler.Limits()
+      limits.active = slots
+      queue = Scheduler(limits)
+    }
+
+    mutating func add(
+      _ count: Int, _ priority: Priority, host: (Int) -> String?, using generator: inout SplitMix64
+    ) {
+      for index in 0..<count {
+        let id = TransferID(using: &generator)
+        priorities[id] = priority
+        queue.add(id, host: host(index), priority: priority)
+      }
+    }
+
+    /// The priorities of the next starts, in order.
+    mutating func starts(_ count: Int) -> [Priority] {
+      var started: [Priority] = []
+      while started.count < count {
+        let ids = queue.next(at: Instant())
+        started += ids.compactMap { priorities[$0] }
+        running += ids
+        guard !running.isEmpty else { return started }
+        queue.finished(running.removeFirst())
+      }
+      return Array(started.prefix(count))
+    }
+  }
+
+  private func count(_ priority: Priority, in starts: some Sequence<Priority>) -> Int {
+    starts.count { $0 == priority }
+  }
+
+  enum Hosts: CaseIterable, Sendable {
+    case one, many, none
+
+    func name(_ index: Int) -> String? {
+      switch self {
+      case .one: "a"
+      case .many: "h\(index % 37)"
+      case .none: nil
+      }
+    }
+  }
+
+  @Test("Slots are shared 16:8:4:2:1, and the lowest always advances", arguments: Hosts.allCases)
+  func shares(hosts: Hosts) {
+    var generator = SplitMix64(seed: 11)
+    var contest = Contest(slots: 4)
+    for priority in Priority.allCases {
+      contest.add(200, priority, host: hosts.name, using: &generator)
+    }
+    let starts = contest.starts(310)
+    for priority in Priority.allCases {
+      let wanted = 10 * priority.weight
+      #expect((wanted - 1...wanted + 1).contains(count(priority, in: starts)), "\(priority)")
+    }
+    for start in stride(from: 0, to: 310, by: 31) {
+      #expect(count(.background, in: starts[start..<(start + 31)]) == 1)
+    }
+    #expect(contest.starts(1000).count == 1000 - 310)
+  }
+
+  @Test mutating func `A priority that was empty has saved up nothing, and is served at once`() {
+    var contest = Contest(slots: 1)
+    contest.add(300, .background, host: { _ in "a" }, using: &generator)
+    #expect(count(.background, in: contest.starts(100)) == 100)
+    contest.add(200, .userInteractive, host: { _ in "b" }, using: &generator)
+    let starts = contest.starts(34)
+    #expect(starts.first == .userInteractive)
+    #expect((31...33).contains(count(.userInteractive, in: starts)))
+    #expect(count(.background, in: starts) >= 1)
+  }
+
+  @Test mutating func `Those that come one by one get no more than their share`() {
+    var contest = Contest(slots: 1)
+    contest.add(400, .userInitiated, host: { _ in "a" }, using: &generator)
+    var starts: [Priority] = []
+    for _ in 0..<90 {
+      // Never more than one of them is queued.
+      if count(.default, in: starts) == contest.priorities.count - 400 {
+        contest.add(1, .default, host: { _ in "b" }, using: &generator)
+      }
+      starts += contest.starts(1)
+    }
+    #expect((29...31).contains(count(.default, in: starts)))
+  }
+
+  @Test mutating func `A priority whose hosts are all paused is passed over and not punished`() {
+    var contest = Contest(slots: 1)
+    contest.add(200, .userInteractive, host: { _ in "a" }, using: &generator)
+    contest.add(200, .default, host: { _ in "b" }, using: &generator)
+    contest.queue.backOff("a", until: Instant(.seconds(10)))
+    #expect(count(.default, in: contest.starts(50)) == 50)
+    // The first turn after the pause is its own.
+    let first = contest.queue.next(at: Instant(.seconds(10)))
+    #expect(first.map { contest.priorities[$0] } == [.userInteractive])
+    contest.running += first
+    let starts = contest.starts(50)
+    #expect((39...41).contains(count(.userInteractive, in: starts)))
+  }
+
+  @Test mutating func `One priority's full host lets its other hosts go on`() {
+    var limits = Scheduler.Limits()
+    limits.active = 3
+    limits.activePerHost = 1
+    var queue = Scheduler(limits)
+    let ids = (0..<5).map { _ in TransferID(using: &generator) }
+    queue.add(ids[0], host: "a", priority: .userInitiated)
+    queue.add(ids[1], host: "a", priority: .userInitiated)
+    queue.add(ids[2], host: "b", priority: .userInitiated)
+    queue.add(ids[3], host: "a", priority: .default)
+    queue.add(ids[4], host: "c", priority: .default)
+    check(queue.next(at: now), is: [ids[0], ids[4], ids[2]])
+    #expect(queue.reason(for: ids[1], at: now) == .hostLimit)
+  }
+
+  @Test mutating func `A local step needs a slot, and neither a host's slot nor a connection`() {
+    var limits = Scheduler.Limits()
+    limits.active = 5
+    limits.activePerHost = 1
+    limits.connections = 1
+    var queue = Scheduler(limits)
+    let ids = (0..<7).map { _ in TransferID(using: &generator) }
+    queue.add(ids[0], host: "a")
+    for id in ids[1...5] { queue.add(id, host: nil) }
+    queue.add(ids[6], host: "b")
+    check(queue.next(at: now), is: Array(ids[0...4]))
+    check(queue.grantConnection(for: ids[1]), is: false)
+    check(queue.grantConnection(for: ids[0]), is: true)
+    #expect(queue.reason(for: ids[5], at: now) == .slot)
+    check(queue.finished(ids[2]), is: true)
+    // Its slot is free; the other host's lacks the connection.
+    check(queue.next(at: now), is: [ids[5]])
+    check(queue.paused(ids[3]), is: true)
+    check(queue.next(at: now).isEmpty, is: true)
+    #expect(queue.reason(for: ids[6], at: now) == .slot)
+    #expect(queue.connections == 1)
+    check(queue.finished(ids[0]), is: true)
+    check(queue.next(at: now), is: [ids[6]])
+  }
+}
