@@ -2,7 +2,7 @@
 .POSIX:
 .PHONY: help test demo lint release install uninstall install-check crashtest simulate-disk
 .PHONY: fresh-machine bench changed-file limit-rate interop first-five-minutes
-.PHONY: expiring-link server-limits mutants fuzz coverage sanitize torture clean
+.PHONY: expiring-link server-limits mutants fuzz coverage sanitize torture store-bench clean
 
 PREFIX = /usr/local
 DESTDIR =
@@ -61,6 +61,10 @@ fresh-machine: ## ./haul get and make test in a bare Debian 12 (root)
 bench: ## beside curl, aria2, wget2, axel; ARGUMENTS='--only single,rate --rounds 5 --quick'
 	@Scripts/install build python server tls peers
 	@Scripts/bench $(ARGUMENTS)
+
+store-bench: ## a million members in the store: add, open, page, change; ARGUMENTS='--batch 1000'
+	@Scripts/install build
+	@Scripts/store-bench $(ARGUMENTS)
 
 changed-file: ## the file changes between two runs: haul, aria2, curl, axel, wget2
 	@Scripts/install build python server peers

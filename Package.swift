@@ -105,6 +105,10 @@ let package = Package(
       name: "haul-faultserver",
       dependencies: ["HaulTestSupport", .argumentParser],
       swiftSettings: settings),
+    .executableTarget(
+      name: "haul-storebench",
+      dependencies: ["HaulStore", "HaulCore", .argumentParser],
+      swiftSettings: settings),
 
     .testTarget(
       name: "HaulCoreTests", dependencies: ["HaulCore", "HaulTestSupport"],

@@ -6,6 +6,8 @@ import NIOConcurrencyHelpers
 package struct MemoryStore: Store {
   fileprivate struct State {
     var records: [TransferID: TransferRecord] = [:]
+    /// Whose each identifier is.
+    var identifiers: [String: TransferID] = [:]
     var batches: [String: [TransferID]] = [:]
     var events: Deque<StoredEvent> = []
     var lastEvent = 0
@@ -27,17 +29,17 @@ package struct MemoryStore: Store {
 
   package func commit(_ change: StoreChange) async throws(TransferError) {
     let isDone = state.withLockedValue { state in
-      guard !change.added.contains(where: { state.records[$0.id] != nil }) else { return false }
-      for record in change.added { state.records[record.id] = record }
+      guard state.permits(change) else { return false }
+      for record in change.added { state.put(record) }
       for update in change.updated { state.apply(update) }
-      for id in change.removed { state.records[id] = nil }
+      for id in change.removed { state.remove(id) }
       if let batch = change.batch { state.batches[batch.key] = batch.ids }
       state.events.append(contentsOf: change.events)
       state.lastEvent = change.events.last?.number ?? state.lastEvent
       while state.events.count > Self.keptEvents { state.events.removeFirst() }
       return true
     }
-    guard isDone else { throw TransferError(.io, "an id was added twice") }
+    guard isDone else { throw TransferError(.io, "an id or an identifier was added twice") }
   }
 
   package func records(_ ids: [TransferID]) async throws(TransferError) -> [TransferRecord] {
@@ -71,12 +73,65 @@ package struct MemoryStore: Store {
 }
 
 extension MemoryStore.State {
+  /// Whether every id is new and no identifier would be two members' at any time.
+  fileprivate func permits(_ change: StoreChange) -> Bool {
+    var names: [TransferID: String?] = [:]
+    var owners = IdentifierOwners(identifiers)
+    for record in change.added {
+      let name = record.request.identifier
+      guard records[record.id] == nil, names.updateValue(name, forKey: record.id) == nil,
+        owners.take(name, for: record.id)
+      else { return false }
+    }
+    for update in change.updated {
+      guard let name = update.request.map(\.identifier),
+        let old = names[update.id] ?? records[update.id].map(\.request.identifier), name != old
+      else { continue }
+      guard owners.take(name, for: update.id) else { return false }
+      owners.free(old)
+      names[update.id] = .some(name)
+    }
+    return true
+  }
+
+  fileprivate mutating func put(_ record: TransferRecord) {
+    records[record.id] = record
+    if let name = record.request.identifier { identifiers[name] = record.id }
+  }
+
   fileprivate mutating func apply(_ update: StoreChange.Update) {
-    guard var record = records.removeValue(forKey: update.id) else { return }
+    guard var record = remove(update.id) else { return }
     record.standing = update.standing
     record.result = update.result ?? record.result
     record.request = update.request ?? record.request
-    records[update.id] = record
+    put(record)
+  }
+
+  @discardableResult
+  fileprivate mutating func remove(_ id: TransferID) -> TransferRecord? {
+    guard let record = records.removeValue(forKey: id) else { return nil }
+    if let name = record.request.identifier, identifiers[name] == id { identifiers[name] = nil }
+    return record
+  }
+}
+
+/// Who would have each identifier, while a change is looked at and nothing is changed yet.
+private struct IdentifierOwners {
+  private let stored: [String: TransferID]
+  private var changed: [String: TransferID?] = [:]
+
+  init(_ stored: [String: TransferID]) { self.stored = stored }
+
+  /// Whether it was free.
+  mutating func take(_ name: String?, for id: TransferID) -> Bool {
+    guard let name else { return true }
+    guard (changed[name] ?? stored[name]) == nil else { return false }
+    changed[name] = .some(id)
+    return true
+  }
+
+  mutating func free(_ name: String?) {
+    if let name { changed[name] = .some(nil) }
   }
 }
 

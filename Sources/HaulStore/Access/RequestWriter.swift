@@ -18,12 +18,13 @@ struct RequestWriter {
 
   mutating func insert(_ request: TransferRequest, _ sequence: Int64) throws {
     let form = try forms.text(StoredRequest(request), coding)
+    let shown = request.download?.url.redacted
     try insertRequest.execute(
       arguments: StatementArguments([
-        sequence.databaseValue, StoredText.value(request.download?.url.redacted),
+        sequence.databaseValue, StoredText.value(shown),
         StoredText.value(request.download?.destination.path), form.databaseValue,
       ]))
-    let secrets = RequestSecrets(request)
+    let secrets = RequestSecrets(request, shown: shown)
     if !secrets.isEmpty { try insert(secrets, sequence) }
     if !request.after.isEmpty { try insert(request.after, sequence) }
   }

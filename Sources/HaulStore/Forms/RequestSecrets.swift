@@ -14,10 +14,11 @@ struct RequestSecrets: Hashable {
     self.fields = fields
   }
 
-  init(_ request: TransferRequest) {
+  /// - Parameter shown: the redacted address, which stands elsewhere.
+  init(_ request: TransferRequest, shown: String?) {
     guard let download = request.download else { return }
     let whole = download.url.absoluteString
-    address = download.url.redacted == whole ? nil : whole
+    address = shown == whole ? nil : whole
     credentials = download.url.credentials
     let fields = download.fields.fields
     self.fields = fields.isEmpty ? nil : fields.map { [$0.name, $0.value] }

@@ -38,6 +38,8 @@ struct Connections {
       try withExtendedLifetime(lease) {
         try db.execute(sql: "PRAGMA trusted_schema = OFF")
         try db.execute(sql: "PRAGMA cell_size_check = ON")
+        // What was secret and is removed does not stay in free space.
+        try db.execute(sql: "PRAGMA secure_delete = ON")
         try db.execute(sql: "PRAGMA temp_store = MEMORY")
         try db.execute(sql: "PRAGMA fullfsync = ON")
         try db.execute(sql: "PRAGMA checkpoint_fullfsync = ON")

@@ -37,7 +37,11 @@ struct Inspection {
     let owner = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
     if owner == Schema.applicationID { return }
     let tables = try Int.fetchOne(
-      db, sql: "SELECT count(*) FROM sqlite_schema WHERE name NOT LIKE 'grdb@_%' ESCAPE '@'")
+      db,
+      sql: """
+        SELECT count(*) FROM sqlite_schema
+        WHERE type = 'table' AND name NOT LIKE 'grdb@_%' ESCAPE '@'
+        """)
     // One whose making was interrupted is empty.
     guard owner == 0, tables == 0 else {
       throw TransferError(

@@ -28,12 +28,18 @@ struct Opening: Sendable {
     let lease = try StoreLease(
       place, program: options.program ?? ProcessInfo.processInfo.processName,
       wallSeconds: clock.wallSeconds)
+    let damage: TransferError?
     do throws(TransferError) {
-      let damage = try inspect(lease)
+      damage = try inspect(lease)
+    } catch {
+      // Nothing was written: the mark of how the last one ended stays true.
+      lease.release(isClean: lease.past == .closed)
+      throw error
+    }
+    do throws(TransferError) {
       return (OpenDatabase(pool: try connect(lease), lease: lease), damage)
     } catch {
-      // Nothing was written by us: the mark of how it ended stays true.
-      lease.release(isClean: lease.past == .closed)
+      lease.release(isClean: false)
       throw error
     }
   }

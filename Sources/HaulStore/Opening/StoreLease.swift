@@ -23,15 +23,9 @@ final class StoreLease: Sendable {
 
   /// - Throws: `in-use`, `permission-denied`, `io`, `disk-full`.
   init(_ place: StorePlace, program: String, wallSeconds: Double) throws(TransferError) {
-    _ = try place.checkFile(place.lock)
-    file = open(place.lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw place.failure("open \(place.lock)") }
-    // From here on `deinit` closes it.
+    file = try Self.locked(place)
+    // Read under the lock: who had it may have ended in between.
     past = Self.text(file) == Self.closed ? .closed : .unknown
-    guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
-      guard errno == EWOULDBLOCK else { throw place.failure("lock \(place.lock)") }
-      throw Self.inUse(place, Self.text(file))
-    }
     let name = program.filter { $0 != "\n" }
     guard say("open \(getpid()) \(Int64(wallSeconds)) \(name)\n") else {
       throw place.failure("write \(place.lock)")
@@ -39,9 +33,18 @@ final class StoreLease: Sendable {
     try place.sync(place.path)
   }
 
-  deinit {
-    if file >= 0 { close(file) }
+  private static func locked(_ place: StorePlace) throws(TransferError) -> Int32 {
+    _ = try place.checkFile(place.lock)
+    let file = open(place.lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw place.failure("open \(place.lock)") }
+    if flock(file, LOCK_EX | LOCK_NB) == 0 { return file }
+    let number = errno
+    defer { close(file) }
+    guard number == EWOULDBLOCK else { throw place.failure("lock \(place.lock)", number) }
+    throw inUse(place, text(file))
   }
+
+  deinit { close(file) }
 
   /// Lets others have it.
   func release(isClean: Bool) {
@@ -68,7 +71,7 @@ final class StoreLease: Sendable {
     if words.count == 4, words[0] == "open", let pid = Int32(words[1]),
       let since = Int64(words[2])
     {
-      let date = HTTPDate(secondsSince1970: since)
+      let date = HTTPDate(secondsSince1970: since).imfFixdate
       holder =
         pid == getpid()
         ? "this process (since \(date))" : "\(words[3]) (process \(pid), since \(date))"

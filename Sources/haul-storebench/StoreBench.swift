@@ -1,0 +1,137 @@
+import ArgumentParser
+import HaulCore
+import HaulStore
+
+/// What a queue in a database costs: one line a stage, with the time, the rate and the memory of the process.
+///
+/// Each stage in a process of its own, in this order, as a queue is used.
+@main
+struct StoreBench: AsyncParsableCommand {
+  enum Stage: String, CaseIterable, ExpressibleByArgument {
+    case add, open, page, update, cancel, remove
+  }
+
+  static let configuration = CommandConfiguration(commandName: "haul-storebench")
+
+  @Argument(help: "the directory of the store") var directory: String
+  @Argument(help: "add, open, page, update, cancel, remove") var stage: Stage
+  @Option(help: "members in all") var members = 1_000_000
+  @Option(help: "members in one change") var batch = 10_000
+  @Option(help: "different hosts") var hosts = 100
+
+  func run() async throws {
+    let clock = BenchClock()
+    let start = clock.now
+    let store = try await SQLiteStore(directory: directory, clock: clock)
+    report("opened", 1, clock.now - start)
+    switch stage {
+    case .add: try await add(store, clock)
+    case .open: _ = try await load(store, clock)
+    case .page: try await page(store, clock)
+    case .update, .cancel, .remove: try await change(store, clock)
+    }
+    let end = clock.now
+    await store.close()
+    report("closed", 1, clock.now - end)
+  }
+
+  private func load(_ store: SQLiteStore, _ clock: BenchClock) async throws -> [QueuedMember] {
+    let start = clock.now
+    let queue = try await store.open()
+    report("open", queue.members.count, clock.now - start)
+    return queue.members
+  }
+
+  private func add(_ store: SQLiteStore, _ clock: BenchClock) async throws {
+    var random = SystemRandomNumberGenerator()
+    var longest = Duration.zero
+    var time = Duration.zero
+    for first in stride(from: 0, to: members, by: batch) {
+      let change = try added(first..<min(first + batch, members), &random)
+      let start = clock.now
+      try await store.commit(change)
+      let taken = clock.now - start
+      longest = max(longest, taken)
+      time += taken
+    }
+    report("add, \(batch) a change", members, time)
+    report("its slowest change", min(batch, members), longest)
+  }
+
+  /// As an import makes them: an event for each, some in groups, a header field for all.
+  private func added(
+    _ range: Range<Int>, _ random: inout SystemRandomNumberGenerator
+  ) throws -> StoreChange {
+    var change = StoreChange()
+    for number in range {
+      let host = "mirror-\(number % hosts).downloads.example.org"
+      var request = TransferRequest.download(
+        try ResourceURL("https://\(host)/pool/main/n/name/package-\(number).tar.xz"),
+        to: .directory("/srv/downloads/pool"))
+      request.group = number.isMultiple(of: 4) ? "group-\(number % 1000)" : nil
+      var standing = Standing()
+      standing.rank = Int64(number) << 16
+      let id = TransferID(using: &random)
+      change.added.append(TransferRecord(id: id, request: request, standing: standing))
+      change.events.append(
+        StoredEvent(
+          number: number + 1, id: id, kind: .added(target: "/srv/downloads/pool/package-\(number)"))
+      )
+    }
+    change.batch = .init(key: "batch-\(range.lowerBound)", ids: change.added.map(\.id))
+    return change
+  }
+
+  private func page(_ store: SQLiteStore, _ clock: BenchClock) async throws {
+    let middle = Int64(members / 2) << 16
+    let queries: [(String, RecordQuery)] = [
+      ("first page", RecordQuery()),
+      ("page in the middle", RecordQuery(afterRank: middle)),
+      ("page of a group", RecordQuery(group: "group-500")),
+      ("page of failed", RecordQuery(statuses: [.failed, .paused])),
+      ("page of 1000", RecordQuery(statuses: [.queued], atMost: 1000)),
+    ]
+    for (name, query) in queries {
+      let start = clock.now
+      let found = try await store.records(where: query)
+      report(name, found.count, clock.now - start)
+    }
+  }
+
+  private func change(_ store: SQLiteStore, _ clock: BenchClock) async throws {
+    let queue = try await store.open()
+    var change = StoreChange()
+    var number = queue.lastEvent
+    for member in queue.members {
+      if stage == .remove {
+        change.removed.append(member.id)
+        continue
+      }
+      var standing = member.standing
+      if stage == .update {
+        standing.rank += 1
+        standing.priority = .background
+        change.updated.append(.init(id: member.id, standing: standing))
+        continue
+      }
+      let result = TransferResult(state: .cancelled)
+      standing.status = .cancelled
+      number += 1
+      change.updated.append(.init(id: member.id, standing: standing, result: result))
+      change.events.append(StoredEvent(number: number, id: member.id, kind: .finished(result)))
+    }
+    let start = clock.now
+    try await store.commit(change)
+    report("\(stage.rawValue) all in one change", queue.members.count, clock.now - start)
+  }
+
+  private func report(_ what: String, _ count: Int, _ time: Duration) {
+    let milliseconds =
+      time.components.seconds * 1000 + time.components.attoseconds / 1_000_000_000_000_000
+    let rate = time > .zero ? Int(Double(count) / (time / .seconds(1))) : 0
+    let memory = ProcessMemory()
+    print(
+      "\(what): \(count) in \(milliseconds) ms, \(rate)/s; memory \(memory.now) MiB, peak \(memory.peak)"
+    )
+  }
+}

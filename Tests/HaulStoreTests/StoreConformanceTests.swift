@@ -1,0 +1,179 @@
+import HaulCore
+import Testing
+
+@Suite("Every store")
+struct StoreConformanceTests {
+  @Test("is empty at first", arguments: Subject.allCases)
+  func empty(_ subject: Subject) async throws {
+    try await subject.use { store in
+      let queue = try await store.open()
+      #expect(queue.members.isEmpty)
+      #expect(queue.lastEvent == 0)
+      #expect(try await store.records(where: RecordQuery()).isEmpty)
+      #expect(try await store.events(from: 1, atMost: 10) == [])
+      #expect(try await store.batch("none") == nil)
+    }
+  }
+
+  @Test("gives back what was added, in the order of the ranks", arguments: Subject.allCases)
+  func order(_ subject: Subject) async throws {
+    try await subject.use { store in
+      let added = try records(20)
+      try await store.commit(adding(added.reversed()))
+      #expect(try await store.open().members == added.map(QueuedMember.init))
+      #expect(try await store.records(where: RecordQuery()) == added)
+    }
+  }
+
+  @Test(
+    "finds records by id, in the order of the ids, without those it does not know",
+    arguments: Subject.allCases)
+  func byID(_ subject: Subject) async throws {
+    try await subject.use { store in
+      let added = try records(5)
+      try await store.commit(adding(added))
+      var others = Ids(seed: 99)
+      let found = try await store.records([added[3].id, others.id(), added[0].id, added[3].id])
+      #expect(found == [added[3], added[0], added[3]])
+    }
+  }
+
+  @Test(
+    "adds nothing of a change with an id that is there, or twice in it",
+    arguments: Subject.allCases)
+  func repeatedID(_ subject: Subject) async throws {
+    try await subject.use { store in
+      let first = try records(3)
+      try await store.commit(adding(first))
+      let before = try await store.contents()
+      let new = try records(3, from: 10, seed: 2)
+      for again in [first[1], new[0]] {
+        var change = adding(new + [again])
+        change.events = [StoredEvent(number: 1, id: new[0].id, kind: .added(target: nil))]
+        change.batch = .init(key: "k", ids: new.map(\.id))
+        let error = try await failure { try await store.commit(change) }
+        #expect(error.code == .io)
+        #expect(try await store.contents() == before)
+        #expect(try await store.batch("k") == nil)
+      }
+      try await store.commit(adding(new))
+      #expect(try await store.open().members.count == 6)
+    }
+  }
+
+  @Test(
+    "adds nothing of a change with an identifier that another has",
+    arguments: Subject.allCases)
+  func repeatedIdentifier(_ subject: Subject) async throws {
+    try await subject.use { store in
+      var ids = Ids()
+      let first = try record(ids.id()) { $0.identifier = "disk" }
+      try await store.commit(adding([first]))
+      let before = try await store.contents()
+      let other = try record(ids.id(), rank: 1)
+      let same = try record(ids.id(), rank: 2) { $0.identifier = "disk" }
+      let error = try await failure { try await store.commit(adding([other, same])) }
+      #expect(error.code == .io)
+      #expect(try await store.contents() == before)
+      let twice = try [ids.id(), ids.id()].map { try record($0) { $0.identifier = "twin" } }
+      _ = try await failure { try await store.commit(adding(twice)) }
+      #expect(try await store.contents() == before)
+    }
+  }
+
+  @Test(
+    "frees an identifier with its member, and takes one given later",
+    arguments: Subject.allCases)
+  func freedIdentifier(_ subject: Subject) async throws {
+    try await subject.use { store in
+      var ids = Ids()
+      let first = try record(ids.id()) { $0.identifier = "disk" }
+      let second = try record(ids.id(), rank: 1)
+      try await store.commit(adding([first, second]))
+      var named = second.request
+      named.identifier = "disk"
+      let naming = StoreChange.Update(
+        id: second.id, standing: second.standing, request: named)
+      _ = try await failure { try await store.commit(updating([naming])) }
+      #expect(try await store.records([second.id]).first?.request.identifier == nil)
+      try await store.commit(removing([first.id]))
+      try await store.commit(updating([naming]))
+      #expect(try await store.open().members.map(\.identifier) == ["disk"])
+    }
+  }
+
+  @Test("updates a standing, a result and a request, each by itself", arguments: Subject.allCases)
+  func updates(_ subject: Subject) async throws {
+    try await subject.use { store in
+      var (one, two) = (try records(2)[0], try records(2)[1])
+      try await store.commit(adding([one, two]))
+      one.standing = sampleStanding(rank: 7)
+      one.result = TransferResult(state: .failed, error: TransferError(.dns, "no such host"))
+      try await store.commit(
+        updating([.init(id: one.id, standing: one.standing, result: one.result)]))
+      #expect(try await store.records([one.id, two.id]) == [one, two])
+      one.standing.rank = -3
+      one.request = try fullRequest(after: [two.id])
+      try await store.commit(
+        updating([.init(id: one.id, standing: one.standing, request: one.request)]))
+      #expect(try await store.records([two.id, one.id]) == [two, one])
+      #expect(try await store.open().members == [one, two].map(QueuedMember.init))
+      one.result = TransferResult(state: .completed, path: "/tmp/x", bytes: 9)
+      one.request = try records(1)[0].request
+      try await store.commit(
+        updating([
+          .init(id: one.id, standing: one.standing, result: one.result, request: one.request)
+        ]))
+      #expect(try await store.records([one.id]) == [one])
+      #expect(try await store.open().members == [one, two].map(QueuedMember.init))
+    }
+  }
+
+  @Test("does nothing for ids that it does not know", arguments: Subject.allCases)
+  func unknown(_ subject: Subject) async throws {
+    try await subject.use { store in
+      let added = try records(2)
+      try await store.commit(adding(added))
+      let before = try await store.contents()
+      var ids = Ids(seed: 5)
+      let stranger = try record(ids.id())
+      try await store.commit(
+        updating([
+          .init(
+            id: stranger.id, standing: sampleStanding(rank: 1),
+            result: TransferResult(state: .cancelled), request: try fullRequest(after: []))
+        ]))
+      try await store.commit(removing([stranger.id]))
+      #expect(try await store.contents() == before)
+    }
+  }
+
+  @Test("removes members whole", arguments: Subject.allCases)
+  func removal(_ subject: Subject) async throws {
+    try await subject.use { store in
+      var added = try records(4)
+      added[1].request = try fullRequest(after: [added[0].id])
+      added[1].result = TransferResult(state: .cancelled)
+      try await store.commit(adding(added))
+      try await store.commit(removing([added[1].id, added[2].id]))
+      #expect(try await store.records(where: RecordQuery()) == [added[0], added[3]])
+      // The same id again has nothing of the old one.
+      let again = try record(added[1].id, rank: 1)
+      try await store.commit(adding([again]))
+      #expect(try await store.records([again.id]) == [again])
+      #expect(try await store.open().members.map(\.after) == [[], [], []])
+    }
+  }
+
+  @Test("carries out a change in order: adds, updates, removals", arguments: Subject.allCases)
+  func oneChange(_ subject: Subject) async throws {
+    try await subject.use { store in
+      let added = try records(3)
+      var change = adding(added)
+      change.updated = [.init(id: added[0].id, standing: sampleStanding(rank: 50))]
+      change.removed = [added[1].id]
+      try await store.commit(change)
+      #expect(try await store.open().members.map(\.id) == [added[2].id, added[0].id])
+    }
+  }
+}

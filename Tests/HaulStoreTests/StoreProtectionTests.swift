@@ -1,0 +1,210 @@
+import FoundationEssentials
+import GRDB
+import HaulCore
+import HaulStore
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+@Suite("A store on the disk")
+struct StoreProtectionTests {
+  @Test("makes its directory for its owner alone, and every file in it")
+  func modes() async throws {
+    let scratch = Scratch()
+    let store = try await scratch.open()
+    try await store.commit(adding(records(3)))
+    #expect(try scratch.mode("") == 0o700)
+    #expect(
+      try scratch.names == ["queue.sqlite", "queue.sqlite-wal", "queue.sqlite-shm", "queue.lock"])
+    for name in try scratch.names { #expect(try scratch.mode(name) == 0o600, "\(name)") }
+    await store.close()
+  }
+
+  @Test("closes files to readers that should not have them")
+  func readableFiles() async throws {
+    let scratch = Scratch()
+    try await scratch.open().close()
+    try scratch.setMode(0o644, of: "queue.sqlite")
+    try await scratch.open().close()
+    #expect(try scratch.mode("queue.sqlite") == 0o600)
+  }
+
+  @Test(
+    "refuses a directory or a file that others may write, and says what to do",
+    arguments: ["", "queue.sqlite", "queue.lock"])
+  func writableByOthers(_ name: String) async throws {
+    let scratch = Scratch()
+    try await scratch.open().close()
+    let before = try scratch.bytes("queue.sqlite")
+    for mode: UInt32 in [0o770, 0o702, 0o666] {
+      try scratch.setMode(mode | (name.isEmpty ? 0o100 : 0), of: name)
+      let error = try await scratch.refusal()
+      #expect(error.code == .permissionDenied)
+      #expect(error.message.contains("chmod go-w"))
+    }
+    try scratch.setMode(0o700, of: "")
+    #expect(try scratch.bytes("queue.sqlite") == before)
+  }
+
+  @Test("refuses links in the place of its files", arguments: ["queue.sqlite", "queue.lock"])
+  func links(_ name: String) async throws {
+    let scratch = Scratch()
+    try await scratch.open().close()
+    let elsewhere = scratch.base + "/elsewhere"
+    try FileManager.default.moveItem(atPath: "\(scratch.path)/\(name)", toPath: elsewhere)
+    try FileManager.default.createSymbolicLink(
+      atPath: "\(scratch.path)/\(name)", withDestinationPath: elsewhere)
+    #expect(try await scratch.refusal().code == .permissionDenied)
+    try FileManager.default.removeItem(atPath: "\(scratch.path)/\(name)")
+    try FileManager.default.linkItem(atPath: elsewhere, toPath: "\(scratch.path)/\(name)")
+    #expect(try await scratch.refusal().code == .permissionDenied)
+  }
+
+  @Test("is one opener's at a time, and the other is told who has it")
+  func inUse() async throws {
+    let scratch = Scratch()
+    let first = try await scratch.open { $0.program = "haul serve" }
+    let added = try records(2)
+    try await first.commit(adding(added))
+    let error = try await scratch.refusal()
+    #expect(error.code == .inUse)
+    #expect(error.message.contains("this process (since Thu, 01 Jan 1970"))
+    // The refusal took nothing away from who has it.
+    #expect(try await scratch.refusal().code == .inUse)
+    try await first.commit(removing([added[0].id]))
+    await first.close()
+    let second = try await scratch.open()
+    #expect(try await second.open().members.map(\.id) == [added[1].id])
+    await second.close()
+  }
+
+  @Test("tells the process, the program and the time of another that has it")
+  func otherProcess() async throws {
+    let scratch = Scratch()
+    try await scratch.open().close()
+    let lock = open("\(scratch.path)/queue.lock", O_RDWR | O_CLOEXEC)
+    try #require(lock >= 0)
+    defer { close(lock) }
+    try #require(flock(lock, LOCK_EX | LOCK_NB) == 0)
+    try scratch.put("open 1 1795271400 haul get\n".utf8, as: "queue.lock")
+    let error = try await scratch.refusal()
+    #expect(error.code == .inUse)
+    #expect(error.message.contains("haul get (process 1, since Sat, 21 Nov 2026 14:30:00 GMT)"))
+    #expect(error.message.contains("a directory of its own"))
+    // It has the lock and has not said yet who it is.
+    try scratch.put([], as: "queue.lock")
+    #expect(try await scratch.refusal().message.contains("in use by another process"))
+  }
+
+  @Test("takes over from a process that died, and is whole")
+  func staleLock() async throws {
+    let scratch = Scratch()
+    let store = try await scratch.open()
+    let added = try records(3)
+    try await store.commit(adding(added))
+    let copy = try scratch.copy()
+    try copy.put("open 999999999 1 haul\n".utf8, as: "queue.lock")
+    try copy.setMode(0o600, of: "queue.lock")
+    await store.close()
+    let next = try await copy.open()
+    #expect(try await next.records(where: RecordQuery()) == added)
+    #expect(next.damage == nil)
+    await next.close()
+  }
+
+  @Test("can be closed twice, and says that it is closed")
+  func closed() async throws {
+    let scratch = Scratch()
+    let store = try await scratch.open()
+    await store.close()
+    await store.close()
+    let error = try await failure { try await store.commit(adding(records(1))) }
+    #expect(error.code == .io)
+    #expect(error.message.contains("open it again"))
+    #expect(try await failure { _ = try await store.open() } == error)
+  }
+
+  @Test("is let go of with its last user, without a close")
+  func dropped() async throws {
+    let scratch = Scratch()
+    let added = try records(2)
+    do {
+      let store = try await scratch.open()
+      try await store.commit(adding(added))
+    }
+    let store = try await scratch.open()
+    #expect(try await store.records(where: RecordQuery()) == added)
+    await store.close()
+  }
+
+  @Test("refuses a newer schema and leaves it as it is")
+  func newerSchema() async throws {
+    for change in [
+      "PRAGMA user_version = 2", "INSERT INTO grdb_migrations VALUES ('v2')",
+    ] {
+      let scratch = Scratch()
+      try await scratch.open().close()
+      try scratch.sql { try $0.execute(sql: change) }
+      let before = try scratch.bytes("queue.sqlite")
+      for ifCorrupt in [SQLiteStore.Options.IfCorrupt.refuse, .startEmpty] {
+        let error = try await scratch.refusal { $0.ifCorrupt = ifCorrupt }
+        #expect(error.code == .io)
+        #expect(error.message.contains("newer version"))
+      }
+      #expect(try scratch.bytes("queue.sqlite") == before)
+    }
+  }
+
+  @Test("refuses a database of another program and leaves it as it is")
+  func foreign() async throws {
+    for change in [
+      "PRAGMA application_id = 7", "PRAGMA application_id = 0; PRAGMA user_version = 0",
+    ] {
+      let scratch = Scratch()
+      try await scratch.open().close()
+      try scratch.sql { try $0.execute(sql: change) }
+      let before = try scratch.bytes("queue.sqlite")
+      let error = try await scratch.refusal { $0.ifCorrupt = .startEmpty }
+      #expect(error.code == .io)
+      #expect(error.message.contains("not a queue of Haul"))
+      #expect(try scratch.bytes("queue.sqlite") == before)
+    }
+  }
+
+  @Test(
+    "goes on with one whose making was interrupted",
+    arguments: ["", "CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)"])
+  func interruptedMaking(_ made: String) async throws {
+    let scratch = Scratch()
+    try FileManager.default.createDirectory(
+      atPath: scratch.path, withIntermediateDirectories: true,
+      attributes: [.posixPermissions: 0o700])
+    try scratch.put([], as: "queue.sqlite")
+    if !made.isEmpty { try scratch.sql { try $0.execute(sql: made) } }
+    try scratch.setMode(0o600, of: "queue.sqlite")
+    let store = try await scratch.open()
+    let added = try records(2)
+    try await store.commit(adding(added))
+    #expect(try await store.records(where: RecordQuery()) == added)
+    await store.close()
+  }
+
+  @Test("has the promised settings on the disk")
+  func settings() async throws {
+    let scratch = Scratch()
+    try await scratch.open().close()
+    let settings = try ["application_id", "user_version", "journal_mode"].map { name in
+      try scratch.sql { try String.fetchOne($0, sql: "PRAGMA \(name)") }
+    }
+    #expect(settings == ["1214346604", "1", "wal"])
+    let migrations = try scratch.sql {
+      try String.fetchAll($0, sql: "SELECT identifier FROM grdb_migrations")
+    }
+    #expect(migrations == ["v1"])
+    #expect(try String(decoding: scratch.bytes("queue.lock"), as: UTF8.self) == "closed\n")
+  }
+}

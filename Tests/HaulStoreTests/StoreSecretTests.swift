@@ -1,0 +1,102 @@
+import GRDB
+import HaulCore
+import HaulStore
+import Testing
+
+@Suite("Secrets of requests")
+struct StoreSecretTests {
+  private static let canaries = [
+    "canary-token", "canary-user", "canary-password", "canary-bearer", "canary-cookie",
+  ]
+
+  private func secretive(_ ids: inout Ids) throws -> TransferRecord {
+    let address = "https://canary-user:canary-password@example.com/f?signature=canary-token"
+    return try record(ids.id()) { request in
+      var download = DownloadRequest(url: try ResourceURL(address), to: .stream)
+      download.headers = [("Authorization", "Bearer canary-bearer"), ("Cookie", "canary-cookie")]
+      request.work = .download(download)
+    }
+  }
+
+  @Test("are in no column of any table but their own")
+  func columns() async throws {
+    let scratch = Scratch()
+    let store = try await scratch.open()
+    var ids = Ids()
+    var record = try secretive(&ids)
+    var change = adding([record])
+    change.events = [
+      StoredEvent(
+        number: 1, id: record.id, kind: .added(target: record.request.download?.url.redacted))
+    ]
+    change.batch = .init(key: "k", ids: [record.id])
+    try await store.commit(change)
+    record.result = TransferResult(state: .failed, error: TransferError(.unauthorized, "401"))
+    try await store.commit(
+      updating([
+        .init(
+          id: record.id, standing: record.standing, result: record.result, request: record.request)
+      ]))
+    #expect(try await store.records([record.id]) == [record])
+    await store.close()
+    let places = try scratch.sql(places)
+    #expect(Set(places.map(\.canary)) == Set(Self.canaries))
+    #expect(Set(places.map(\.table)) == ["secrets"])
+  }
+
+  private struct Place: Hashable {
+    var table: String
+    var canary: String
+  }
+
+  /// Every table and index of the database that holds a canary, in text or in bytes.
+  private func places(_ db: Database) throws -> Set<Place> {
+    let tables = try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table'")
+    #expect(tables.count >= 8)
+    var places: Set<Place> = []
+    for table in tables {
+      for row in try Row.fetchAll(db, sql: "SELECT * FROM \(table)") {
+        let text = row.databaseValues.map { value in
+          switch value.storage {
+          case .blob(let bytes): String(decoding: bytes, as: UTF8.self)
+          default: value.description
+          }
+        }.joined(separator: " ")
+        for canary in Self.canaries where text.contains(canary) {
+          places.insert(Place(table: table, canary: canary))
+        }
+      }
+    }
+    return places
+  }
+
+  @Test("go with their member")
+  func removal() async throws {
+    let scratch = Scratch()
+    let store = try await scratch.open()
+    var ids = Ids()
+    let record = try secretive(&ids)
+    try await store.commit(adding([record]))
+    try await store.commit(removing([record.id]))
+    await store.close()
+    #expect(try scratch.sql(places).isEmpty)
+    // Nor do their bytes stay in the file.
+    let file = String(decoding: try scratch.bytes("queue.sqlite"), as: UTF8.self)
+    for canary in Self.canaries { #expect(!file.contains(canary), "\(canary)") }
+  }
+
+  @Test("go with the request that had them")
+  func replacement() async throws {
+    let scratch = Scratch()
+    let store = try await scratch.open()
+    var ids = Ids()
+    let record = try secretive(&ids)
+    try await store.commit(adding([record]))
+    let plain = try HaulStoreTests.record(record.id)
+    try await store.commit(
+      updating([.init(id: record.id, standing: plain.standing, request: plain.request)]))
+    #expect(try await store.records([record.id]) == [plain])
+    await store.close()
+    #expect(try scratch.sql(places).isEmpty)
+  }
+}

@@ -1,0 +1,103 @@
+import HaulCore
+import Testing
+
+func sampleStanding(rank: Int64) -> Standing {
+  var standing = Standing()
+  standing.status = .paused
+  standing.desired = .cancelled
+  standing.rank = rank
+  standing.priority = .userInteractive
+  standing.pausedBy = .network
+  standing.startsOver = true
+  standing.hasRun = true
+  return standing
+}
+
+private func digest(_ text: String) throws -> Checksum {
+  let checksum = Checksum(text)
+  return try #require(checksum)
+}
+
+/// A download in which every field differs from the default.
+func fullDownload() throws -> DownloadRequest {
+  let address = "https://user%40x:pass%00word@example.com:8443/a%20b/%C3%BC?token=canary&x"
+  var download = DownloadRequest(url: try ResourceURL(address), to: .file("/a/b \u{0} c"))
+  download.makesDirectory = true
+  download.ifExists = .overwrite
+  download.durability = .relaxed
+  download.checksum = try digest("crc32c=0123abcd")
+  download.headers = [("Authorization", "Bearer \u{e4}"), ("X-A", ""), ("x-a", "2")]
+  download.connections = 3
+  download.minimumSplit = 1 << 40
+  download.maximumSize = .max
+  download.usesServerName = true
+  download.startOver = true
+  download.allowUnverified = true
+  download.allowInsecure = true
+  download.trustedRedirectHosts = ["b.example", "a.example"]
+  download.retry.retries = 0
+  download.retry.maximumTime = .seconds(5) + .nanoseconds(1)
+  return download
+}
+
+/// A request in which every field differs from the default.
+func fullRequest(after: [TransferID]) throws -> TransferRequest {
+  var request = TransferRequest(.download(try fullDownload()))
+  request.identifier = "mine"
+  request.group = "group"
+  request.priority = .background
+  request.after = after.map { .transfer($0) } + [.identifier("other")]
+  request.whenDependencyFails = .run
+  request.reportsProgress = false
+  return request
+}
+
+func fullError() -> TransferError {
+  TransferError(
+    .rateLimited, "asked to wait", status: 429, isRetryable: true,
+    retryAfter: .seconds(30) + .microseconds(7))
+}
+
+func fullResult() throws -> TransferResult {
+  TransferResult(
+    state: .failed, path: "/p", bytes: 1, fetched: 2, reused: 3, duration: .milliseconds(4),
+    checksum: try digest("md5=00112233445566778899aabbccddeeff"), verified: .framing,
+    error: fullError())
+}
+
+/// One event of each kind that is stored, in all its forms.
+func allKinds() throws -> [TransferEvent.Kind] {
+  var kinds: [TransferEvent.Kind] = [.added(target: nil), .added(target: "t")]
+  let phases: [TransferEvent.Phase] = [
+    .waiting, .connecting, .transferring, .verifying, .publishing, .restarted, .running,
+  ]
+  kinds += phases.flatMap { [.phase($0, reason: nil), .phase($0, reason: "why \u{0}")] }
+  let origins: [TransferEvent.Origin] = [.user, .signal, .disk, .network]
+  kinds += origins.flatMap { [.paused(by: $0), .resumed(by: $0)] }
+  kinds += [
+    .attempt(number: 3, error: fullError(), delay: .milliseconds(1500)),
+    .limited(connections: 2, error: fullError()),
+  ]
+  for reason in ConnectionChoice.Reason.allCases {
+    kinds += [nil, 0.1, .infinity, 1e300].map {
+      .connections(ConnectionChoice(7, reason, rate: $0))
+    }
+  }
+  kinds += [.finished(try fullResult()), .finished(TransferResult(state: .cancelled))]
+  return kinds
+}
+
+/// The name of a kind: a new one does not compile before it has its place here and in `allKinds`.
+func name(_ kind: TransferEvent.Kind) -> String {
+  switch kind {
+  case .added: "added"
+  case .phase: "phase"
+  case .paused: "paused"
+  case .resumed: "resumed"
+  case .progress: "progress"
+  case .attempt: "attempt"
+  case .limited: "limited"
+  case .connections: "connections"
+  case .finished: "finished"
+  }
+}
