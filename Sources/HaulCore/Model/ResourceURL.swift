@@ -143,8 +143,8 @@ public struct ResourceURL: Hashable, Sendable {
 
   /// The only form that may be logged, shown or stored: no user information, values of the query hidden.
   public var redacted: String {
+    guard let query else { return absoluteString }
     let base = absoluteString.prefix { $0 != "?" }
-    guard let query else { return String(base) }
     let hidden = query.split(separator: "&", omittingEmptySubsequences: false).map { pair in
       pair.contains("=") ? "\(pair.prefix { $0 != "=" })=***" : "***"
     }

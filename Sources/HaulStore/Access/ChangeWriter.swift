@@ -40,7 +40,7 @@ struct ChangeWriter {
       values.append(Int64(record.id.bits).databaseValue)
       StandingColumns.append(record.standing, to: &values)
       MemberColumns.append(record.request, to: &values)
-      try insert.execute(arguments: StatementArguments(values))
+      try insert.execute(arguments: StatementArguments(of: values))
       let sequence = db.lastInsertedRowID
       try requests.insert(record.request, sequence)
       if let result = record.result { try set(result, of: record.id) }
@@ -56,7 +56,7 @@ struct ChangeWriter {
       values.reserveCapacity(8)
       StandingColumns.append(update.standing, to: &values)
       values.append(Int64(update.id.bits).databaseValue)
-      try statement.execute(arguments: StatementArguments(values))
+      try statement.execute(arguments: StatementArguments(of: values))
       if let result = update.result { try set(result, of: update.id) }
       if let request = update.request { try replace(request, of: update.id, &requests) }
     }
@@ -66,7 +66,7 @@ struct ChangeWriter {
     guard !ids.isEmpty else { return }
     let statement = try db.cachedStatement(sql: "DELETE FROM members WHERE id = ?")
     for id in ids {
-      try statement.execute(arguments: StatementArguments([Int64(id.bits)]))
+      try statement.execute(arguments: StatementArguments(of: [Int64(id.bits).databaseValue]))
     }
   }
 
@@ -74,7 +74,7 @@ struct ChangeWriter {
   private mutating func set(_ result: TransferResult, of id: TransferID) throws {
     let text = try results.text(StoredResult(result), coding)
     try db.cachedStatement(sql: Self.putResult).execute(
-      arguments: StatementArguments([text.databaseValue, Int64(id.bits).databaseValue]))
+      arguments: StatementArguments(of: [text.databaseValue, Int64(id.bits).databaseValue]))
   }
 
   private func replace(
@@ -82,12 +82,13 @@ struct ChangeWriter {
   ) throws {
     let sequence = try Int64.fetchOne(
       db.cachedStatement(sql: "SELECT seq FROM members WHERE id = ?"),
-      arguments: StatementArguments([Int64(id.bits)]))
+      arguments: StatementArguments(of: [Int64(id.bits).databaseValue]))
     guard let sequence else { return }
     var values: [DatabaseValue] = []
     MemberColumns.append(request, to: &values)
     values.append(sequence.databaseValue)
-    try db.cachedStatement(sql: Self.updateMember).execute(arguments: StatementArguments(values))
+    try db.cachedStatement(sql: Self.updateMember).execute(
+      arguments: StatementArguments(of: values))
     for table in ["requests", "secrets", "dependencies"] {
       try db.cachedStatement(sql: "DELETE FROM \(table) WHERE member = ?")
         .execute(arguments: StatementArguments([sequence]))

@@ -16,7 +16,7 @@ struct EventWriter {
     for event in events.suffix(max(kept, 1)) {
       let kind = try storedKind(event.kind, &results)
       try insert.execute(
-        arguments: StatementArguments([
+        arguments: StatementArguments(of: [
           event.number.databaseValue, Int64(event.id.bits).databaseValue,
           kind.code.databaseValue, StoredText.value(kind.detail),
         ]))

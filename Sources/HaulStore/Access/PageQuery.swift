@@ -17,7 +17,7 @@ struct PageQuery {
     let statement = try db.cachedStatement(
       sql: "SELECT seq FROM (\(parts)) ORDER BY rank, id LIMIT ?")
     let values = statuses.flatMap(values) + [query.atMost.databaseValue]
-    return try Int64.fetchAll(statement, arguments: StatementArguments(values))
+    return try Int64.fetchAll(statement, arguments: StatementArguments(of: values))
   }
 
   private var part: String {

@@ -20,7 +20,7 @@ struct RequestWriter {
     let form = try forms.text(StoredRequest(request), coding)
     let shown = request.download?.url.redacted
     try insertRequest.execute(
-      arguments: StatementArguments([
+      arguments: StatementArguments(of: [
         sequence.databaseValue, StoredText.value(shown),
         StoredText.value(request.download?.destination.path), form.databaseValue,
       ]))
@@ -32,7 +32,7 @@ struct RequestWriter {
   private mutating func insert(_ secrets: RequestSecrets, _ sequence: Int64) throws {
     let text = try secrets.fields.map { try fields.text($0, coding) }
     try db.cachedStatement(sql: Self.insertSecrets).execute(
-      arguments: StatementArguments([
+      arguments: StatementArguments(of: [
         sequence.databaseValue, StoredText.value(secrets.address),
         StoredText.value(secrets.credentials?.user),
         StoredText.value(secrets.credentials?.password), StoredText.value(text),
@@ -47,7 +47,7 @@ struct RequestWriter {
       case .transfer(let id): values += [Int64(id.bits).databaseValue, .null]
       case .identifier(let name): values += [.null, StoredText.value(name)]
       }
-      try statement.execute(arguments: StatementArguments(values))
+      try statement.execute(arguments: StatementArguments(of: values))
     }
   }
 

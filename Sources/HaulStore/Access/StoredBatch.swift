@@ -13,13 +13,13 @@ enum StoredBatch {
       sql:
         "INSERT INTO batches (key, ids) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET ids = excluded.ids"
     ).execute(
-      arguments: StatementArguments([StoredText.value(batch.key), bytes.databaseValue]))
+      arguments: StatementArguments(of: [StoredText.value(batch.key), bytes.databaseValue]))
   }
 
   static func ids(of key: String, db: Database) throws -> [TransferID]? {
     let bytes = try Data.fetchOne(
       db.cachedStatement(sql: "SELECT ids FROM batches WHERE key = ?"),
-      arguments: StatementArguments([StoredText.value(key)]))
+      arguments: StatementArguments(of: [StoredText.value(key)]))
     guard let bytes else { return nil }
     return try stride(from: 0, to: bytes.count, by: 8).map { start in
       let bits = bytes.dropFirst(start).prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }

@@ -21,3 +21,10 @@ enum StoredText {
   /// A number where text should be.
   struct RowMismatch: Error {}
 }
+
+extension StatementArguments {
+  /// The same as `init(_:)`, which goes through a key path for each value: two thirds of the time of an update.
+  init(of values: [DatabaseValue]) {
+    self.init(values.map { $0 as (any DatabaseValueConvertible)? })
+  }
+}

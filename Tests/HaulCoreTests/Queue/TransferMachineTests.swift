@@ -145,7 +145,11 @@ import Testing
         }
       #expect(step.after.state == wanted, "\(step)")
       #expect(step.after.machine.hasRun == step.before.machine.hasRun, "\(step)")
-      #expect(step.after.machine.startsOver == step.before.machine.startsOver, "\(step)")
+      // A run that was to forget the old bytes may not have come to it.
+      let startsOver =
+        step.before.machine.startsOver
+        || step.before.activity == .run && step.before.startedOver
+      #expect(step.after.machine.startsOver == startsOver, "\(step)")
     }
   }
 }

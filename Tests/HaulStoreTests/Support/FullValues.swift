@@ -10,6 +10,7 @@ func sampleStanding(rank: Int64) -> Standing {
   standing.pausedBy = .network
   standing.startsOver = true
   standing.hasRun = true
+  standing.isUnderWay = true
   return standing
 }
 

@@ -39,7 +39,7 @@ final class Scratch: Sendable {
   ) async throws -> SQLiteStore {
     var options = SQLiteStore.Options()
     change(&options)
-    return try await SQLiteStore(directory: path, clock: StandingClock(), options: options)
+    return try await SQLiteStore(directory: path, clock: ManualClock(), options: options)
   }
 
   /// The error of an opening that must fail.
