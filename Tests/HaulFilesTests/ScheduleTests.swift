@@ -39,6 +39,26 @@ struct ScheduleTests {
     }
   }
 
+  // A million schedules told three times that the file of another was gone: the disk itself had
+  // let an older removal of its name come after it.
+  @Test("What another program has put there outlives changes of its name that came before")
+  func plantedStays() throws {
+    for seed in UInt64(1)...20 {
+      let machine = SimulatedMachine(seed: seed)
+      let directory = try machine.startProcess().openDirectory("/d", creating: true)
+      for _ in 0..<3 {
+        try directory.create("f").close()
+        try directory.unlink("f")
+      }
+      machine.plant([1, 2, 3], as: "f", in: "/d")
+      machine.losePower()
+      #expect(machine.contents(of: "f", in: "/d") == [1, 2, 3], "seed \(seed)")
+      #expect(!machine.hasLostPlanted(in: "/d"), "seed \(seed)")
+      try machine.startProcess().openDirectory("/d", creating: false).unlink("f")
+      #expect(machine.hasLostPlanted(in: "/d"), "seed \(seed)")
+    }
+  }
+
   @Test("Broken variants are caught", arguments: BrokenDisk.Defect.allCases)
   func controlsAreCaught(defect: BrokenDisk.Defect) async {
     for seed in UInt64(1)...3_000 {

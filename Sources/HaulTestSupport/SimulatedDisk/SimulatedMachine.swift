@@ -69,9 +69,13 @@ package final class SimulatedMachine: Sendable {
       bytes.withUnsafeBytes { file.write($0, at: 0) }
       file.sync()
       world.inodes[inode] = file
-      world.directories[path, default: SimulatedEntries()].current[name] = inode
-      world.directories[path]?.durable[name] = inode
+      world.directories[path, default: SimulatedEntries()].plant(inode, as: name)
     }
+  }
+
+  /// Whether a process has removed, or put another file in the place of, one that was planted.
+  package func hasLostPlanted(in path: String) -> Bool {
+    world.withLockedValue { $0.directories[path]?.hasLostPlanted ?? false }
   }
 
   /// Makes one call of a process; a dead one gets `EIO` and changes nothing.

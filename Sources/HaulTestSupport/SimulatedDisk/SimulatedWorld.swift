@@ -27,10 +27,25 @@ struct SimulatedEntries {
   var durable: [String: UInt64] = [:]
   /// Changes that no sync has made durable: each as names and what they lead to from then on.
   var pending: [[String: UInt64?]] = []
+  /// Files of other programs.
+  var planted: Set<UInt64> = []
+  /// Whether a process has taken the name of one of those away.
+  var hasLostPlanted = false
 
   mutating func change(_ assignments: [String: UInt64?]) {
-    for (name, inode) in assignments { current[name] = inode }
+    for (name, inode) in assignments {
+      if let old = current[name], old != inode, planted.contains(old) { hasLostPlanted = true }
+      current[name] = inode
+    }
     pending.append(assignments)
+  }
+
+  /// Another program's file, there for good: what was still pending under its name is over.
+  mutating func plant(_ inode: UInt64, as name: String) {
+    for index in pending.indices { pending[index].removeValue(forKey: name) }
+    current[name] = inode
+    durable[name] = inode
+    planted.insert(inode)
   }
 
   mutating func sync() {
