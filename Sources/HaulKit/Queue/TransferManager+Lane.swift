@@ -53,6 +53,10 @@ extension TransferManager {
     case .rearrange, .prefer, .force: break
     case .stop(let id, let deletes): runs[id]?.orders.send(deletes ? .cancel : .pause)
     case .discard(let id): await startDiscarding(id)
+    case .waits(let id, let other, let isBlocked):
+      let reason =
+        isBlocked ? "\(other), which it needs, was not completed" : "it waits for \(other)"
+      engine.hub.publish(.phase(.waiting, reason: reason), of: id, nil)
     case .ended(let id, let result): waits.ended.resume(id, result)
     case .groupEnded(let group): waits.groups.resume(group, true)
     case .removed(let id):
