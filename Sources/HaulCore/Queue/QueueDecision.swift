@@ -9,6 +9,8 @@ package struct QueueDecision: Sendable {
     case prefer(TransferID), force(TransferID)
     case stop(TransferID, deletingBytes: Bool)
     case discard(TransferID)
+    /// It waits for another one: one that has not ended, or one that was not completed.
+    case waits(TransferID, on: TransferID, isBlocked: Bool)
     /// It came to an end.
     case ended(TransferID, TransferResult)
     /// Every member of the group has ended.

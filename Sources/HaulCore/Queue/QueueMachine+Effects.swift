@@ -39,7 +39,12 @@ extension QueueMachine {
       guard !member.isScheduled else { return }
       change(id) { $0.isScheduled = true }
       decision.effects.append(.schedule(id))
-    case .waiting, .blocked: unschedule(id, &decision)
+    case .waiting(let other):
+      unschedule(id, &decision)
+      decision.effects.append(.waits(id, on: other, isBlocked: false))
+    case .blocked(let other):
+      unschedule(id, &decision)
+      decision.effects.append(.waits(id, on: other, isBlocked: true))
     case .skipped(let other):
       let error = TransferError(.dependencyFailed, "\(other), which it needs, was not completed")
       perform(

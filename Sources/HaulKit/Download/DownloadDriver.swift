@@ -14,6 +14,7 @@ struct DownloadDriver: Sendable {
     let stream: StreamBuffer?
     /// Where it runs; nil for the common threads.
     let executor: (any TaskExecutor)?
+    let tellsProgress: Bool
     /// Keeps the name that the server told.
     let named: @Sendable (FileName) async -> Void
     /// Called when the bytes that were to be forgotten are.
@@ -21,7 +22,7 @@ struct DownloadDriver: Sendable {
 
     init(
       id: TransferID, request: DownloadRequest, engine: Engine, slot: SlotAccess,
-      stream: StreamBuffer?, executor: (any TaskExecutor)?,
+      stream: StreamBuffer?, executor: (any TaskExecutor)?, tellsProgress: Bool,
       named: @escaping @Sendable (FileName) async -> Void,
       startedOver: @escaping @Sendable () async -> Void
     ) {
@@ -31,6 +32,7 @@ struct DownloadDriver: Sendable {
       self.slot = slot
       self.stream = stream
       self.executor = executor
+      self.tellsProgress = tellsProgress
       self.named = named
       self.startedOver = startedOver
     }

@@ -11,7 +11,9 @@ extension DownloadRun {
     ticks += 1
     let progress = Progress(
       bytes: received, total: total, rate: meter.rate, connections: connections)
-    engine.hub.publish(progress: progress, of: driver.id, request.url)
+    if driver.facts.tellsProgress {
+      engine.hub.publish(progress: progress, of: driver.id, request.url)
+    }
     if checkpoints.begins(dirtyBytes: target.dirtyBytes, at: now) { checkpoint(&group) }
     if !isReadingBack, target.digestLag >= Self.worthReadingBack { readBack(&group) }
     await handle(ticks.isMultiple(of: 10) ? .tick : .measured, &group)

@@ -32,4 +32,6 @@ struct MemberRun: Sendable {
   let orders = OrderRelay()
   /// What it transfers; nil for a step.
   var url: ResourceURL?
+  /// Whether its progress is told.
+  var tellsProgress = true
 }

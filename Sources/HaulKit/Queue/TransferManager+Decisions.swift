@@ -55,6 +55,10 @@ extension TransferManager {
     case .force(let id): engine.slots.update { $0.force(id) }
     case .stop(let id, let deletes): runs[id]?.orders.send(deletes ? .cancel : .pause)
     case .discard(let id): await startDiscarding(id)
+    case .waits(let id, let other, let isBlocked):
+      let reason =
+        isBlocked ? "\(other), which it needs, was not completed" : "it waits for \(other)"
+      engine.hub.publish(.phase(.waiting, reason: reason), of: id, nil)
     case .ended(let id, let result):
       engine.slots.update { _ = $0.finished(id) }
       waits.ended.resume(id, result)

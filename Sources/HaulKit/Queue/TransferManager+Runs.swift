@@ -48,6 +48,7 @@ extension TransferManager {
 
   private func begin(_ record: TransferRecord, startsOver: Bool) {
     let id = record.id
+    runs[id]?.tellsProgress = record.request.reportsProgress
     switch record.request.work {
     case .download(var download):
       if startsOver { download.startOver(after: record.result) }
@@ -89,6 +90,7 @@ extension TransferManager {
         enter: { [weak self] in await self?.enterSlot(id) },
         changed: { [weak self] in await self?.startWhatMay() }),
       stream: stream(of: id, download), executor: executor,
+      tellsProgress: runs[id]?.tellsProgress ?? true,
       named: { [weak self] in await self?.named(id, $0) },
       startedOver: { [weak self] in await self?.startedOver(id) })
     let driver = DownloadDriver(facts: facts, orders: orders, serverName: serverNames[id])

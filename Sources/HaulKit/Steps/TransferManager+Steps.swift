@@ -18,8 +18,9 @@ extension TransferManager {
     }
     let state = StepState()
     orders.turn(to: state.take)
+    let tellsProgress = runs[id]?.tellsProgress ?? true
     let context = StepContext(id: id, input: input, state: state) { [engine] progress in
-      engine.hub.publish(progress: progress, of: id, nil)
+      if tellsProgress { engine.hub.publish(progress: progress, of: id, nil) }
     }
     engine.hub.publish(.phase(.running, reason: nil), of: id, nil)
     let work = Task { try await closure(context) }

@@ -1,0 +1,170 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// Row A of the mission: many at once, as a group and as a queue.
+@Suite(.timeLimit(.minutes(2))) struct GroupTests {
+  private func requests(
+    _ queue: QueueBench, _ names: [String], group: String
+  ) throws -> [TransferRequest] {
+    try names.map { name in
+      var request = try queue.request(name)
+      request.group = group
+      return request
+    }
+  }
+
+  @Test func `A1: many run at once, and each end is told, in success or in failure`() async throws {
+    let good = (1...11).map { "f\($0)" }
+    let resources = good.map { FaultScript.Resource.held($0) } + [.broken("bad")]
+    var added: [Transfer] = []
+    let history = try await QueueBench.with(resources, active: 12) { queue in
+      added = try await queue.manager.add((good + ["bad"]).map { try queue.request($0) })
+      // Every one of them, side by side.
+      for transfer in added.dropLast() { try await queue.hold(transfer) }
+      let outcomes: [TransferID: TransferError.Code] = await withTaskGroup(
+        of: (TransferID, TransferError.Code?).self
+      ) { group in
+        for transfer in added { group.addTask { (transfer.id, await code(transfer)) } }
+        for transfer in added.dropLast() { queue.release(transfer) }
+        return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+      }
+      #expect(outcomes == [added[11].id: .connectionLost])
+      for transfer in added.dropLast() { try queue.expectWhole(transfer) }
+    }
+    for transfer in added {
+      #expect(history.results(of: transfer).count == 1)
+      #expect(history.changes(of: transfer).last == (transfer == added[11] ? .failed : .completed))
+    }
+  }
+
+  @MainActor
+  @Test func `A3: a group tells once that all its members have ended, each with its outcome`()
+    async throws
+  {
+    let names: [FaultScript.Resource] = [.plain("a"), .broken("b"), .held("c"), .held("other")]
+    try await QueueBench.with(names, active: 2) { queue in
+      let group = queue.manager.group("pictures")
+      #expect(await group.counts.members == 0)
+      let others = try await queue.add("other")
+      try await queue.hold(others[0])
+      let added = try await queue.manager.add(
+        try requests(queue, ["a", "b", "c"], group: "pictures"))
+      try await queue.hold(added[2])
+      let counts = await group.counts
+      #expect((counts.members, counts.completed, counts.failed, counts.cancelled) == (3, 1, 1, 0))
+      let told = Told()
+      async let first = told.note(try await group.completion())
+      async let second = told.note(try await group.completion())
+      #expect(await queue.manager.counts[.running] == 2)
+      #expect(told.count == 0)
+      try await added[2].cancel()
+      let outcomes = try await first
+      MainActor.assertIsolated()
+      #expect(try await second == outcomes)
+      #expect(
+        outcomes.mapValues(\.state) == [
+          added[0].id: .completed, added[1].id: .failed, added[2].id: .cancelled,
+        ])
+      #expect(outcomes[added[1].id]?.error?.code == .connectionLost)
+      // To who asks late, at once. The other group's member runs still.
+      #expect(try await group.completion() == outcomes)
+      #expect(await others[0].summary?.state == .running)
+    }
+  }
+
+  /// Counts completions on the main actor.
+  @MainActor private final class Told {
+    var count = 0
+
+    func note(
+      _ outcomes: [TransferID: TransferResult]
+    ) -> [TransferID: TransferResult] {
+      count += 1
+      return outcomes
+    }
+  }
+
+  @Test func `A3: a member that is added later, or tried again, opens the group again`()
+    async throws
+  {
+    try await QueueBench.with([.broken("a"), .held("b")]) { queue in
+      let group = queue.manager.group("g")
+      let a = try await queue.manager.add(try requests(queue, ["a"], group: "g"))[0]
+      #expect(try await group.completion().count == 1)
+      let b = try await queue.manager.add(try requests(queue, ["b"], group: "g"))[0]
+      try await queue.hold(b)
+      #expect(await group.counts.ended == 1)
+      queue.server.setFaults("/a", [])
+      async let end = group.completion()
+      try await a.retry()
+      #expect(await group.counts.ended == 0)
+      queue.release(b)
+      #expect(try await end.mapValues(\.state) == [a.id: .completed, b.id: .completed])
+    }
+  }
+
+  @Test func `A4: the queue tells when it is empty; ended members leave the running set`()
+    async throws
+  {
+    try await QueueBench.with([.held("a"), .held("b"), .plain("c"), .plain("d")]) { queue in
+      let manager = queue.manager
+      // Empty from the beginning: told at once.
+      await manager.waitUntilEmpty()
+      let added = try await queue.add("a", "b", "c", "d")
+      let empty = Task {
+        await manager.waitUntilEmpty()
+        return await manager.counts
+      }
+      try await queue.hold(added[0])
+      #expect(await manager.counts == [.running: 1, .queued: 3])
+      try await added[0].cancel()
+      try await queue.hold(added[1])
+      #expect(await manager.counts == [.cancelled: 1, .running: 1, .queued: 2])
+      queue.release(added[1])
+      #expect(await empty.value == [.cancelled: 1, .completed: 3])
+      #expect(queue.asked == ["a", "b", "c", "d"])
+    }
+  }
+
+  @Test func `A5: one cancelled before it started never starts, and counts as ended`() async throws
+  {
+    var added: [Transfer] = []
+    let history = try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+      added = try await queue.manager.add(try requests(queue, ["a", "b"], group: "g"))
+      async let outcomes = queue.manager.group("g").completion()
+      async let empty: Void = queue.manager.waitUntilEmpty()
+      try await queue.hold(added[0])
+      try await added[1].cancel()
+      #expect(await code(added[1]) == .cancelled)
+      #expect(await queue.manager.group("g").counts.ended == 1)
+      queue.release(added[0])
+      #expect(
+        try await outcomes.mapValues(\.state)
+          == [added[0].id: .completed, added[1].id: .cancelled])
+      await empty
+      #expect(queue.asked == ["a"])
+      #expect(try queue.bench.names() == ["a"])
+    }
+    #expect(history.changes(of: added[1]) == [.added, .cancelled])
+    #expect(history.starts(of: added[1]) == 0)
+  }
+
+  @Test func `A5: when all are cancelled before they start, group and queue have ended`()
+    async throws
+  {
+    try await QueueBench.with([.plain("a"), .plain("b")]) { queue in
+      await queue.manager.suspend()
+      let added = try await queue.manager.add(try requests(queue, ["a", "b"], group: "g"))
+      try await queue.manager.cancel(queue.manager.group("g").selection)
+      let outcomes = try await queue.manager.group("g").completion()
+      #expect(outcomes.count == 2 && outcomes.values.allSatisfy { $0.state == .cancelled })
+      await queue.manager.waitUntilEmpty()
+      await queue.manager.unsuspend()
+      #expect(await queue.states == [.cancelled, .cancelled])
+      #expect(await added[0].summary?.state == .cancelled)
+      #expect(queue.asked.isEmpty)
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// Row C of the mission: limits, suspension, counts, and the end of each member.
+@Suite(.timeLimit(.minutes(2))) struct LimitTests {
+  private static let held = ["a", "b", "c", "d", "e"].map { FaultScript.Resource.held($0) }
+
+  @Test func `C1, cases 12 and 13: raising the limit starts more at once; lowering it stops none`()
+    async throws
+  {
+    try await QueueBench.with(Self.held, atMost: 3) { queue in
+      let manager = queue.manager
+      let added = try await queue.add("a", "b", "c", "d", "e")
+      try await queue.hold(added[0])
+      #expect(await queue.states == [.running, .queued, .queued, .queued, .queued])
+      await manager.setLimits(active: 3, activePerHost: 3)
+      try await queue.hold(added[1])
+      try await queue.hold(added[2])
+      #expect(await queue.states == [.running, .running, .running, .queued, .queued])
+      await manager.setLimits(active: 1, activePerHost: 1)
+      #expect(await queue.states == [.running, .running, .running, .queued, .queued])
+      for index in [0, 1] {
+        queue.release(added[index])
+        _ = try await added[index].result
+        #expect(await queue.states.count { $0 == .running } == 2 - index)
+        #expect(Set(queue.asked) == ["a", "b", "c"] && queue.asked.count == 3)
+      }
+      queue.release(added[2])
+      _ = try await added[2].result
+      try await queue.hold(added[3])
+      #expect(await added[4].summary?.state == .queued)
+      queue.release(added[3])
+      queue.release(added[4])
+      await manager.waitUntilEmpty()
+      #expect(await queue.states.allSatisfy { $0 == .completed })
+    }
+  }
+
+  @Test func `Case 13: limits that change while transfers start are never exceeded`() async throws {
+    let names = (0..<40).map { "f\($0)" }
+    try await QueueBench.with(names.map { .plain($0) }, active: 1, atMost: 3) { queue in
+      let manager = queue.manager
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for name in names {
+          group.addTask { _ = try await manager.add(queue.request(name)) }
+          group.addTask { [limit = 1 + name.utf8.count % 3] in
+            await manager.setLimits(active: limit, activePerHost: limit)
+          }
+        }
+        try await group.waitForAll()
+      }
+      await manager.waitUntilEmpty()
+      #expect(await manager.counts == [.completed: 40])
+    }
+  }
+
+  @Test func `C2: suspended, nothing new starts and what runs, runs on`() async throws {
+    var added: [Transfer] = []
+    let history = try await QueueBench.with([.held("a"), .plain("b"), .plain("c")]) { queue in
+      let manager = queue.manager
+      added = try await queue.add("a", "b")
+      try await queue.hold(added[0])
+      await manager.suspend()
+      queue.release(added[0])
+      _ = try await added[0].result
+      // Whatever would have something start.
+      added += try await queue.add("c")
+      try await added[1].pause()
+      try await added[1].resume()
+      try await added[1].start()
+      await manager.setLimits(active: 4, activePerHost: 4)
+      #expect(await queue.states == [.completed, .queued, .queued])
+      #expect(queue.asked == ["a"])
+      await manager.setLimits(active: 1, activePerHost: 1)
+      await manager.unsuspend()
+      await manager.waitUntilEmpty()
+      #expect(queue.asked == ["a", "b", "c"])
+    }
+    #expect(history.starts.count == 3)
+  }
+
+  @Test func `C2: cancel everything, and cancel one`() async throws {
+    let history = try await QueueBench.with(Self.held, active: 3) { queue in
+      let manager = queue.manager
+      let added = try await queue.add("a", "b", "c", "d", "e")
+      for transfer in added.prefix(3) { try await queue.hold(transfer) }
+      try await added[1].cancel()
+      try await queue.hold(added[3])
+      #expect(await queue.states == [.running, .cancelled, .running, .running, .queued])
+      try await manager.cancel(.all)
+      #expect(await manager.counts == [.cancelled: 5])
+      await manager.waitUntilEmpty()
+      #expect(try queue.bench.names().isEmpty)
+      #expect(queue.server.snapshot.requestCount("/e") == 0)
+    }
+    #expect(
+      history.events.allSatisfy {
+        if case .finished(let result) = $0.kind { result.state == .cancelled } else { true }
+      })
+  }
+
+  @Test func `C3: the number of members at any moment`() async throws {
+    let names: [FaultScript.Resource] = [.plain("a"), .broken("b"), .held("c"), .held("d")]
+    try await QueueBench.with(names) { queue in
+      let manager = queue.manager
+      #expect(await manager.counts.isEmpty)
+      let added = try await queue.add("a", "b", "c", "d")
+      try await queue.hold(added[2])
+      #expect(await manager.counts == [.completed: 1, .failed: 1, .running: 1, .queued: 1])
+      try await added[2].pause()
+      try await queue.hold(added[3])
+      #expect(await manager.counts == [.completed: 1, .failed: 1, .paused: 1, .running: 1])
+      try await manager.remove(.filter { $0.state == .paused || $0.state.isEnded })
+      #expect(await manager.counts == [.running: 1])
+      #expect(await manager.summaries().map(\.id) == [added[3].id])
+      try await manager.remove(.all)
+      #expect(await manager.counts.isEmpty)
+      #expect(try queue.bench.names() == ["a"])
+    }
+  }
+
+  @Test func `C6: whoever waits for a member is told which end it was, off the main actor`()
+    async throws
+  {
+    let names: [FaultScript.Resource] = [.plain("a"), .broken("b"), .held("c")]
+    try await QueueBench.with(names) { queue in
+      let added = try await queue.add("a", "b", "c")
+      let ends = added.map { transfer in
+        Task { @concurrent in
+          let end = await code(transfer)
+          // Two may wait for the same one.
+          #expect(await code(transfer) == end)
+          return end
+        }
+      }
+      try await queue.hold(added[2])
+      try await added[2].cancel()
+      #expect(await ends[0].value == nil)
+      #expect(await ends[1].value == .connectionLost)
+      #expect(await ends[2].value == .cancelled)
+    }
+  }
+
+  @Test func `C6: who stops waiting does not stop the transfer`() async throws {
+    try await QueueBench.with([.held("a")]) { queue in
+      let a = try await queue.add("a")[0]
+      try await queue.hold(a)
+      let waiter = Task { await code(a) }
+      waiter.cancel()
+      #expect(await waiter.value == .interrupted)
+      #expect(await a.summary?.state == .running)
+      queue.release(a)
+      #expect(await code(a) == nil)
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// D16 and D19 of the mission: who goes first, by order and by command.
+@Suite(.timeLimit(.minutes(2))) struct OrderTests {
+  private static let names: [FaultScript.Resource] = [
+    .held("a"), .plain("b"), .plain("c"), .plain("d"), .plain("e"),
+  ]
+
+  @Test func `D16: start now on a waiting one has it go before all others`()
+    async throws
+  {
+    try await QueueBench.with(Self.names) { queue in
+      let added = try await queue.add("a", "b", "c", "d", "e")
+      try await queue.hold(added[0])
+      #expect(try await added[3].start() == nil)
+      #expect(queue.asked == ["a"])
+      queue.release(added[0])
+      await queue.manager.waitUntilEmpty()
+      #expect(queue.asked == ["a", "d", "b", "c", "e"])
+    }
+  }
+
+  @Test func `D16: only an explicit force exceeds the limit, by one`()
+    async throws
+  {
+    let names: [FaultScript.Resource] = [.held("a"), .plain("b"), .held("c"), .plain("d")]
+    try await QueueBench.with(names, atMost: 2) { queue in
+      let added = try await queue.add("a", "b", "c", "d")
+      try await queue.hold(added[0])
+      try await added[1].pause()
+      // A waiting one and a paused one.
+      #expect(try await added[2].start(force: true) == nil)
+      try await queue.hold(added[2])
+      #expect(await queue.states == [.running, .paused, .running, .queued])
+      // It is counted: that one of two ends frees no slot.
+      queue.release(added[0])
+      _ = try await added[0].result
+      #expect(await queue.states == [.completed, .paused, .running, .queued])
+      #expect(try await added[1].start(force: true) == nil)
+      _ = try await added[1].result
+      #expect(await queue.states == [.completed, .completed, .running, .queued])
+      queue.release(added[2])
+      _ = try await added[3].result
+      #expect(queue.asked == ["a", "c", "b", "d"])
+    }
+  }
+
+  @Test
+  func `D19: the list reordered while running: they start in the new order`()
+    async throws
+  {
+    try await QueueBench.with(Self.names) { queue in
+      let added = try await queue.add("a", "b", "c", "d", "e")
+      try await queue.hold(added[0])
+      let manager = queue.manager
+      try await manager.move([added[3].id], to: .first)
+      try await manager.move([added[1].id], to: .last)
+      try await manager.move([added[4].id], to: .before(added[2].id))
+      queue.release(added[0])
+      await manager.waitUntilEmpty()
+      #expect(queue.asked == ["a", "d", "e", "c", "b"])
+    }
+  }
+
+  @Test func `D19: the list reordered by any move, while running: the list shows it, none is lost`()
+    async throws
+  {
+    try await QueueBench.with(Self.names) { queue in
+      let manager = queue.manager
+      let added = try await queue.add("a", "b", "c", "d", "e")
+      try await queue.hold(added[0])
+      func move(_ indices: Int..., to place: QueuePlace, expect expected: String) async throws {
+        try await manager.move(indices.map { added[$0].id }, to: place)
+        let order = await manager.summaries().map(\.id)
+        let names = order.map { id in added.first { $0.id == id }.map(queue.name) ?? "?" }
+        #expect(names.joined() == expected)
+      }
+      try await move(3, to: .first, expect: "dabce")
+      try await move(0, to: .last, expect: "dbcea")
+      try await move(4, 1, to: .first, expect: "ebdca")
+      try await move(0, 4, to: .after(added[1].id), expect: "baedc")
+      try await move(2, to: .before(added[0].id), expect: "bcaed")
+      try await move(2, to: .before(added[2].id), expect: "bcaed")
+      #expect(await queue.states == [.queued, .queued, .running, .queued, .queued])
+      #expect(queue.asked == ["a"])
+      queue.release(added[0])
+      await manager.waitUntilEmpty()
+    }
+  }
+
+  @Test func `D19, case 11: the order survives every command and the end of the program`()
+    async throws
+  {
+    let store = MemoryStore()
+    try await Bench.with(Self.names) { bench in
+      var order: [TransferID] = []
+      let history = try await bench.queue(store: store) { queue in
+        let manager = queue.manager
+        let added = try await queue.add("a", "b", "c", "d", "e")
+        try await queue.hold(added[0])
+        try await manager.move([added[4].id, added[0].id], to: .after(added[2].id))
+        order = await manager.summaries().map(\.id)
+        #expect(order == [1, 2, 4, 0, 3].map { added[$0].id })
+        try await added[0].pause()
+        try await added[2].cancel()
+        try await manager.retry(.all)
+        try await manager.restart(.ids([added[4].id]))
+        #expect(await manager.summaries().map(\.id) == order)
+        queue.server.setFaults("/a", [])
+        try await added[0].resume()
+        await manager.waitUntilEmpty()
+        #expect(await manager.summaries().map(\.id) == order)
+      }
+      history.expectSound()
+      _ = try await bench.queue(store: store) { queue in
+        #expect(await queue.manager.summaries().map(\.id) == order)
+      }
+    }
+  }
+
+  @Test func `Case 11: however often two places are parted, the order is right`() async throws {
+    let store = MemoryStore()
+    try await Bench.with([]) { bench in
+      _ = try await bench.queue(store: store) { queue in
+        let manager = queue.manager
+        await manager.suspend()
+        let requests = try (0..<100).map { try queue.request("\($0)") }
+        let ids = try await manager.add(requests).map(\.id)
+        // Each goes right behind the first: no room between two numbers bears that for long.
+        for id in ids.dropFirst() { try await manager.move([id], to: .after(ids[0])) }
+        let expected = ids.prefix(1) + ids.dropFirst().reversed()
+        #expect(await manager.summaries().map(\.id) == Array(expected))
+        let stored = try await store.open().members.map(\.id)
+        #expect(stored == Array(expected))
+      }
+    }
+  }
+}

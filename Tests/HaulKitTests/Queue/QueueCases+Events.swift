@@ -1,0 +1,216 @@
+import FoundationEssentials
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// Hard cases of a queue: what is told, and what is stored.
+@Suite(.timeLimit(.minutes(2))) struct QueueEventCases {
+  private static let disk = TransferError(.diskFull, "no space is left")
+
+  @Test func `Case 14: every subscriber gets every state change once, in order, however slow`()
+    async throws
+  {
+    let names = (0..<20).map { "f\($0)" }
+    try await Bench.with(names.map { .plain($0) }) { bench in
+      var late: [TransferEvent] = []
+      var slow: TransferEvents?
+      let history = try await bench.queue(active: 4) { queue in
+        slow = queue.manager.events()
+        _ = try await queue.manager.add(names.map { try queue.request($0) })
+        await queue.manager.waitUntilEmpty()
+      }
+      // It did not read at all until now.
+      if let slow { for await event in slow { late.append(event) } }
+      history.expectSound()
+      #expect(late.filter { $0.number != nil } == history.events.filter { $0.number != nil })
+      #expect(late.compactMap(\.number) == Array(1...40))
+    }
+  }
+
+  @Test func `Case 15: when completion is told, the whole file has its name`() async throws {
+    let names = (0..<10).map { "f\($0)" }
+    try await Bench.with(names.map { .plain($0) }) { bench in
+      _ = try await bench.queue(active: 3) { queue in
+        let events = queue.manager.events()
+        let added = try await queue.manager.add(names.map { try queue.request($0) })
+        var completed = 0
+        for await event in events {
+          guard case .finished(let result) = event.kind else { continue }
+          let transfer = try #require(added.first { $0.id == event.id })
+          #expect(result.path == bench.path(queue.name(transfer)))
+          try queue.expectWhole(transfer)
+          completed += 1
+          if completed == names.count { break }
+        }
+      }
+    }
+  }
+
+  @Test func `Case 16: progress never falls, but for a restart, which begins at nothing`()
+    async throws
+  {
+    var added: Transfer?
+    let history = try await QueueBench.with([.held("a")]) { queue in
+      let a = try await queue.add("a")[0]
+      added = a
+      for round in 1...3 {
+        try await queue.server.waitForRequests(round, path: "/a")
+        try await queue.hold(a)
+        try await a.pause()
+        try await a.resume()
+      }
+      try await queue.server.waitForRequests(4, path: "/a")
+      try await queue.hold(a)
+      queue.release(a)
+      _ = try await a.result
+      try queue.expectWhole(a)
+    }
+    let a = try #require(added)
+    #expect(history.bytes(of: a) == history.bytes(of: a).sorted())
+    #expect(history.bytes(of: a).allSatisfy { $0 <= Int64(QueueBench.length) })
+  }
+
+  @Test func `Case 19: a batch is added as a whole or not at all, and its key finds it again`()
+    async throws
+  {
+    let store = ReplayStore()
+    try await Bench.with([.plain("a"), .plain("b")]) { bench in
+      var ids: [TransferID] = []
+      let history = try await bench.queue(store: store) { queue in
+        let requests = try ["a", "b"].map { try queue.request($0) }
+        store.refuse(Self.disk)
+        let error = await #expect(throws: TransferError.self) {
+          try await queue.manager.add(requests, key: "k")
+        }
+        #expect(error?.code == .diskFull)
+        #expect(await queue.manager.counts.isEmpty)
+        store.refuse(nil)
+        ids = try await queue.manager.add(requests, key: "k").map(\.id)
+        #expect(try await queue.manager.add(requests, key: "k").map(\.id) == ids)
+        #expect(store.count >= 1)
+        await queue.manager.waitUntilEmpty()
+        #expect(queue.asked == ["a", "b"])
+      }
+      history.expectSound()
+      // The client never heard of the first call, as the program died right after it was stored.
+      let dead = await store.afterCrash(1)
+      _ = try await bench.queue(store: dead) { queue in
+        let requests = try ["a", "b"].map { try queue.request($0) }
+        #expect(try await queue.manager.add(requests, key: "k").map(\.id) == ids)
+        #expect(await queue.manager.summaries().map(\.id) == ids)
+        await queue.manager.waitUntilEmpty()
+        #expect(await queue.states == [.completed, .completed])
+      }
+    }
+  }
+
+  @Test func `Case 20: two with one target: the second fails with in-use, the first is whole`()
+    async throws
+  {
+    try await QueueBench.with([.held("a"), .plain("b")], active: 2) { queue in
+      let a = try await queue.add("a")[0]
+      try await queue.hold(a)
+      let same = try await queue.manager.add(try queue.request("a"))
+      #expect(same != a)
+      #expect(await code(same) == .inUse)
+      let other = try await queue.manager.add(
+        try queue.request("b") { $0.destination = .file(queue.bench.path("a")) })
+      #expect(await code(other) == .inUse)
+      // The bytes of the first are not theirs to take away.
+      try await same.cancel()
+      try await other.remove()
+      queue.release(a)
+      _ = try await a.result
+      try queue.expectWhole(a)
+    }
+  }
+
+  @Test func `What cannot be stored is told and changes nothing`() async throws {
+    let store = ReplayStore()
+    try await Bench.with([.held("a"), .plain("b")]) { bench in
+      var added: [Transfer] = []
+      let history = try await bench.queue(store: store) { queue in
+        added = try await queue.add("a", "b")
+        try await queue.hold(added[0])
+        store.refuse(Self.disk)
+        for command in [added[0].pause, added[1].pause] {
+          let error = await #expect(throws: TransferError.self) { _ = try await command() }
+          #expect(error?.code == .diskFull)
+        }
+        await #expect(throws: TransferError.self) { _ = try await added[0].cancel() }
+        await #expect(throws: TransferError.self) { _ = try await added[1].remove() }
+        #expect(await queue.states == [.running, .queued])
+        store.refuse(nil)
+        queue.release(added[0])
+        await queue.manager.waitUntilEmpty()
+        #expect(await queue.states == [.completed, .completed])
+      }
+      history.expectSound()
+      for transfer in added { #expect(history.changes(of: transfer) == [.added, .completed]) }
+    }
+  }
+
+  @Test
+  func
+    `Case 21, case 22: dead after any stored change, nothing is lost and what was paused stays so`()
+    async throws
+  {
+    let store = ReplayStore()
+    let names = ["a", "b", "c", "d"]
+    try await Bench.with(names.map { .held($0) }) { bench in
+      var added: [Transfer] = []
+      _ = try await bench.queue(store: store) { queue in
+        added = try await queue.add("a", "b", "c", "d")
+        try await queue.hold(added[0])
+        try await added[0].pause()
+        try await queue.hold(added[1])
+        try await added[1].cancel(keepingBytes: true)
+        try await queue.hold(added[2])
+        queue.server.setFaults("/a", [])
+        try await added[0].resume()
+        try await added[3].pause()
+        try await added[2].requeue()
+        queue.release(added[2])
+        await queue.manager.waitUntilEmpty()
+        try await added[3].remove()
+      }
+      for name in names { bench.server.setFaults("/\(name)", []) }
+      #expect(store.count > 10)
+      for count in 1...store.count {
+        for name in try bench.names() {
+          try FileManager.default.removeItem(atPath: bench.path(name))
+        }
+        try await expectRecovery(of: store.afterCrash(count), bench, added, "after \(count)")
+      }
+    }
+  }
+
+  private func expectRecovery(
+    of dead: MemoryStore, _ bench: Bench, _ added: [Transfer], _ moment: Comment
+  ) async throws {
+    let before = try await dead.open().members
+    let last = try await dead.open().lastEvent
+    let history = try await bench.queue(store: dead) { queue in
+      await queue.manager.waitUntilEmpty()
+      let after = await queue.manager.summaries()
+      let listed = before.filter { $0.standing.desired != .removed }.map(\.id)
+      #expect(after.map(\.id) == listed, moment)
+      for (member, summary) in zip(before.filter { listed.contains($0.id) }, after) {
+        let expected: TransferState =
+          switch (member.standing.desired, member.standing.status) {
+          case (.paused, _): .paused
+          case (.cancelled, _), (.cancelledKeepingBytes, _): .cancelled
+          case (_, .completed): .completed
+          case (_, .failed): .failed
+          default: .completed
+          }
+        #expect(summary.state == expected, moment)
+      }
+      let live = await queue.manager.summaries().map(\.id)
+      #expect(Set(live).isSubset(of: added.map(\.id)), moment)
+    }
+    history.expectSound()
+    #expect(history.events.compactMap(\.number).first ?? last + 1 == last + 1, moment)
+  }
+}

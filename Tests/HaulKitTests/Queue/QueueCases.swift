@@ -1,0 +1,189 @@
+import FoundationEssentials
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+import Testing
+
+/// Hard cases of a queue; see docs/cases.md.
+@Suite(.timeLimit(.minutes(2))) struct QueueCases {
+  @Test func `Case 1: a slot is freed once: pauses, cancels and removals of one start one other`()
+    async throws
+  {
+    let names: [FaultScript.Resource] = [.held("a"), .held("b"), .plain("c"), .plain("d")]
+    try await QueueBench.with(names) { queue in
+      let added = try await queue.add("a", "b", "c", "d")
+      let a = added[0]
+      try await queue.hold(a)
+      async let pause = a.pause()
+      async let again = a.pause()
+      async let cancel = a.cancel()
+      async let remove = a.remove()
+      _ = try await (pause, again, cancel, remove)
+      #expect(await a.summary == nil)
+      try await queue.hold(added[1])
+      #expect(await queue.states == [.running, .queued, .queued])
+      #expect(queue.asked == ["a", "b"])
+      queue.release(added[1])
+      await queue.manager.waitUntilEmpty()
+    }
+  }
+
+  @Test func `Case 2: one that is paused holds no connection and no file`() async throws {
+    try await QueueBench.with([.held("a")]) { queue in
+      let a = try await queue.add("a")[0]
+      try await queue.hold(a)
+      try await a.pause()
+      try await queue.server.waitUntil { $0.connectionsOpen == 0 }
+      // Another may have its place, and its part file.
+      try FileManager.default.removeItem(atPath: queue.bench.path("a.haul.part"))
+      queue.release(a)
+      try await a.resume()
+      _ = try await a.result
+      try queue.expectWhole(a)
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `Case 3: a pause or a cancel while the file is published comes too late`(isPause: Bool)
+    async throws
+  {
+    let gate = StepGate()
+    var hooks = Hooks()
+    hooks.willPublish = { _ in await gate.pass("publish") }
+    var added: Transfer?
+    let history = try await QueueBench.with([.plain("a")], hooks: hooks) { queue in
+      let a = try await queue.add("a")[0]
+      added = a
+      await gate.waitForArrivals(1)
+      async let command = isPause ? a.pause() : a.cancel()
+      while await a.summary?.state == .running { await Task.yield() }
+      #expect(await a.summary?.state == .stopping)
+      gate.open()
+      _ = try await command
+      #expect(await a.summary?.state == .completed)
+      #expect(await code(a) == nil)
+      try queue.expectWhole(a)
+    }
+    #expect(history.changes(of: try #require(added)) == [.added, .completed])
+  }
+
+  @Test func `Case 5: a cancelled one is not tried again`() async throws {
+    let busy = FaultScript.Resource.plain("a").with { $0.faults = [Fault(.status(503))] }
+    var added: Transfer?
+    let history = try await QueueBench.with([busy]) { queue in
+      let a = try await queue.manager.add(try queue.request("a") { $0.retry.retries = 100 })
+      added = a
+      try await queue.log.wait { history in
+        history.kinds(of: a).contains { if case .attempt = $0 { true } else { false } }
+      }
+      try await a.cancel()
+      #expect(await code(a) == .cancelled)
+      await queue.manager.waitUntilEmpty()
+    }
+    #expect(history.changes(of: try #require(added)) == [.added, .cancelled])
+  }
+
+  @Test
+  func `Case 7: removed while it runs: closed first, then unlinked; a second time is the same`()
+    async throws
+  {
+    var added: [Transfer] = []
+    let history = try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+      added = try await queue.add("a", "b")
+      let a = added[0]
+      try await queue.hold(a)
+      async let end = code(a)
+      #expect(try await a.remove() == nil)
+      #expect(try !queue.bench.names().contains { $0.hasPrefix("a") })
+      #expect(await a.summary == nil)
+      #expect(try await a.remove() == nil)
+      #expect(try await a.pause() == .isUnknown)
+      #expect([.interrupted, .cancelled].contains(await end))
+      _ = try await added[1].result
+      // A finished file stays.
+      try await added[1].remove()
+      try queue.expectWhole(added[1])
+      #expect(await queue.manager.counts.isEmpty)
+    }
+    #expect(history.changes(of: added[0]) == [.added, .cancelled])
+  }
+
+  @Test func `Case 8: resume of a completed one is refused, and downloads nothing`() async throws {
+    var added: Transfer?
+    let history = try await QueueBench.with([.plain("a")]) { queue in
+      let a = try await queue.add("a")[0]
+      added = a
+      _ = try await a.result
+      #expect(try await a.resume() == .isCompleted)
+      #expect(try await a.pause() == .isCompleted)
+      #expect(try await a.requeue() == .isCompleted)
+      #expect(try await a.cancel() == .isCompleted)
+      #expect(try await a.start() == .isCompleted)
+      #expect(try await a.start(force: true) == .isCompleted)
+      await queue.manager.waitUntilEmpty()
+      #expect(queue.asked == ["a"])
+      try queue.expectWhole(a)
+    }
+    #expect(history.changes(of: try #require(added)) == [.added, .completed])
+  }
+
+  @Test func `Case 10: a retry delay holds no slot, and the place is kept`() async throws {
+    let flaky = FaultScript.Resource.plain("a").with {
+      $0.faults = [Fault(.status(503), when: .request(1))]
+    }
+    try await QueueBench.with([flaky, .held("b"), .plain("c")]) { queue in
+      let a = try queue.request("a") { $0.retry.retries = 3 }
+      let added = try await queue.manager.add([a, queue.request("b"), queue.request("c")])
+      try await queue.hold(added[1])
+      // Its delay is over, and it waits for the slot.
+      try await queue.log.wait { $0.reasons(of: added[0]).contains("every slot is taken") }
+      #expect(queue.asked == ["a", "b"])
+      queue.release(added[1])
+      await queue.manager.waitUntilEmpty()
+      #expect(queue.asked == ["a", "b", "a", "c"])
+      #expect(await queue.states == [.completed, .completed, .completed])
+    }
+  }
+
+  @Test func `Case 24: a host that asks to be left alone holds up no other`() async throws {
+    let busy = FaultScript.Resource.plain("a").with {
+      $0.faults = [Fault(.retryLater(status: 429, seconds: 3600))]
+    }
+    try await QueueBench.with([busy, .plain("b"), .plain("c")]) { queue in
+      func at(_ host: String, _ name: String) throws -> TransferRequest {
+        try queue.request(name) {
+          $0.url = try ResourceURL(queue.server.url("/\(name)", host: host))
+          $0.retry.retries = 3
+          $0.retry.maximumTime = .seconds(7200)
+        }
+      }
+      let added = try await queue.manager.add([
+        at("127.0.0.1", "a"), at("127.0.0.1", "c"), at("localhost", "b"),
+      ])
+      _ = try await added[2].result
+      #expect(await added[1].summary?.state == .queued)
+      #expect(queue.asked == ["a", "b"])
+    }
+  }
+
+  @Test func `Case 25: a shutdown ends everything that waits, and tells what ran as not ended`()
+    async throws
+  {
+    var added: [Transfer] = []
+    let history = try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+      added = try await queue.add("a", "b")
+      try await queue.hold(added[0])
+      let ends = added.map { transfer in Task { await code(transfer) } }
+      let empty = Task { await queue.manager.waitUntilEmpty() }
+      await queue.manager.shutdown()
+      await queue.manager.shutdown()
+      for end in ends { #expect(await end.value == .interrupted) }
+      await empty.value
+      #expect(queue.asked == ["a"])
+      let error = await #expect(throws: TransferError.self) { _ = try await queue.add("b") }
+      #expect(error?.code == .interrupted)
+    }
+    for transfer in added { #expect(history.results(of: transfer).isEmpty) }
+  }
+}

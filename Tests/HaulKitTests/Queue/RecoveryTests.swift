@@ -1,0 +1,152 @@
+import FoundationEssentials
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// D20 and D21 of the mission: the program ends; record, file and live state.
+@Suite(.timeLimit(.minutes(2))) struct RecoveryTests {
+  private static let names: [FaultScript.Resource] = [
+    .plain("done"), .broken("failed"), .held("cancelled"), .held("paused"), .held("running"),
+    .plain("waiting"), .plain("parked"),
+  ]
+
+  /// One in each state, the fifth running.
+  private func prepare(_ queue: QueueBench) async throws -> [Transfer] {
+    let added = try await queue.add(
+      "done", "failed", "cancelled", "paused", "running", "waiting", "parked")
+    try await queue.hold(added[2])
+    try await added[2].cancel()
+    try await queue.hold(added[3])
+    try await added[3].pause()
+    try await queue.hold(added[4])
+    try await added[6].pause()
+    #expect(
+      await queue.states
+        == [.completed, .failed, .cancelled, .paused, .running, .queued, .paused])
+    return added
+  }
+
+  @Test func `D20: the program ends, in any state: every record is there afterwards`() async throws
+  {
+    let store = MemoryStore()
+    try await Bench.with(Self.names) { bench in
+      var added: [Transfer] = []
+      let before = try await bench.queue(store: store) { queue in
+        added = try await prepare(queue)
+      }
+      before.expectSound()
+      #expect(before.results(of: added[4]).isEmpty)
+      #expect(try bench.names().contains("running.haul.part"))
+      #expect(try !bench.names().contains { $0.hasPrefix("waiting") })
+      for name in ["failed", "paused", "running"] { bench.server.setFaults("/\(name)", []) }
+      try await bench.server.waitUntil { $0.connectionsOpen == 0 }
+      bench.server.resetStatistics()
+      let after = try await bench.queue(store: store) { queue in
+        let manager = queue.manager
+        #expect(await manager.summaries().map(\.id) == added.map(\.id))
+        await manager.waitUntilEmpty()
+        #expect(
+          await queue.states
+            == [.completed, .failed, .cancelled, .paused, .completed, .completed, .paused])
+        // Nothing else was started.
+        #expect(queue.asked == ["running", "waiting"])
+        #expect(queue.server.snapshot.requests.first?.range?.hasPrefix("bytes=0-") == false)
+        try await manager.resume(.ids([added[3].id, added[6].id]))
+        try await manager.retry(.ids([added[1].id]))
+        await manager.waitUntilEmpty()
+        for index in [0, 1, 3, 4, 5, 6] { try queue.expectWhole(added[index]) }
+      }
+      after.expectSound()
+      #expect(bench.server.snapshot.total.maximumInProgress == 1)
+      let last = before.events.compactMap(\.number).last
+      #expect(after.events.compactMap(\.number).first == last.map { $0 + 1 })
+    }
+  }
+
+  @Test func `D20: two ends of the program in a row lose nothing`() async throws {
+    let store = MemoryStore()
+    try await Bench.with(Self.names) { bench in
+      var added: [Transfer] = []
+      _ = try await bench.queue(store: store) { added = try await prepare($0) }
+      for _ in 1...2 {
+        _ = try await bench.queue(store: store) { queue in
+          try await queue.server.waitForHeld("/running")
+        }
+      }
+      _ = try await bench.queue(store: store) { queue in
+        #expect(await queue.manager.summaries().map(\.id) == added.map(\.id))
+        #expect(await queue.manager.counts[.paused] == 2)
+        queue.release(added[4])
+        await queue.manager.waitUntilEmpty()
+        try queue.expectWhole(added[4])
+        try queue.expectWhole(added[5])
+      }
+    }
+  }
+
+  @Test func `D21: the state is never guessed from the file`() async throws {
+    let store = MemoryStore()
+    try await Bench.with(Self.names) { bench in
+      var added: [Transfer] = []
+      _ = try await bench.queue(store: store) { added = try await prepare($0) }
+      // Files go, and files come.
+      for name in try bench.names() { try FileManager.default.removeItem(atPath: bench.path(name)) }
+      try bench.put([1, 2, 3], as: "cancelled.haul.part")
+      bench.server.setFaults("/paused", [])
+      bench.server.setFaults("/running", [])
+      try await bench.server.waitUntil { $0.connectionsOpen == 0 }
+      bench.server.resetStatistics()
+      _ = try await bench.queue(store: store) { queue in
+        await queue.manager.waitUntilEmpty()
+        #expect(
+          await queue.states
+            == [.completed, .failed, .cancelled, .paused, .completed, .completed, .paused])
+        #expect(queue.asked == ["running", "waiting"])
+        #expect(try await queue.manager.resume(.ids([added[3].id])).refused.isEmpty)
+        await queue.manager.waitUntilEmpty()
+        try queue.expectWhole(added[3])
+      }
+    }
+  }
+
+  @Test func `D21: record and live state never disagree`() async throws {
+    let store = MemoryStore()
+    try await Bench.with(Self.names) { bench in
+      _ = try await bench.queue(store: store) { queue in
+        func expectAgreement(_ step: String) async throws {
+          let live = await queue.manager.summaries()
+          let records = try await store.records(live.map(\.id))
+          #expect(records.count == live.count)
+          for (record, summary) in zip(records, live) {
+            let stored = record.standing.status.rawValue
+            let expected = summary.state == .running ? "queued" : summary.state.rawValue
+            #expect(stored == expected, "\(step), \(record.id)")
+            #expect((record.result != nil) == summary.state.isEnded, "\(step), \(stored)")
+          }
+        }
+        let added = try await prepare(queue)
+        try await expectAgreement("prepared")
+        try await added[4].requeue()
+        try await queue.server.waitForRequests(2, path: "/running")
+        try await queue.hold(added[4])
+        try await expectAgreement("put back")
+        try await queue.manager.pause(.all)
+        try await expectAgreement("paused")
+        for name in ["failed", "cancelled", "paused", "running"] {
+          queue.server.setFaults("/\(name)", [])
+        }
+        try await queue.manager.retry(.all)
+        await queue.manager.waitUntilEmpty()
+        try await expectAgreement("retried")
+        try await queue.manager.resume(.all)
+        await queue.manager.waitUntilEmpty()
+        try await expectAgreement("resumed")
+        #expect(await queue.manager.counts == [.completed: 7])
+        try await queue.manager.remove(.all)
+        try await expectAgreement("removed")
+        #expect(try await store.open().members.isEmpty)
+      }
+    }
+  }
+}

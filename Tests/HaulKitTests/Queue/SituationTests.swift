@@ -1,0 +1,209 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// Row D of the mission, with one transfer at a time: from the plain value to the failure half-way.
+@Suite(.timeLimit(.minutes(2))) struct SituationTests {
+  @Test func `D1: before it is added it is a plain value; nothing runs`() async throws {
+    let history = try await QueueBench.with([.plain("a")]) { queue in
+      let request = try queue.request("a")
+      #expect(try request == queue.request("a"))
+      await queue.manager.waitUntilEmpty()
+      #expect(await queue.manager.counts.isEmpty)
+      #expect(queue.asked.isEmpty)
+      #expect(try queue.bench.names().isEmpty)
+    }
+    #expect(history.events.isEmpty)
+  }
+
+  @Test func `D2: added ones are queued, and start in order, each when a slot is free`()
+    async throws
+  {
+    let history = try await QueueBench.with([.held("a"), .held("b"), .plain("c")]) { queue in
+      let transfers = try await queue.add("a", "b", "c")
+      try await queue.hold(transfers[0])
+      #expect(await queue.states == [.running, .queued, .queued])
+      #expect(queue.asked == ["a"])
+      queue.release(transfers[0])
+      try await queue.hold(transfers[1])
+      #expect(await queue.states == [.completed, .running, .queued])
+      #expect(queue.asked == ["a", "b"])
+      queue.release(transfers[1])
+      await queue.manager.waitUntilEmpty()
+      #expect(await queue.states == [.completed, .completed, .completed])
+      #expect(queue.asked == ["a", "b", "c"])
+      for transfer in transfers {
+        try queue.expectWhole(transfer)
+        #expect(queue.log.history.starts(of: transfer) <= 1)
+      }
+    }
+    #expect(Set(history.starts).count == 3 && history.starts.count == 3, "\(history)")
+  }
+
+  @Test func `D3: one that ends by itself is completed, told once, and stays in the list`()
+    async throws
+  {
+    var added: Transfer?
+    let history = try await QueueBench.with([.plain("a")]) { queue in
+      let a = try #require(try await queue.add("a").first)
+      added = a
+      let result = try await a.result
+      #expect(result.state == .completed && result.path == queue.bench.path("a"))
+      await queue.manager.waitUntilEmpty()
+      #expect(await a.summary?.state == .completed)
+      #expect(await queue.manager.counts == [.completed: 1])
+      // The end is told to who asks late, too.
+      #expect(try await a.result == result)
+      try queue.expectWhole(a)
+    }
+    let a = try #require(added)
+    #expect(history.changes(of: a) == [.added, .completed])
+    #expect(history.results(of: a).count == 1)
+  }
+
+  @Test func `D4: paused while downloading, its slot is freed and the next one starts by itself`()
+    async throws
+  {
+    var added: [Transfer] = []
+    let history = try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+      added = try await queue.add("a", "b")
+      let (a, b) = (added[0], added[1])
+      try await queue.hold(a)
+      #expect(queue.requests(b).isEmpty)
+      #expect(try await a.pause() == nil)
+      #expect(await a.summary?.state == .paused)
+      // Nobody tells it to.
+      try #require(try await b.result.state == .completed)
+      #expect(await a.summary?.state == .paused)
+      #expect(queue.requests(a).count == 1)
+      #expect(try queue.bench.names() == ["a.haul.journal", "a.haul.part", "b"])
+      queue.release(a)
+      try await a.resume()
+      #expect(try await a.result.reused > 0)
+      #expect(queue.requests(a).last?.range?.hasPrefix("bytes=0-") == false)
+      try queue.expectWhole(a)
+    }
+    #expect(history.changes(of: added[0]) == [.added, .paused, .resumed, .completed])
+    #expect(history.changes(of: added[1]) == [.added, .completed])
+  }
+
+  @Test
+  func `D5: cancelled while downloading, it is neither failed nor completed, and leaves nothing`()
+    async throws
+  {
+    var added: [Transfer] = []
+    let history = try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+      added = try await queue.add("a", "b")
+      let (a, b) = (added[0], added[1])
+      try await queue.hold(a)
+      async let end = code(a)
+      #expect(try await a.cancel() == nil)
+      #expect(await a.summary?.state == .cancelled)
+      #expect(try !queue.bench.names().contains { $0.hasPrefix("a") })
+      #expect(await end == .cancelled)
+      try #require(try await b.result.state == .completed)
+      #expect(await queue.states == [.cancelled, .completed])
+      #expect(queue.requests(a).count == 1)
+    }
+    #expect(history.changes(of: added[0]) == [.added, .cancelled])
+    #expect(history.results(of: added[0]).first?.error == nil)
+  }
+
+  @Test func `D5: cancelled while downloading, its bytes are kept if they are to be`() async throws
+  {
+    var added: [Transfer] = []
+    let history = try await QueueBench.with([.held("a")]) { queue in
+      added = try await queue.add("a")
+      let a = added[0]
+      try await queue.hold(a)
+      try await a.cancel(keepingBytes: true)
+      #expect(await a.summary?.state == .cancelled)
+      #expect(try queue.bench.names() == ["a.haul.journal", "a.haul.part"])
+      queue.release(a)
+      try await a.retry()
+      #expect(try await a.result.reused > 0)
+      try queue.expectWhole(a)
+    }
+    #expect(history.changes(of: added[0]) == [.added, .cancelled, .resumed, .completed])
+  }
+
+  @Test func `D6: resumed after a pause, it goes on from its bytes when a slot is free`()
+    async throws
+  {
+    var added: [Transfer] = []
+    let history = try await QueueBench.with([.held("a"), .held("b")]) { queue in
+      added = try await queue.add("a", "b")
+      let (a, b) = (added[0], added[1])
+      try await queue.hold(a)
+      try await a.pause()
+      try await queue.hold(b)
+      queue.server.setFaults("/a", [])
+      #expect(try await a.resume() == nil)
+      #expect(await queue.states == [.queued, .running])
+      #expect(queue.requests(a).count == 1)
+      // A second one changes nothing.
+      #expect(try await a.resume() == nil)
+      #expect(await queue.states == [.queued, .running])
+      queue.release(b)
+      let result = try await a.result
+      #expect(result.reused > 0 && result.fetched < Int64(QueueBench.length), "\(result)")
+      #expect(await queue.states == [.completed, .completed])
+      #expect(queue.asked == ["a", "b", "a"])
+      try queue.expectWhole(a)
+      try queue.expectWhole(b)
+    }
+    #expect(history.changes(of: added[0]) == [.added, .paused, .resumed, .completed])
+  }
+
+  @Test func `D7: cancelled while paused, it is really cancelled, at once, and stays listed`()
+    async throws
+  {
+    var added: [Transfer] = []
+    let history = try await QueueBench.with([.held("a"), .held("b")]) { queue in
+      added = try await queue.add("a", "b")
+      let (a, b) = (added[0], added[1])
+      try await queue.hold(a)
+      try await a.pause()
+      try await queue.hold(b)
+      // The only slot is taken, and stays so.
+      #expect(try await a.cancel() == nil)
+      #expect(await queue.states == [.cancelled, .running])
+      #expect(try !queue.bench.names().contains { $0.hasPrefix("a") })
+      #expect(await code(a) == .cancelled)
+      #expect(try await a.resume() == .isCancelled)
+      #expect(await a.summary?.state == .cancelled)
+      queue.release(b)
+      _ = try await b.result
+      await queue.manager.waitUntilEmpty()
+      #expect(queue.asked == ["a", "b"])
+      #expect(try await a.remove() == nil)
+      #expect(await a.summary == nil)
+      #expect(await queue.states == [.completed])
+    }
+    #expect(history.changes(of: added[0]) == [.added, .paused, .cancelled])
+  }
+
+  @Test
+  func `D8: one that fails half-way stays in its place with its bytes, and goes on from there`()
+    async throws
+  {
+    var added: [Transfer] = []
+    let history = try await QueueBench.with([.plain("0"), .broken("a"), .plain("b")]) { queue in
+      added = try await queue.add("0", "a", "b")
+      let a = added[1]
+      #expect(await code(a) == .connectionLost)
+      await queue.manager.waitUntilEmpty()
+      #expect(await queue.states == [.completed, .failed, .completed])
+      #expect(try queue.bench.names() == ["0", "a.haul.journal", "a.haul.part", "b"])
+      #expect(try await a.resume() == .hasFailed)
+      queue.server.setFaults("/a", [])
+      #expect(try await a.retry() == nil)
+      #expect(try await a.result.reused == Int64(QueueBench.heldAt))
+      #expect(queue.requests(a).last?.range?.hasPrefix("bytes=\(QueueBench.heldAt)-") == true)
+      #expect(await queue.states == [.completed, .completed, .completed])
+      try queue.expectWhole(a)
+    }
+    #expect(history.changes(of: added[1]) == [.added, .failed, .resumed, .completed])
+  }
+}

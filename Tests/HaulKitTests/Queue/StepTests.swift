@@ -1,0 +1,182 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// Steps are members of the queue as transfers are.
+@Suite(.timeLimit(.minutes(2))) struct StepTests {
+  @Test func `C1: as many steps run at once as the limit says, and no more`() async throws {
+    let gate = StepGate()
+    try await QueueBench.with([], active: 4) { queue in
+      await queue.manager.register(step: "s", gate.step)
+      try await queue.manager.add((0..<10).map { .step("s", input: "\($0)") })
+      await gate.waitForArrivals(4)
+      #expect(await queue.manager.counts == [.running: 4, .queued: 6])
+      gate.open()
+      await queue.manager.waitUntilEmpty()
+      #expect(await queue.manager.counts == [.completed: 10])
+      #expect(gate.mostInside == 4)
+      #expect(Set(gate.came).count == 10 && gate.came.count == 10)
+    }
+  }
+
+  @Test
+  func `C1: the limit of a host does not hold for steps`() async throws {
+    let gate = StepGate()
+    try await QueueBench.with([], active: 1) { queue in
+      await queue.manager.register(step: "s", gate.step)
+      await queue.manager.setLimits(active: 6, activePerHost: 1)
+      try await queue.manager.add((0..<6).map { .step("s", input: "\($0)") })
+      await gate.waitForArrivals(6)
+      gate.open()
+      await queue.manager.waitUntilEmpty()
+    }
+  }
+
+  @Test func `C1: steps and downloads share the limit, in one order`() async throws {
+    let gate = StepGate()
+    try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+      await queue.manager.register(step: "s", gate.step)
+      let a = try await queue.add("a")[0]
+      let step = try await queue.manager.add(.step("s", input: "1"))
+      let b = try await queue.add("b")[0]
+      try await queue.hold(a)
+      #expect(await queue.states == [.running, .queued, .queued])
+      queue.release(a)
+      await gate.waitForArrivals(1)
+      #expect(await queue.states == [.completed, .running, .queued])
+      #expect(queue.asked == ["a"])
+      gate.open()
+      _ = try await b.result
+      #expect(try await step.result.state == .completed)
+    }
+  }
+
+  @Test func `C6: a step that throws has failed, with its own words`() async throws {
+    struct Own: Error {}
+    var added: Transfer?
+    let history = try await QueueBench.with([.plain("a")]) { queue in
+      await queue.manager.register(step: "bad") { _ in throw Own() }
+      let bad = try await queue.manager.add(.step("bad"))
+      added = bad
+      guard case .failure(let error) = await outcome(bad) else {
+        Issue.record("it did not fail")
+        return
+      }
+      #expect(error.message.contains("Own"))
+      _ = try await queue.add("a")[0].result
+      #expect(await queue.states == [.failed, .completed])
+    }
+    #expect(history.changes(of: try #require(added)) == [.added, .failed])
+  }
+
+  @Test func `C4: a step is cancelled midway; its slot is free, and it is told once`() async throws
+  {
+    let gate = StepGate()
+    var added: [Transfer] = []
+    let history = try await QueueBench.with([]) { queue in
+      await queue.manager.register(step: "endless", gate.spin())
+      await queue.manager.register(step: "short", gate.spin(times: 0))
+      added = try await queue.manager.add([
+        .step("endless", input: "1"), .step("short", input: "2"),
+      ])
+      await gate.waitForArrivals(1)
+      #expect(await queue.states == [.running, .queued])
+      #expect(try await added[0].cancel() == nil)
+      #expect(await added[0].summary?.state == .cancelled)
+      #expect(await code(added[0]) == .cancelled)
+      _ = try await added[1].result
+      #expect(gate.came == ["1", "2"] && gate.mostInside == 1)
+    }
+    #expect(history.changes(of: added[0]) == [.added, .cancelled])
+  }
+
+  @Test func `C4: a step that is paused begins again when it is resumed, never twice at once`()
+    async throws
+  {
+    let gate = StepGate()
+    var added: Transfer?
+    let history = try await QueueBench.with([], active: 3) { queue in
+      await queue.manager.register(step: "s", gate.spin(times: 1))
+      let step = try await queue.manager.add(.step("s", input: "1"))
+      added = step
+      await gate.waitForArrivals(1)
+      #expect(try await step.pause() == nil)
+      #expect(await step.summary?.state == .paused)
+      #expect(gate.came == ["1"])
+      try await step.resume()
+      _ = try await step.result
+      #expect(gate.came == ["1", "1"] && gate.mostInside == 1)
+    }
+    #expect(
+      history.changes(of: try #require(added)) == [.added, .paused, .resumed, .completed])
+  }
+
+  @Test func `C4: however fast it is started and stopped, there are never two of it`() async throws
+  {
+    let gate = StepGate()
+    try await QueueBench.with([], active: 3) { queue in
+      await queue.manager.register(step: "s", gate.spin())
+      let step = try await queue.manager.add(.step("s", input: "1"))
+      for _ in 0..<50 {
+        async let stop = step.pause()
+        async let start = step.resume()
+        _ = try await (stop, start)
+      }
+      // The button is not dead.
+      try await step.pause()
+      #expect(await step.summary?.state == .paused)
+      let before = gate.came.count
+      try await step.resume()
+      await gate.waitForArrivals(before + 1)
+      try await step.cancel()
+      #expect(await step.summary?.state == .cancelled)
+      #expect(gate.mostInside == 1)
+    }
+  }
+
+  @Test func `A step that nobody registered fails, says so, and runs when it is`() async throws {
+    let gate = StepGate()
+    gate.open()
+    try await QueueBench.with([]) { queue in
+      let step = try await queue.manager.add(.step("later", input: "1"))
+      guard case .failure(let error) = await outcome(step) else {
+        Issue.record("it did not fail")
+        return
+      }
+      #expect(error.message.contains("later"))
+      await queue.manager.register(step: "later", gate.step)
+      try await step.retry()
+      _ = try await step.result
+      #expect(gate.came == ["1"])
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `Case 21: a step that ran when the program died is interrupted, unless it may run again`(
+    isIdempotent: Bool
+  ) async throws {
+    let (first, second) = (StepGate(), StepGate())
+    second.open()
+    let store = ReplayStore()
+    try await Bench.with([]) { bench in
+      var step = StepRequest(.named("s", input: "1"))
+      step.isIdempotent = isIdempotent
+      _ = try await bench.queue(store: store) { queue in
+        await queue.manager.register(step: "s", first.step)
+        _ = try await queue.manager.add(TransferRequest(.step(step)))
+        await first.waitForArrivals(1)
+        let dead = await store.afterCrash()
+        first.open()
+        let register = { @Sendable (manager: TransferManager) in
+          await manager.register(step: "s", second.step)
+        }
+        _ = try await bench.queue(store: dead, register: register) { later in
+          await later.manager.waitUntilEmpty()
+          #expect(await later.states == [isIdempotent ? .completed : .failed])
+          #expect(second.came == (isIdempotent ? ["1"] : []))
+        }
+      }
+    }
+  }
+}

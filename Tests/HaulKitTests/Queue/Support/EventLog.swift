@@ -1,0 +1,91 @@
+import HaulCore
+import HaulKit
+import NIOConcurrencyHelpers
+import Testing
+
+/// Everything that a manager tells from the moment of asking until it has shut down; who waits for something is woken by it.
+final class EventLog: Sendable {
+  typealias Condition = @Sendable (History) -> Bool
+
+  /// What was waited for was not told.
+  struct NeverTold: Error, CustomStringConvertible {
+    let place: String
+    let history: History
+    var description: String { "what \(place) waits for was not told, but \(history)" }
+  }
+
+  private struct State {
+    var history = History()
+    var hasEnded = false
+    var waiting: [UInt64: (holds: Condition, waiter: CheckedContinuation<Bool, Never>)] = [:]
+    var last: UInt64 = 0
+
+    mutating func next() -> UInt64 {
+      last += 1
+      return last
+    }
+  }
+
+  private let state: NIOLockedValueBox<State>
+  private let reader: Task<Void, Never>
+
+  /// Begins at once; ends when the manager has shut down.
+  init(of manager: TransferManager) {
+    let (state, events) = (NIOLockedValueBox(State()), manager.events())
+    self.state = state
+    reader = Task {
+      for await event in events { Self.note(event, state) }
+      Self.end(state)
+    }
+  }
+
+  var history: History { state.withLockedValue { $0.history } }
+
+  /// Everything, once the manager has shut down.
+  func whole() async -> History {
+    await reader.value
+    return history
+  }
+
+  /// Returns when it holds of what was told so far, at once if it does already.
+  /// - Throws: `NeverTold` when the manager has shut down, or the test's time is over.
+  func wait(
+    for place: String = "the test", line: Int = #line, until holds: @escaping Condition
+  ) async throws {
+    let (number, state) = (state.withLockedValue { $0.next() }, state)
+    let hasCome = await withTaskCancellationHandler {
+      await withCheckedContinuation { (waiter: CheckedContinuation<Bool, Never>) in
+        let known: Bool? = state.withLockedValue { state in
+          if holds(state.history) { return true }
+          if state.hasEnded || Task.isCancelled { return false }
+          state.waiting[number] = (holds, waiter)
+          return nil
+        }
+        if let known { waiter.resume(returning: known) }
+      }
+    } onCancel: {
+      state.withLockedValue { $0.waiting.removeValue(forKey: number) }?
+        .waiter.resume(returning: false)
+    }
+    guard hasCome else { throw NeverTold(place: "\(place), line \(line),", history: history) }
+  }
+
+  private static func note(_ event: TransferEvent, _ state: NIOLockedValueBox<State>) {
+    let woken = state.withLockedValue { state in
+      state.history.events.append(event)
+      let ready = state.waiting.filter { $0.value.holds(state.history) }
+      for number in ready.keys { state.waiting[number] = nil }
+      return ready.values.map(\.waiter)
+    }
+    for waiter in woken { waiter.resume(returning: true) }
+  }
+
+  private static func end(_ state: NIOLockedValueBox<State>) {
+    let left = state.withLockedValue { state in
+      state.hasEnded = true
+      defer { state.waiting = [:] }
+      return state.waiting.values.map(\.waiter)
+    }
+    for waiter in left { waiter.resume(returning: false) }
+  }
+}

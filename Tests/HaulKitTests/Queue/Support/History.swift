@@ -1,0 +1,105 @@
+import HaulCore
+import HaulKit
+import Testing
+
+/// What a manager told, in order.
+struct History: Sendable, CustomStringConvertible {
+  /// A state change of a transfer, without its particulars.
+  enum Change: String, Sendable {
+    case added, paused, resumed, completed, failed, cancelled
+  }
+
+  var events: [TransferEvent] = []
+
+  var description: String {
+    events.filter { if case .progress = $0.kind { false } else { true } }
+      .map { "\($0.id) \($0.kind)" }.joined(separator: "; ")
+  }
+
+  func kinds(of transfer: Transfer) -> [TransferEvent.Kind] {
+    events.filter { $0.id == transfer.id }.map(\.kind)
+  }
+
+  /// What was told of its state, in order.
+  func changes(of transfer: Transfer) -> [Change] { kinds(of: transfer).compactMap(\.change) }
+
+  /// How often it began to run.
+  func starts(of transfer: Transfer) -> Int {
+    kinds(of: transfer).count { $0.isStart }
+  }
+
+  /// Those that began to run, in order, each as often as it did.
+  var starts: [TransferID] { events.filter { $0.kind.isStart }.map(\.id) }
+
+  /// The results that were told of it.
+  func results(of transfer: Transfer) -> [TransferResult] {
+    kinds(of: transfer).compactMap { if case .finished(let result) = $0 { result } else { nil } }
+  }
+
+  /// The bytes that were told of it, in order, since it was added, or put back to waiting.
+  func bytes(of transfer: Transfer) -> [Int64] {
+    kinds(of: transfer).compactMap { if case .progress(let told) = $0 { told.bytes } else { nil } }
+  }
+
+  /// Why it waits, as often as that was told.
+  func reasons(of transfer: Transfer) -> [String] {
+    kinds(of: transfer).compactMap {
+      if case .phase(.waiting, let reason) = $0 { reason } else { nil }
+    }
+  }
+}
+
+extension TransferEvent.Kind {
+  fileprivate var isStart: Bool {
+    switch self {
+    case .phase(.connecting, _), .phase(.running, _): true
+    default: false
+    }
+  }
+
+  fileprivate var change: History.Change? {
+    switch self {
+    case .added: .added
+    case .paused: .paused
+    case .resumed: .resumed
+    case .finished(let result):
+      switch result.state {
+      case .completed: .completed
+      case .failed: .failed
+      case .cancelled: .cancelled
+      }
+    default: nil
+    }
+  }
+}
+
+extension History {
+  /// Expects what holds of every manager: numbers without a gap, and after an end nothing until it is put back to waiting.
+  func expectSound(sourceLocation: SourceLocation = #_sourceLocation) {
+    let numbers = events.compactMap(\.number)
+    #expect(
+      zip(numbers, numbers.dropFirst()).allSatisfy { $1 == $0 + 1 }, "\(numbers)",
+      sourceLocation: sourceLocation)
+    var ended: [TransferID: TransferEvent.Kind] = [:]
+    for event in events {
+      switch event.kind {
+      case .resumed: ended[event.id] = nil
+      // One that failed may be cancelled.
+      case .finished where !ended[event.id].isCancellable: fallthrough
+      case .progress, .phase, .attempt, .paused, .added:
+        #expect(
+          ended[event.id] == nil, "\(event.id) \(event.kind) after its end: \(self)",
+          sourceLocation: sourceLocation)
+      default: break
+      }
+      if case .finished = event.kind { ended[event.id] = event.kind }
+    }
+  }
+}
+
+extension TransferEvent.Kind? {
+  fileprivate var isCancellable: Bool {
+    guard case .finished(let result) = self else { return false }
+    return result.state == .failed
+  }
+}

@@ -1,0 +1,179 @@
+import HaulCore
+import HaulFiles
+import HaulHTTP
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// A manager on the real network and the real file system, with all that it tells, for tests of the queue.
+struct QueueBench: Sendable {
+  /// Bytes of every file.
+  static let length = 1 << 20
+  /// Where a held one stops.
+  static let heldAt = 200 << 10
+
+  let bench: Bench
+  let manager: TransferManager
+  let log: EventLog
+
+  var server: FaultServer { bench.server }
+
+  /// Runs `body` with a manager that is shut down afterwards, and gives everything that it told.
+  /// - Parameters:
+  ///   - active: transfers that run at once; also the most requests that the server may ever have at once.
+  ///   - most: the most, where a test asks for more.
+  @discardableResult
+  static func with(
+    _ resources: [FaultScript.Resource], active: Int = 1, atMost most: Int? = nil,
+    hooks: Hooks? = nil, sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: (QueueBench) async throws -> Void
+  ) async throws -> History {
+    try await Bench.with(resources) { bench in
+      let history = try await bench.queue(active: active, hooks: hooks, body)
+      history.expectSound(sourceLocation: sourceLocation)
+      let total = bench.server.snapshot.total.maximumInProgress
+      #expect(total <= most ?? active, "\(total) ran at once", sourceLocation: sourceLocation)
+      return history
+    }
+  }
+
+  /// A download of the file of that name, on one connection.
+  func request(
+    _ name: String, _ change: (inout DownloadRequest) throws -> Void = { _ in }
+  ) throws -> TransferRequest {
+    TransferRequest(
+      .download(
+        try bench.request("/\(name)", as: name) {
+          $0.connections = 1
+          $0.retry.retries = 0
+          try change(&$0)
+        }))
+  }
+
+  /// Adds downloads of the files of these names.
+  func add(_ names: String...) async throws -> [Transfer] {
+    try await manager.add(try names.map { try request($0) })
+  }
+
+  /// Returns when the server holds the transfer midway, and bytes of it have come.
+  func hold(_ transfer: Transfer) async throws {
+    try await server.waitForHeld(path(transfer))
+    try await log.wait(for: "hold") { $0.bytes(of: transfer).contains { $0 > 0 } }
+  }
+
+  /// Lets the transfer, if it is held, and later requests for it run to the end.
+  func release(_ transfer: Transfer) {
+    server.setFaults(path(transfer), [])
+    server.release(path(transfer))
+  }
+
+  func path(_ transfer: Transfer) -> String { "/\(name(transfer))" }
+
+  func name(_ transfer: Transfer) -> String {
+    transfer.url.map { String($0.description.split(separator: "/").last ?? "") } ?? ""
+  }
+
+  /// The requests that came for it.
+  func requests(_ transfer: Transfer) -> [RequestRecord] {
+    server.snapshot.requests(path(transfer))
+  }
+
+  /// The names of files that were asked for, in order.
+  var asked: [String] { server.snapshot.requests.map { String($0.path.dropFirst()) } }
+
+  func expectWhole(
+    _ transfer: Transfer, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let name = name(transfer)
+    #expect(
+      try bench.isWhole(name, seed: .of(name), length: Self.length), "\(name) is another",
+      sourceLocation: sourceLocation)
+  }
+
+  /// Where the transfers of the list stand, in its order.
+  var states: [TransferState] {
+    get async { await manager.summaries().map(\.state) }
+  }
+}
+
+extension Bench {
+  /// Runs `body` with a manager, which is shut down afterwards; gives everything that it told.
+  /// - Parameter store: what the manager takes up, and leaves to the next one.
+  func queue(
+    active: Int = 1, hooks: Hooks? = nil, store: (any Store)? = nil,
+    register: (TransferManager) async -> Void = { _ in },
+    _ body: (QueueBench) async throws -> Void
+  ) async throws -> History {
+    var configuration = Configuration()
+    configuration.maximumActive = active
+    configuration.maximumActivePerHost = max(active, 4)
+    configuration.idleTimeout = .seconds(120)
+    let (manager, end) = try make(configuration, hooks, store)
+    let log = EventLog(of: manager)
+    do {
+      await register(manager)
+      if store != nil { try await manager.open() }
+      try await body(QueueBench(bench: self, manager: manager, log: log))
+    } catch {
+      await end()
+      throw error
+    }
+    await end()
+    return await log.whole()
+  }
+
+  private func make(
+    _ configuration: Configuration, _ hooks: Hooks?, _ store: (any Store)?
+  ) throws -> (TransferManager, end: () async -> Void) {
+    guard hooks != nil || store != nil else {
+      let manager = try TransferManager(configuration)
+      return (manager, { await manager.shutdown() })
+    }
+    let transport = try HTTPTransport(HTTPTransport.Settings())
+    let engine = Engine(
+      transport: transport, disk: POSIXDisk(), io: BlockingIO(), clock: SystemClock(),
+      configuration: configuration, hooks: hooks ?? Hooks())
+    let manager = TransferManager(engine: engine, store: store ?? MemoryStore())
+    let end = {
+      await manager.shutdown()
+      await transport.shutdown()
+    }
+    return (manager, end)
+  }
+}
+
+extension FaultScript.Resource {
+  /// A file that comes as it should.
+  static func plain(_ name: String) -> Self {
+    .init("/\(name)", seed: .of(name), length: Int64(QueueBench.length))
+  }
+
+  /// A file of which every answer stops midway until it is released.
+  static func held(_ name: String) -> Self {
+    plain(name).with { $0.faults = [Fault(.stall(after: Int64(QueueBench.heldAt)))] }
+  }
+
+  /// A file of which every answer breaks off midway.
+  static func broken(_ name: String) -> Self {
+    plain(name).with { $0.faults = [Fault(.close(after: Int64(QueueBench.heldAt)))] }
+  }
+}
+
+extension UInt64 {
+  /// The seed of the file of that name.
+  static func of(_ name: String) -> UInt64 { name.utf8.reduce(7) { $0 &* 31 &+ UInt64($1) } }
+}
+
+/// What a transfer came to, as who awaits its result sees it.
+func outcome(_ transfer: Transfer) async -> Result<TransferResult, TransferError> {
+  do throws(TransferError) {
+    return .success(try await transfer.result)
+  } catch {
+    return .failure(error)
+  }
+}
+
+/// Why a transfer did not complete; nil when it did.
+func code(_ transfer: Transfer) async -> TransferError.Code? {
+  if case .failure(let error) = await outcome(transfer) { error.code } else { nil }
+}

@@ -1,0 +1,94 @@
+import HaulCore
+import HaulKit
+import NIOConcurrencyHelpers
+
+/// Holds steps midway, until the test opens it; knows which came and which ran side by side.
+final class StepGate: Sendable {
+  private struct State {
+    var isOpen = false
+    var came: [String] = []
+    var inside = 0
+    var mostInside = 0
+    var held: [CheckedContinuation<Void, Never>] = []
+    var arrivals: [(count: Int, waiter: CheckedContinuation<Void, Never>)] = []
+  }
+
+  private let state = NIOLockedValueBox(State())
+
+  /// The inputs of those that came, in order.
+  var came: [String] { state.withLockedValue { $0.came } }
+  /// The most that were inside at once.
+  var mostInside: Int { state.withLockedValue { $0.mostInside } }
+
+  /// A step that waits in the gate, then asks whether it is to stop.
+  var step: StepClosure {
+    { context in
+      await self.pass(context.input ?? "")
+      try context.checkpoint()
+    }
+  }
+
+  func pass(_ name: String) async {
+    enter(name)
+    await withCheckedContinuation { waiter in
+      let isOpen = state.withLockedValue { state in
+        if !state.isOpen { state.held.append(waiter) }
+        return state.isOpen
+      }
+      if isOpen { waiter.resume() }
+    }
+    leave()
+  }
+
+  /// A step that runs until it is told to stop, the first `times` times; then it only passes.
+  func spin(times: Int = .max) -> StepClosure {
+    { context in
+      let input = context.input ?? ""
+      self.enter(input)
+      defer { self.leave() }
+      guard self.came.count(where: { $0 == input }) <= times else { return }
+      while true {
+        try context.checkpoint()
+        await Task.yield()
+      }
+    }
+  }
+
+  private func leave() { state.withLockedValue { $0.inside -= 1 } }
+
+  private func enter(_ name: String) {
+    let woken = state.withLockedValue { state in
+      state.came.append(name)
+      state.inside += 1
+      state.mostInside = max(state.mostInside, state.inside)
+      let ready = state.arrivals.filter { $0.count <= state.came.count }
+      state.arrivals.removeAll { $0.count <= state.came.count }
+      return ready.map(\.waiter)
+    }
+    for waiter in woken { waiter.resume() }
+  }
+
+  /// Returns when so many have come.
+  func waitForArrivals(_ count: Int) async {
+    await withCheckedContinuation { waiter in
+      let isThere = state.withLockedValue { state in
+        if state.came.count < count { state.arrivals.append((count, waiter)) }
+        return state.came.count >= count
+      }
+      if isThere { waiter.resume() }
+    }
+  }
+
+  /// Lets those that are held, and all later ones, pass.
+  func open() {
+    let held = state.withLockedValue { state in
+      state.isOpen = true
+      defer { state.held = [] }
+      return state.held
+    }
+    for waiter in held { waiter.resume() }
+  }
+
+  /// Holds later ones again.
+  func close() { state.withLockedValue { $0.isOpen = false } }
+}
