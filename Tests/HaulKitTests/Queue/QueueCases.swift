@@ -29,6 +29,21 @@ import Testing
     }
   }
 
+  @Test
+  func `Case 1: the slot of one on a kept connection is freed when that connection is closed`()
+    async throws
+  {
+    for _ in 0..<40 {
+      try await QueueBench.with([.plain("0"), .held("a"), .held("b")]) { queue in
+        _ = try await queue.add("0")[0].result
+        let added = try await queue.add("a", "b")
+        try await queue.hold(added[0])
+        try await added[0].pause()
+        try await queue.hold(added[1])
+      }
+    }
+  }
+
   @Test func `Case 2: one that is paused holds no connection and no file`() async throws {
     try await QueueBench.with([.held("a")]) { queue in
       let a = try await queue.add("a")[0]

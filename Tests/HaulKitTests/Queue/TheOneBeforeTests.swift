@@ -99,9 +99,8 @@ import Testing
 
   @Test func `D14: everything is cancelled: running, waiting and paused alike`() async throws {
     var added: [Transfer] = []
-    let history = try await QueueBench.with(
-      [.plain("0"), .held("a"), .held("b"), .plain("c")]
-    ) { queue in
+    let names: [FaultScript.Resource] = [.plain("0"), .held("a"), .held("b"), .plain("c")]
+    let history = try await QueueBench.with(names) { queue in
       let done = try await queue.add("0")
       _ = try await done[0].result
       added = try await queue.add("a", "b", "c")

@@ -31,8 +31,13 @@ struct QueueBench: Sendable {
     try await Bench.with(resources) { bench in
       let history = try await bench.queue(active: active, hooks: hooks, body)
       history.expectSound(sourceLocation: sourceLocation)
-      let total = bench.server.snapshot.total.maximumInProgress
-      #expect(total <= most ?? active, "\(total) ran at once", sourceLocation: sourceLocation)
+      let snapshot = bench.server.snapshot
+      let requests = snapshot.requests.map {
+        "\($0.path) on \($0.connection): \($0.bodyBytesSent) \($0.outcome?.rawValue ?? "-")"
+      }
+      #expect(
+        snapshot.total.maximumInProgress <= most ?? active, "\(requests); \(history)",
+        sourceLocation: sourceLocation)
       return history
     }
   }
