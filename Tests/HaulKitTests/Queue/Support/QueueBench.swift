@@ -35,9 +35,11 @@ struct QueueBench: Sendable {
       let requests = snapshot.requests.map {
         "\($0.path) on \($0.connection): \($0.bodyBytesSent) \($0.outcome?.rawValue ?? "-")"
       }
+      // Of a connection that was closed by an order the server may hear after the next one's request.
+      let closing = history.hasStopped ? 1 : 0
       #expect(
-        snapshot.total.maximumInProgress <= most ?? active, "\(requests); \(history)",
-        sourceLocation: sourceLocation)
+        snapshot.total.maximumInProgress <= (most ?? active) + closing,
+        "\(requests); \(history)", sourceLocation: sourceLocation)
       return history
     }
   }
