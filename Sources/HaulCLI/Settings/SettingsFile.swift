@@ -44,6 +44,9 @@ package struct SettingsFile {
     guard !text.contains("\0"), !text.contains(#"\u0000"#), !text.contains(#"\U00000000"#) else {
       throw UsageError("\(path): a NUL is not allowed")
     }
+    if let line = Self.oddTable(in: text) {
+      throw UsageError("\(path): line \(line): a table; there are only options here")
+    }
     let table: TOMLTable
     do {
       table = try TOMLTable(string: text)

@@ -97,6 +97,11 @@ import Testing
       ("directory = ''", "directory: Missing value"),
       ("header = \"A: \\u0000\"", "a NUL"), ("connections = 3\nconnections = 4", "line 2: "),
       ("connections =", "line 1: "),
+      // Found by the fuzzer: the parser would end the process.
+      ("connections = 3\n[\u{E9}]", "line 2: a table"), (" [[\u{E9}]]", "line 1: a table"),
+      ("[\n", "line 1: a table"), ("\u{FEFF}[ = ]", "line 1: a table"),
+      ("header = ['A: b', }", "line 1: a table"), ("# {\nproxy = {}", "line 2: a table"),
+      ("header = \"\"\"A: \\\"\n{\"\"\"\n}", "line 3: a table"),
     ])
   func refused(text: String, part: String) throws {
     let message = try #require(refusal(["https://h/x"], files(text)))
