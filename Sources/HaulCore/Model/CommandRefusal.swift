@@ -13,9 +13,3 @@ public enum CommandRefusal: String, Sendable, Hashable, Error, CaseIterable {
   /// It is not in the list.
   case isUnknown
 }
-
-/// A place in the list.
-public enum QueuePlace: Hashable, Sendable {
-  case first, last
-  case before(TransferID), after(TransferID)
-}

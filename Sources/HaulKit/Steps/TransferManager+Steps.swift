@@ -1,7 +1,8 @@
 import HaulCore
 
 extension TransferManager {
-  /// Registers what steps of this name do. Those that wait for it in the queue start when they have a slot.
+  /// Registers what steps of this name do: before they are added, and after a restart before the queue is taken up. A step
+  /// whose name nobody has registered when it gets a slot fails.
   public func register(step name: String, _ closure: @escaping StepClosure) async {
     steps[name] = closure
     await startWhatMay()

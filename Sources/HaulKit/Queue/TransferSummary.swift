@@ -1,0 +1,52 @@
+public import HaulCore
+
+/// What the queue knows of a transfer without asking its store.
+public struct TransferSummary: Sendable, Hashable, Identifiable {
+  /// The transfer.
+  public let id: TransferID
+  /// Where it stands.
+  public let state: TransferState
+  /// Its share of the slots.
+  public let priority: Priority
+  /// The group that it belongs to.
+  public let group: String?
+  /// The caller's name for it.
+  public let identifier: String?
+  /// The host that it transfers from; nil for a step.
+  public let host: String?
+
+  init(_ member: QueueMachine.Member) {
+    id = member.facts.id
+    state = TransferState(member)
+    priority = member.facts.standing.priority
+    group = member.facts.group
+    identifier = member.facts.identifier
+    host = member.facts.host
+  }
+}
+
+/// Where a transfer stands in the queue.
+public enum TransferState: String, Sendable, Hashable, CaseIterable {
+  /// It starts by itself, when there is a slot and what it comes after is completed.
+  case queued
+  case running
+  /// It was ordered to pause, to be cancelled or to be removed, and its connections are being closed.
+  case stopping
+  case paused, failed, completed, cancelled
+
+  init(_ member: QueueMachine.Member) {
+    self =
+      switch member.state {
+      case .queued: .queued
+      case .running: .running
+      case .stopping, .removed: .stopping
+      case .paused: .paused
+      case .failed: .failed
+      case .completed: .completed
+      case .cancelled: .cancelled
+      }
+  }
+
+  /// Whether it has ended; only `retry` and `restart` begin again.
+  public var isEnded: Bool { self == .failed || self == .completed || self == .cancelled }
+}
