@@ -62,7 +62,9 @@ package struct QueueMachine: Sendable {
 
   /// A slot is there for it. Nil when it does not want it any more.
   package mutating func granted(_ id: TransferID) -> TransferMachine.Grant? {
-    change(id) { member in
+    change(id) { (member: inout Member) -> TransferMachine.Grant? in
+      // It may have come to wait for another since the scheduler was told of it.
+      guard member.isScheduled else { return nil }
       let grant = member.machine.granted()
       if grant != nil { member.isScheduled = false }
       return grant
