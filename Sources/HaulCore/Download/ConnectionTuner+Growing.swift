@@ -4,7 +4,7 @@ extension ConnectionTuner {
     if let mark, sample.delivering > mark.count, let better = better(sample, since: mark, at: now) {
       return fallBack(to: better, at: now)
     }
-    if let mark, sample.delivering <= mark.count, sample.open <= mark.count,
+    if let mark, !sample.isHeldBack, sample.delivering <= mark.count, sample.open <= mark.count,
       now - mark.instant >= Self.patience, mark.count < target
     {
       // More are not to be had: the rest is not worth more, or other transfers have the connections.
@@ -61,7 +61,7 @@ extension ConnectionTuner {
   /// The number to go back to when the last step was not worth it; nil when it was, and when it was too short to tell.
   private mutating func better(_ sample: Sample, since mark: Mark, at now: Instant) -> Int? {
     let shortest = isNear(sample) ? Self.look : max(Self.shortest, sample.latency)
-    guard now - mark.instant >= shortest else { return nil }
+    guard !sample.isHeldBack, now - mark.instant >= shortest else { return nil }
     let level = Level(count: mark.count, rate: mark.rate(sample, at: now))
     defer { step = level }
     guard let step, step.rate > 0, level.count > step.count else { return nil }

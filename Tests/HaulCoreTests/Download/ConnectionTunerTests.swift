@@ -171,17 +171,43 @@ struct ConnectionTunerTests {
     #expect(tuner.target == 4)
   }
 
-  @Test("What a reader holds back is not measured")
-  func heldBack() {
-    var tuner = ConnectionTuner()
-    var now = Instant()
-    for _ in 0..<100 {
-      let sample = ConnectionTuner.Sample(
-        open: tuner.target, delivering: tuner.target, bytes: 1000, rest: 1 << 40, limit: 4,
-        isHeldBack: true)
+  @Test(
+    "What a reader holds back is not measured: it takes nothing away", arguments: [0, 1 << 20])
+  func heldBack(bytesEach: Int64) {
+    let (tuner, _) = heldBack(samples: 100, bytesEach: bytesEach)
+    #expect(tuner.target == 8)
+  }
+
+  @Test("A reader who rests does not end the doubling")
+  func readerRests() {
+    var (tuner, now) = heldBack(samples: 2, bytesEach: 1 << 20)
+    #expect(tuner.target < 8)
+    for _ in 0..<40 {
+      tuner.handle(.measured(Self.heldBack(open: 1, bytes: 1 << 20)), at: now)
+      now = now + .milliseconds(100)
+    }
+    for turn in 0..<40 {
+      let sample = Self.heldBack(open: tuner.target, bytes: Int64(turn) << 20)
       tuner.handle(.measured(sample), at: now)
       now = now + .milliseconds(100)
     }
-    #expect(tuner.target == 4)
+    #expect(tuner.target == 8)
+  }
+
+  /// As many as there should be, all delivering what the reader takes: ten times a second, however many they are.
+  private func heldBack(samples: Int, bytesEach: Int64) -> (ConnectionTuner, Instant) {
+    var tuner = ConnectionTuner()
+    var now = Instant()
+    for turn in 0..<samples {
+      let sample = Self.heldBack(open: tuner.target, bytes: bytesEach * Int64(turn))
+      tuner.handle(.measured(sample), at: now)
+      now = now + .milliseconds(100)
+    }
+    return (tuner, now)
+  }
+
+  private static func heldBack(open: Int, bytes: Int64) -> ConnectionTuner.Sample {
+    ConnectionTuner.Sample(
+      open: open, delivering: open, bytes: bytes, rest: 1 << 40, limit: 8, isHeldBack: true)
   }
 }
