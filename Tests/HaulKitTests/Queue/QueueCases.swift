@@ -72,7 +72,7 @@ import Testing
       added = a
       await gate.waitForArrivals(1)
       async let command = isPause ? a.pause() : a.cancel()
-      while await a.summary?.state == .running { await Task.yield() }
+      try await until { await a.summary?.state != .running }
       #expect(await a.summary?.state == .stopping)
       gate.open()
       _ = try await command

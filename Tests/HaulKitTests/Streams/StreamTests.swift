@@ -15,7 +15,7 @@ struct StreamTests {
       let run = try await StreamRun(try bench.stream(connections: 8), window: Self.window)
       let reader = Task { try await run.finish() }
       try await bench.server.waitForHeld(resourcePath)
-      while run.bytes.held < 2 << 20 { await Task.yield() }
+      try await until { run.bytes.held >= 2 << 20 }
       bench.server.setFaults(resourcePath, [])
       bench.server.release(resourcePath)
       try bench.expectWhole(try await reader.value, length: length)
@@ -34,7 +34,7 @@ struct StreamTests {
       let run = try await StreamRun(
         try bench.stream(retries: 8), window: 1 << 20, idleTimeout: .milliseconds(200))
       let ends = run.manager.events()
-      while run.bytes.waiting == 0 { await Task.yield() }
+      try await until { run.bytes.waiting > 0 }
       let requests = bench.requests.count
       // Another transfer tells when the time is over in which a server may be silent.
       let other = try await run.manager.add(

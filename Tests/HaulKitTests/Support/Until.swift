@@ -1,0 +1,7 @@
+/// Returns once `condition` holds. A test's time limit ends it: a loop that only yields would go on for ever.
+func until(_ condition: () async -> Bool) async throws {
+  while await !condition() {
+    try Task.checkCancellation()
+    await Task.yield()
+  }
+}
