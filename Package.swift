@@ -84,8 +84,8 @@ let package = Package(
     .target(
       name: "HaulKit",
       dependencies: [
-        "HaulCore", "HaulHTTP", "HaulFiles", .deque, .orderedCollections, .logging, .nioConcurrency,
-        .nioPosix,
+        "HaulCore", "HaulHTTP", "HaulFiles", "HaulStore", .deque, .orderedCollections, .logging,
+        .nioConcurrency, .nioPosix,
       ],
       swiftSettings: settings),
     .target(
@@ -106,8 +106,12 @@ let package = Package(
       dependencies: ["HaulTestSupport", .argumentParser],
       swiftSettings: settings),
     .executableTarget(
+      name: "haul-drill",
+      dependencies: ["HaulKit", .argumentParser],
+      swiftSettings: settings),
+    .executableTarget(
       name: "haul-storebench",
-      dependencies: ["HaulStore", "HaulCore", .argumentParser],
+      dependencies: ["HaulKit", "HaulStore", "HaulCore", .argumentParser],
       swiftSettings: settings),
 
     .testTarget(

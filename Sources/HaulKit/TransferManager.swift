@@ -7,6 +7,8 @@ public import HaulCore
 public actor TransferManager {
   let engine: Engine
   let store: any Store
+  /// What of the stored list was damaged when it was opened, and where it is now; nil in the ordinary case.
+  public nonisolated let damage: TransferError?
   private let onShutdown: @Sendable () async -> Void
   var queue = QueueMachine()
   /// What runs for a member at this moment.
@@ -32,9 +34,13 @@ public actor TransferManager {
   /// A manager whose list lives in memory.
   /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none.
   public init(_ configuration: Configuration = Configuration()) throws(TransferError) {
-    let ports = try SystemPorts(configuration)
+    self.init(try SystemPorts(configuration), store: MemoryStore())
+  }
+
+  init(_ ports: SystemPorts, store: any Store, damage: TransferError? = nil) {
     engine = ports.engine
-    store = MemoryStore()
+    self.store = store
+    self.damage = damage
     onShutdown = ports.shutdown
   }
 
@@ -42,6 +48,7 @@ public actor TransferManager {
   package init(engine: Engine, store: any Store = MemoryStore()) {
     self.engine = engine
     self.store = store
+    damage = nil
     onShutdown = {}
   }
 

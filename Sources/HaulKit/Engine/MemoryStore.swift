@@ -18,6 +18,8 @@ package struct MemoryStore: Store {
 
   package init() {}
 
+  package var isDurable: Bool { false }
+
   package func open() async throws(TransferError) -> StoredQueue {
     state.withLockedValue { state in
       StoredQueue(
@@ -33,6 +35,7 @@ package struct MemoryStore: Store {
       for record in change.added { state.put(record) }
       for update in change.updated { state.apply(update) }
       for id in change.removed { state.remove(id) }
+      state.dropDependencies(on: Set(change.satisfied))
       if let batch = change.batch { state.batches[batch.key] = batch.ids }
       state.events.append(contentsOf: change.events)
       state.lastEvent = change.events.last?.number ?? state.lastEvent
@@ -105,6 +108,15 @@ extension MemoryStore.State {
     record.result = update.result ?? record.result
     record.request = update.request ?? record.request
     put(record)
+  }
+
+  fileprivate mutating func dropDependencies(on ids: Set<TransferID>) {
+    guard !ids.isEmpty else { return }
+    for id in records.keys {
+      records[id]?.request.after.removeAll {
+        if case .transfer(let other) = $0 { ids.contains(other) } else { false }
+      }
+    }
   }
 
   @discardableResult

@@ -4,14 +4,20 @@ import HaulCore
 extension TransferManager {
   /// Carries out what `decide` decides, once it is stored.
   /// - Throws: what `decide` throws, and `io` or `disk-full` when it could not be stored; nothing has changed then.
+  /// - Parameter onceStored: done before anybody is told.
   func carryOut<Result>(
-    _ decide: (inout QueueDecision) throws(TransferError) -> Result
+    _ decide: (inout QueueDecision) throws(TransferError) -> Result,
+    onceStored: () async -> Void = {}
   ) async throws(TransferError) -> Result {
     try await turns.run { () async throws(TransferError) in
       var decision = QueueDecision()
       let result = try decide(&decision)
+      engine.hooks.passes(.decided)
       try await store(decision)
+      engine.hooks.passes(.stored)
+      await onceStored()
       await perform(decision)
+      engine.hooks.passes(.carriedOut)
       return result
     }
   }
@@ -33,13 +39,17 @@ extension TransferManager {
     queue = QueueMachine(try await store.open(), running: Set(runs.keys))
     // The scheduler knows nothing that was not stored; what it is told twice changes nothing.
     var decision = QueueDecision()
-    queue.recover(&decision)
+    queue.recover(at: engine.clock.wallSeconds, &decision)
     for case .schedule(let id) in decision.effects { schedule(id) }
   }
 
   private func perform(_ decision: QueueDecision) async {
     await tell(decision.events)
-    for effect in decision.effects { await perform(effect) }
+    engine.hooks.passes(.told)
+    for effect in decision.effects {
+      await perform(effect)
+      engine.hooks.passes(.acted)
+    }
     for update in decision.change.updated where runs[update.id] == nil {
       waits.stopped.resume(update.id, ())
     }
@@ -50,6 +60,7 @@ extension TransferManager {
     switch effect {
     case .schedule(let id): schedule(id)
     case .unschedule(let id): engine.slots.update { _ = $0.paused(id) }
+    case .postpone(let id, let time): postpone(id, until: time)
     case .rearrange(let id): rearrange(id)
     case .prefer(let id): engine.slots.update { $0.starts(id) }
     case .force(let id): engine.slots.update { $0.force(id) }
