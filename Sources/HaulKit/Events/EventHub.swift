@@ -64,6 +64,9 @@ final class EventHub: Sendable {
     wake { $0.isClosed = true }
   }
 
+  /// Whether anybody listens.
+  var isHeard: Bool { state.withLockedValue { !$0.subscribers.isEmpty } }
+
   func subscribe() -> SubscriberID {
     state.withLockedValue { state in
       state.lastSubscriber += 1

@@ -44,7 +44,7 @@ extension TransferManager {
   }
 
   private func perform(_ decision: QueueDecision) async {
-    await tell(decision.events)
+    await tell(decision)
     engine.hooks.passes(.told)
     for effect in decision.effects {
       await perform(effect)
@@ -99,9 +99,10 @@ extension TransferManager {
   }
 
   /// Tells state changes, and the readers of streams that never began what became of them.
-  private func tell(_ events: [StoredEvent]) async {
+  private func tell(_ decision: QueueDecision) async {
+    let events = decision.events
     guard !events.isEmpty else { return }
-    let urls = await urls(of: events.map(\.id))
+    let urls = engine.hub.isHeard ? await urls(of: decision) : [:]
     for event in events where runs[event.id] == nil {
       guard let stream = streams[event.id]?.buffer else { continue }
       if let end = event.kind.streamEnd { stream.finish(.failure(end)) }
@@ -110,10 +111,11 @@ extension TransferManager {
       events.map { TransferEvent(number: $0.number, id: $0.id, url: urls[$0.id], kind: $0.kind) })
   }
 
-  private func urls(of ids: [TransferID]) async -> [TransferID: ResourceURL] {
+  private func urls(of decision: QueueDecision) async -> [TransferID: ResourceURL] {
     var urls: [TransferID: ResourceURL] = [:]
+    for record in decision.added { urls[record.id] = record.request.download?.url }
     var unknown: [TransferID] = []
-    for id in ids {
+    for id in decision.events.map(\.id) where urls[id] == nil {
       if let url = runs[id]?.url { urls[id] = url } else { unknown.append(id) }
     }
     // An event without its address is better than none.

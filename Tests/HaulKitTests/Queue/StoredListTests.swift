@@ -1,5 +1,7 @@
 import FoundationEssentials
 import HaulCore
+import HaulFiles
+import HaulHTTP
 import HaulKit
 import HaulTestSupport
 import Testing
@@ -83,6 +85,26 @@ import Testing
         #expect(await manager.summaries().map(\.state) == [.completed, .completed])
       }
     }
+  }
+
+  @Test func `An id that a transfer has is not given to another`() async throws {
+    let store = MemoryStore()
+    var configuration = Configuration()
+    configuration.isSuspended = true
+    var ids: [TransferID] = []
+    // Both make the same ids.
+    for _ in 1...2 {
+      let transport = try HTTPTransport(HTTPTransport.Settings())
+      let manager = TransferManager(
+        engine: Engine(
+          transport: transport, disk: POSIXDisk(), io: BlockingIO(), clock: SystemClock(),
+          configuration: configuration, seed: 7), store: store)
+      try await manager.open()
+      ids.append(contentsOf: try await manager.add([.step("a"), .step("b")]).map(\.id))
+      await manager.shutdown()
+      await transport.shutdown()
+    }
+    #expect(Set(ids).count == 4)
   }
 
   @Test func `A second manager is refused, and told who has the list`() async throws {
