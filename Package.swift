@@ -37,6 +37,13 @@ extension Target.Dependency {
   static let x509 = product(name: "X509", package: "swift-certificates")
 }
 
+/// A program that shows the library from outside: it sees what is public only.
+func example(_ name: String) -> Target {
+  .executableTarget(
+    name: name, dependencies: ["HaulKit"], path: "Examples/\(name)", packageAccess: false,
+    swiftSettings: settings)
+}
+
 /// For `make fuzz`: parsers that report where they have been, and the program that feeds them.
 let isFuzzing = Context.environment["HAUL_FUZZ"] != nil
 let fuzzing = ["-sanitize=fuzzer,address"]
@@ -113,6 +120,9 @@ let package = Package(
       name: "haul-storebench",
       dependencies: ["HaulKit", "HaulStore", "HaulCore", .argumentParser],
       swiftSettings: settings),
+
+    example("DurableQueue"), example("InstallChain"), example("MultiFileTransfer"),
+    example("SlotMachine"),
 
     .testTarget(
       name: "HaulCoreTests", dependencies: ["HaulCore", "HaulTestSupport"],
