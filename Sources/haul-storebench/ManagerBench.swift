@@ -8,7 +8,8 @@ extension StoreBench {
     configuration.isSuspended = true
     let start = clock.now
     let manager = try await TransferManager(directory: directory, configuration)
-    report("opened", await manager.counts.values.reduce(0, +), clock.now - start)
+    let time = clock.now - start
+    report("opened", await manager.counts.values.reduce(0, +), time)
     switch stage {
     case .queue: try await add(manager, clock)
     case .cancelAll:

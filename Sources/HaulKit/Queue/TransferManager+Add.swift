@@ -27,7 +27,7 @@ extension TransferManager {
       try queue.add(additions, &decision)
     }
     await startWhatMay()
-    for transfer in new { tellWaiting(transfer.id, transfer.url) }
+    if engine.hub.isHeard { for transfer in new { tellWaiting(transfer.id, transfer.url) } }
     return transfers
   }
 
@@ -61,12 +61,14 @@ extension TransferManager {
   /// With ids that nobody has: among a million, two made at random are often the same.
   private func additions(_ requests: [TransferRequest]) -> [QueueMachine.Addition] {
     var new: Set<TransferID> = []
-    return requests.map { request in
-      var id: TransferID
-      repeat {
-        id = engine.random.withGenerator { TransferID(using: &$0) }
-      } while queue.members[id] != nil || !new.insert(id).inserted
-      return QueueMachine.Addition(id: id, request: request, target: request.download?.target)
+    return engine.random.withGenerator { generator in
+      requests.map { request in
+        var id: TransferID
+        repeat {
+          id = TransferID(using: &generator)
+        } while queue.members[id] != nil || !new.insert(id).inserted
+        return QueueMachine.Addition(id: id, request: request, target: request.download?.target)
+      }
     }
   }
 
