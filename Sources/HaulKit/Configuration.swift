@@ -19,6 +19,8 @@ public struct Configuration: Sendable {
   public var idleTimeout: Duration = .seconds(30)
   /// The most bytes of a stream that wait for its reader.
   package var streamWindow: Int64 = 32 << 20
+  /// The most events that wait in memory for the slowest subscriber.
+  package var keptEvents = 10_000
   /// A PEM file of certificate authorities to trust instead of the system's.
   public var certificateAuthorities: String?
   /// What a client shows of itself; nil for nothing.

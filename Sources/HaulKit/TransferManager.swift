@@ -45,9 +45,6 @@ public actor TransferManager {
     onShutdown = {}
   }
 
-  /// Every event from now on, each once and in order; ends when the manager has shut down.
-  public nonisolated func events() -> TransferEvents { TransferEvents(hub: engine.hub) }
-
   /// Stops what runs, closes every connection, and ends every event stream. A second call does nothing.
   ///
   /// What ran is queued again when its store is opened the next time, and what was paused is paused.

@@ -107,6 +107,7 @@ extension QueueMachine {
     if let group = member.facts.group { _ = groups.removed(group, member.end) }
     if let identifier = member.facts.identifier { identifiers[identifier] = nil }
     decision.concerned.append(contentsOf: graph.remove(id))
+    tell(.removed, of: id, &decision)
     decision.remove(id)
   }
 }

@@ -28,7 +28,8 @@ package struct QueueMachine: Sendable {
   var graph = DependencyGraph()
   var identifiers: [String: TransferID] = [:]
   var ranks = RankSpan()
-  var lastEvent = 0
+  /// The number of the newest state change; 0 before the first.
+  package internal(set) var lastEvent = 0
 
   /// A queue without members.
   package init() {}

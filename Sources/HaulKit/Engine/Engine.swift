@@ -42,7 +42,7 @@ package final class Engine: Sendable {
     idleTimeout = configuration.idleTimeout
     httpVersion = configuration.httpVersion
     streamWindow = configuration.streamWindow
-    hub = EventHub()
+    hub = EventHub(limit: configuration.keptEvents)
     heartbeat = Heartbeat(clock: clock)
     commits = GroupCommit(io: io)
     sharing = SharedOrigins()

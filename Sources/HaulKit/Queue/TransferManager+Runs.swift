@@ -49,6 +49,7 @@ extension TransferManager {
   private func begin(_ record: TransferRecord, startsOver: Bool) {
     let id = record.id
     runs[id]?.tellsProgress = record.request.reportsProgress
+    engine.hub.begins(id, tellsProgress: record.request.reportsProgress)
     switch record.request.work {
     case .download(var download):
       if startsOver { download.startOver(after: record.result) }

@@ -84,7 +84,7 @@ func allKinds() throws -> [TransferEvent.Kind] {
       .connections(ConnectionChoice(7, reason, rate: $0))
     }
   }
-  kinds += [.finished(try fullResult()), .finished(TransferResult(state: .cancelled))]
+  kinds += [.finished(try fullResult()), .finished(TransferResult(state: .cancelled)), .removed]
   return kinds
 }
 
@@ -100,5 +100,7 @@ func name(_ kind: TransferEvent.Kind) -> String {
   case .limited: "limited"
   case .connections: "connections"
   case .finished: "finished"
+  case .removed: "removed"
+  case .snapshot: "snapshot"
   }
 }
