@@ -8,7 +8,8 @@ extension TransferManager {
     let now = engine.clock.now
     let (ids, next) = engine.slots.update { ($0.next(at: now), $0.nextWakeUp()) }
     await start(ids)
-    guard let next, wakeUp.map({ next < $0.instant || $0.instant <= now }) ?? true else { return }
+    guard !isShutDown, let next, wakeUp.map({ next < $0.instant || $0.instant <= now }) ?? true
+    else { return }
     wakeUp?.task.cancel()
     let clock = engine.clock
     let task = Task { [weak self] in
@@ -127,6 +128,7 @@ extension TransferManager {
   /// The one place where a run's slot is freed. Ends that come while others are being stored are stored together.
   func ended(_ id: TransferID, _ end: MemberRun.End) async {
     engine.slots.update { _ = $0.paused(id) }
+    guard !isLeft(id) else { return }
     endings.append((id, end))
     await storeEndings()
     await startWhatMay()
@@ -167,7 +169,7 @@ extension TransferManager {
 
   private func retryEndings() {
     let clock = engine.clock
-    Task { [weak self] in
+    storingAgain = Task { [weak self] in
       try? await clock.sleep(until: clock.now + Self.storeAgainAfter)
       await self?.storeEndings()
     }
