@@ -129,9 +129,11 @@ extension TransferManager {
   func ended(_ id: TransferID, _ end: MemberRun.End) async {
     engine.slots.update { _ = $0.paused(id) }
     guard !isLeft(id) else { return }
+    let url = runs[id]?.url
     endings.append((id, end))
     await storeEndings()
     await startWhatMay()
+    if queue.members[id]?.state == .queued { tellWaiting(id, url) }
   }
 
   private func storeEndings() async {

@@ -48,6 +48,23 @@ import Testing
     }
   }
 
+  @Test func `One that is put back to waiting is shown as waiting, and why`() async throws {
+    try await QueueBench.with([.held("a")]) { queue in
+      let list = TransferList(queue.manager)
+      let a = try await queue.add("a")[0]
+      try await queue.hold(a)
+      try await until { list[a.id]?.state == .running }
+      await queue.manager.suspend()
+      try await a.requeue()
+      try await until { list[a.id]?.state == .queued }
+      #expect(list[a.id]?.reason == "the queue is suspended")
+      await queue.manager.unsuspend()
+      try await queue.server.waitForRequests(2, path: "/a")
+      try await until { list[a.id]?.state == .running }
+      try await a.cancel()
+    }
+  }
+
   @Test func `The main actor is asked for once a tick, with everything that has changed`()
     async throws
   {
