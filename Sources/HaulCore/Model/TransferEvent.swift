@@ -125,11 +125,13 @@ public struct TransferResult: Sendable, Hashable {
   public let verified: Verification?
   /// Why it failed.
   public let error: TransferError?
+  /// How this run went over the network; nil where it sent no request.
+  public let metrics: TransferMetrics?
 
   package init(
     state: State, path: String? = nil, bytes: Int64 = 0, fetched: Int64 = 0, reused: Int64 = 0,
     duration: Duration = .zero, checksum: Checksum? = nil, verified: Verification? = nil,
-    error: TransferError? = nil
+    error: TransferError? = nil, metrics: TransferMetrics? = nil
   ) {
     self.state = state
     self.path = path
@@ -140,5 +142,6 @@ public struct TransferResult: Sendable, Hashable {
     self.checksum = checksum
     self.verified = verified
     self.error = error
+    self.metrics = metrics
   }
 }

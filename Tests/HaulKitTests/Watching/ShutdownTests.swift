@@ -1,6 +1,4 @@
 import HaulCore
-import HaulFiles
-import HaulHTTP
 import HaulKit
 import HaulTestSupport
 import NIOConcurrencyHelpers
@@ -30,13 +28,7 @@ import Testing
     try await Bench.with([resource]) { bench in
       // No time passes at all.
       let clock = HeldClock()
-      let transport = try HTTPTransport(HTTPTransport.Settings())
-      var configuration = Configuration()
-      configuration.maximumActive = 1
-      let engine = Engine(
-        transport: transport, disk: POSIXDisk(), io: BlockingIO(), clock: clock,
-        configuration: configuration)
-      let manager = TransferManager(engine: engine)
+      let (manager, end) = try bench.manager(clock: clock)
       let log = EventLog(of: manager)
       let added = try await manager.add([
         try bench.request("/a", as: "a") { $0.retry.retries = 8 },
@@ -55,7 +47,7 @@ import Testing
       for transfer in added { #expect(await transfer.summary?.state == .queued) }
       let history = await log.whole()
       #expect(added.allSatisfy { history.results(of: $0).isEmpty })
-      await transport.shutdown()
+      await end()
       try await bench.server.waitUntil { $0.connectionsOpen == 0 }
     }
   }

@@ -63,7 +63,8 @@ func fullResult() throws -> TransferResult {
   TransferResult(
     state: .failed, path: "/p", bytes: 1, fetched: 2, reused: 3, duration: .milliseconds(4),
     checksum: try digest("md5=00112233445566778899aabbccddeeff"), verified: .framing,
-    error: fullError())
+    error: fullError(),
+    metrics: TransferMetrics(firstAnswer: .microseconds(1234), requests: 9, retries: 2))
 }
 
 /// One event of each kind that is stored, in all its forms.
