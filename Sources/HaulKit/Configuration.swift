@@ -37,6 +37,9 @@ public struct Configuration: Sendable {
   public var localAddress: String?
   /// Addresses of hosts that are not to be looked up; names in lower case.
   public var addresses: [String: String] = [:]
+  /// Signs each request before it is sent, and makes anew what it signs with when the server refuses a request. What it gives
+  /// is sent, and neither stored nor logged.
+  public var prepare: RequestPreparation?
   /// The value of `User-Agent`.
   public var userAgent = "haul"
   /// Where the engine logs; silent by default.
