@@ -1,7 +1,7 @@
 # Everything that is done with the repository by name. `make` alone lists it.
 .POSIX:
 .PHONY: help test demo lint release install uninstall install-check crashtest simulate-disk
-.PHONY: fresh-machine bench changed-file limit-rate interop first-five-minutes
+.PHONY: kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
 .PHONY: expiring-link server-limits mutants fuzz coverage sanitize torture store-bench clean
 
 PREFIX = /usr/local
@@ -50,9 +50,18 @@ crashtest: ## SIGKILL of the release binary at random times; KILLS=300
 	@Scripts/install build python
 	@Scripts/crashtest --kills $(KILLS)
 
+kill-points: ## SIGKILL of a stored queue between any two statements of a state change
+	@Scripts/install build
+	$(SWIFT_BUILD)
+	@HAUL_KILL_POINTS=all Scripts/test --filter KillPointRuns
+
 simulate-disk: ## seeded power losses on the simulated disk; SCHEDULES=10000
 	@Scripts/install build python
 	@Scripts/simulate-disk --schedules $(SCHEDULES) --seed $(SEED)
+
+outside-package: ## the README's library example in a package outside the repository
+	@Scripts/install build python
+	@Scripts/outside-package
 
 fresh-machine: ## ./haul get and make test in a bare Debian 12 (root)
 	@Scripts/install chroot python

@@ -37,6 +37,13 @@ extension Target.Dependency {
   static let x509 = product(name: "X509", package: "swift-certificates")
 }
 
+/// A program that shows the library from outside: it sees what is public only.
+func example(_ name: String) -> Target {
+  .executableTarget(
+    name: name, dependencies: ["HaulKit"], path: "Examples/\(name)", packageAccess: false,
+    swiftSettings: settings)
+}
+
 /// For `make fuzz`: parsers that report where they have been, and the program that feeds them.
 let isFuzzing = Context.environment["HAUL_FUZZ"] != nil
 let fuzzing = ["-sanitize=fuzzer,address"]
@@ -84,8 +91,8 @@ let package = Package(
     .target(
       name: "HaulKit",
       dependencies: [
-        "HaulCore", "HaulHTTP", "HaulFiles", .deque, .orderedCollections, .logging, .nioConcurrency,
-        .nioPosix,
+        "HaulCore", "HaulHTTP", "HaulFiles", "HaulStore", .deque, .orderedCollections, .logging,
+        .nioConcurrency, .nioPosix,
       ],
       swiftSettings: settings),
     .target(
@@ -106,9 +113,16 @@ let package = Package(
       dependencies: ["HaulTestSupport", .argumentParser],
       swiftSettings: settings),
     .executableTarget(
-      name: "haul-storebench",
-      dependencies: ["HaulStore", "HaulCore", .argumentParser],
+      name: "haul-drill",
+      dependencies: ["HaulKit", .argumentParser],
       swiftSettings: settings),
+    .executableTarget(
+      name: "haul-storebench",
+      dependencies: ["HaulKit", "HaulStore", "HaulCore", .argumentParser],
+      swiftSettings: settings),
+
+    example("DurableQueue"), example("InstallChain"), example("MultiFileTransfer"),
+    example("SlotMachine"),
 
     .testTarget(
       name: "HaulCoreTests", dependencies: ["HaulCore", "HaulTestSupport"],

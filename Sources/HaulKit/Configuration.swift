@@ -7,6 +7,8 @@ public struct Configuration: Sendable {
   public var maximumActive = 8
   /// Transfers that run at once from one host.
   public var maximumActivePerHost = 4
+  /// Whether nothing starts before `TransferManager.unsuspend()`.
+  public var isSuspended = false
   /// Connections to one host, all transfers together.
   public var connectionsPerHost = 16
   /// Connections of all transfers together.

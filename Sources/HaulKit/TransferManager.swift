@@ -7,6 +7,8 @@ public import HaulCore
 public actor TransferManager {
   let engine: Engine
   let store: any Store
+  /// What of the stored list was damaged when it was opened, and where it is now; nil in the ordinary case.
+  public nonisolated let damage: TransferError?
   private let onShutdown: @Sendable () async -> Void
   var queue = QueueMachine()
   /// What runs for a member at this moment.
@@ -20,6 +22,8 @@ public actor TransferManager {
   let turns = Turns()
   var waits = Waits()
   var wakeUp: (instant: Instant, task: Task<Void, Never>)?
+  /// Wait for the next attempts of those that have no run.
+  var postponed: [TransferID: Task<Void, Never>] = [:]
   /// Stores ends again that could not be stored.
   var storingAgain: Task<Void, Never>?
   private(set) var isShutDown = false
@@ -34,9 +38,13 @@ public actor TransferManager {
   /// A manager whose list lives in memory.
   /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none.
   public init(_ configuration: Configuration = Configuration()) throws(TransferError) {
-    let ports = try SystemPorts(configuration)
+    self.init(try SystemPorts(configuration), store: MemoryStore())
+  }
+
+  init(_ ports: SystemPorts, store: any Store, damage: TransferError? = nil) {
     engine = ports.engine
-    store = MemoryStore()
+    self.store = store
+    self.damage = damage
     onShutdown = ports.shutdown
   }
 
@@ -44,11 +52,13 @@ public actor TransferManager {
   package init(engine: Engine, store: any Store = MemoryStore()) {
     self.engine = engine
     self.store = store
+    damage = nil
     onShutdown = {}
   }
 
   deinit {
     wakeUp?.task.cancel()
+    for task in postponed.values { task.cancel() }
     engine.hub.close()
   }
 
@@ -61,10 +71,12 @@ public actor TransferManager {
     isShutDown = true
     wakeUp?.task.cancel()
     storingAgain?.cancel()
+    for task in postponed.values { task.cancel() }
     for id in runs.keys.sorted() { runs[id]?.orders.send(.pause) }
     await stopRuns()
     await wakeUp?.task.value
     await storingAgain?.value
+    for task in postponed.values { await task.value }
     await engine.heartbeat.stop()
     await turns.run {}
     await store.close()

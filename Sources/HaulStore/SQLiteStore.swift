@@ -24,6 +24,8 @@ package struct SQLiteStore: Store {
     package var maximumSize: Int64?
     /// Who is told to others that want the same store. Nil: the name of the process.
     package var program: String?
+    /// Called between any two statements of a change that is being written, where a test may end the process.
+    package var passes: @Sendable () -> Void = {}
 
     package init() {}
   }
@@ -32,6 +34,9 @@ package struct SQLiteStore: Store {
   package let damage: TransferError?
   private let database: OpenDatabase
   private let keptEvents: Int
+  private let passes: @Sendable () -> Void
+
+  package var isDurable: Bool { true }
 
   /// Opens the store in this directory, which is made if missing, for this process alone.
   /// - Throws: `in-use` when another process, or another store of this one, has it; `permission-denied` when others may
@@ -42,6 +47,7 @@ package struct SQLiteStore: Store {
     let opening = Opening(place: StorePlace(path: directory), clock: clock, options: options)
     (database, damage) = try await opening.perform()
     keptEvents = max(options.keptEvents, 0)
+    passes = options.passes
   }
 
   package func open() async throws(TransferError) -> StoredQueue {
@@ -50,8 +56,8 @@ package struct SQLiteStore: Store {
 
   package func commit(_ change: StoreChange) async throws(TransferError) {
     guard !change.isEmpty else { return }
-    try await database.write("store a change of the queue") { [keptEvents] db in
-      var writer = ChangeWriter(db: db, keptEvents: keptEvents)
+    try await database.write("store a change of the queue") { [keptEvents, passes] db in
+      var writer = ChangeWriter(db: db, keptEvents: keptEvents, passes: passes)
       try writer.write(change)
     }
   }

@@ -9,18 +9,26 @@ import HaulStore
 struct StoreBench: AsyncParsableCommand {
   enum Stage: String, CaseIterable, ExpressibleByArgument {
     case add, open, page, update, cancel, remove
+    /// The same through a manager, which starts nothing.
+    case queue, reopen, pick, cancelAll
   }
 
   static let configuration = CommandConfiguration(commandName: "haul-storebench")
 
   @Argument(help: "the directory of the store") var directory: String
-  @Argument(help: "add, open, page, update, cancel, remove") var stage: Stage
+  @Argument(help: "add, open, page, update, cancel, remove; queue, reopen, pick, cancelAll")
+  var stage: Stage
   @Option(help: "members in all") var members = 1_000_000
   @Option(help: "members in one change") var batch = 10_000
   @Option(help: "different hosts") var hosts = 100
 
   func run() async throws {
     let clock = BenchClock()
+    switch stage {
+    case .queue, .reopen, .cancelAll: return try await runManager(clock)
+    case .pick: return pick(clock)
+    case .add, .open, .page, .update, .cancel, .remove: break
+    }
     let start = clock.now
     let store = try await SQLiteStore(directory: directory, clock: clock)
     report("opened", 1, clock.now - start)
@@ -28,7 +36,7 @@ struct StoreBench: AsyncParsableCommand {
     case .add: try await add(store, clock)
     case .open: _ = try await load(store, clock)
     case .page: try await page(store, clock)
-    case .update, .cancel, .remove: try await change(store, clock)
+    default: try await change(store, clock)
     }
     let end = clock.now
     await store.close()
@@ -58,17 +66,22 @@ struct StoreBench: AsyncParsableCommand {
     report("its slowest change", min(batch, members), longest)
   }
 
-  /// As an import makes them: an event for each, some in groups, a header field for all.
+  func request(_ number: Int) throws -> TransferRequest {
+    let host = "mirror-\(number % hosts).downloads.example.org"
+    var request = TransferRequest.download(
+      try ResourceURL("https://\(host)/pool/main/n/name/package-\(number).tar.xz"),
+      to: .directory("/srv/downloads/pool"))
+    request.group = number.isMultiple(of: 4) ? "group-\(number % 1000)" : nil
+    return request
+  }
+
+  /// As an import makes them: an event for each, some in groups.
   private func added(
     _ range: Range<Int>, _ random: inout SystemRandomNumberGenerator
   ) throws -> StoreChange {
     var change = StoreChange()
     for number in range {
-      let host = "mirror-\(number % hosts).downloads.example.org"
-      var request = TransferRequest.download(
-        try ResourceURL("https://\(host)/pool/main/n/name/package-\(number).tar.xz"),
-        to: .directory("/srv/downloads/pool"))
-      request.group = number.isMultiple(of: 4) ? "group-\(number % 1000)" : nil
+      let request = try request(number)
       var standing = Standing()
       standing.rank = Int64(number) << 16
       let id = TransferID(using: &random)
@@ -125,7 +138,7 @@ struct StoreBench: AsyncParsableCommand {
     report("\(stage.rawValue) all in one change", queue.members.count, clock.now - start)
   }
 
-  private func report(_ what: String, _ count: Int, _ time: Duration) {
+  func report(_ what: String, _ count: Int, _ time: Duration) {
     let milliseconds =
       time.components.seconds * 1000 + time.components.attoseconds / 1_000_000_000_000_000
     let rate = time > .zero ? Int(Double(count) / (time / .seconds(1))) : 0

@@ -29,12 +29,29 @@ struct StoreConformanceTests {
     "finds records by id, in the order of the ids, without those it does not know",
     arguments: Subject.allCases)
   func byID(_ subject: Subject) async throws {
-    try await subject.use { store in
-      let added = try records(5)
-      try await store.commit(adding(added))
+    try await subject.use(with: 5) { store, added in
       var others = Ids(seed: 99)
       let found = try await store.records([added[3].id, others.id(), added[0].id, added[3].id])
       #expect(found == [added[3], added[0], added[3]])
+    }
+  }
+
+  @Test("forgets that others come after what is satisfied", arguments: Subject.allCases)
+  func satisfied(_ subject: Subject) async throws {
+    try await subject.use { store in
+      var ids = Ids()
+      let (done, other) = (try record(ids.id()), try record(ids.id(), rank: 1))
+      let behind = try record(ids.id(), rank: 2) {
+        $0.after = [.transfer(done.id), .transfer(other.id)]
+      }
+      try await store.commit(adding([done, other, behind]))
+      var change = StoreChange()
+      change.removed = [done.id]
+      change.satisfied = [done.id]
+      try await store.commit(change)
+      #expect(try await store.open().members.map(\.after) == [[], [other.id]])
+      #expect(
+        try await store.records([behind.id]).map(\.request.after) == [[.transfer(other.id)]])
     }
   }
 
@@ -131,9 +148,7 @@ struct StoreConformanceTests {
 
   @Test("does nothing for ids that it does not know", arguments: Subject.allCases)
   func unknown(_ subject: Subject) async throws {
-    try await subject.use { store in
-      let added = try records(2)
-      try await store.commit(adding(added))
+    try await subject.use(with: 2) { store, added in
       let before = try await store.contents()
       var ids = Ids(seed: 5)
       let stranger = try record(ids.id())

@@ -113,9 +113,7 @@ struct StorePageTests {
     "keeps the number of the newest event when all members are gone",
     arguments: Subject.allCases)
   func lastEvent(_ subject: Subject) async throws {
-    try await subject.use { store in
-      let added = try records(1)
-      try await store.commit(adding(added))
+    try await subject.use(with: 1) { store, added in
       try await store.commit(telling(1...3, added[0].id))
       try await store.commit(removing([added[0].id]))
       #expect(try await store.open().lastEvent == 3)

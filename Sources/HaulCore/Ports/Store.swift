@@ -42,6 +42,8 @@ package struct Standing: Sendable, Hashable {
   package var hasRun = false
   /// Whether something ran for it when this was stored.
   package var isUnderWay = false
+  /// When its next attempt is due, in seconds since 1970; nil unless it waits for that.
+  package var retryAt: Double?
 
   package init() {}
 }
@@ -143,6 +145,8 @@ package struct StoreChange: Sendable {
   package var added: [TransferRecord] = []
   package var updated: [Update] = []
   package var removed: [TransferID] = []
+  /// Those that nobody comes after any more: they were completed, and are removed.
+  package var satisfied: [TransferID] = []
   /// In order, their numbers following the last stored one.
   package var events: [StoredEvent] = []
   package var batch: Batch?
@@ -150,7 +154,8 @@ package struct StoreChange: Sendable {
   package init() {}
 
   package var isEmpty: Bool {
-    added.isEmpty && updated.isEmpty && removed.isEmpty && events.isEmpty && batch == nil
+    added.isEmpty && updated.isEmpty && removed.isEmpty && satisfied.isEmpty && events.isEmpty
+      && batch == nil
   }
 }
 
@@ -191,12 +196,14 @@ package struct RecordQuery: Sendable, Hashable {
 ///
 /// Calls come one after the other, but for reads, which may come at any time and see whole changes only.
 package protocol Store: Sendable {
+  /// Whether what is stored outlives the process.
+  var isDurable: Bool { get }
   /// Everything that decisions need. Called once, first.
   /// - Throws: `io`, when the store cannot be read.
   func open() async throws(TransferError) -> StoredQueue
   /// Makes the change as a whole; it survives a power cut when this returns, if the store is durable.
   ///
-  /// First comes what is added, then updates, then removals. Updates of unknown ids, and removals of them, do nothing.
+  /// First comes what is added, then updates, removals, and what is satisfied. Updates of unknown ids, and removals of them, do nothing.
   /// An id that is there already cannot be added, nor can two members have one identifier at any time.
   /// - Throws: `io`, `disk-full`; nothing has changed then.
   func commit(_ change: StoreChange) async throws(TransferError)

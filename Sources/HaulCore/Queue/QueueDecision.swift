@@ -4,6 +4,8 @@ import OrderedCollections
 package struct QueueDecision: Sendable {
   package enum Effect: Hashable, Sendable {
     case schedule(TransferID), unschedule(TransferID)
+    /// It is to be tried again at this time, in seconds since 1970: `due` is told then.
+    case postpone(TransferID, until: Double)
     /// Its priority or its place is another.
     case rearrange(TransferID)
     case prefer(TransferID), force(TransferID)
@@ -25,6 +27,7 @@ package struct QueueDecision: Sendable {
   package var batch: StoreChange.Batch?
   var updates: OrderedDictionary<TransferID, StoreChange.Update> = [:]
   var removed: [TransferID] = []
+  var satisfied: [TransferID] = []
   /// Whose dependencies have changed since they were looked at.
   var concerned: [TransferID] = []
 
@@ -36,6 +39,7 @@ package struct QueueDecision: Sendable {
     change.added = added
     change.updated = Array(updates.values)
     change.removed = removed
+    change.satisfied = satisfied
     change.events = events
     change.batch = batch
     return change

@@ -11,8 +11,8 @@ extension QueueMachine {
       case .dequeue: unschedule(id, &decision)
       case .stop(let deletes): decision.effects.append(.stop(id, deletingBytes: deletes))
       case .discard: decision.effects.append(.discard(id))
-      case .prefer: if members[id]?.isScheduled == true { decision.effects.append(.prefer(id)) }
-      case .force: if members[id]?.isScheduled == true { decision.effects.append(.force(id)) }
+      case .prefer: prefer(id, .prefer(id), &decision)
+      case .force: prefer(id, .force(id), &decision)
       case .tellPaused: tell(.paused(by: origin), of: id, &decision)
       case .tellResumed:
         change(id) { $0.facts.standing.pausedBy = nil }
@@ -37,7 +37,7 @@ extension QueueMachine {
     switch graph.verdict(of: id) {
     case .ready:
       guard !member.isScheduled else { return }
-      change(id) { $0.isScheduled = true }
+      change(id) { ($0.isScheduled, $0.isPostponed) = (true, false) }
       decision.effects.append(.schedule(id))
     case .waiting(let other):
       unschedule(id, &decision)
@@ -67,6 +67,14 @@ extension QueueMachine {
     decision.events.append(StoredEvent(number: lastEvent, id: id, kind: kind))
   }
 
+  /// One that waits for its next attempt does not wait any longer.
+  private mutating func prefer(
+    _ id: TransferID, _ effect: QueueDecision.Effect, _ decision: inout QueueDecision
+  ) {
+    due(id, &decision)
+    if members[id]?.isScheduled == true { decision.effects.append(effect) }
+  }
+
   private mutating func unschedule(_ id: TransferID, _ decision: inout QueueDecision) {
     guard members[id]?.isScheduled == true else { return }
     change(id) { $0.isScheduled = false }
@@ -87,7 +95,7 @@ extension QueueMachine {
     _ id: TransferID, _ result: TransferResult, _ decision: inout QueueDecision
   ) {
     let former = change(id) { member in
-      defer { member.end = result.state }
+      defer { (member.end, member.facts.standing.retryAt) = (result.state, nil) }
       return member.end
     }
     tell(.finished(result), of: id, &decision)
@@ -106,7 +114,9 @@ extension QueueMachine {
     guard let member = takeOut(id) else { return }
     if let group = member.facts.group { _ = groups.removed(group, member.end) }
     if let identifier = member.facts.identifier { identifiers[identifier] = nil }
-    decision.concerned.append(contentsOf: graph.remove(id))
+    let dependents = graph.remove(id)
+    if member.end == .completed, !dependents.isEmpty { decision.satisfied.append(id) }
+    decision.concerned.append(contentsOf: dependents)
     tell(.removed, of: id, &decision)
     decision.remove(id)
   }

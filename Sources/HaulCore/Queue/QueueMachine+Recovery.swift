@@ -24,12 +24,13 @@ extension QueueMachine {
   }
 
   /// What is to be done with a queue that was just opened: what waits is scheduled, orders that were not carried out are.
-  package mutating func recover(_ decision: inout QueueDecision) {
+  /// - Parameter wallSeconds: the time; what was to be tried again later still is.
+  package mutating func recover(at wallSeconds: Double, _ decision: inout QueueDecision) {
     let ids = members.values.sorted { $0.facts.standing.rank < $1.facts.standing.rank }
       .map(\.facts.id)
     for id in ids {
       switch members[id]?.state {
-      case .queued: recoverQueued(id, &decision)
+      case .queued: recoverQueued(id, at: wallSeconds, &decision)
       case .stopping(.pause), .stopping(.cancelKeepingBytes):
         ended(id, .paused, nil, by: .user, &decision)
       case .stopping: decision.effects.append(.discard(id))
@@ -40,14 +41,43 @@ extension QueueMachine {
   }
 
   /// A step that ran when the process died may have done half of its work.
-  private mutating func recoverQueued(_ id: TransferID, _ decision: inout QueueDecision) {
-    guard let member = members[id], member.facts.isStep, !member.facts.isIdempotent,
-      member.facts.standing.isUnderWay
+  private mutating func recoverQueued(
+    _ id: TransferID, at wallSeconds: Double, _ decision: inout QueueDecision
+  ) {
+    guard let member = members[id] else { return }
+    if let time = member.facts.standing.retryAt, time > wallSeconds {
+      change(id) { $0.isPostponed = true }
+      return decision.effects.append(.postpone(id, until: time))
+    }
+    guard member.facts.isStep, !member.facts.isIdempotent, member.facts.standing.isUnderWay
     else { return place(id, &decision) }
     let error = TransferError(.interrupted, "the program ended while it ran")
     perform(
       change(id) { $0.machine.skip() } ?? [], on: id, by: .user,
       TransferResult(state: .failed, error: error), &decision)
+  }
+}
+
+/// Attempts that are due later.
+extension QueueMachine {
+  /// What runs for it waits until then for its next attempt: that survives the end of the program.
+  package mutating func waits(
+    _ id: TransferID, until wallSeconds: Double, _ decision: inout QueueDecision
+  ) {
+    change(id) { $0.facts.standing.retryAt = wallSeconds }
+    note(id, nil, &decision)
+  }
+
+  /// Its time has come. Does nothing for one that has been started, paused or ended since.
+  package mutating func due(_ id: TransferID, _ decision: inout QueueDecision) {
+    guard change(id, { $0.isPostponed }) == true else { return }
+    change(id) { ($0.isPostponed, $0.facts.standing.retryAt) = (false, nil) }
+    place(id, &decision)
+  }
+
+  /// It waits for that no more. What is stored lies in the past then, and says nothing.
+  package mutating func triesAgain(_ id: TransferID) {
+    change(id) { $0.facts.standing.retryAt = nil }
   }
 }
 

@@ -6,6 +6,8 @@ package struct QueueMachine: Sendable {
     package internal(set) var facts: QueuedMember
     /// Whether the scheduler is to have it: it is queued, and waits for no other member.
     package internal(set) var isScheduled = false
+    /// Whether it is queued and waits for the time of its next attempt.
+    var isPostponed = false
     /// The end that was told of it, until it is queued again.
     package internal(set) var end: TransferResult.State?
 
@@ -14,7 +16,7 @@ package struct QueueMachine: Sendable {
     /// Whether something goes on, or will by itself.
     var isBusy: Bool {
       switch state {
-      case .queued: isScheduled
+      case .queued: isScheduled || isPostponed
       case .running, .stopping: true
       case .paused, .failed, .completed, .cancelled, .removed: false
       }
@@ -54,6 +56,8 @@ package struct QueueMachine: Sendable {
       case .refused(let why): refusals[id] = why
       case .done(let effects):
         if command == .pause { change(id) { $0.facts.standing.pausedBy = origin } }
+        // Whoever commands does not wait for the next attempt; that the program ends changes nothing.
+        if origin != .signal { triesAgain(id) }
         perform(effects, on: id, by: origin, nil, &decision)
       }
     }
@@ -67,7 +71,7 @@ package struct QueueMachine: Sendable {
       // It may have come to wait for another since the scheduler was told of it.
       guard member.isScheduled else { return nil }
       let grant = member.machine.granted()
-      if grant != nil { member.isScheduled = false }
+      if grant != nil { (member.isScheduled, member.facts.standing.retryAt) = (false, nil) }
       return grant
     } ?? nil
   }

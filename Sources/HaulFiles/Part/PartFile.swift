@@ -105,6 +105,10 @@ struct PartState {
   /// Why nothing more can be done.
   var failure: TransferError?
   var isPublished = false
+  /// Whether the journal stays when the file has its name, until `removeJournal`.
+  var keepsJournal = false
+  /// Whether the file has its name, and its journal is there and locked.
+  var isJournalKept = false
   /// The part may have its final mode, with which only the journal tells that it is ours.
   var hasBegunToPublish = false
 

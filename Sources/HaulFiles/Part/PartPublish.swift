@@ -69,13 +69,14 @@ extension PartFile {
     let (name, length) = (entry.name, entry.length)
     try serialized { namesAreDurable throws(TransferError) in
       let (part, identity) = try prepare(length)
+      let isWitness = try settleWitness()
       if isModeLate { try locked { state throws(TransferError) in try settleJournal(&state) } }
       try verifyStillOurs()
       if !entry.replacing { try refuseTaken(name) }
       try finish(part, length: length, modified: entry.modified)
       if durability == .strict {
         let (count, isDeferred) = state.withLockedValue { ($0.claimCount, $0.isDeferred) }
-        if isDeferred {
+        if isDeferred || isWitness {
           try syncPart(part)
         } else {
           try makeDurable(part, count, whole: true, &namesAreDurable)
@@ -83,10 +84,20 @@ extension PartFile {
       }
       let publication = Publication(length: length, part: identity, name: name)
       try locked { state throws(TransferError) in try state.append(.publishing(publication)) }
-      if durability == .strict { try syncJournal() }
+      if durability == .strict, !isWitness { try syncJournal() }
       if isModeLate { try setModeLate(part) }
       try giveName(publication, replacing: entry.replacing)
       state.withLockedValue { $0.isPublished = true }
+    }
+  }
+
+  /// Makes a journal that was put off, only to tell after the death of the process that the file is ours: it needs no sync.
+  /// - Returns: whether the journal is there for that alone.
+  private func settleWitness() throws(TransferError) -> Bool {
+    try locked { state throws(TransferError) in
+      guard state.keepsJournal, state.isDeferred else { return false }
+      try settleJournal(&state)
+      return !isModeLate
     }
   }
 
@@ -236,7 +247,7 @@ extension PartFile {
   /// What remains once the file has its name.
   private func endPublication() {
     // The file is there: a journal that stays behind is taken away by the next run.
-    if let journal = state.withLockedValue({ $0.journalIdentity }) {
+    if let journal = state.withLockedValue({ $0.keepsJournal ? nil : $0.journalIdentity }) {
       try? directory.unlink(names.journal, ifStill: journal)
     }
   }

@@ -41,7 +41,10 @@ extension PartFile {
       }
       state.failure = Self.released
       guard !wasTaken else { return nil }
-      if state.isPublished { return isDone ? (nil, state.journalIdentity) : nil }
+      state.isJournalKept = isDone && state.keepsJournal
+      if state.isPublished {
+        return isDone && !state.keepsJournal ? (nil, state.journalIdentity) : nil
+      }
       guard state.claimCount == 0, state.madeJournal || state.head == nil, !state.hasBegunToPublish
       else { return nil }
       return (state.madePart ? state.partIdentity : nil, state.journalIdentity)
@@ -51,12 +54,12 @@ extension PartFile {
       if let part = litter.part { try? directory.unlink(names.part, ifStill: part) }
       if let journal = litter.journal { try? directory.unlink(names.journal, ifStill: journal) }
     }
-    closeFiles()
+    if !state.withLockedValue({ $0.isJournalKept }) { closeFiles() }
   }
 
   private static let released = TransferError(.internal, "the part file has been released")
 
-  private func closeFiles() {
+  func closeFiles() {
     let files = state.withLockedValue { ($0.part, $0.journal.file) }
     files.0?.close()
     files.1?.close()

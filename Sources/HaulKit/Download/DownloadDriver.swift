@@ -19,12 +19,18 @@ struct DownloadDriver: Sendable {
     let named: @Sendable (FileName) async -> Void
     /// Called when the bytes that were to be forgotten are.
     let startedOver: @Sendable () async -> Void
+    /// Called when the file has its name, with what is to be done once that is stored; nil where nothing is stored that
+    /// outlives the process.
+    let published: Published?
+
+    typealias Published = @Sendable (_ onceStored: @escaping @Sendable () -> Void) async -> Void
 
     init(
       id: TransferID, request: DownloadRequest, engine: Engine, slot: SlotAccess,
       stream: StreamBuffer?, executor: (any TaskExecutor)?, tellsProgress: Bool,
       named: @escaping @Sendable (FileName) async -> Void,
-      startedOver: @escaping @Sendable () async -> Void
+      startedOver: @escaping @Sendable () async -> Void,
+      published: Published? = nil
     ) {
       self.id = id
       self.request = request
@@ -35,6 +41,7 @@ struct DownloadDriver: Sendable {
       self.tellsProgress = tellsProgress
       self.named = named
       self.startedOver = startedOver
+      self.published = published
     }
   }
 
@@ -52,7 +59,8 @@ struct DownloadDriver: Sendable {
   var named: @Sendable (FileName) async -> Void { facts.named }
 
   struct SlotAccess: Sendable {
-    let leave: @Sendable () async -> Void
+    /// Until it is wanted again: at that time, when it is known.
+    let leave: @Sendable (Instant?) async -> Void
     let enter: @Sendable () async -> Void
     /// Looks again for what may start: a connection is free, or a host has a new limit or pause.
     let changed: @Sendable () async -> Void
@@ -112,7 +120,7 @@ struct DownloadDriver: Sendable {
             duration: engine.clock.now - started, checksum: checksum,
             verified: checksum == nil ? nil : .checksum))
       case .claimed(let claim):
-        defer { engine.targets.letGo(claim.key) }
+        if facts.published != nil { claim.part.keepJournal() }
         await engine.hooks.recovered(id)
         let target = FileTarget(
           claim: claim, url: request.url, unverifiedAllowed: request.allowUnverified,
@@ -120,10 +128,23 @@ struct DownloadDriver: Sendable {
         var run = DownloadRun(
           driver: self, target: target, plan: SharedPlan(SegmentPlan()), started: started,
           first: first)
-        return await run.perform()
+        let end = await run.perform()
+        await ended(end, claim)
+        return end
       }
     } catch {
       return failed(.failed, error, since: started)
+    }
+  }
+
+  /// Lets go of the target, or has that done once it is stored that the file is there.
+  private func ended(_ end: MemberRun.End, _ claim: TargetClaim) async {
+    guard let published = facts.published, case .completed = end.forMachine else {
+      return engine.targets.letGo(claim.key)
+    }
+    await published { [engine] in
+      claim.part.removeJournal()
+      engine.targets.letGo(claim.key)
     }
   }
 

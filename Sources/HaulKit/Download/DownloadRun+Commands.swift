@@ -17,7 +17,7 @@ extension DownloadRun {
       engine.slots.update { _ = $0.releaseConnection(for: driver.id) }
       await driver.slot.changed()
     case .wake(let timer, let delay): wake(timer, after: delay, &group)
-    case .leaveSlot: await driver.slot.leave()
+    case .leaveSlot: await driver.slot.leave(retryAt)
     case .enterSlot: await driver.slot.enter()
     case .limitHost(let error): await driver.limitHost(error)
     case .pauseHost(let delay):
@@ -151,11 +151,12 @@ extension DownloadRun {
     }
   }
 
-  private func wake(
+  private mutating func wake(
     _ timer: DownloadMachine.Timer, after delay: Duration, _ group: inout TaskGroup<Void>
   ) {
     let (post, clock) = (post, engine.clock)
     let instant = clock.now + delay
+    if timer == .retry { retryAt = instant }
     group.addTask {
       if (try? await clock.sleep(until: instant)) != nil { post.yield(.event(.timer(timer))) }
     }

@@ -39,6 +39,8 @@ struct DownloadRun {
   var end: MemberRun.End?
   /// What `start` will be told, while the slot that was promised is waited for anew.
   private var waitingStart: DownloadMachine.Event?
+  /// When the next attempt is due, once there was a failure.
+  var retryAt: Instant?
   /// The answer that told the name, for the first request to be answered by.
   private var first: FetchResponse?
   var firstAnswered: SegmentID?
@@ -184,7 +186,7 @@ struct DownloadRun {
       return
     }
     if case .start = event { waitingStart = event }
-    await driver.slot.leave()
+    await driver.slot.leave(nil)
     await driver.slot.enter()
   }
 

@@ -26,6 +26,8 @@ struct NameQuery {
   private var response: FetchResponse?
   private var hasStarted = false
   private var isCancelled = false
+  /// When the next attempt is due, once there was a failure.
+  private var retryAt: Instant?
   private var end: End?
 
   private var engine: Engine { driver.engine }
@@ -60,7 +62,7 @@ struct NameQuery {
 
   private mutating func begin(_ group: inout TaskGroup<Void>) async {
     guard engine.slots.update({ $0.grantConnection(for: driver.id) }) else {
-      await driver.slot.leave()
+      await driver.slot.leave(nil)
       await driver.slot.enter()
       return
     }
@@ -108,7 +110,7 @@ struct NameQuery {
     case .open(let id, let fetch): open(id, fetch, &group)
     case .stop(let id): stops[id]?.stop()
     case .wake(let timer, let delay): wake(timer, after: delay, &group)
-    case .leaveSlot: await driver.slot.leave()
+    case .leaveSlot: await driver.slot.leave(retryAt)
     case .enterSlot: await driver.slot.enter()
     case .limitHost(let error): await driver.limitHost(error)
     case .pauseHost(let delay):
@@ -145,11 +147,12 @@ struct NameQuery {
     }
   }
 
-  private func wake(
+  private mutating func wake(
     _ timer: DownloadMachine.Timer, after delay: Duration, _ group: inout TaskGroup<Void>
   ) {
     let (post, clock) = (post, engine.clock)
     let instant = clock.now + delay
+    if timer == .retry { retryAt = instant }
     group.addTask {
       if (try? await clock.sleep(until: instant)) != nil { post.yield(.event(.timer(timer))) }
     }

@@ -19,6 +19,8 @@ package struct MemoryStore: Store {
   /// - Parameter keptEvents: how many state changes the log keeps.
   package init(keptEvents: Int = 10_000) { self.keptEvents = keptEvents }
 
+  package var isDurable: Bool { false }
+
   package func open() async throws(TransferError) -> StoredQueue {
     state.withLockedValue { state in
       StoredQueue(
@@ -34,6 +36,7 @@ package struct MemoryStore: Store {
       for record in change.added { state.put(record) }
       for update in change.updated { state.apply(update) }
       for id in change.removed { state.remove(id) }
+      state.dropDependencies(on: Set(change.satisfied))
       if let batch = change.batch { state.batches[batch.key] = batch.ids }
       state.events.append(contentsOf: change.events)
       state.lastEvent = change.events.last?.number ?? state.lastEvent
@@ -106,6 +109,15 @@ extension MemoryStore.State {
     record.result = update.result ?? record.result
     record.request = update.request ?? record.request
     put(record)
+  }
+
+  fileprivate mutating func dropDependencies(on ids: Set<TransferID>) {
+    guard !ids.isEmpty else { return }
+    for id in records.keys {
+      records[id]?.request.after.removeAll {
+        if case .transfer(let other) = $0 { ids.contains(other) } else { false }
+      }
+    }
   }
 
   @discardableResult

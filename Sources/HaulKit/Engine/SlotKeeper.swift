@@ -13,7 +13,9 @@ final class SlotKeeper: Sendable {
     limits.connections = configuration.connectionsInAll
     // The cap of one transfer is its request's and its machine's.
     limits.connectionsPerTransfer = .max
-    scheduler = NIOLockedValueBox(Scheduler(limits))
+    var scheduler = Scheduler(limits)
+    scheduler.isSuspended = configuration.isSuspended
+    self.scheduler = NIOLockedValueBox(scheduler)
   }
 
   func update<Result>(_ body: (inout Scheduler) -> Result) -> Result {

@@ -12,7 +12,7 @@ struct SystemPorts {
   private static let fileThreads = 4
 
   /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none.
-  init(_ configuration: Configuration) throws(TransferError) {
+  init(_ configuration: Configuration, hooks: Hooks = Hooks()) throws(TransferError) {
     var settings = HTTPTransport.Settings()
     settings.connectTimeout = configuration.connectTimeout
     settings.headTimeout = configuration.idleTimeout
@@ -30,7 +30,7 @@ struct SystemPorts {
     let clock = SystemClock()
     engine = Engine(
       transport: transport, disk: POSIXDisk(), io: BlockingIO(pool: pool, clock: clock),
-      clock: clock, configuration: configuration, executors: LoopExecutor.all)
+      clock: clock, configuration: configuration, hooks: hooks, executors: LoopExecutor.all)
     shutdown = {
       await transport.shutdown()
       // Fails only when it was stopped before.

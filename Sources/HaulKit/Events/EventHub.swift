@@ -84,6 +84,11 @@ final class EventHub: Sendable {
 
 /// The side of those who read.
 extension EventHub {
+  /// Whether anybody listens.
+  var isHeard: Bool {
+    state.withLockedValue { !$0.subscribers.isEmpty || !$0.watchers.isEmpty }
+  }
+
   /// Reads everything from now on, or, for one transfer, from how it stands.
   func subscribe(to transfer: TransferID? = nil) -> Key {
     state.withLockedValue { state in

@@ -52,7 +52,11 @@ struct HubState {
   var next: Int { first + log.count }
 
   mutating func publish(_ events: [TransferEvent]) {
-    for event in events { publish(event) }
+    for event in events {
+      publish(event)
+      // Many at once are not all kept first.
+      if log.count - Self.worthTrimming > limit { trim() }
+    }
     trim()
     wakeSubscribers()
   }
@@ -108,7 +112,7 @@ struct HubState {
   }
 
   private mutating func append(_ event: TransferEvent) {
-    log.append(event)
+    if !subscribers.isEmpty { log.append(event) }
     tell(event)
   }
 

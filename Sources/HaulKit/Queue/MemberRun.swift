@@ -38,4 +38,6 @@ struct MemberRun: Sendable {
   var isCutShort = false
   /// Whether its progress is told.
   var tellsProgress = true
+  /// What is to be done, on a thread for files, once its end is stored.
+  var onceStored: (@Sendable () -> Void)?
 }

@@ -16,9 +16,7 @@ extension TransferManager {
     try refuseAfterShutdown()
     if let key, let ids = try await store.batch(key) { return try await transfers(ids) }
     let found = try await found(requests)
-    let additions = zip(requests, found).compactMap { request, known in
-      known == nil ? addition(request) : nil
-    }
+    let additions = additions(zip(requests, found).compactMap { $1 == nil ? $0 : nil })
     let new = additions.map { Transfer(id: $0.id, url: $0.request.download?.url, manager: self) }
     var rest = new[...]
     let transfers = found.compactMap { $0 ?? rest.popFirst() }
@@ -60,10 +58,16 @@ extension TransferManager {
     guard !isShutDown else { throw TransferError(.interrupted, "the manager was shut down") }
   }
 
-  private func addition(_ request: TransferRequest) -> QueueMachine.Addition {
-    QueueMachine.Addition(
-      id: engine.random.withGenerator { TransferID(using: &$0) }, request: request,
-      target: request.download?.target)
+  /// With ids that nobody has: among a million, two made at random are often the same.
+  private func additions(_ requests: [TransferRequest]) -> [QueueMachine.Addition] {
+    var new: Set<TransferID> = []
+    return requests.map { request in
+      var id: TransferID
+      repeat {
+        id = engine.random.withGenerator { TransferID(using: &$0) }
+      } while queue.members[id] != nil || !new.insert(id).inserted
+      return QueueMachine.Addition(id: id, request: request, target: request.download?.target)
+    }
   }
 
   /// Its reader may come before it starts.

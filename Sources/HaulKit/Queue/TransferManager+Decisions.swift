@@ -4,14 +4,20 @@ import HaulCore
 extension TransferManager {
   /// Carries out what `decide` decides, once it is stored.
   /// - Throws: what `decide` throws, and `io` or `disk-full` when it could not be stored; nothing has changed then.
+  /// - Parameter onceStored: done before anybody is told.
   func carryOut<Result>(
-    _ decide: (inout QueueDecision) throws(TransferError) -> Result
+    _ decide: (inout QueueDecision) throws(TransferError) -> Result,
+    onceStored: () async -> Void = {}
   ) async throws(TransferError) -> Result {
     try await turns.run { () async throws(TransferError) in
       var decision = QueueDecision()
       let result = try decide(&decision)
+      engine.hooks.passes(.decided)
       try await store(decision)
+      engine.hooks.passes(.stored)
+      await onceStored()
       await perform(decision)
+      engine.hooks.passes(.carriedOut)
       return result
     }
   }
@@ -33,13 +39,17 @@ extension TransferManager {
     queue = QueueMachine(try await store.open(), running: Set(runs.keys))
     // The scheduler knows nothing that was not stored; what it is told twice changes nothing.
     var decision = QueueDecision()
-    queue.recover(&decision)
+    queue.recover(at: engine.clock.wallSeconds, &decision)
     for case .schedule(let id) in decision.effects { schedule(id) }
   }
 
   private func perform(_ decision: QueueDecision) async {
-    await tell(decision.events)
-    for effect in decision.effects { await perform(effect) }
+    await tell(decision)
+    engine.hooks.passes(.told)
+    for effect in decision.effects {
+      await perform(effect)
+      engine.hooks.passes(.acted)
+    }
     for update in decision.change.updated where runs[update.id] == nil {
       waits.stopped.resume(update.id, ())
     }
@@ -50,6 +60,7 @@ extension TransferManager {
     switch effect {
     case .schedule(let id): schedule(id)
     case .unschedule(let id): engine.slots.update { _ = $0.paused(id) }
+    case .postpone(let id, let time): postpone(id, until: time)
     case .rearrange(let id): rearrange(id)
     case .prefer(let id): engine.slots.update { $0.starts(id) }
     case .force(let id): engine.slots.update { $0.force(id) }
@@ -88,9 +99,10 @@ extension TransferManager {
   }
 
   /// Tells state changes, and the readers of streams that never began what became of them.
-  private func tell(_ events: [StoredEvent]) async {
+  private func tell(_ decision: QueueDecision) async {
+    let events = decision.events
     guard !events.isEmpty else { return }
-    let urls = await urls(of: events.map(\.id))
+    let urls = engine.hub.isHeard ? await urls(of: decision) : [:]
     for event in events where runs[event.id] == nil {
       guard let stream = streams[event.id]?.buffer else { continue }
       if let end = event.kind.streamEnd { stream.finish(.failure(end)) }
@@ -99,10 +111,11 @@ extension TransferManager {
       events.map { TransferEvent(number: $0.number, id: $0.id, url: urls[$0.id], kind: $0.kind) })
   }
 
-  private func urls(of ids: [TransferID]) async -> [TransferID: ResourceURL] {
+  private func urls(of decision: QueueDecision) async -> [TransferID: ResourceURL] {
     var urls: [TransferID: ResourceURL] = [:]
+    for record in decision.added { urls[record.id] = record.request.download?.url }
     var unknown: [TransferID] = []
-    for id in ids {
+    for id in decision.events.map(\.id) where urls[id] == nil {
       if let url = runs[id]?.url { urls[id] = url } else { unknown.append(id) }
     }
     // An event without its address is better than none.

@@ -1,16 +1,71 @@
-import HaulCore
+public import HaulCore
+import HaulStore
+
+/// What happens to a stored list that is damaged.
+public enum DamagedList: Sendable, Hashable {
+  /// It stays where it is, and opening fails with `io`.
+  case refuse
+  /// It is moved aside, whole, and the list starts empty; `TransferManager.damage` says where it is now.
+  case startEmpty
+}
 
 extension TransferManager {
+  /// A manager whose list is kept in a directory, and survives the program and a power cut. What it finds there goes on at
+  /// once: what ran waits for a slot again, what was paused is paused, orders that were not carried out are.
+  ///
+  /// The directory is made if missing, and belongs to one manager at a time. What is downloaded lies elsewhere.
+  /// - Parameter steps: the steps that are in the list, by their names: what they do is not stored.
+  /// - Throws: `in-use` when another manager has the directory, in this program or another, which is named;
+  ///   `permission-denied` when others may write there; `io` when the list is damaged or of a newer version of Haul;
+  ///   `disk-full`; `tls` as `init(_:)`.
+  /// - Complexity: O(members of the list).
+  public init(
+    directory: String, _ configuration: Configuration = Configuration(),
+    ifDamaged: DamagedList = .refuse, steps: [String: StepClosure] = [:]
+  ) async throws(TransferError) {
+    try await self.init(
+      directory: directory, configuration, ifDamaged: ifDamaged, steps: steps, hooks: Hooks())
+  }
+
+  /// The same, with points where a test may watch.
+  package init(
+    directory: String, _ configuration: Configuration, ifDamaged: DamagedList = .refuse,
+    steps: [String: StepClosure] = [:], hooks: Hooks
+  ) async throws(TransferError) {
+    let ports = try SystemPorts(configuration, hooks: hooks)
+    var options = SQLiteStore.Options()
+    options.ifCorrupt = ifDamaged == .startEmpty ? .startEmpty : .refuse
+    options.passes = { hooks.passes(.storing) }
+    do throws(TransferError) {
+      let store = try await SQLiteStore(
+        directory: directory, clock: ports.engine.clock, options: options)
+      self.init(ports, store: store, damage: store.damage)
+    } catch {
+      await ports.shutdown()
+      throw error
+    }
+    if let damage { engine.log(damage) }
+    self.steps = steps
+    do throws(TransferError) {
+      try await open()
+    } catch {
+      await shutdown()
+      throw error
+    }
+  }
+
   /// Takes up what the store holds: what ran is queued again, what was paused stays so, orders that were not carried out are.
   ///
   /// Once, before anything is added; steps that it is to run are registered before.
   /// - Throws: `io`, when the store cannot be read.
   package func open() async throws(TransferError) {
     let stored = try await store.open()
+    engine.hooks.passes(.read)
     try await carryOut { (decision) throws(TransferError) in
       queue = QueueMachine(stored)
-      queue.recover(&decision)
+      queue.recover(at: engine.clock.wallSeconds, &decision)
     }
+    if store.isDurable { await tidyAfterCrash() }
     await startWhatMay()
   }
 }

@@ -48,6 +48,7 @@ extension TransferManager {
   }
 
   private func begin(_ record: TransferRecord, startsOver: Bool) {
+    engine.hooks.passes(.began)
     let id = record.id
     runs[id]?.tellsProgress = record.request.reportsProgress
     engine.hub.begins(id, tellsProgress: record.request.reportsProgress)
@@ -88,13 +89,14 @@ extension TransferManager {
     let facts = DownloadDriver.Facts(
       id: id, request: download, engine: engine,
       slot: .init(
-        leave: { [weak self] in await self?.leaveSlot(id) },
+        leave: { [weak self] in await self?.leaveSlot(id, until: $0) },
         enter: { [weak self] in await self?.enterSlot(id) },
         changed: { [weak self] in await self?.startWhatMay() }),
       stream: stream(of: id, download), executor: executor,
       tellsProgress: runs[id]?.tellsProgress ?? true,
       named: { [weak self] in await self?.named(id, $0) },
-      startedOver: { [weak self] in await self?.startedOver(id) })
+      startedOver: { [weak self] in await self?.startedOver(id) },
+      published: tellPublished(id))
     let driver = DownloadDriver(facts: facts, orders: orders, serverName: serverNames[id])
     Task(executorPreference: executor) { [weak self] in
       let end = await work(driver)
@@ -110,16 +112,27 @@ extension TransferManager {
     return place.buffer
   }
 
+  private func tellPublished(_ id: TransferID) -> DownloadDriver.Facts.Published? {
+    guard store.isDurable else { return nil }
+    return { [weak self] onceStored in await self?.published(id, onceStored) }
+  }
+
+  private func published(_ id: TransferID, _ onceStored: @escaping @Sendable () -> Void) {
+    runs[id]?.onceStored = onceStored
+  }
+
   private func startedOver(_ id: TransferID) { queue.startedOver(id) }
 
   private func named(_ id: TransferID, _ name: FileName) { serverNames[id] = name }
 
-  private func leaveSlot(_ id: TransferID) async {
+  private func leaveSlot(_ id: TransferID, until instant: Instant?) async {
     engine.slots.update { _ = $0.paused(id) }
     await startWhatMay()
+    if let instant { await storeRetry(of: id, at: instant) }
   }
 
   private func enterSlot(_ id: TransferID) async {
+    queue.triesAgain(id)
     schedule(id)
     await startWhatMay()
     tellWaiting(id, runs[id]?.url)
@@ -127,6 +140,7 @@ extension TransferManager {
 
   /// The one place where a run's slot is freed. Ends that come while others are being stored are stored together.
   func ended(_ id: TransferID, _ end: MemberRun.End) async {
+    engine.hooks.passes(.ended)
     engine.slots.update { _ = $0.paused(id) }
     guard !isLeft(id) else { return }
     let url = runs[id]?.url
@@ -139,19 +153,22 @@ extension TransferManager {
   private func storeEndings() async {
     guard !endings.isEmpty else { return }
     var taken: [(id: TransferID, end: MemberRun.End)] = []
+    var ended: [MemberRun] = []
     do {
       try await carryOut { (decision) throws(TransferError) in
         (taken, endings) = (endings, [])
         for (id, end) in taken {
-          runs[id] = nil
+          ended.append(runs.removeValue(forKey: id) ?? MemberRun())
           note(id, end, &decision)
         }
+      } onceStored: {
+        await tidy(ended)
       }
       for (id, _) in taken { waits.stopped.resume(id, ()) }
     } catch {
       guard !isShutDown else { return taken.forEach { waits.stopped.resume($0.id, ()) } }
       // It holds a place among the runs until it is stored.
-      for (id, _) in taken { runs[id] = MemberRun() }
+      for ((id, _), run) in zip(taken, ended) { runs[id] = run }
       endings = taken + endings
       retryEndings()
     }

@@ -1,16 +1,18 @@
 import GRDB
 import HaulCore
 
-/// Writes a change in one transaction: first what is added, then updates, removals, the batch and the events.
+/// Writes a change in one transaction: first what is added, then updates, removals, what is satisfied, the batch, the events.
 struct ChangeWriter {
   private let db: Database
   private let keptEvents: Int
+  private let passes: @Sendable () -> Void
   private let coding = FormCoding()
   private var results = FormMemory<StoredResult>()
 
-  init(db: Database, keptEvents: Int) {
+  init(db: Database, keptEvents: Int, passes: @escaping @Sendable () -> Void) {
     self.db = db
     self.keptEvents = keptEvents
+    self.passes = passes
   }
 
   /// Rows after which the memory that they took is given back.
@@ -20,9 +22,12 @@ struct ChangeWriter {
     try db.inTransaction(.immediate) {
       try add(change.added)
       try update(change.updated)
-      try remove(change.removed)
+      try delete(change.removed, from: "members")
+      try delete(change.satisfied, from: "dependencies")
       if let batch = change.batch { try StoredBatch.write(batch, db: db) }
+      passes()
       try EventWriter(db: db, kept: keptEvents, coding: coding).write(change.events)
+      passes()
       return .commit
     }
     if change.added.count + change.updated.count + change.removed.count > Self.manyRows {
@@ -42,6 +47,7 @@ struct ChangeWriter {
       MemberColumns.append(record.request, to: &values)
       try insert.execute(arguments: StatementArguments(of: values))
       let sequence = db.lastInsertedRowID
+      passes()
       try requests.insert(record.request, sequence)
       if let result = record.result { try set(result, of: record.id) }
     }
@@ -57,16 +63,18 @@ struct ChangeWriter {
       StandingColumns.append(update.standing, to: &values)
       values.append(Int64(update.id.bits).databaseValue)
       try statement.execute(arguments: StatementArguments(of: values))
+      passes()
       if let result = update.result { try set(result, of: update.id) }
       if let request = update.request { try replace(request, of: update.id, &requests) }
     }
   }
 
-  private func remove(_ ids: [TransferID]) throws {
+  private func delete(_ ids: [TransferID], from table: String) throws {
     guard !ids.isEmpty else { return }
-    let statement = try db.cachedStatement(sql: "DELETE FROM members WHERE id = ?")
+    let statement = try db.cachedStatement(sql: "DELETE FROM \(table) WHERE id = ?")
     for id in ids {
       try statement.execute(arguments: StatementArguments(of: [Int64(id.bits).databaseValue]))
+      passes()
     }
   }
 
@@ -98,7 +106,7 @@ struct ChangeWriter {
 
   private static let insertMember = """
     INSERT INTO members (id, \(StandingColumns.list), \(MemberColumns.list))
-    VALUES (?\(String(repeating: ", ?", count: 7 + 7)))
+    VALUES (?\(String(repeating: ", ?", count: 8 + 7)))
     """
   private static let updateStanding =
     "UPDATE members SET \(StandingColumns.assignments) WHERE id = ?"

@@ -34,18 +34,18 @@ struct QueueReader {
     _ groups: inout Interner
   ) throws -> QueuedMember {
     let sequence = try row.decode(Int64.self, atIndex: 0)
-    let hasDependencies = try row.decode(Int.self, atIndex: 15) > 0
+    let hasDependencies = try row.decode(Int.self, atIndex: 16) > 0
     return QueuedMember(
       id: try TransferID(stored: row.decode(Int64.self, atIndex: 1)),
       standing: try StandingColumns.standing(row, from: 2),
-      host: hosts.shared(try StoredText.text(row, 9)),
-      group: groups.shared(try StoredText.text(row, 10)),
-      identifier: try StoredText.text(row, 11),
+      host: hosts.shared(try StoredText.text(row, 10)),
+      group: groups.shared(try StoredText.text(row, 11)),
+      identifier: try StoredText.text(row, 12),
       after: hasDependencies ? try dependencies.ids(of: sequence) : [],
       whenDependencyFails: try TransferRequest.DependencyPolicy(
-        code: row.decode(Int.self, atIndex: 12), "rule for dependencies"),
-      isStep: try row.decode(Bool.self, atIndex: 13),
-      isIdempotent: try row.decode(Bool.self, atIndex: 14))
+        code: row.decode(Int.self, atIndex: 13), "rule for dependencies"),
+      isStep: try row.decode(Bool.self, atIndex: 14),
+      isIdempotent: try row.decode(Bool.self, atIndex: 15))
   }
 }
 

@@ -31,7 +31,7 @@ struct RecordReader {
     guard let row = try Row.fetchOne(records, arguments: StatementArguments([key])) else {
       return nil
     }
-    let result = try StoredText.text(row, 20).map { text in
+    let result = try StoredText.text(row, 21).map { text in
       try coding.form(StoredResult.self, text, "result").result()
     }
     return TransferRecord(
@@ -41,35 +41,35 @@ struct RecordReader {
   }
 
   private func request(_ row: Row) throws -> TransferRequest {
-    let text = try StoredText.text(row, 15) ?? ""
+    let text = try StoredText.text(row, 16) ?? ""
     let form = try coding.form(StoredRequest.self, text, "request")
     let secrets = try secrets(row)
-    let shown = try StoredText.text(row, 13)
+    let shown = try StoredText.text(row, 14)
     var request = try form.request(
-      try secrets.address(shown: shown), target: try StoredText.text(row, 14))
+      try secrets.address(shown: shown), target: try StoredText.text(row, 15))
     if case .download(var download) = request.work {
       download.fields = try secrets.headerFields()
       request.work = .download(download)
     }
-    request.group = try StoredText.text(row, 9)
-    request.identifier = try StoredText.text(row, 10)
+    request.group = try StoredText.text(row, 10)
+    request.identifier = try StoredText.text(row, 11)
     request.whenDependencyFails = try TransferRequest.DependencyPolicy(
-      code: row.decode(Int.self, atIndex: 11), "rule for dependencies")
-    if try row.decode(Int.self, atIndex: 12) > 0 {
+      code: row.decode(Int.self, atIndex: 12), "rule for dependencies")
+    if try row.decode(Int.self, atIndex: 13) > 0 {
       request.after = try after(row.decode(Int64.self, atIndex: 0))
     }
     return request
   }
 
   private func secrets(_ row: Row) throws -> RequestSecrets {
-    let credentials = try StoredText.text(row, 17).map { user in
-      ResourceURL.Credentials(user: user, password: try StoredText.text(row, 18) ?? "")
+    let credentials = try StoredText.text(row, 18).map { user in
+      ResourceURL.Credentials(user: user, password: try StoredText.text(row, 19) ?? "")
     }
-    let fields = try StoredText.text(row, 19).map { text in
+    let fields = try StoredText.text(row, 20).map { text in
       try coding.form([[String]].self, text, "list of header fields")
     }
     return RequestSecrets(
-      address: try StoredText.text(row, 16), credentials: credentials, fields: fields)
+      address: try StoredText.text(row, 17), credentials: credentials, fields: fields)
   }
 
   private func after(_ member: Int64) throws -> [TransferRequest.Dependency] {

@@ -5,6 +5,7 @@ import HaulCore
 enum StandingColumns {
   static let names = [
     "status", "desired", "rank", "priority", "paused_by", "starts_over", "has_run",
+    "retry_at",
   ]
   static let list = names.joined(separator: ", ")
   static let assignments = names.map { "\($0) = ?" }.joined(separator: ", ")
@@ -17,6 +18,7 @@ enum StandingColumns {
     values.append(standing.pausedBy?.rawValue.databaseValue ?? .null)
     values.append(standing.startsOver.databaseValue)
     values.append(hasRun(standing).databaseValue)
+    values.append(standing.retryAt?.databaseValue ?? .null)
   }
 
   /// 0: never, 1: it has, 2: it did when this was written.
@@ -42,6 +44,7 @@ enum StandingColumns {
     standing.startsOver = try row.decode(Bool.self, atIndex: index + 5)
     let hasRun = try row.decode(Int.self, atIndex: index + 6)
     (standing.hasRun, standing.isUnderWay) = (hasRun > 0, hasRun > 1)
+    standing.retryAt = try row.decode(Double?.self, atIndex: index + 7)
     return standing
   }
 }

@@ -42,6 +42,57 @@ import Testing
     #expect(chain.queue.granted(chain.second) != nil)
   }
 
+  @Test func `A completed one that is removed stops nobody, after a restart either`() throws {
+    var chain = try Chain()
+    _ = chain.finish(chain.first, .completed)
+    var decision = QueueDecision()
+    _ = chain.queue.handle(.remove, [chain.first], by: .user, &decision)
+    #expect(decision.change.satisfied == [chain.first])
+  }
+
+  @Test func `A failed one that is removed still blocks those that need it`() throws {
+    var chain = try Chain()
+    _ = chain.finish(chain.first, .failed)
+    var decision = QueueDecision()
+    _ = chain.queue.handle(.remove, [chain.first], by: .user, &decision)
+    #expect(decision.change.satisfied.isEmpty)
+    #expect(chain.queue.verdict(of: chain.second) == .blocked(by: chain.first))
+  }
+
+  @Test(arguments: [TransferMachine.Command.start, .pause, .resume])
+  func `One that is to be tried again later waits for that after a restart, or for a command`(
+    command: TransferMachine.Command
+  ) throws {
+    var chain = try Chain()
+    var decision = QueueDecision()
+    #expect(chain.queue.granted(chain.first) != nil)
+    chain.queue.waits(chain.first, until: 1000, &decision)
+    let stored = try #require(decision.change.updated.first)
+    let record = TransferRecord(
+      id: chain.first, request: .step("first"), standing: stored.standing)
+    func reopened(at time: Double) -> (QueueMachine, [Effect]) {
+      var member = QueuedMember(record)
+      member.isIdempotent = true
+      var queue = QueueMachine(StoredQueue(members: [member]))
+      var decision = QueueDecision()
+      queue.recover(at: time, &decision)
+      return (queue, decision.effects)
+    }
+    #expect(reopened(at: 1000).1 == [.schedule(chain.first)])
+    var (queue, effects) = reopened(at: 999)
+    #expect(effects == [.postpone(chain.first, until: 1000)])
+    #expect(queue.busy == 1)
+    var other = queue
+    var due = QueueDecision()
+    other.due(chain.first, &due)
+    #expect(due.effects == [.schedule(chain.first)])
+    var commanded = QueueDecision()
+    _ = queue.handle(command, [chain.first], by: .user, &commanded)
+    #expect(commanded.effects.contains(.schedule(chain.first)) == (command == .start))
+    #expect(queue.busy == (command == .pause ? 0 : 1))
+    #expect(commanded.change.updated.allSatisfy { $0.standing.retryAt == nil })
+  }
+
   @Test func `A slot that comes when it waits for another again is not taken`() throws {
     var chain = try Chain()
     _ = chain.finish(chain.first, .completed)

@@ -132,3 +132,15 @@ struct SchedulerModel {
     return isForced || activeCount < limits.active ? nil : .slot
   }
 }
+
+extension Scheduler.Limits {
+  /// Small ones, so that each of them is reached.
+  init(random generator: inout SplitMix64) {
+    self.init()
+    active = Int.random(in: 1...6, using: &generator)
+    activePerHost = Int.random(in: 1...3, using: &generator)
+    connectionsPerTransfer = Int.random(in: 1...3, using: &generator)
+    connectionsPerHost = Int.random(in: 1...5, using: &generator)
+    connections = Int.random(in: 1...9, using: &generator)
+  }
+}

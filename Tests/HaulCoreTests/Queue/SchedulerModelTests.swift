@@ -23,7 +23,7 @@ private struct SchedulerModelWalk {
 
   init(seed: UInt64) {
     generator = SplitMix64(seed: seed)
-    let limits = Self.limits(&generator)
+    let limits = Scheduler.Limits(random: &generator)
     queue = Scheduler(limits)
     model = SchedulerModel(limits)
   }
@@ -35,16 +35,6 @@ private struct SchedulerModelWalk {
       if let fault = agrees() { return "step \(step), after \(action): \(fault)" }
     }
     return drain()
-  }
-
-  private static func limits(_ generator: inout SplitMix64) -> Scheduler.Limits {
-    var limits = Scheduler.Limits()
-    limits.active = Int.random(in: 1...6, using: &generator)
-    limits.activePerHost = Int.random(in: 1...3, using: &generator)
-    limits.connectionsPerTransfer = Int.random(in: 1...3, using: &generator)
-    limits.connectionsPerHost = Int.random(in: 1...5, using: &generator)
-    limits.connections = Int.random(in: 1...9, using: &generator)
-    return limits
   }
 
   private mutating func host() -> String? {
@@ -85,7 +75,7 @@ private struct SchedulerModelWalk {
 
   private mutating func changeAll() -> String {
     if generator.next().isMultiple(of: 2) {
-      model.limits = Self.limits(&generator)
+      model.limits = Scheduler.Limits(random: &generator)
       queue.setLimits(model.limits)
       return "limits"
     }

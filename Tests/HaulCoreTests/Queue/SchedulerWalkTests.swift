@@ -80,7 +80,7 @@ private struct Walk {
 
   init(seed: UInt64) {
     generator = SplitMix64(seed: seed)
-    let limits = Self.limits(&generator)
+    let limits = Scheduler.Limits(random: &generator)
     queue = Scheduler(limits)
     model = NaiveScheduler(limits: limits)
   }
@@ -90,16 +90,6 @@ private struct Walk {
     var walk = self
     for _ in 0..<steps where !walk.step() { return false }
     return walk.drain()
-  }
-
-  private static func limits(_ generator: inout SplitMix64) -> Scheduler.Limits {
-    var limits = Scheduler.Limits()
-    limits.active = Int.random(in: 1...6, using: &generator)
-    limits.activePerHost = Int.random(in: 1...3, using: &generator)
-    limits.connectionsPerTransfer = Int.random(in: 1...3, using: &generator)
-    limits.connectionsPerHost = Int.random(in: 1...5, using: &generator)
-    limits.connections = Int.random(in: 1...9, using: &generator)
-    return limits
   }
 
   private mutating func pick() -> Int? { model.members.indices.randomElement(using: &generator) }
@@ -186,7 +176,7 @@ private struct Walk {
   }
 
   private mutating func changeLimits() {
-    model.limits = Self.limits(&generator)
+    model.limits = Scheduler.Limits(random: &generator)
     queue.setLimits(model.limits)
   }
 

@@ -161,6 +161,41 @@ import Testing
     }
   }
 
+  @Test func `Case 10: after a restart it is not tried before its time, unless it is told to`()
+    async throws
+  {
+    let later = FaultScript.Resource.plain("a").with {
+      $0.faults = [Fault(.retryLater(status: 503, seconds: 3600))]
+    }
+    let store = MemoryStore()
+    try await Bench.with([later, .plain("b")]) { bench in
+      var added: Transfer?
+      _ = try await bench.queue(store: store) { queue in
+        let a = try queue.request("a") {
+          $0.retry.retries = 3
+          $0.retry.maximumTime = .seconds(7200)
+        }
+        let transfer = try await queue.manager.add(a)
+        added = transfer
+        try await until {
+          (try? await store.records([transfer.id]).first?.standing.retryAt) != nil
+        }
+      }
+      bench.server.setFaults("/a", [])
+      let a = try #require(added)
+      _ = try await bench.queue(store: store) { queue in
+        try await queue.log.wait { $0.reasons(of: a).contains { $0.contains("tried again in") } }
+        let b = try await queue.add("b")[0]
+        _ = try await b.result
+        #expect(queue.asked == ["a", "b"])
+        #expect(await queue.states == [.queued, .completed])
+        try await queue.manager.start(.ids([a.id]))
+        await queue.manager.waitUntilEmpty()
+        #expect(await queue.states == [.completed, .completed])
+      }
+    }
+  }
+
   @Test func `Case 24: a host that asks to be left alone holds up no other`() async throws {
     let busy = FaultScript.Resource.plain("a").with {
       $0.faults = [Fault(.retryLater(status: 429, seconds: 3600))]

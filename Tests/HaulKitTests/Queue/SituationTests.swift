@@ -128,16 +128,25 @@ import Testing
     #expect(history.changes(of: added[0]) == [.added, .cancelled, .resumed, .completed])
   }
 
-  @Test func `D6: resumed after a pause, it goes on from its bytes when a slot is free`()
-    async throws
-  {
+  /// The first of two was paused midway, and the second has its slot.
+  private func afterPause(
+    _ body: (QueueBench, Transfer, Transfer) async throws -> Void
+  ) async throws -> (History, Transfer) {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.held("a"), .held("b")]) { queue in
       added = try await queue.add("a", "b")
-      let (a, b) = (added[0], added[1])
-      try await queue.hold(a)
-      try await a.pause()
-      try await queue.hold(b)
+      try await queue.hold(added[0])
+      try await added[0].pause()
+      try await queue.hold(added[1])
+      try await body(queue, added[0], added[1])
+    }
+    return (history, try #require(added.first))
+  }
+
+  @Test func `D6: resumed after a pause, it goes on from its bytes when a slot is free`()
+    async throws
+  {
+    let (history, first) = try await afterPause { queue, a, b in
       queue.server.setFaults("/a", [])
       #expect(try await a.resume() == nil)
       #expect(await queue.states == [.queued, .running])
@@ -153,19 +162,13 @@ import Testing
       try queue.expectWhole(a)
       try queue.expectWhole(b)
     }
-    #expect(history.changes(of: added[0]) == [.added, .paused, .resumed, .completed])
+    #expect(history.changes(of: first) == [.added, .paused, .resumed, .completed])
   }
 
   @Test func `D7: cancelled while paused, it is really cancelled, at once, and stays listed`()
     async throws
   {
-    var added: [Transfer] = []
-    let history = try await QueueBench.with([.held("a"), .held("b")]) { queue in
-      added = try await queue.add("a", "b")
-      let (a, b) = (added[0], added[1])
-      try await queue.hold(a)
-      try await a.pause()
-      try await queue.hold(b)
+    let (history, first) = try await afterPause { queue, a, b in
       // The only slot is taken, and stays so.
       #expect(try await a.cancel() == nil)
       #expect(await queue.states == [.cancelled, .running])
@@ -181,7 +184,7 @@ import Testing
       #expect(await a.summary == nil)
       #expect(await queue.states == [.completed])
     }
-    #expect(history.changes(of: added[0]) == [.added, .paused, .cancelled])
+    #expect(history.changes(of: first) == [.added, .paused, .cancelled])
   }
 
   @Test

@@ -52,6 +52,28 @@ import Testing
     }
   }
 
+  @Test func `An attempt that is due later after a restart is not waited for either`() async throws
+  {
+    let resource = FaultScript.Resource.plain("a").with { $0.faults = [Fault(.close(after: 0))] }
+    let (clock, store) = (HeldClock(), MemoryStore())
+    try await Bench.with([resource]) { bench in
+      let (first, endFirst) = try bench.manager(clock: clock, store: store)
+      try await first.add(try bench.request("/a", as: "a") { $0.retry.retries = 8 })
+      try await until {
+        try await store.open().members.contains { $0.standing.retryAt != nil }
+      }
+      await endFirst()
+      #expect(clock.sleepers == 0)
+      let count = bench.server.snapshot.requests.count
+      let (second, endSecond) = try bench.manager(clock: clock, store: store)
+      try await second.open()
+      try await until { clock.sleepers == 1 }
+      await endSecond()
+      #expect(clock.sleepers == 0)
+      #expect(bench.server.snapshot.requests.count == count)
+    }
+  }
+
   @Test func `It takes a checkpoint: what has come is there for the next program`() async throws {
     let store = MemoryStore()
     try await Bench.with([.held("a"), .held("b")]) { bench in

@@ -118,6 +118,7 @@ import Testing
 /// Forgets one event.
 private struct LossyStore: Store {
   let memory = MemoryStore()
+  let isDurable = false
   let lost: Int
 
   func open() async throws(TransferError) -> StoredQueue { try await memory.open() }

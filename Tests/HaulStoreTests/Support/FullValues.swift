@@ -11,6 +11,7 @@ func sampleStanding(rank: Int64) -> Standing {
   standing.startsOver = true
   standing.hasRun = true
   standing.isUnderWay = true
+  standing.retryAt = 1_800_000_000.25
   return standing
 }
 

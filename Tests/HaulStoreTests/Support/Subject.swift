@@ -23,6 +23,16 @@ enum Subject: String, CaseIterable, CustomTestStringConvertible, Sendable {
       await store.close()
     }
   }
+
+  /// Runs `body` with one of so many members, and these.
+  func use(with count: Int, _ body: (any Store, [TransferRecord]) async throws -> Void) async throws
+  {
+    try await use { store in
+      let added = try records(count)
+      try await store.commit(adding(added))
+      try await body(store, added)
+    }
+  }
 }
 
 extension Store {

@@ -13,6 +13,8 @@ struct ReplayStore: Store {
   private let memory = MemoryStore()
   private let state = NIOLockedValueBox(State())
 
+  var isDurable: Bool { memory.isDurable }
+
   /// How many changes were stored.
   var count: Int { state.withLockedValue { $0.changes.count } }
 

@@ -7,7 +7,7 @@ import HaulTestSupport
 extension Bench {
   /// A manager on the real network and the real file system, by that clock, with one transfer at a time. `end` shuts it down.
   func manager(
-    clock: any TransferClock
+    clock: any TransferClock, store: any Store = MemoryStore()
   ) throws -> (TransferManager, end: () async -> Void) {
     var configuration = Configuration()
     configuration.maximumActive = 1
@@ -15,7 +15,7 @@ extension Bench {
     let engine = Engine(
       transport: transport, disk: POSIXDisk(), io: BlockingIO(), clock: clock,
       configuration: configuration)
-    let manager = TransferManager(engine: engine)
+    let manager = TransferManager(engine: engine, store: store)
     let end = {
       await manager.shutdown()
       await transport.shutdown()

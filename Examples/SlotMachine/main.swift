@@ -1,0 +1,25 @@
+// Three spinning numbers: any key starts and stops them, q ends.
+//
+//   SlotMachine
+
+import Foundation
+import HaulKit
+
+var configuration = Configuration()
+configuration.maximumActive = 3
+let manager = try TransferManager(configuration)
+let isTerminal = isatty(STDOUT_FILENO) == 1
+let machine = await Machine(manager) { line in
+  // In place on a terminal; a line each elsewhere.
+  print(isTerminal ? "\r\(line)\u{1B}[K" : line, terminator: isTerminal ? "" : "\n")
+  fflush(nil)
+}
+let events = manager.events()
+let drawing = Task {
+  for await event in events { machine.take(event) }
+}
+for await _ in Keyboard.keys() { try await machine.press() }
+try await manager.cancel(.all)
+await manager.shutdown()
+await drawing.value
+print()

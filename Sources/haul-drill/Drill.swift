@@ -1,0 +1,88 @@
+import ArgumentParser
+import HaulKit
+
+/// A fixed list of transfers over a stored queue, in a program that ends itself by SIGKILL where it is told: for tests, which
+/// start it again and look at what is there.
+///
+/// It says each command once that is acknowledged, and how everything stands when it begins and when it ends.
+@main
+struct Drill: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "haul-drill")
+
+  @Argument(help: "where the queue and the files are") var directory: String
+  @Argument(help: "the address that the files are below") var address: String
+  @Option(help: "POINT:N: ends at the n-th passage of this point") var dieAt: String?
+  @Flag(help: "lets what is paused go on at the end") var finish = false
+
+  func run() async throws {
+    let passages = Passages(diesAt: dieAt)
+    var hooks = Hooks()
+    hooks.passes = { passages.pass($0) }
+    var configuration = Configuration()
+    configuration.maximumActive = 2
+    // So that the commands come before the ends.
+    configuration.isSuspended = true
+    let manager = try await TransferManager(
+      directory: "\(directory)/queue", configuration,
+      steps: ["note": { _ in announce("ran note") }],
+      hooks: hooks)
+    await tell("begins", manager)
+    try await command(manager)
+    await manager.waitUntilEmpty()
+    try await manager.remove(identified("first", manager))
+    announce("did remove")
+    if finish {
+      try await manager.resume(identified("paused", manager))
+      await manager.waitUntilEmpty()
+    }
+    await tell("ends", manager)
+    await manager.shutdown()
+    for (point, count) in passages.counts { announce("passed \(point.rawValue) \(count)") }
+  }
+
+  private func command(_ manager: TransferManager) async throws {
+    // What is in the list already is found again by the key.
+    try await manager.add(requests(), key: "drill")
+    announce("did add")
+    try await manager.move(
+      await manager.summaries().filter { $0.identifier == "moved" }.map(\.id), to: .first)
+    announce("did move")
+    if !finish { announce("did pause", try await manager.pause(identified("paused", manager))) }
+    announce("did cancel", try await manager.cancel(identified("cancelled", manager)))
+    try await manager.setPriority(.background, of: identified("second", manager))
+    announce("did set")
+    await manager.unsuspend()
+  }
+
+  private func requests() throws -> [TransferRequest] {
+    func file(_ name: String, after: String...) throws -> TransferRequest {
+      var request = TransferRequest.download(
+        try ResourceURL("\(address)/\(name)"), to: .directory("\(directory)/files")
+      ) { $0.connections = 1 }
+      request.identifier = name
+      request.after = after.map { .identifier($0) }
+      return request
+    }
+    var note = StepRequest(.named("note", input: nil))
+    note.isIdempotent = true
+    var step = TransferRequest(.step(note))
+    step.identifier = "step"
+    step.after = [.identifier("second")]
+    return [
+      try file("first"), try file("paused"), try file("cancelled"),
+      try file("second", after: "first"),
+      try file("behind", after: "first", "paused"), try file("untagged"), step, try file("moved"),
+    ]
+  }
+
+  private func identified(_ name: String, _ manager: TransferManager) -> TransferSelection {
+    .filter { $0.identifier == name }
+  }
+
+  private func tell(_ when: String, _ manager: TransferManager) async {
+    for summary in await manager.summaries() {
+      announce("\(when) \(summary.identifier ?? "") \(summary.state.rawValue) \(summary.priority)")
+    }
+    announce(when)
+  }
+}

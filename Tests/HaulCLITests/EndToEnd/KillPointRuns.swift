@@ -1,0 +1,171 @@
+import Foundation
+import HaulTestSupport
+import Testing
+
+/// SIGKILL of a real program between any two statements of a state change of the queue: I3, I5, I6.
+///
+/// `make kill-points` ends it at every passage of every point; here each point is passed a few times.
+@Suite("A queue whose program is killed between two statements", .timeLimit(.minutes(10)))
+struct KillPointRuns {
+  private static let files = [
+    "first", "paused", "cancelled", "second", "behind", "untagged", "moved",
+  ]
+
+  private static var resources: [FaultScript.Resource] {
+    files.map { name in
+      var resource = FaultScript.Resource(
+        "/\(name)", seed: 7, length: DrillPlace.length(of: name))
+      // Two of which nothing but the length tells that they are the same.
+      if ["untagged", "moved"].contains(name) { resource.lastModified = nil }
+      return resource
+    }
+  }
+
+  @Test(
+    "Each acknowledged command holds, nothing complete is fetched again, and all comes to its end")
+  func killed() async throws {
+    let counts = try await Self.place { try await $0.run(["--finish"]).passages }
+    #expect(counts.values.allSatisfy { $0 > 0 }, "\(counts)")
+    let isWhole = ProcessInfo.processInfo.environment["HAUL_KILL_POINTS"] == "all"
+    var killed: [String: Int] = [:]
+    for point in counts.keys.sorted() {
+      let count = counts[point] ?? 0
+      let numbers = isWhole ? Array(1...count) : Array(Set([1, count / 2 + 1, count])).sorted()
+      for number in numbers {
+        // The second run is killed while it takes up what the first one left.
+        let again = counts.keys.sorted()[(number + killed.count) % counts.count]
+        let kills = try await Self.place {
+          try await $0.sequence("\(point):\(number)", "\(again):\(number % 3 + 1)")
+        }
+        for kill in kills { killed[kill, default: 0] += 1 }
+      }
+    }
+    print("kill points: \(killed.sorted { $0.key < $1.key })")
+    #expect(Set(killed.keys) == Set(counts.keys), "not every point was reached: \(killed)")
+  }
+
+  private static func place<Value>(_ body: (DrillPlace) async throws -> Value) async throws -> Value
+  {
+    try await withFaultServer(FaultScript(resources)) { server in
+      let directory = FileManager.default.temporaryDirectory
+        .appending(path: "haul-drill-\(UUID().uuidString)").resolvingSymlinksInPath().path
+      try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(atPath: directory) }
+      return try await body(DrillPlace(server: server, directory: directory))
+    }
+  }
+}
+
+/// Where the program runs, once and again.
+struct DrillPlace {
+  let server: FaultServer
+  let directory: String
+
+  /// One is longer than what is fetched anew after a crash.
+  static func length(of name: String) -> Int64 { name == "moved" ? 3 << 20 : 300_000 }
+
+  /// What one run said.
+  struct Run {
+    let lines: [[String]]
+    let wasKilled: Bool
+
+    var passages: [String: Int] {
+      lines.reduce(into: [:]) { if $1[0] == "passed" { $0[$1[1]] = Int($1[2]) } }
+    }
+
+    func did(_ command: String) -> Bool { lines.contains(["did", command]) }
+
+    /// Name and state of each, in order; nil when it did not come so far.
+    func states(_ when: String) -> [(name: String, state: String, priority: String)]? {
+      guard lines.contains([when]) else { return nil }
+      return lines.filter { $0[0] == when && $0.count == 4 }.map { ($0[1], $0[2], $0[3]) }
+    }
+  }
+
+  func run(_ options: [String]) async throws -> Run {
+    let program = CommandRun.executable.deletingLastPathComponent().appending(path: "haul-drill")
+    let result = try await CommandRun(
+      [directory, server.url("")] + options, in: directory, program: program.path
+    ).end()
+    #expect([0, 128 + SIGKILL].contains(result.status), "\(result.output)\(result.errors)")
+    let lines = result.output.split(separator: "\n").map {
+      $0.split(separator: " ").map(String.init)
+    }
+    return Run(lines: lines, wasKilled: result.status != 0)
+  }
+
+  /// Two runs that are killed, if they come so far, and one that ends; gives the points where they were.
+  func sequence(_ first: String, _ second: String) async throws -> [String] {
+    var done: Set<String> = []
+    var whole: Set<String> = []
+    var kills: [String] = []
+    for point in [first, second, nil] {
+      let sent = sent()
+      let run = try await run(point.map { ["--die-at", $0] } ?? ["--finish"])
+      let what = "\(first), \(second): \(run.lines)"
+      // I5, I3: as the run before left it.
+      if let states = run.states("begins") { expect(done, whole, states, what) }
+      for name in whole {
+        #expect(self.sent()[name, default: 0] - sent[name, default: 0] <= 1, "\(name); \(what)")
+      }
+      for command in ["add", "move", "pause", "cancel", "set", "remove"] where run.did(command) {
+        done.insert(command)
+      }
+      whole = try names().filter { !$0.contains(".haul.") }.reduce(into: []) { $0.insert($1) }
+      for name in whole { try expectWhole(name, what) }
+      if run.wasKilled, let point { kills.append(String(point.prefix { $0 != ":" })) }
+      if point == nil { try expectEnd(run, isCancelled: done.contains("cancel"), what) }
+    }
+    return kills
+  }
+
+  private func expect(
+    _ done: Set<String>, _ whole: Set<String>,
+    _ states: [(name: String, state: String, priority: String)], _ what: String
+  ) {
+    let found = Dictionary(uniqueKeysWithValues: states.map { ($0.name, $0) })
+    if done.contains("add") { #expect(states.count >= 7, "\(what)") }
+    if done.contains("move") { #expect(states.first?.name == "moved", "\(what)") }
+    if done.contains("pause") { #expect(found["paused"]?.state == "paused", "\(what)") }
+    if done.contains("cancel") { #expect(found["cancelled"]?.state == "cancelled", "\(what)") }
+    if done.contains("set") { #expect(found["second"]?.priority == "background", "\(what)") }
+    if done.contains("remove") { #expect(found["first"] == nil, "\(what)") }
+    for (name, state, _) in states where state == "completed" && name != "step" {
+      #expect(whole.contains(name), "\(name) is not there; \(what)")
+    }
+  }
+
+  private func expectEnd(_ run: Run, isCancelled: Bool, _ what: String) throws {
+    #expect(!run.wasKilled)
+    let ends = run.states("ends") ?? []
+    #expect(
+      ends.map(\.name)
+        == ["moved", "paused", "cancelled", "second", "behind", "untagged", "step"], "\(what)")
+    for (name, state, _) in ends {
+      let isCancelled = name == "cancelled" && isCancelled
+      #expect(state == (isCancelled ? "cancelled" : "completed"), "\(name); \(what)")
+    }
+    let files = ["behind", "first", "moved", "paused", "second", "untagged"]
+    #expect(try names() == (files + (isCancelled ? [] : ["cancelled"])).sorted(), "\(what)")
+  }
+
+  private func names() throws -> [String] {
+    let path = "\(directory)/files"
+    guard FileManager.default.fileExists(atPath: path) else { return [] }
+    return try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+  }
+
+  private func expectWhole(_ name: String, _ what: String) throws {
+    let bytes = try Data(contentsOf: URL(filePath: "\(directory)/files/\(name)"))
+    #expect(
+      bytes == Data(SeededContent(seed: 7).bytes(at: 0, count: Int(Self.length(of: name)))),
+      "\(name); \(what)")
+  }
+
+  /// Bytes of bodies that were sent so far, of each file.
+  private func sent() -> [String: Int64] {
+    server.snapshot.requests.reduce(into: [:]) {
+      $0[String($1.path.dropFirst()), default: 0] += Int64($1.bodyBytesSent)
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import FoundationEssentials
+import HaulCore
+import HaulFiles
+import HaulHTTP
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// A manager over a directory, as a program opens it.
+@Suite(.timeLimit(.minutes(2))) struct StoredListTests {
+  /// Opens the list of this bench, and shuts its manager down afterwards.
+  private func open(
+    _ bench: Bench, ifDamaged: DamagedList = .refuse, steps: [String: StepClosure] = [:],
+    _ body: (TransferManager) async throws -> Void
+  ) async throws {
+    let manager = try await TransferManager(
+      directory: bench.path("queue"), ifDamaged: ifDamaged, steps: steps)
+    do {
+      try await body(manager)
+    } catch {
+      await manager.shutdown()
+      throw error
+    }
+    await manager.shutdown()
+  }
+
+  private func refusal(
+    _ body: () async throws -> Void
+  ) async throws -> TransferError {
+    do {
+      try await body()
+    } catch let error as TransferError {
+      return error
+    }
+    throw TransferError(.internal, "it was not refused")
+  }
+
+  @Test func `What was added is there when it is opened again, and goes on by itself`()
+    async throws
+  {
+    try await Bench.with([.held("a"), .plain("b")]) { bench in
+      var added: [Transfer] = []
+      try await open(bench) { manager in
+        added = try await manager.add(
+          [
+            TransferRequest(.download(try bench.request("/a", as: "a") { $0.connections = 1 })),
+            TransferRequest(.download(try bench.request("/b", as: "b"))),
+          ], key: "both")
+        try await added[1].pause()
+        try await bench.server.waitForHeld("/a")
+      }
+      bench.server.setFaults("/a", [])
+      let ids = added.map(\.id)
+      try await open(bench) { manager in
+        #expect(await manager.summaries().map(\.id) == ids)
+        let again = try await manager.add([], key: "both")
+        #expect(again.map(\.id) == ids)
+        await manager.waitUntilEmpty()
+        #expect(await manager.summaries().map(\.state) == [.completed, .paused])
+        #expect(try bench.isWhole("a", seed: .of("a"), length: QueueBench.length))
+      }
+    }
+  }
+
+  @Test func `A step is found again by its name, and what it was needed for comes after it`()
+    async throws
+  {
+    try await Bench.with([]) { bench in
+      let gate = StepGate()
+      var first = TransferRequest.step("unpack", input: "one")
+      first.identifier = "first"
+      var second = TransferRequest.step("unpack", input: "two")
+      second.after = [.identifier("first")]
+      let requests = [first, second]
+      try await open(bench, steps: ["unpack": gate.spin()]) { manager in
+        _ = try await manager.add(requests)
+        await gate.waitForArrivals(1)
+        try await manager.pause(.all)
+      }
+      let again = StepGate()
+      again.open()
+      try await open(bench, steps: ["unpack": again.spin(times: 0)]) { manager in
+        try await manager.resume(.all)
+        await manager.waitUntilEmpty()
+        #expect(await manager.summaries().map(\.state) == [.completed, .completed])
+      }
+    }
+  }
+
+  @Test func `An id that a transfer has is not given to another`() async throws {
+    let store = MemoryStore()
+    var configuration = Configuration()
+    configuration.isSuspended = true
+    var ids: [TransferID] = []
+    // Both make the same ids.
+    for _ in 1...2 {
+      let transport = try HTTPTransport(HTTPTransport.Settings())
+      let manager = TransferManager(
+        engine: Engine(
+          transport: transport, disk: POSIXDisk(), io: BlockingIO(), clock: SystemClock(),
+          configuration: configuration, seed: 7), store: store)
+      try await manager.open()
+      ids.append(contentsOf: try await manager.add([.step("a"), .step("b")]).map(\.id))
+      await manager.shutdown()
+      await transport.shutdown()
+    }
+    #expect(Set(ids).count == 4)
+  }
+
+  @Test func `A second manager is refused, and told who has the list`() async throws {
+    try await Bench.with([]) { bench in
+      try await open(bench) { _ in
+        let error = try await refusal { try await open(bench) { _ in } }
+        #expect(error.code == .inUse)
+        #expect(error.message.contains("this process"))
+      }
+      try await open(bench) { _ in }
+    }
+  }
+
+  @Test func `A damaged list is refused and left as it is, or set aside when that is asked for`()
+    async throws
+  {
+    try await Bench.with([.plain("a")]) { bench in
+      try await open(bench) { manager in
+        let a = try await manager.add(
+          TransferRequest(.download(try bench.request("/a", as: "a"))))
+        _ = try await a.result
+      }
+      let database = bench.path("queue/queue.sqlite")
+      let damaged = Data((0..<20_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+      try damaged.write(to: URL(filePath: database))
+      try FileManager.default.removeItem(atPath: bench.path("queue/queue.lock"))
+      let error = try await refusal { try await open(bench) { _ in } }
+      #expect(error.code == .io)
+      #expect(try Data(contentsOf: URL(filePath: database)) == damaged)
+      try await open(bench, ifDamaged: .startEmpty) { manager in
+        #expect(manager.damage?.message.contains("queue.sqlite.corrupt-") == true)
+        #expect(await manager.summaries().isEmpty)
+      }
+      #expect(try bench.isWhole("a", seed: .of("a"), length: QueueBench.length))
+      try await open(bench) { #expect($0.damage == nil) }
+    }
+  }
+}
