@@ -3,6 +3,8 @@ extension QueueMachine {
   /// The queue as it was stored. What is in `running` runs at this moment; nothing else does.
   package init(_ stored: StoredQueue, running: Set<TransferID> = []) {
     lastEvent = stored.lastEvent
+    reserve(stored.members.count)
+    self.stored = stored.members.map(\.id)
     for facts in stored.members {
       var member = Member(machine: TransferMachine(facts.standing), facts: facts)
       member.end = facts.standing.status.end
@@ -26,9 +28,8 @@ extension QueueMachine {
   /// What is to be done with a queue that was just opened: what waits is scheduled, orders that were not carried out are.
   /// - Parameter wallSeconds: the time; what was to be tried again later still is.
   package mutating func recover(at wallSeconds: Double, _ decision: inout QueueDecision) {
-    let ids = members.values.sorted { $0.facts.standing.rank < $1.facts.standing.rank }
-      .map(\.facts.id)
-    for id in ids {
+    defer { stored = [] }
+    for id in stored {
       switch members[id]?.state {
       case .queued: recoverQueued(id, at: wallSeconds, &decision)
       case .stopping(.pause), .stopping(.cancelKeepingBytes):

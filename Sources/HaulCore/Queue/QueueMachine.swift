@@ -23,13 +23,15 @@ package struct QueueMachine: Sendable {
     }
   }
 
-  package private(set) var members: [TransferID: Member] = [:]
+  package private(set) var members = MemberShelf()
   package var groups = GroupTally()
   /// Members that run, are being stopped, or wait for a slot. Those that are paused, or wait for others, are not counted.
   package private(set) var busy = 0
   var graph = DependencyGraph()
   var identifiers: [String: TransferID] = [:]
   var ranks = RankSpan()
+  /// The members that were stored, in the order of the list, until `recover`.
+  var stored: [TransferID] = []
   /// The number of the newest state change; 0 before the first.
   package internal(set) var lastEvent = 0
 
@@ -104,19 +106,21 @@ package struct QueueMachine: Sendable {
     busy -= member.isBusy ? 1 : 0
     defer {
       busy += member.isBusy ? 1 : 0
-      members[id] = member
+      members.put(member)
     }
     return body(&member)
   }
 
+  mutating func reserve(_ count: Int) { members.reserve(count) }
+
   mutating func insert(_ member: Member) {
     busy += member.isBusy ? 1 : 0
-    members[member.facts.id] = member
+    members.put(member)
   }
 
   /// Takes it out; returns what it was.
   mutating func takeOut(_ id: TransferID) -> Member? {
-    guard let member = members.removeValue(forKey: id) else { return nil }
+    guard let member = members.remove(id) else { return nil }
     busy -= member.isBusy ? 1 : 0
     return member
   }

@@ -153,14 +153,20 @@ extension TransferManager {
   func ids(of selection: TransferSelection) -> [TransferID] {
     switch selection {
     case .ids(let ids): ids
-    case .all: inOrder(queue.members.values)
-    case .group(let group): inOrder(queue.members.values.filter { $0.facts.group == group })
-    case .filter(let takes): inOrder(queue.members.values.filter { takes(TransferSummary($0)) })
+    case .all: inOrder(queue.members.ranks)
+    case .group(let group): inOrder { $0.facts.group == group }
+    case .filter(let takes): inOrder { takes(TransferSummary($0)) }
     }
   }
 
-  private func inOrder(_ members: some Collection<QueueMachine.Member>) -> [TransferID] {
-    members.map { (rank: $0.facts.standing.rank, id: $0.facts.id) }.sorted { $0 < $1 }.map(\.id)
+  private func inOrder(_ takes: (QueueMachine.Member) -> Bool) -> [TransferID] {
+    inOrder(queue.members.values.filter(takes).map { ($0.facts.standing.rank, $0.facts.id) })
+  }
+
+  private func inOrder(
+    _ members: some Sequence<(rank: Int64, id: TransferID)>
+  ) -> [TransferID] {
+    members.sorted { $0 < $1 }.map(\.id)
   }
 }
 

@@ -1,0 +1,167 @@
+/// The members of a queue, of which there may be a million: some forty bytes each. What many have in common is kept once, what few
+/// have is kept apart.
+package struct MemberShelf: Sendable {
+  private struct Row {
+    var id: TransferID
+    var rank: Int64
+    var host: UInt32
+    var group: UInt32
+    var machine: TransferMachine
+    var status: TransferStatus
+    var desired: Desired
+    var priority: Priority
+    var pausedBy: TransferEvent.Origin?
+    var policy: TransferRequest.DependencyPolicy
+    var end: TransferResult.State?
+    var marks: Marks
+  }
+
+  private struct Marks: OptionSet {
+    let rawValue: UInt16
+
+    static let startsOver = Marks(rawValue: 1 << 0)
+    static let hasRun = Marks(rawValue: 1 << 1)
+    static let isUnderWay = Marks(rawValue: 1 << 2)
+    static let isStep = Marks(rawValue: 1 << 3)
+    static let isIdempotent = Marks(rawValue: 1 << 4)
+    static let isScheduled = Marks(rawValue: 1 << 5)
+    static let isPostponed = Marks(rawValue: 1 << 6)
+    static let hasIdentifier = Marks(rawValue: 1 << 7)
+    static let hasRetry = Marks(rawValue: 1 << 8)
+  }
+
+  private var numbers: [TransferID: UInt32] = [:]
+  private var rows: ContiguousArray<Row> = []
+  private var names = NameTable()
+  private var identifiers: [TransferID: String] = [:]
+  private var retries: [TransferID: Double] = [:]
+
+  init() {}
+
+  package var count: Int { rows.count }
+
+  mutating func reserve(_ count: Int) {
+    numbers.reserveCapacity(count)
+    rows.reserveCapacity(count)
+  }
+
+  /// The member with this id; its dependencies are the graph's business and not told.
+  package subscript(id: TransferID) -> QueueMachine.Member? {
+    numbers[id].map { member(rows[Int($0)]) }
+  }
+
+  /// In no order.
+  package var values: some RandomAccessCollection<QueueMachine.Member> {
+    rows.lazy.map { member($0) }
+  }
+
+  /// Each id with its place in the list, in no order: less work than `values`.
+  package var ranks: some RandomAccessCollection<(rank: Int64, id: TransferID)> {
+    rows.lazy.map { ($0.rank, $0.id) }
+  }
+
+  /// Adds a member, or changes it.
+  mutating func put(_ member: QueueMachine.Member) {
+    let id = member.facts.id
+    let marks = marks(of: member)
+    note(member, marks)
+    if let number = numbers[id] {
+      let row = rows[Int(number)]
+      rows[Int(number)] = make(member, marks, host: row.host, group: row.group)
+    } else {
+      numbers[id] = UInt32(rows.count)
+      rows.append(
+        make(
+          member, marks, host: names.number(member.facts.host),
+          group: names.number(member.facts.group)))
+    }
+  }
+
+  /// Takes it out; the last one moves to its place.
+  mutating func remove(_ id: TransferID) -> QueueMachine.Member? {
+    guard let number = numbers.removeValue(forKey: id) else { return nil }
+    let member = member(rows[Int(number)])
+    identifiers[id] = nil
+    retries[id] = nil
+    let last = rows.removeLast()
+    if last.id != id {
+      rows[Int(number)] = last
+      numbers[last.id] = number
+    }
+    return member
+  }
+
+  private mutating func note(_ member: QueueMachine.Member, _ marks: Marks) {
+    let id = member.facts.id
+    if marks.contains(.hasIdentifier) { identifiers[id] = member.facts.identifier }
+    if marks.contains(.hasRetry) || !retries.isEmpty {
+      retries[id] = member.facts.standing.retryAt
+    }
+  }
+
+  private func make(
+    _ member: QueueMachine.Member, _ marks: Marks, host: UInt32, group: UInt32
+  ) -> Row {
+    let standing = member.facts.standing
+    return Row(
+      id: member.facts.id, rank: standing.rank, host: host, group: group, machine: member.machine,
+      status: standing.status, desired: standing.desired, priority: standing.priority,
+      pausedBy: standing.pausedBy, policy: member.facts.whenDependencyFails, end: member.end,
+      marks: marks)
+  }
+
+  private func marks(of member: QueueMachine.Member) -> Marks {
+    let standing = member.facts.standing
+    var marks: Marks = []
+    if standing.startsOver { marks.insert(.startsOver) }
+    if standing.hasRun { marks.insert(.hasRun) }
+    if standing.isUnderWay { marks.insert(.isUnderWay) }
+    if standing.retryAt != nil { marks.insert(.hasRetry) }
+    if member.facts.isStep { marks.insert(.isStep) }
+    if member.facts.isIdempotent { marks.insert(.isIdempotent) }
+    if member.facts.identifier != nil { marks.insert(.hasIdentifier) }
+    if member.isScheduled { marks.insert(.isScheduled) }
+    if member.isPostponed { marks.insert(.isPostponed) }
+    return marks
+  }
+
+  private func member(_ row: Row) -> QueueMachine.Member {
+    let marks = row.marks
+    var standing = Standing()
+    (standing.status, standing.desired) = (row.status, row.desired)
+    (standing.rank, standing.priority, standing.pausedBy) = (row.rank, row.priority, row.pausedBy)
+    standing.startsOver = marks.contains(.startsOver)
+    standing.hasRun = marks.contains(.hasRun)
+    standing.isUnderWay = marks.contains(.isUnderWay)
+    standing.retryAt = marks.contains(.hasRetry) ? retries[row.id] : nil
+    let facts = QueuedMember(
+      id: row.id, standing: standing, host: names.name(row.host), group: names.name(row.group),
+      identifier: marks.contains(.hasIdentifier) ? identifiers[row.id] : nil, after: [],
+      whenDependencyFails: row.policy, isStep: marks.contains(.isStep),
+      isIdempotent: marks.contains(.isIdempotent))
+    return QueueMachine.Member(
+      machine: row.machine, facts: facts, isScheduled: marks.contains(.isScheduled),
+      isPostponed: marks.contains(.isPostponed), end: row.end)
+  }
+}
+
+/// Names that many have, each kept once for as long as the queue lives.
+private struct NameTable: Sendable {
+  /// The first is that of those who have none.
+  private var names: [String?] = [nil]
+  private var numbers: [String: UInt32] = [:]
+  private var last: UInt32 = 0
+
+  mutating func number(_ name: String?) -> UInt32 {
+    guard let name else { return 0 }
+    if names[Int(last)] == name { return last }
+    last = numbers[name] ?? UInt32(names.count)
+    if last == names.count {
+      names.append(name)
+      numbers[name] = last
+    }
+    return last
+  }
+
+  func name(_ number: UInt32) -> String? { names[Int(number)] }
+}

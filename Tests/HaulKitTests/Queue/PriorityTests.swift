@@ -1,0 +1,53 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// C5 of the mission: priority, with one slot.
+@Suite(.timeLimit(.minutes(2))) struct PriorityTests {
+  private static let each = 12
+
+  @Test func `C5: a higher one goes first more often, a lower one is never starved`() async throws {
+    let names = ["high", "low"].flatMap { kind in (0..<Self.each).map { "\(kind)-\($0)" } }
+    try await QueueBench.with(names.map { .plain($0) }) { queue in
+      await queue.manager.suspend()
+      // The low ones come first.
+      for (kind, priority) in [("low", Priority.utility), ("high", .userInitiated)] {
+        let requests = try (0..<Self.each).map { number in
+          var request = try queue.request("\(kind)-\(number)")
+          request.priority = priority
+          return request
+        }
+        try await queue.manager.add(requests)
+      }
+      await queue.manager.unsuspend()
+      await queue.manager.waitUntilEmpty()
+      let asked = queue.asked
+      #expect(asked.count == 2 * Self.each)
+      // Weights 8 and 2.
+      let high = asked.prefix(10).count { $0.hasPrefix("high") }
+      #expect((7...9).contains(high), "\(asked)")
+      // First come, first served inside one.
+      for kind in ["high", "low"] {
+        let own = asked.filter { $0.hasPrefix(kind) }
+        #expect(own == (0..<Self.each).map { "\(kind)-\($0)" })
+      }
+    }
+  }
+
+  @Test func `C5: another priority takes effect at once, also on one that waits`() async throws {
+    let others = (1...8).map { "\($0)" }
+    try await QueueBench.with([.held("a"), .plain("last")] + others.map { .plain($0) }) { queue in
+      let a = try await queue.add("a")[0]
+      for name in others { _ = try await queue.add(name) }
+      let last = try await queue.add("last")[0]
+      try await queue.hold(a)
+      try await queue.manager.setPriority(.userInteractive, of: .ids([last.id]))
+      #expect(await last.summary?.priority == .userInteractive)
+      queue.release(a)
+      await queue.manager.waitUntilEmpty()
+      // Before seven of the eight that were there first.
+      #expect(queue.asked.prefix(3).contains("last"), "\(queue.asked)")
+    }
+  }
+}
