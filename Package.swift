@@ -87,7 +87,8 @@ let package = Package(
       name: "HaulFiles",
       dependencies: ["HaulCore", "CHaulSystem", .crypto, .nioConcurrency, .nioPosix],
       swiftSettings: parsers),
-    .target(name: "HaulStore", dependencies: ["HaulCore", .grdb], swiftSettings: settings),
+    .target(
+      name: "HaulStore", dependencies: ["HaulCore", .grdb, .nioConcurrency], swiftSettings: settings),
     .target(
       name: "HaulKit",
       dependencies: [

@@ -33,6 +33,7 @@ package struct SQLiteStore: Store {
   /// What was moved aside when it was opened, with the place: to be told to the user.
   package let damage: TransferError?
   private let database: OpenDatabase
+  private let rows = RowNumbers()
   private let keptEvents: Int
   private let passes: @Sendable () -> Void
 
@@ -51,27 +52,34 @@ package struct SQLiteStore: Store {
   }
 
   package func open() async throws(TransferError) -> StoredQueue {
-    try await database.read("read the queue") { try QueueReader(db: $0).queue() }
+    try await database.read("read the queue") { [rows] db in
+      try rows.load(db)
+      return try QueueReader(db: db).queue()
+    }
   }
 
   package func commit(_ change: StoreChange) async throws(TransferError) {
     guard !change.isEmpty else { return }
-    try await database.write("store a change of the queue") { [keptEvents, passes] db in
-      var writer = ChangeWriter(db: db, keptEvents: keptEvents, passes: passes)
+    try await database.write("store a change of the queue") { [rows, keptEvents, passes] db in
+      var writer = ChangeWriter(db: db, rows: rows, keptEvents: keptEvents, passes: passes)
       try writer.write(change)
     }
   }
 
   package func records(_ ids: [TransferID]) async throws(TransferError) -> [TransferRecord] {
-    try await database.read("read transfers of the queue") { db in
-      let reader = try RecordReader(db: db, by: .id)
-      return try ids.compactMap { try reader.record(Int64($0.bits)) }
+    try await database.read("read transfers of the queue") { [rows] db in
+      try rows.load(db)
+      let reader = try RecordReader(db: db)
+      return try rows.numbers(of: ids).compactMap { id, number in
+        // A row may have been given to another since.
+        try reader.record(number).flatMap { $0.id == id ? $0 : nil }
+      }
     }
   }
 
   package func records(where query: RecordQuery) async throws(TransferError) -> [TransferRecord] {
     try await database.read("read transfers of the queue") { db in
-      let reader = try RecordReader(db: db, by: .sequence)
+      let reader = try RecordReader(db: db)
       return try PageQuery(query).sequences(db).compactMap { try reader.record($0) }
     }
   }

@@ -27,8 +27,6 @@ extension TransferError {
     case .SQLITE_CONSTRAINT where reason.contains("members.identifier"):
       self.init(
         .io, "cannot \(action): another transfer has this identifier; choose a different one")
-    case .SQLITE_CONSTRAINT where reason.contains("members.id"):
-      self.init(.io, "cannot \(action): an id was added twice; use one of its own")
     case .SQLITE_CORRUPT, .SQLITE_NOTADB:
       self.init(
         .io,

@@ -119,15 +119,18 @@ package struct StoreChange: Sendable {
     package var result: TransferResult?
     /// The request to keep from now on; nil leaves what is there.
     package var request: TransferRequest?
+    /// Whether rank and priority are as they were stored last, so that they need not be written.
+    package var keepsPlace: Bool
 
     package init(
       id: TransferID, standing: Standing, result: TransferResult? = nil,
-      request: TransferRequest? = nil
+      request: TransferRequest? = nil, keepsPlace: Bool = false
     ) {
       self.id = id
       self.standing = standing
       self.result = result
       self.request = request
+      self.keepsPlace = keepsPlace
     }
   }
 

@@ -45,9 +45,13 @@ package struct QueueDecision: Sendable {
     return change
   }
 
-  mutating func note(_ id: TransferID, _ standing: Standing, _ result: TransferResult?) {
-    let result = result ?? updates[id]?.result
-    updates[id] = StoreChange.Update(id: id, standing: standing, result: result)
+  mutating func note(
+    _ id: TransferID, _ standing: Standing, _ result: TransferResult?, keepsPlace: Bool
+  ) {
+    let former = updates[id]
+    updates[id] = StoreChange.Update(
+      id: id, standing: standing, result: result ?? former?.result,
+      keepsPlace: keepsPlace && former?.keepsPlace ?? true)
   }
 
   mutating func remove(_ id: TransferID) {

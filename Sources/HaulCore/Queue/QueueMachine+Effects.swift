@@ -53,11 +53,15 @@ extension QueueMachine {
     }
   }
 
-  func note(_ id: TransferID, _ result: TransferResult?, _ decision: inout QueueDecision) {
+  /// - Parameter keepsPlace: whether rank and priority are as they were.
+  func note(
+    _ id: TransferID, _ result: TransferResult?, _ decision: inout QueueDecision,
+    keepsPlace: Bool = true
+  ) {
     guard let member = members[id] else { return }
     var standing = member.facts.standing
     member.machine.write(into: &standing)
-    decision.note(id, standing, result)
+    decision.note(id, standing, result, keepsPlace: keepsPlace)
   }
 
   mutating func tell(

@@ -25,7 +25,7 @@ extension QueueMachine {
   ) {
     for id in ids where members[id].map({ $0.facts.standing.priority != priority }) ?? false {
       change(id) { $0.facts.standing.priority = priority }
-      note(id, nil, &decision)
+      note(id, nil, &decision, keepsPlace: false)
       decision.effects.append(.rearrange(id))
     }
   }
@@ -55,7 +55,7 @@ extension QueueMachine {
   ) {
     change(id) { $0.facts.standing.rank = rank }
     ranks.note(rank)
-    note(id, nil, &decision)
+    note(id, nil, &decision, keepsPlace: false)
     decision.effects.append(.rearrange(id))
   }
 }

@@ -4,13 +4,18 @@ import HaulCore
 /// Writes a change in one transaction: first what is added, then updates, removals, what is satisfied, the batch, the events.
 struct ChangeWriter {
   private let db: Database
+  private let rows: RowNumbers
   private let keptEvents: Int
   private let passes: @Sendable () -> Void
   private let coding = FormCoding()
-  private var results = FormMemory<StoredResult>()
+  /// The rows of those that this change adds.
+  private var added: [TransferID: UInt32] = [:]
 
-  init(db: Database, keptEvents: Int, passes: @escaping @Sendable () -> Void) {
+  init(
+    db: Database, rows: RowNumbers, keptEvents: Int, passes: @escaping @Sendable () -> Void
+  ) {
     self.db = db
+    self.rows = rows
     self.keptEvents = keptEvents
     self.passes = passes
   }
@@ -19,79 +24,90 @@ struct ChangeWriter {
   private static let manyRows = 10_000
 
   mutating func write(_ change: StoreChange) throws {
+    try rows.load(db)
     try db.inTransaction(.immediate) {
       try add(change.added)
       try update(change.updated)
-      try delete(change.removed, from: "members")
-      try delete(change.satisfied, from: "dependencies")
+      try remove(change.removed)
+      try forgetDependencies(on: change.satisfied)
       if let batch = change.batch { try StoredBatch.write(batch, db: db) }
       passes()
       try EventWriter(db: db, kept: keptEvents, coding: coding).write(change.events)
       passes()
       return .commit
     }
+    rows.note(added: added, removed: change.removed)
     if change.added.count + change.updated.count + change.removed.count > Self.manyRows {
       db.releaseMemory()
     }
   }
 
+  /// Nil for one that nobody knows.
+  private func number(of id: TransferID) -> Int64? {
+    added[id].map(Int64.init) ?? rows.number(of: id)
+  }
+
   private mutating func add(_ records: [TransferRecord]) throws {
     guard !records.isEmpty else { return }
     var requests = try RequestWriter(db: db, coding: coding)
+    var results = ResultWriter(db: db, coding: coding)
     let insert = try db.cachedStatement(sql: Self.insertMember)
     for record in records {
+      guard number(of: record.id) == nil else {
+        throw TransferError(.io, "an id was added twice; use one of its own")
+      }
       var values: [DatabaseValue] = []
-      values.reserveCapacity(15)
+      values.reserveCapacity(16)
       values.append(Int64(record.id.bits).databaseValue)
       StandingColumns.append(record.standing, to: &values)
       MemberColumns.append(record.request, to: &values)
       try insert.execute(arguments: StatementArguments(of: values))
       let sequence = db.lastInsertedRowID
+      added[record.id] = try RowNumbers.number(sequence)
       passes()
       try requests.insert(record.request, sequence)
-      if let result = record.result { try set(result, of: record.id) }
+      if let result = record.result { try results.set(result, of: sequence...sequence) }
     }
   }
 
-  private mutating func update(_ updates: [StoreChange.Update]) throws {
+  /// Rows that follow each other and come to stand alike are written together: what a command does to all of a list.
+  private func update(_ updates: [StoreChange.Update]) throws {
     guard !updates.isEmpty else { return }
-    let statement = try db.cachedStatement(sql: Self.updateStanding)
     var requests = try RequestWriter(db: db, coding: coding)
+    var results = ResultWriter(db: db, coding: coding)
+    var run: UpdateRun?
     for update in updates {
-      var values: [DatabaseValue] = []
-      values.reserveCapacity(8)
-      StandingColumns.append(update.standing, to: &values)
-      values.append(Int64(update.id.bits).databaseValue)
-      try statement.execute(arguments: StatementArguments(of: values))
+      guard let sequence = number(of: update.id) else { continue }
+      if run?.extend(by: update, at: sequence) == true { continue }
+      try run?.write(db, &results)
+      run = UpdateRun(update, at: sequence)
       passes()
-      if let result = update.result { try set(result, of: update.id) }
-      if let request = update.request { try replace(request, of: update.id, &requests) }
+      if let request = update.request { try replace(request, of: sequence, &requests) }
     }
+    try run?.write(db, &results)
   }
 
-  private func delete(_ ids: [TransferID], from table: String) throws {
+  private func remove(_ ids: [TransferID]) throws {
     guard !ids.isEmpty else { return }
-    let statement = try db.cachedStatement(sql: "DELETE FROM \(table) WHERE id = ?")
+    let statement = try db.cachedStatement(sql: "DELETE FROM members WHERE seq = ?")
     for id in ids {
-      try statement.execute(arguments: StatementArguments(of: [Int64(id.bits).databaseValue]))
+      guard let sequence = number(of: id) else { continue }
+      try statement.execute(arguments: StatementArguments(of: [sequence.databaseValue]))
       passes()
     }
   }
 
-  /// Does nothing for an unknown id.
-  private mutating func set(_ result: TransferResult, of id: TransferID) throws {
-    let text = try results.text(StoredResult(result), coding)
-    try db.cachedStatement(sql: Self.putResult).execute(
-      arguments: StatementArguments(of: [text.databaseValue, Int64(id.bits).databaseValue]))
+  private func forgetDependencies(on ids: [TransferID]) throws {
+    for id in ids {
+      try db.cachedStatement(sql: "DELETE FROM dependencies WHERE id = ?")
+        .execute(arguments: StatementArguments(of: [Int64(id.bits).databaseValue]))
+      passes()
+    }
   }
 
   private func replace(
-    _ request: TransferRequest, of id: TransferID, _ requests: inout RequestWriter
+    _ request: TransferRequest, of sequence: Int64, _ requests: inout RequestWriter
   ) throws {
-    let sequence = try Int64.fetchOne(
-      db.cachedStatement(sql: "SELECT seq FROM members WHERE id = ?"),
-      arguments: StatementArguments(of: [Int64(id.bits).databaseValue]))
-    guard let sequence else { return }
     var values: [DatabaseValue] = []
     MemberColumns.append(request, to: &values)
     values.append(sequence.databaseValue)
@@ -108,11 +124,5 @@ struct ChangeWriter {
     INSERT INTO members (id, \(StandingColumns.list), \(MemberColumns.list))
     VALUES (?\(String(repeating: ", ?", count: 8 + 7)))
     """
-  private static let updateStanding =
-    "UPDATE members SET \(StandingColumns.assignments) WHERE id = ?"
   private static let updateMember = "UPDATE members SET \(MemberColumns.assignments) WHERE seq = ?"
-  private static let putResult = """
-    INSERT INTO results (member, form) SELECT seq, ?1 FROM members WHERE id = ?2
-    ON CONFLICT (member) DO UPDATE SET form = excluded.form
-    """
 }

@@ -1,38 +1,37 @@
 import GRDB
 import HaulCore
 
-/// Reads whole records one by one.
+/// Reads whole records one by one, by their rows.
 struct RecordReader {
-  /// What a record is found by.
-  enum Key: String {
-    case id, sequence = "seq"
-  }
-
   private let records: Statement
   private let dependencies: Statement
   private let coding = FormCoding()
 
-  init(db: Database, by key: Key) throws {
+  init(db: Database) throws {
     records = try db.cachedStatement(
       sql: """
         SELECT m.seq, m.id, \(StandingColumns.names.map { "m.\($0)" }.joined(separator: ", ")),
           m.group_name, m.identifier, m.dependency_policy, m.dependencies,
-          q.address, q.target, q.form, s.address, s.user, s.password, s.fields, r.form
+          q.address, q.target, q.form, s.address, s.user, s.password, s.fields, r.form,
+          m.plain_end
         FROM members m JOIN requests q ON q.member = m.seq
           LEFT JOIN secrets s ON s.member = m.seq LEFT JOIN results r ON r.member = m.seq
-        WHERE m.\(key.rawValue) = ?
+        WHERE m.seq = ?
         """)
     dependencies = try db.cachedStatement(
       sql: "SELECT id, identifier FROM dependencies WHERE member = ? ORDER BY position")
   }
 
   /// Nil when there is none.
-  func record(_ key: Int64) throws -> TransferRecord? {
-    guard let row = try Row.fetchOne(records, arguments: StatementArguments([key])) else {
+  func record(_ sequence: Int64) throws -> TransferRecord? {
+    guard let row = try Row.fetchOne(records, arguments: StatementArguments([sequence])) else {
       return nil
     }
-    let result = try StoredText.text(row, 21).map { text in
+    var result = try StoredText.text(row, 21).map { text in
       try coding.form(StoredResult.self, text, "result").result()
+    }
+    if result == nil, let code = try row.decode(Int?.self, atIndex: 22) {
+      result = TransferResult(state: try TransferResult.State(code: code, "end of a transfer"))
     }
     return TransferRecord(
       id: try TransferID(stored: row.decode(Int64.self, atIndex: 1)),

@@ -1,20 +1,26 @@
 import GRDB
 import HaulCore
 
-/// The columns of a member's standing, in one order for reading and for writing.
+/// The columns of a member's standing, in one order for reading and for writing: its state, then its place.
 enum StandingColumns {
-  static let names = [
-    "status", "desired", "rank", "priority", "paused_by", "starts_over", "has_run",
-    "retry_at",
-  ]
+  static let state = ["status", "desired", "paused_by", "starts_over", "has_run", "retry_at"]
+  static let place = ["rank", "priority"]
+  static let names = state + place
   static let list = names.joined(separator: ", ")
-  static let assignments = names.map { "\($0) = ?" }.joined(separator: ", ")
+
+  static func assignments(_ names: [String]) -> String {
+    names.map { "\($0) = ?" }.joined(separator: ", ")
+  }
 
   static func append(_ standing: Standing, to values: inout [DatabaseValue]) {
-    values.append(standing.status.code.databaseValue)
-    values.append(standing.desired.code.databaseValue)
+    appendState(standing, to: &values)
     values.append(standing.rank.databaseValue)
     values.append(standing.priority.code.databaseValue)
+  }
+
+  static func appendState(_ standing: Standing, to values: inout [DatabaseValue]) {
+    values.append(standing.status.code.databaseValue)
+    values.append(standing.desired.code.databaseValue)
     values.append(standing.pausedBy?.rawValue.databaseValue ?? .null)
     values.append(standing.startsOver.databaseValue)
     values.append(hasRun(standing).databaseValue)
@@ -33,18 +39,18 @@ enum StandingColumns {
     standing.status = try TransferStatus(
       code: row.decode(Int.self, atIndex: index), "state of a transfer")
     standing.desired = try Desired(code: row.decode(Int.self, atIndex: index + 1), "order")
-    standing.rank = try row.decode(Int64.self, atIndex: index + 2)
-    standing.priority = try Priority(code: row.decode(Int.self, atIndex: index + 3), "priority")
-    if let origin = try row.decode(String?.self, atIndex: index + 4) {
+    if let origin = try row.decode(String?.self, atIndex: index + 2) {
       guard let origin = TransferEvent.Origin(rawValue: origin) else {
         throw TransferError.unreadable("one who paused")
       }
       standing.pausedBy = origin
     }
-    standing.startsOver = try row.decode(Bool.self, atIndex: index + 5)
-    let hasRun = try row.decode(Int.self, atIndex: index + 6)
+    standing.startsOver = try row.decode(Bool.self, atIndex: index + 3)
+    let hasRun = try row.decode(Int.self, atIndex: index + 4)
     (standing.hasRun, standing.isUnderWay) = (hasRun > 0, hasRun > 1)
-    standing.retryAt = try row.decode(Double?.self, atIndex: index + 7)
+    standing.retryAt = try row.decode(Double?.self, atIndex: index + 5)
+    standing.rank = try row.decode(Int64.self, atIndex: index + 6)
+    standing.priority = try Priority(code: row.decode(Int.self, atIndex: index + 7), "priority")
     return standing
   }
 }

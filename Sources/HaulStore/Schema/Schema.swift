@@ -5,7 +5,7 @@ enum Schema {
   /// "Haul" in ASCII.
   static let applicationID = 0x4861_756C
   /// That of the last migration.
-  static let version = 2
+  static let version = 1
 
   static let migrator: DatabaseMigrator = {
     var migrator = DatabaseMigrator()
@@ -13,13 +13,6 @@ enum Schema {
       for statement in SchemaV1.statements { try db.execute(sql: statement) }
       try db.execute(sql: "PRAGMA application_id = \(applicationID)")
       try db.execute(sql: "PRAGMA user_version = 1")
-    }
-    migrator.registerMigration("v2") { db in
-      // When the next attempt is due; and whom one that is removed was needed by.
-      try db.execute(sql: "ALTER TABLE members ADD COLUMN retry_at REAL")
-      try db.execute(
-        sql: "CREATE INDEX dependencies_by_id ON dependencies (id) WHERE id IS NOT NULL")
-      try db.execute(sql: "PRAGMA user_version = 2")
     }
     return migrator
   }()

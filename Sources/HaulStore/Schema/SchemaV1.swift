@@ -3,11 +3,12 @@ enum SchemaV1 {
   static let statements = [members, byStatus, byGroup, byIdentifier] + parts + logs
 
   /// What changes often, and all that `open` reads: rows as small as they can be, in the order in which they came, so that
-  /// adding many writes whole pages. Ids are random and would not.
+  /// adding many writes whole pages. Ids are random: an index of them would be written all over for each batch, so that
+  /// `RowNumbers` knows their rows instead, and keeps two members from having one.
   private static let members = """
     CREATE TABLE members (
       seq INTEGER PRIMARY KEY,
-      id INTEGER NOT NULL UNIQUE,
+      id INTEGER NOT NULL,
       status INTEGER NOT NULL,
       desired INTEGER NOT NULL,
       rank INTEGER NOT NULL,
@@ -15,6 +16,8 @@ enum SchemaV1 {
       paused_by TEXT,
       starts_over INTEGER NOT NULL,
       has_run INTEGER NOT NULL,
+      retry_at REAL,
+      plain_end INTEGER,
       host ANY,
       group_name ANY,
       identifier ANY,
@@ -58,6 +61,7 @@ enum SchemaV1 {
       PRIMARY KEY (member, position)
     ) STRICT, WITHOUT ROWID
     """,
+    "CREATE INDEX dependencies_by_id ON dependencies (id) WHERE id IS NOT NULL",
     """
     CREATE TABLE secrets (
       member INTEGER PRIMARY KEY REFERENCES members (seq) ON DELETE CASCADE,

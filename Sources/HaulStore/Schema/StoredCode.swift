@@ -40,6 +40,18 @@ extension Desired: StoredCode {
   }
 }
 
+extension TransferResult.State: StoredCode {
+  static let allCases: [TransferResult.State] = [.completed, .failed, .cancelled]
+
+  var code: Int {
+    switch self {
+    case .completed: 0
+    case .failed: 1
+    case .cancelled: 2
+    }
+  }
+}
+
 extension TransferRequest.DependencyPolicy: StoredCode {
   var code: Int {
     switch self {
