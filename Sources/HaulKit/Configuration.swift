@@ -21,6 +21,8 @@ public struct Configuration: Sendable {
   public var idleTimeout: Duration = .seconds(30)
   /// The most bytes of a stream that wait for its reader.
   package var streamWindow: Int64 = 32 << 20
+  /// The most events that wait in memory for the slowest subscriber.
+  package var keptEvents = 10_000
   /// A PEM file of certificate authorities to trust instead of the system's.
   public var certificateAuthorities: String?
   /// What a client shows of itself; nil for nothing.
@@ -37,6 +39,9 @@ public struct Configuration: Sendable {
   public var localAddress: String?
   /// Addresses of hosts that are not to be looked up; names in lower case.
   public var addresses: [String: String] = [:]
+  /// Signs each request before it is sent, and makes anew what it signs with when the server refuses a request. What it gives
+  /// is sent, and neither stored nor logged.
+  public var prepare: RequestPreparation?
   /// The value of `User-Agent`.
   public var userAgent = "haul"
   /// Where the engine logs; silent by default.

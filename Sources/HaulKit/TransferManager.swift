@@ -22,6 +22,10 @@ public actor TransferManager {
   let turns = Turns()
   var waits = Waits()
   var wakeUp: (instant: Instant, task: Task<Void, Never>)?
+  /// Wait for the next attempts of those that have no run.
+  var postponed: [TransferID: Task<Void, Never>] = [:]
+  /// Stores ends again that could not be stored.
+  var storingAgain: Task<Void, Never>?
   private(set) var isShutDown = false
 
   /// Where the bytes of a transfer to `.stream` go.
@@ -52,21 +56,32 @@ public actor TransferManager {
     onShutdown = {}
   }
 
-  /// Every event from now on, each once and in order; ends when the manager has shut down.
-  public nonisolated func events() -> TransferEvents { TransferEvents(hub: engine.hub) }
+  deinit {
+    wakeUp?.task.cancel()
+    for task in postponed.values { task.cancel() }
+    engine.hub.close()
+  }
 
   /// Stops what runs, closes every connection, and ends every event stream. A second call does nothing.
   ///
-  /// What ran is queued again when its store is opened the next time, and what was paused is paused.
+  /// What ran is queued again when its store is opened the next time, and what was paused is paused. A step that does not
+  /// pause has its task cancelled after four seconds, and is left to itself after one more; it counts as interrupted.
   public func shutdown() async {
     guard !isShutDown else { return }
     isShutDown = true
     wakeUp?.task.cancel()
-    for run in runs.values { run.orders.send(.pause) }
-    while let id = runs.keys.first { await waits.stopped.value(for: id) }
+    storingAgain?.cancel()
+    for task in postponed.values { task.cancel() }
+    for id in runs.keys.sorted() { runs[id]?.orders.send(.pause) }
+    await stopRuns()
+    await wakeUp?.task.value
+    await storingAgain?.value
+    for task in postponed.values { await task.value }
+    await engine.heartbeat.stop()
     await turns.run {}
     await store.close()
     await onShutdown()
+    steps = [:]
     waits.endAll()
     engine.hub.close()
   }

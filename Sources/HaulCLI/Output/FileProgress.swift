@@ -21,12 +21,3 @@ package struct FileProgress: Hashable, Sendable {
   /// Whether it has something to show now.
   var isActive: Bool { !hasEnded && phase != .waiting }
 }
-
-extension Progress {
-  /// Whole percent: nil for an unknown length, 100 only when every byte is there.
-  package var percent: Int? {
-    guard let total, total >= 0 else { return nil }
-    if bytes >= total { return 100 }
-    return min(99, max(0, Int(Double(bytes) / Double(total) * 100)))
-  }
-}

@@ -93,6 +93,9 @@ extension TransferEvent.Kind {
       try line.encode(choice.rate.map(JSONNumber.rate), forKey: .rate)
     case .finished(let result):
       try result.encode(to: &line)
+    // Of others' lists; not told of what a `get` downloads.
+    case .removed: try line.encode("removed", forKey: .type)
+    case .snapshot: try line.encode("snapshot", forKey: .type)
     }
   }
 }

@@ -65,6 +65,8 @@ package struct EngineLimits: Hashable, Sendable {
     configuration.localAddress = localAddress
     configuration.addresses = addresses
     configuration.userAgent = userAgent
+    // The one subscriber reads all the time, and is to be told every file of a long list.
+    configuration.keptEvents = .max
     if let logger { configuration.logger = logger }
     return configuration
   }

@@ -6,7 +6,8 @@ public struct TransferEvent: Sendable, Hashable {
     case phase(Phase, reason: String?)
     case paused(by: Origin)
     case resumed(by: Origin)
-    /// Newest only; at most 10 per second and transfer.
+    /// Newest only; at most 10 per second and transfer. The one that tells all of a file is told to everyone, once, before
+    /// the end.
     case progress(Progress)
     case attempt(number: Int, error: TransferError, delay: Duration)
     /// The server refused one connection while others of its host went on: the host gets no more than so many from now
@@ -16,6 +17,10 @@ public struct TransferEvent: Sendable, Hashable {
     case connections(ConnectionChoice)
     /// The one real end.
     case finished(TransferResult)
+    /// It is not in the list any more.
+    case removed
+    /// How it stands, in place of what the subscriber has not seen of it.
+    indirect case snapshot(TransferSnapshot)
   }
 
   /// What a transfer is doing right now; never stored.
@@ -63,6 +68,19 @@ public struct Progress: Sendable, Hashable {
     self.connections = connections
   }
 
+  /// From 0 to 1; 1 only when everything is there; nil while the length is unknown.
+  public var fraction: Double? {
+    guard let total, total >= 0 else { return nil }
+    if bytes >= total { return 1 }
+    return max(0, min(Double(bytes) / Double(total), 1.0.nextDown))
+  }
+
+  /// From 0 to 100, rounded down; 100 only when everything is there; nil while the length is unknown.
+  public var percent: Int? { fraction.map { Int($0 * 100) } }
+
+  /// Whether everything is there.
+  package var isWhole: Bool { total.map { bytes >= $0 } ?? false }
+
   /// Seconds until the end at the present rate; nil while length or rate is unknown.
   public var secondsLeft: Double? {
     guard let total, rate > 0 else { return nil }
@@ -107,11 +125,13 @@ public struct TransferResult: Sendable, Hashable {
   public let verified: Verification?
   /// Why it failed.
   public let error: TransferError?
+  /// How this run went over the network; nil where it sent no request.
+  public let metrics: TransferMetrics?
 
   package init(
     state: State, path: String? = nil, bytes: Int64 = 0, fetched: Int64 = 0, reused: Int64 = 0,
     duration: Duration = .zero, checksum: Checksum? = nil, verified: Verification? = nil,
-    error: TransferError? = nil
+    error: TransferError? = nil, metrics: TransferMetrics? = nil
   ) {
     self.state = state
     self.path = path
@@ -122,5 +142,6 @@ public struct TransferResult: Sendable, Hashable {
     self.checksum = checksum
     self.verified = verified
     self.error = error
+    self.metrics = metrics
   }
 }

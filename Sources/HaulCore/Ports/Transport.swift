@@ -21,6 +21,8 @@ package struct FetchRequest: Sendable, Hashable {
   package var prefersHTTP2 = false
   /// Hosts that may be told secrets when a redirect leads there over https.
   package var trustedHosts: Set<String> = []
+  /// Whether a redirect led to another origin, which must be told nothing secret.
+  package private(set) var hasLeftOrigin = false
 
   package init(
     url: ResourceURL, headers: HeaderFields = HeaderFields(), firstByte: Int64? = nil,
@@ -47,7 +49,10 @@ package struct FetchRequest: Sendable, Hashable {
     next.url = isTrusted ? target.taking(url.credentials) : target.adoptingCredentials(of: url)
     guard target.origin != url.origin else { return next }
     next.allowInsecure = false
-    if !isTrusted { next.headers.keepOnly(Self.harmlessHeaders) }
+    if !isTrusted {
+      next.headers.keepOnly(Self.harmlessHeaders)
+      next.hasLeftOrigin = true
+    }
     return next
   }
 }

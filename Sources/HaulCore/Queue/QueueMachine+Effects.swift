@@ -121,6 +121,7 @@ extension QueueMachine {
     let dependents = graph.remove(id)
     if member.end == .completed, !dependents.isEmpty { decision.satisfied.append(id) }
     decision.concerned.append(contentsOf: dependents)
+    tell(.removed, of: id, &decision)
     decision.remove(id)
   }
 }

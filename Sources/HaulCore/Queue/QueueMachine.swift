@@ -32,7 +32,7 @@ package struct QueueMachine: Sendable {
   var ranks = RankSpan()
   /// The members that were stored, in the order of the list, until `recover`.
   var stored: [TransferID] = []
-  /// The number of the newest state change.
+  /// The number of the newest state change; 0 before the first.
   package internal(set) var lastEvent = 0
 
   /// A queue without members.

@@ -19,12 +19,12 @@ struct DirectFetch: Sendable {
   }
 
   /// False, and nothing is told, when it takes a task: where the transfer is the only one of its host, or the host wants to
-  /// be left alone, or the transport knows no other way.
+  /// be left alone, or requests are to be prepared, or the transport knows no other way.
   func begin(_ request: FetchRequest, of host: String) -> Bool {
     let isOneOfMany = engine.slots.update {
       $0.transfers(of: host) > 1 && $0.backOffEnd(of: host) == nil
     }
-    guard isOneOfMany else { return false }
+    guard isOneOfMany, engine.prepare == nil else { return false }
     let watch = NIOLockedValueBox(Watch())
     let handle = engine.transport.begin(request) { [self] result in
       let seen = watch.withLockedValue { watch in

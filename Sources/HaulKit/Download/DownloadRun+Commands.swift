@@ -29,6 +29,7 @@ extension DownloadRun {
       if phase == .restarted { reused = 0 }
       tell(.phase(phase, reason: reason))
     case .attempt(let number, let error, let delay):
+      retries += 1
       tell(.attempt(number: number, error: error, delay: delay))
     case .settled(let choice): settled(on: choice)
     case .resume(let error): log(lost: error)
@@ -43,6 +44,7 @@ extension DownloadRun {
   private mutating func open(
     _ id: SegmentID, _ fetch: FetchRequest, _ group: inout TaskGroup<Void>
   ) {
+    requests += 1
     var fetch = fetch
     fetch.prefersHTTP2 = !fetch.isAdditional && engine.sharesConnections(to: request.url.origin)
     if let response = takeFirst(for: fetch) {

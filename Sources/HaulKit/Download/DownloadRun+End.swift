@@ -128,7 +128,14 @@ extension DownloadRun {
     return TransferResult(
       state: state, path: path, bytes: bytes, fetched: fetched, reused: max(0, reused - repeated),
       duration: engine.clock.now - started,
-      checksum: verified == .checksum ? machine.checksum : nil, verified: verified, error: error)
+      checksum: verified == .checksum ? machine.checksum : nil, verified: verified, error: error,
+      metrics: metrics)
+  }
+
+  private var metrics: TransferMetrics? {
+    guard requests > 0 else { return nil }
+    return TransferMetrics(
+      firstAnswer: firstAnswer.map { $0 - started }, requests: requests, retries: retries)
   }
 
   /// Makes what is there durable, as far as that was asked for, and lets the file go.

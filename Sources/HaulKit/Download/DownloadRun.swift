@@ -28,6 +28,10 @@ struct DownloadRun {
   var reused: Int64 = 0
   var isCancelled = false
   var isReadingBack = false
+  /// When the first answer came.
+  var firstAnswer: Instant?
+  var requests = 0
+  var retries = 0
   /// Whether the manager knows that the old bytes are forgotten.
   private var hasToldStart = false
   /// The final path, once the file has it.
@@ -140,6 +144,7 @@ struct DownloadRun {
       await handle(event, &group)
     case .response(let id, let response):
       responses[id] = response
+      firstAnswer = firstAnswer ?? engine.clock.now
       // The answer that told the name was logged when it came.
       if id != firstAnswered { driver.log(id, response.head) }
       engine.note(response.head)

@@ -16,6 +16,8 @@ package final class Engine: Sendable {
   /// The most bytes of a stream that wait for its reader.
   let streamWindow: Int64
   let httpVersion: Configuration.HTTPVersion
+  /// Gives header fields to send with each request; nil where nobody does.
+  let prepare: RequestPreparation?
   let hub: EventHub
   let heartbeat: Heartbeat
   let commits: GroupCommit
@@ -41,8 +43,9 @@ package final class Engine: Sendable {
     throttle = Throttle(rate: configuration.rateLimit, clock: clock)
     idleTimeout = configuration.idleTimeout
     httpVersion = configuration.httpVersion
+    prepare = configuration.prepare
     streamWindow = configuration.streamWindow
-    hub = EventHub()
+    hub = EventHub(limit: configuration.keptEvents)
     heartbeat = Heartbeat(clock: clock)
     commits = GroupCommit(io: io)
     sharing = SharedOrigins()

@@ -9,7 +9,10 @@ final class Heartbeat: Sendable {
   private struct State {
     var beats: [UInt64: Beat] = [:]
     var lastNumber: UInt64 = 0
+    /// What runs, if anything does.
+    var task: Task<Void, Never>?
     var isRunning = false
+    var isStopped = false
   }
 
   private static let interval: Duration = .milliseconds(100)
@@ -20,14 +23,25 @@ final class Heartbeat: Sendable {
 
   /// Calls `beat` every 100 ms until `remove`; a last call may cross with that. It must not block.
   func add(_ beat: @escaping Beat) -> UInt64 {
-    let (number, mustRun) = state.withLockedValue { state in
+    state.withLockedValue { state in
       state.lastNumber += 1
       state.beats[state.lastNumber] = beat
-      defer { state.isRunning = true }
-      return (state.lastNumber, !state.isRunning)
+      if !state.isRunning, !state.isStopped {
+        state.isRunning = true
+        state.task = Task { await run() }
+      }
+      return state.lastNumber
     }
-    if mustRun { Task { await run() } }
-    return number
+  }
+
+  /// Calls nobody any more; returns when nothing of it runs.
+  func stop() async {
+    let task = state.withLockedValue { state in
+      state.isStopped = true
+      return state.task
+    }
+    task?.cancel()
+    await task?.value
   }
 
   func remove(_ number: UInt64) {
@@ -42,7 +56,7 @@ final class Heartbeat: Sendable {
       do {
         try await clock.sleep(until: now + Self.interval)
       } catch {
-        // Nobody cancels it; a clock that refuses to wait must not be asked in a circle.
+        // It was stopped; and a clock that refuses to wait must not be asked in a circle.
         return state.withLockedValue { $0.isRunning = false }
       }
     }
@@ -50,7 +64,7 @@ final class Heartbeat: Sendable {
 
   private func next() -> [Beat]? {
     state.withLockedValue { state in
-      guard !state.beats.isEmpty else {
+      guard !state.beats.isEmpty, !state.isStopped else {
         state.isRunning = false
         return nil
       }

@@ -13,6 +13,6 @@ extension Engine {
       try await clock.sleep(until: end)
     }
     silence?.begin(at: clock.now)
-    return try await transport.fetch(request)
+    return try await send(request, silence)
   }
 }

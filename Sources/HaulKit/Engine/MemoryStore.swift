@@ -13,10 +13,11 @@ package struct MemoryStore: Store {
     var lastEvent = 0
   }
 
-  private static let keptEvents = 10_000
+  private let keptEvents: Int
   private let state = NIOLockedValueBox(State())
 
-  package init() {}
+  /// - Parameter keptEvents: how many state changes the log keeps.
+  package init(keptEvents: Int = 10_000) { self.keptEvents = keptEvents }
 
   package var isDurable: Bool { false }
 
@@ -39,7 +40,7 @@ package struct MemoryStore: Store {
       if let batch = change.batch { state.batches[batch.key] = batch.ids }
       state.events.append(contentsOf: change.events)
       state.lastEvent = change.events.last?.number ?? state.lastEvent
-      while state.events.count > Self.keptEvents { state.events.removeFirst() }
+      while state.events.count > keptEvents { state.events.removeFirst() }
       return true
     }
     guard isDone else { throw TransferError(.io, "an id or an identifier was added twice") }

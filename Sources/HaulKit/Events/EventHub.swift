@@ -5,34 +5,33 @@ import OrderedCollections
 
 /// Tells every subscriber every state change, once and in order, and the newest progress of each transfer.
 ///
-/// A subscriber is a position in one shared log and a slot per transfer for progress: one that reads slowly
-/// delays nobody, and what it has not read is held once for all of them.
+/// One who reads everything is a position in one shared log and a slot per transfer for progress: one that reads slowly
+/// delays nobody, and what it has not read is held once for all of them. The log has a limit: what falls out of it before a
+/// subscriber has read it, that one has to read from the store.
 final class EventHub: Sendable {
-  typealias SubscriberID = UInt64
-  /// Gets what is ready; nothing at the end.
-  private typealias Waiter = CheckedContinuation<[TransferEvent], Never>
-
-  private struct Subscriber {
-    var cursor: Int
-    var progress: OrderedDictionary<TransferID, TransferEvent> = [:]
-    var waiter: Waiter?
-    /// How many events the waiter takes at once.
-    var most = 1
+  /// Who subscribed.
+  struct Key: Hashable, Sendable {
+    fileprivate let number: UInt64
+    /// The transfer that it follows; nil for everything.
+    fileprivate let transfer: TransferID?
   }
 
-  private struct State {
-    var log: Deque<TransferEvent> = []
-    /// The position of the first that is kept; positions rise by one.
-    var first = 1
-    var subscribers: [SubscriberID: Subscriber] = [:]
-    var lastSubscriber: SubscriberID = 0
-    var isClosed = false
-
-    var next: Int { first + log.count }
+  /// What there is to read.
+  enum Portion: Sendable {
+    case events([TransferEvent])
+    /// The state changes of these numbers, to be read from the store.
+    case missed(ClosedRange<Int>)
+    /// How the transfer stands, to be asked for.
+    case lost
+    case end
   }
 
-  private static let keptEvents = 10_000
-  private let state = NIOLockedValueBox(State())
+  typealias Waiter = CheckedContinuation<Portion, Never>
+
+  private let state: NIOLockedValueBox<HubState>
+
+  /// - Parameter limit: how many events wait at most for the slowest subscriber.
+  init(limit: Int) { state = NIOLockedValueBox(HubState(limit: limit)) }
 
   /// Tells what a transfer does; its state is as it was.
   func publish(_ kind: TransferEvent.Kind, of id: TransferID, _ url: ResourceURL?) {
@@ -40,121 +39,144 @@ final class EventHub: Sendable {
   }
 
   /// Tells events, in order. Progress of what has ended is not told any more.
-  func publish(_ events: [TransferEvent]) {
-    wake { state in
-      for event in events {
-        state.log.append(event)
-        guard case .finished = event.kind else { continue }
-        for key in state.subscribers.keys { state.subscribers[key]?.progress[event.id] = nil }
-      }
-      Self.trim(&state)
+  func publish(_ events: [TransferEvent]) { change { $0.publish(events) } }
+
+  /// Tells progress of what runs; one that was not read yet is replaced.
+  func publish(progress: Progress, of id: TransferID, _ url: ResourceURL?) {
+    change { $0.publish(progress: progress, of: id, url) }
+  }
+
+  /// Something runs for a transfer from now on.
+  func begins(_ id: TransferID, tellsProgress: Bool) {
+    change { state in
+      state.live[id, default: .init()].isRunning = true
+      state.live[id]?.tellsProgress = tellsProgress
     }
   }
 
-  /// Tells progress; one that was not read yet is replaced.
-  func publish(progress: Progress, of id: TransferID, _ url: ResourceURL?) {
-    wake { state in
-      let event = TransferEvent(number: nil, id: id, url: url, kind: .progress(progress))
-      for key in state.subscribers.keys { state.subscribers[key]?.progress[id] = event }
+  /// What was last told of one that runs or is paused.
+  func live(_ id: TransferID) -> (phase: TransferEvent.Phase?, progress: Progress?) {
+    state.withLockedValue { ($0.live[id]?.phase, $0.live[id]?.progress) }
+  }
+
+  /// How many events wait for those who have not read them.
+  var held: Int {
+    state.withLockedValue { state in
+      state.watchers.values.reduce(state.log.count) { sum, watchers in
+        watchers.values.reduce(sum) { $0 + $1.events.count }
+      }
     }
   }
 
   /// Ends every stream once it has been read to its end.
-  func close() {
-    wake { $0.isClosed = true }
+  func close() { change { $0.close() } }
+
+  /// Changes the state, then hands what is ready to those who wait; never calls out under the lock.
+  private func change(_ body: (inout HubState) -> Void) {
+    let wakes = state.withLockedValue { state in
+      body(&state)
+      defer { state.wakes = [] }
+      return state.wakes
+    }
+    for (waiter, portion) in wakes { waiter.resume(returning: portion) }
+  }
+}
+
+/// The side of those who read.
+extension EventHub {
+  /// Whether anybody listens.
+  var isHeard: Bool {
+    state.withLockedValue { !$0.subscribers.isEmpty || !$0.watchers.isEmpty }
   }
 
-  /// Whether anybody listens.
-  var isHeard: Bool { state.withLockedValue { !$0.subscribers.isEmpty } }
-
-  func subscribe() -> SubscriberID {
+  /// Reads everything from now on, or, for one transfer, from how it stands.
+  func subscribe(to transfer: TransferID? = nil) -> Key {
     state.withLockedValue { state in
       state.lastSubscriber += 1
-      state.subscribers[state.lastSubscriber] = Subscriber(cursor: state.next)
-      return state.lastSubscriber
+      let number = state.lastSubscriber
+      if let transfer {
+        state.watchers[transfer, default: [:]][number] = HubState.Watcher()
+      } else {
+        state.subscribers[number] = HubState.Subscriber(cursor: state.next)
+      }
+      return Key(number: number, transfer: transfer)
     }
   }
 
-  func unsubscribe(_ id: SubscriberID) {
-    let waiter = state.withLockedValue { state in
-      defer { Self.trim(&state) }
-      return state.subscribers.removeValue(forKey: id)?.waiter
+  func unsubscribe(_ key: Key) {
+    let waiter = state.withLockedValue { state -> Waiter? in
+      guard let transfer = key.transfer else {
+        defer { state.trim() }
+        return state.subscribers.removeValue(forKey: key.number)?.waiter
+      }
+      defer { if state.watchers[transfer]?.isEmpty == true { state.watchers[transfer] = nil } }
+      return state.watchers[transfer]?.removeValue(forKey: key.number)?.waiter
     }
-    waiter?.resume(returning: [])
+    waiter?.resume(returning: .end)
   }
 
-  /// The next event; nil at the end, and when the task is cancelled.
-  func next(_ id: SubscriberID) async -> TransferEvent? { await next(id, atMost: 1).first }
+  /// Has a subscriber go on from this moment: what was told before, it knows, but for these numbers.
+  func begin(_ key: Key, missed: ClosedRange<Int>? = nil) {
+    state.withLockedValue { state in
+      if let transfer = key.transfer {
+        state.watchers[transfer]?[key.number]?.isLost = false
+      } else {
+        let next = state.next
+        state.subscribers[key.number]?.cursor = next
+        state.subscribers[key.number]?.missed = missed
+        state.trim()
+      }
+    }
+  }
 
-  /// The next events, as many as are ready; none at the end, and when the task is cancelled.
-  func next(_ id: SubscriberID, atMost most: Int) async -> [TransferEvent] {
+  /// A subscriber has read what it missed up to this number.
+  func caughtUp(_ key: Key, to number: Int) {
+    state.withLockedValue { state in
+      guard let missed = state.subscribers[key.number]?.missed else { return }
+      state.subscribers[key.number]?.missed =
+        number < missed.upperBound ? max(number + 1, missed.lowerBound)...missed.upperBound : nil
+    }
+  }
+
+  /// The next there is, at most so many events; the end when the task is cancelled, too.
+  func next(_ key: Key, atMost most: Int) async -> Portion {
     await withTaskCancellationHandler {
       await withCheckedContinuation { waiter in
         var other: Waiter?
-        let ready: [TransferEvent]? = state.withLockedValue { state in
-          guard state.subscribers[id] != nil, !Task.isCancelled else { return [] }
-          let events = Self.pop(id, atMost: most, &state)
-          if !events.isEmpty { return events }
-          if state.isClosed { return [] }
-          other = state.subscribers[id]?.waiter
-          state.subscribers[id]?.waiter = waiter
-          state.subscribers[id]?.most = most
+        let ready: Portion? = state.withLockedValue { state in
+          if Task.isCancelled { return .end }
+          if let ready = state.pop(key, atMost: most) { return ready }
+          other = state.wait(key, waiter, atMost: most)
           return nil
         }
         // Two who read one subscription: the earlier one ends, rather than wait for ever.
-        other?.resume(returning: [])
+        other?.resume(returning: .end)
         if let ready { waiter.resume(returning: ready) }
       }
     } onCancel: {
-      unsubscribe(id)
+      unsubscribe(key)
     }
   }
+}
 
-  private static func pop(
-    _ id: SubscriberID, atMost most: Int, _ state: inout State
-  ) -> [TransferEvent] {
-    var events: [TransferEvent] = []
-    while events.count < most, let event = pop(id, &state) { events.append(event) }
-    return events
+extension HubState {
+  fileprivate mutating func pop(_ key: EventHub.Key, atMost most: Int) -> EventHub.Portion? {
+    guard let transfer = key.transfer else { return pop(key.number, atMost: most) }
+    return pop(key.number, of: transfer, atMost: most)
   }
 
-  private static func pop(_ id: SubscriberID, _ state: inout State) -> TransferEvent? {
-    guard let cursor = state.subscribers[id]?.cursor else { return nil }
-    if cursor < state.next {
-      state.subscribers[id]?.cursor += 1
-      defer { trim(&state) }
-      return state.log[cursor - state.first]
-    }
-    guard let key = state.subscribers[id]?.progress.keys.first else { return nil }
-    return state.subscribers[id]?.progress.removeValue(forKey: key)
-  }
-
-  /// Changes the state, then hands what is ready to those who wait; never calls out under the lock.
-  private func wake(_ change: (inout State) -> Void) {
-    let ready: [(Waiter, [TransferEvent])] = state.withLockedValue { state in
-      change(&state)
-      var ready: [(Waiter, [TransferEvent])] = []
-      for id in state.subscribers.keys {
-        guard let waiter = state.subscribers[id]?.waiter,
-          let most = state.subscribers[id]?.most
-        else { continue }
-        let events = Self.pop(id, atMost: most, &state)
-        guard !events.isEmpty || state.isClosed else { continue }
-        state.subscribers[id]?.waiter = nil
-        ready.append((waiter, events))
+  /// Notes who waits; gives who waited before.
+  fileprivate mutating func wait(
+    _ key: EventHub.Key, _ waiter: EventHub.Waiter, atMost most: Int
+  ) -> EventHub.Waiter? {
+    guard let transfer = key.transfer else {
+      defer {
+        subscribers[key.number]?.waiter = waiter
+        subscribers[key.number]?.most = most
       }
-      return ready
+      return subscribers[key.number]?.waiter
     }
-    for (waiter, events) in ready { waiter.resume(returning: events) }
-  }
-
-  /// Forgets what everyone has read, beyond what is kept for those who come later.
-  private static func trim(_ state: inout State) {
-    guard state.log.count > keptEvents else { return }
-    let slowest = state.subscribers.values.map(\.cursor).min() ?? state.next
-    while state.log.count > keptEvents, state.first < slowest {
-      state.log.removeFirst()
-      state.first += 1
-    }
+    defer { watchers[transfer]?[key.number]?.waiter = waiter }
+    return watchers[transfer]?[key.number]?.waiter
   }
 }

@@ -1,45 +1,57 @@
 public import HaulCore
 
-/// The events of a manager from the moment of asking: each state change once and in order, progress newest only.
+/// Events of a manager, or of one of its transfers: each state change once and in order, progress newest only.
 ///
-/// One value is one subscriber, with one reader at a time; letting go of it unsubscribes.
+/// One value is one subscriber, with one reader at a time; letting go of it unsubscribes. One that does not read delays
+/// nobody, and what waits for it is bounded.
 public struct TransferEvents: AsyncSequence, Sendable {
-  let hub: EventHub
-  let token: Subscription
-
-  init(hub: EventHub) {
-    self.hub = hub
-    token = Subscription(hub: hub)
+  enum Source: Sendable {
+    case everything(EventFeed)
+    case one(TransferFeed)
   }
+
+  let source: Source
 
   /// Reads the events of one subscriber.
   public struct AsyncIterator: AsyncIteratorProtocol {
-    let token: Subscription
+    let events: TransferEvents
 
-    /// The next event; nil when the manager has shut down, or the task was cancelled.
+    /// The next event; nil at the end, or when the task was cancelled.
     public mutating func next() async -> TransferEvent? {
-      await token.hub.next(token.id)
+      await events.next(atMost: 1).first
     }
   }
 
   /// The next events, in order, as many as are ready up to `most`; none when there will be no more.
   package func next(atMost most: Int) async -> [TransferEvent] {
-    await hub.next(token.id, atMost: most)
+    switch source {
+    case .one(let feed): await feed.next(atMost: most)
+    case .everything(let feed):
+      await feed.next(atMost: most).compactMap { event in
+        if case .transfer(let event) = event { event } else { nil }
+      }
+    }
   }
 
   /// The one subscriber that was made when the events were asked for.
-  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(token: token) }
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(events: self) }
 }
 
-/// Unsubscribes when nobody reads any more.
-final class Subscription: Sendable {
-  let hub: EventHub
-  let id: EventHub.SubscriberID
+/// What happens to a whole list, for one who keeps a copy of it: state changes by their numbers, or how everything stands.
+///
+/// One value is one subscriber, with one reader at a time; letting go of it unsubscribes. One that does not read delays
+/// nobody, and what waits for it is bounded.
+public struct QueueEvents: AsyncSequence, Sendable {
+  let feed: EventFeed
 
-  init(hub: EventHub) {
-    self.hub = hub
-    id = hub.subscribe()
+  /// Reads the events of one subscriber.
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    let feed: EventFeed
+
+    /// The next event; nil when the manager has shut down, or the task was cancelled.
+    public mutating func next() async -> QueueEvent? { await feed.next(atMost: 1).first }
   }
 
-  deinit { hub.unsubscribe(id) }
+  /// The one subscriber that was made when the events were asked for.
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(feed: feed) }
 }

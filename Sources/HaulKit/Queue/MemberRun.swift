@@ -32,6 +32,10 @@ struct MemberRun: Sendable {
   let orders = OrderRelay()
   /// What it transfers; nil for a step.
   var url: ResourceURL?
+  /// Ends a step that does not end when it is told to; nil for what always does.
+  var cutShort: (@Sendable () -> Void)?
+  /// Whether that was done: how it ends is of no interest then.
+  var isCutShort = false
   /// Whether its progress is told.
   var tellsProgress = true
   /// What is to be done, on a thread for files, once its end is stored.

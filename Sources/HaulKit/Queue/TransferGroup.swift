@@ -61,14 +61,34 @@ extension TransferManager {
   func completion(
     of group: String
   ) async throws(TransferError) -> [TransferID: TransferResult] {
-    while queue.groups.counts(of: group)?.isComplete != true {
+    var isTold = false
+    while true {
+      if isTold || isComplete(group), let outcomes = try await outcomes(of: group, isTold) {
+        return outcomes
+      }
+      guard !isComplete(group) else { continue }
       guard !isShutDown, !Task.isCancelled,
         await waits.groups.valueUnlessCancelled(for: group) == true
       else { throw TransferError(.interrupted, "the group was not waited for until its end") }
+      isTold = true
     }
-    let records = try await store.records(ids(of: .group(group)))
-    return Dictionary(
-      records.compactMap { record in record.result.map { (record.id, $0) } },
-      uniquingKeysWith: { $1 })
+  }
+
+  private func isComplete(_ group: String) -> Bool {
+    queue.groups.counts(of: group)?.isComplete == true
+  }
+
+  /// How each member ended; nil when the group is not complete, and was not told to be.
+  private func outcomes(
+    of group: String, _ isTold: Bool
+  ) async throws(TransferError) -> [TransferID: TransferResult]? {
+    // What is decided is stored when the turn is over, or does not hold.
+    try await turns.run { () async throws(TransferError) -> [TransferID: TransferResult]? in
+      guard isTold || isComplete(group) else { return nil }
+      let records = try await store.records(ids(of: .group(group)))
+      return Dictionary(
+        records.compactMap { record in record.result.map { (record.id, $0) } },
+        uniquingKeysWith: { $1 })
+    }
   }
 }

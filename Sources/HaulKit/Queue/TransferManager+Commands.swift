@@ -142,7 +142,9 @@ extension TransferManager {
 
   /// Until nothing is being stopped.
   private func stopped(_ id: TransferID) async {
-    while case .stopping = queue.members[id]?.state, !Task.isCancelled {
+    while case .stopping = queue.members[id]?.state, !Task.isCancelled,
+      !isShutDown || runs[id] != nil
+    {
       _ = await waits.stopped.valueUnlessCancelled(for: id)
     }
   }

@@ -7,23 +7,51 @@ extension TransferManager {
   }
 
   func result(of id: TransferID) async throws(TransferError) -> TransferResult {
-    while queue.members[id] != nil {
-      if queue.members[id]?.end != nil, let result = try await store.records([id]).first?.result {
-        return try result.orItsError
-      }
-      guard !isShutDown, !Task.isCancelled,
-        let result = await waits.ended.valueUnlessCancelled(for: id).flatMap({ $0 })
-      else { break }
-      return try result.orItsError
+    guard let end = try await ending(of: id) else {
+      throw TransferError(.interrupted, "it was not waited for until its end")
     }
-    throw TransferError(.interrupted, "it was not waited for until its end")
+    return try end.orItsError
+  }
+
+  /// How it ends, in whichever way; nil when that is not waited for until then.
+  func end(of id: TransferID) async -> TransferResult? {
+    do {
+      return try await ending(of: id)
+    } catch {
+      engine.log(error)
+      return nil
+    }
+  }
+
+  /// - Throws: `io`.
+  private func ending(of id: TransferID) async throws(TransferError) -> TransferResult? {
+    while let member = queue.members[id] {
+      guard member.end != nil else {
+        guard !isShutDown, !Task.isCancelled else { return nil }
+        return await waits.ended.valueUnlessCancelled(for: id).flatMap { $0 }
+      }
+      // An end that is decided is stored when the turn is over, or is none.
+      let result = try await turns.run { () async throws(TransferError) -> TransferResult? in
+        guard queue.members[id]?.end != nil else { return nil }
+        return try await store.records([id]).first?.result
+      }
+      if let result { return result }
+    }
+    return nil
   }
 
   /// Waits until nothing runs and nothing waits for a slot. What is paused, or waits for something that is not going to be
   /// completed, is not waited for. Returns at once when the manager is shut down or the task cancelled.
   public func waitUntilEmpty() async {
-    while queue.busy > 0, !isShutDown, !Task.isCancelled {
-      _ = await waits.empty.valueUnlessCancelled(for: .init())
+    while !isShutDown, !Task.isCancelled {
+      if queue.busy > 0 {
+        // What is added by the time that this is told does not make it untold.
+        if await waits.empty.valueUnlessCancelled(for: .init()) != nil { return }
+      } else {
+        // The last end is decided, and stored when the turn is over.
+        await turns.run {}
+        if queue.busy == 0 { return }
+      }
     }
   }
 
@@ -41,7 +69,7 @@ extension TransferManager {
 
 extension TransferResult {
   /// Itself when it is a success.
-  fileprivate var orItsError: TransferResult {
+  var orItsError: TransferResult {
     get throws(TransferError) {
       switch state {
       case .completed: self

@@ -20,7 +20,9 @@ extension TransferManager {
     let seconds = Int(delay.rounded(.up))
     engine.hub.publish(.phase(.waiting, reason: "it is tried again in \(seconds) s"), of: id, nil)
     let instant = clock.now + .seconds(delay)
-    Task { [weak self] in
+    guard !isShutDown else { return }
+    postponed[id]?.cancel()
+    postponed[id] = Task { [weak self] in
       guard (try? await clock.sleep(until: instant)) != nil else { return }
       await self?.isDue(id)
     }
@@ -28,6 +30,7 @@ extension TransferManager {
 
   private func isDue(_ id: TransferID) async {
     guard !isShutDown else { return }
+    postponed[id] = nil
     do {
       try await carryOut { (decision) throws(TransferError) in queue.due(id, &decision) }
     } catch { engine.log(error) }

@@ -8,7 +8,8 @@ extension TransferManager {
     let now = engine.clock.now
     let (ids, next) = engine.slots.update { ($0.next(at: now), $0.nextWakeUp()) }
     await start(ids)
-    guard let next, wakeUp.map({ next < $0.instant || $0.instant <= now }) ?? true else { return }
+    guard !isShutDown, let next, wakeUp.map({ next < $0.instant || $0.instant <= now }) ?? true
+    else { return }
     wakeUp?.task.cancel()
     let clock = engine.clock
     let task = Task { [weak self] in
@@ -50,6 +51,7 @@ extension TransferManager {
     engine.hooks.passes(.began)
     let id = record.id
     runs[id]?.tellsProgress = record.request.reportsProgress
+    engine.hub.begins(id, tellsProgress: record.request.reportsProgress)
     switch record.request.work {
     case .download(var download):
       if startsOver { download.startOver(after: record.result) }
@@ -140,9 +142,12 @@ extension TransferManager {
   func ended(_ id: TransferID, _ end: MemberRun.End) async {
     engine.hooks.passes(.ended)
     engine.slots.update { _ = $0.paused(id) }
+    guard !isLeft(id) else { return }
+    let url = runs[id]?.url
     endings.append((id, end))
     await storeEndings()
     await startWhatMay()
+    if queue.members[id]?.state == .queued { tellWaiting(id, url) }
   }
 
   private func storeEndings() async {
@@ -183,7 +188,7 @@ extension TransferManager {
 
   private func retryEndings() {
     let clock = engine.clock
-    Task { [weak self] in
+    storingAgain = Task { [weak self] in
       try? await clock.sleep(until: clock.now + Self.storeAgainAfter)
       await self?.storeEndings()
     }

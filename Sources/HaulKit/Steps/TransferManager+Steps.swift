@@ -26,6 +26,7 @@ extension TransferManager {
     engine.hub.publish(.phase(.running, reason: nil), of: id, nil)
     let work = Task { try await closure(context) }
     state.runs(in: work)
+    runs[id]?.cutShort = { work.cancel() }
     Task { [weak self, engine] in
       let end = MemberRun.End(
         await work.result, state.order, duration: engine.clock.now - started)

@@ -8,6 +8,7 @@ struct StoredKind: Hashable {
   var detail: String?
 
   static let finished = 7
+  static let removed = 8
 
   /// More than one thing to tell.
   private struct Detail: Codable {
@@ -39,8 +40,9 @@ struct StoredKind: Hashable {
       (code, detail) = (6, try coding.text(form))
     case .finished(let result):
       (code, detail) = (Self.finished, try coding.text(StoredResult(result)))
-    case .progress:
-      throw TransferError(.internal, "progress was given to the log of state changes; report this")
+    case .removed: (code, detail) = (Self.removed, nil)
+    case .progress, .snapshot:
+      throw TransferError(.internal, "no state change was given to the log of them; report this")
     }
   }
 
@@ -52,6 +54,7 @@ struct StoredKind: Hashable {
     case 0: return .added(target: detail)
     case 2: return .paused(by: try origin())
     case 3: return .resumed(by: try origin())
+    case Self.removed: return .removed
     case Self.finished:
       let form = try coding.form(StoredResult.self, detail ?? "", "result")
       return .finished(try form.result())

@@ -11,6 +11,9 @@ struct StoredResult: Codable, Hashable {
   var checksum: String?
   var verified: String?
   var error: StoredError?
+  var firstAnswer: StoredDuration?
+  var requests: Int?
+  var retries: Int?
 
   init(_ result: TransferResult) {
     state = result.state.rawValue
@@ -22,6 +25,9 @@ struct StoredResult: Codable, Hashable {
     checksum = result.checksum?.description
     verified = result.verified?.rawValue
     error = result.error.map(StoredError.init)
+    firstAnswer = result.metrics?.firstAnswer.map(StoredDuration.init)
+    requests = result.metrics?.requests
+    retries = result.metrics.flatMap { unless(0, $0.retries) }
   }
 
   /// - Throws: `io` when it says what this version does not know.
@@ -34,7 +40,11 @@ struct StoredResult: Codable, Hashable {
     return TransferResult(
       state: state, path: path, bytes: bytes ?? 0, fetched: fetched ?? 0, reused: reused ?? 0,
       duration: duration?.duration ?? .zero, checksum: checksum, verified: verified,
-      error: try error.map { error throws(TransferError) in try error.error() })
+      error: try error.map { error throws(TransferError) in try error.error() },
+      metrics: requests.map { requests in
+        TransferMetrics(
+          firstAnswer: firstAnswer?.duration, requests: requests, retries: retries ?? 0)
+      })
   }
 }
 

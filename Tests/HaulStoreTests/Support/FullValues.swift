@@ -64,7 +64,8 @@ func fullResult() throws -> TransferResult {
   TransferResult(
     state: .failed, path: "/p", bytes: 1, fetched: 2, reused: 3, duration: .milliseconds(4),
     checksum: try digest("md5=00112233445566778899aabbccddeeff"), verified: .framing,
-    error: fullError())
+    error: fullError(),
+    metrics: TransferMetrics(firstAnswer: .microseconds(1234), requests: 9, retries: 2))
 }
 
 /// One event of each kind that is stored, in all its forms.
@@ -85,7 +86,7 @@ func allKinds() throws -> [TransferEvent.Kind] {
       .connections(ConnectionChoice(7, reason, rate: $0))
     }
   }
-  kinds += [.finished(try fullResult()), .finished(TransferResult(state: .cancelled))]
+  kinds += [.finished(try fullResult()), .finished(TransferResult(state: .cancelled)), .removed]
   return kinds
 }
 
@@ -101,5 +102,7 @@ func name(_ kind: TransferEvent.Kind) -> String {
   case .limited: "limited"
   case .connections: "connections"
   case .finished: "finished"
+  case .removed: "removed"
+  case .snapshot: "snapshot"
   }
 }

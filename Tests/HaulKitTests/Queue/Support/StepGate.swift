@@ -17,6 +17,8 @@ final class StepGate: Sendable {
 
   /// The inputs of those that came, in order.
   var came: [String] { state.withLockedValue { $0.came } }
+  /// Those that are inside now.
+  var inside: Int { state.withLockedValue { $0.inside } }
   /// The most that were inside at once.
   var mostInside: Int { state.withLockedValue { $0.mostInside } }
 

@@ -1,5 +1,3 @@
-public import HaulCore
-
 /// What the queue knows of a transfer without asking its store.
 public struct TransferSummary: Sendable, Hashable, Identifiable {
   /// The transfer.
@@ -15,7 +13,7 @@ public struct TransferSummary: Sendable, Hashable, Identifiable {
   /// The host that it transfers from; nil for a step.
   public let host: String?
 
-  init(_ member: QueueMachine.Member) {
+  package init(_ member: QueueMachine.Member) {
     id = member.facts.id
     state = TransferState(member)
     priority = member.facts.standing.priority
@@ -34,7 +32,7 @@ public enum TransferState: String, Sendable, Hashable, CaseIterable {
   case stopping
   case paused, failed, completed, cancelled
 
-  init(_ member: QueueMachine.Member) {
+  package init(_ member: QueueMachine.Member) {
     self =
       switch member.state {
       case .queued: .queued

@@ -1,0 +1,158 @@
+import DequeModule
+import HaulCore
+import NIOConcurrencyHelpers
+
+/// Reads everything for one subscriber: from the hub, from the store what fell out of the hub, and from the manager how
+/// everything stands, where the store does not reach back either.
+final class EventFeed: Sendable {
+  /// What the subscriber knows.
+  enum Start: Sendable {
+    /// Everything so far.
+    case now
+    /// Every state change up to this number.
+    case after(Int)
+    /// Nothing.
+    case nothing
+  }
+
+  private struct Reading {
+    /// Nil once it has begun.
+    var start: Start?
+    var ready: Deque<QueueEvent> = []
+    /// Those of a reset whose standing is still to be told.
+    var standing: Deque<TransferSummary> = []
+  }
+
+  private static let pageSize = 256
+  private let hub: EventHub
+  private let key: EventHub.Key
+  private let store: any Store
+  private weak let manager: TransferManager?
+  /// Whether a reset is told as one snapshot for each transfer.
+  private let tellsEach: Bool
+  private let reading: NIOLockedValueBox<Reading>
+
+  init(of manager: TransferManager, from start: Start, tellsEach: Bool = false) {
+    hub = manager.engine.hub
+    key = hub.subscribe()
+    store = manager.store
+    self.manager = manager
+    self.tellsEach = tellsEach
+    reading = NIOLockedValueBox(Reading(start: start))
+  }
+
+  deinit { hub.unsubscribe(key) }
+
+  /// The next events, in order, as many as are ready up to `most`; none when there will be no more.
+  func next(atMost most: Int) async -> [QueueEvent] {
+    while true {
+      let ready = takeReady(atMost: most)
+      if !ready.isEmpty { return ready }
+      if let page = takeStanding() {
+        await tell(page)
+      } else if let start = takeStart() {
+        guard await begin(start) else { return [] }
+      } else {
+        switch await hub.next(key, atMost: most) {
+        case .events(let events): return events.map { .transfer($0) }
+        case .missed(let numbers): guard await recover(numbers) else { return [] }
+        case .lost, .end: return []
+        }
+      }
+    }
+  }
+
+  private func takeReady(atMost most: Int) -> [QueueEvent] {
+    reading.withLockedValue { reading in
+      let ready = Array(reading.ready.prefix(most))
+      reading.ready.removeFirst(ready.count)
+      return ready
+    }
+  }
+
+  private func takeStart() -> Start? {
+    reading.withLockedValue { reading in
+      defer { reading.start = nil }
+      return reading.start
+    }
+  }
+
+  private func takeStanding() -> [TransferSummary]? {
+    reading.withLockedValue { reading in
+      guard !reading.standing.isEmpty else { return nil }
+      let page = Array(reading.standing.prefix(Self.pageSize))
+      reading.standing.removeFirst(page.count)
+      return page
+    }
+  }
+
+  private func begin(_ start: Start) async -> Bool {
+    switch start {
+    case .now: return true
+    case .nothing: return await reset()
+    case .after(let number):
+      guard let manager else { return false }
+      if await manager.begin(key, after: number) { return true }
+      return await reset()
+    }
+  }
+
+  /// Reads state changes that the hub has let go of.
+  private func recover(_ numbers: ClosedRange<Int>) async -> Bool {
+    do {
+      let events = try await store.events(from: numbers.lowerBound, atMost: Self.pageSize)
+      let missed = (events ?? []).prefix { $0.number <= numbers.upperBound }
+      if let last = missed.last {
+        let urls = await store.urls(of: missed.map(\.id))
+        let told = missed.map { event in
+          TransferEvent(
+            number: event.number, id: event.id, url: urls[event.id], kind: event.kind)
+        }
+        reading.withLockedValue { $0.ready.append(contentsOf: told.map { .transfer($0) }) }
+        hub.caughtUp(key, to: last.number)
+        return true
+      }
+    } catch {
+      // What cannot be read is told by how everything stands, as what the log has forgotten is.
+    }
+    return await reset()
+  }
+
+  private func reset() async -> Bool {
+    guard let snapshot = await manager?.standing(for: key) else { return false }
+    reading.withLockedValue { reading in
+      if tellsEach {
+        reading.standing = Deque(snapshot.transfers)
+      } else {
+        reading.ready.append(.reset(snapshot))
+      }
+    }
+    return true
+  }
+
+  /// Makes snapshots of some transfers ready.
+  private func tell(_ page: [TransferSummary]) async {
+    // A snapshot without its result is better than none.
+    let records = (try? await store.records(page.map(\.id))) ?? []
+    let known = Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+    let events = page.map { summary in
+      let (phase, progress) = hub.live(summary.id)
+      let snapshot = TransferSnapshot(
+        summary: summary, phase: phase, progress: progress,
+        result: summary.state.isEnded ? known[summary.id]?.result : nil)
+      return TransferEvent(
+        number: nil, id: summary.id, url: known[summary.id]?.request.download?.url,
+        kind: .snapshot(snapshot))
+    }
+    reading.withLockedValue { $0.ready.append(contentsOf: events.map { .transfer($0) }) }
+  }
+}
+
+extension Store {
+  /// What the downloads among these transfer.
+  func urls(of ids: [TransferID]) async -> [TransferID: ResourceURL] {
+    // An event without its address is better than none.
+    let records = (try? await records(ids)) ?? []
+    return records.reduce(into: [:]) { $0[$1.id] = $1.request.download?.url }
+  }
+}

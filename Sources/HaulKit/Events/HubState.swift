@@ -1,0 +1,195 @@
+import DequeModule
+import HaulCore
+import OrderedCollections
+
+/// What an `EventHub` knows: events that somebody has not read yet, and how far everyone is.
+struct HubState {
+  /// One who reads everything: a position in the log, and a slot for each transfer's progress.
+  struct Subscriber {
+    var cursor: Int
+    /// The numbers of state changes that it has not read and the log has let go of.
+    var missed: ClosedRange<Int>?
+    var progress: OrderedDictionary<TransferID, TransferEvent> = [:]
+    var waiter: EventHub.Waiter?
+    /// How many events the waiter takes at once.
+    var most = 1
+  }
+
+  /// One who reads what happens to one transfer.
+  struct Watcher {
+    var events: Deque<TransferEvent> = []
+    var progress: TransferEvent?
+    /// Whether it must be told how the transfer stands before anything else.
+    var isLost = true
+    var waiter: EventHub.Waiter?
+  }
+
+  /// What is known of a transfer that runs, or is paused.
+  struct Live {
+    var isRunning = true
+    var tellsProgress = true
+    var phase: TransferEvent.Phase?
+    var progress: Progress?
+    /// Whether it was told that everything is there.
+    var isWhole = false
+  }
+
+  private(set) var log: Deque<TransferEvent> = []
+  /// The position of the first event of the log; positions rise by one.
+  private(set) var first = 1
+  var subscribers: OrderedDictionary<UInt64, Subscriber> = [:]
+  var watchers: [TransferID: OrderedDictionary<UInt64, Watcher>] = [:]
+  var live: [TransferID: Live] = [:]
+  var lastSubscriber: UInt64 = 0
+  var isClosed = false
+  /// Whom to wake with what, once the lock is free.
+  var wakes: [(waiter: EventHub.Waiter, portion: EventHub.Portion)] = []
+  private let limit: Int
+
+  /// - Parameter limit: how many events wait at most for the slowest subscriber.
+  init(limit: Int) { self.limit = limit }
+
+  var next: Int { first + log.count }
+
+  mutating func publish(_ events: [TransferEvent]) {
+    for event in events {
+      publish(event)
+      // Many at once are not all kept first.
+      if log.count - Self.worthTrimming > limit { trim() }
+    }
+    trim()
+    wakeSubscribers()
+  }
+
+  /// Only of what runs, and of that only once that everything is there.
+  mutating func publish(progress: Progress, of id: TransferID, _ url: ResourceURL?) {
+    guard let known = live[id], known.isRunning, known.tellsProgress else { return }
+    guard !progress.isWhole || !known.isWhole else { return }
+    live[id]?.progress = progress
+    live[id]?.isWhole = progress.isWhole
+    let event = TransferEvent(number: nil, id: id, url: url, kind: .progress(progress))
+    if progress.isWhole {
+      forgetProgress(of: id)
+      append(event)
+      trim()
+    } else {
+      for place in subscribers.values.indices { subscribers.values[place].progress[id] = event }
+      tell(progress: event)
+    }
+    wakeSubscribers()
+  }
+
+  private mutating func publish(_ event: TransferEvent) {
+    let id = event.id
+    switch event.kind {
+    case .finished(let result):
+      if let whole = whole(result, of: event) { append(whole) }
+      forgetProgress(of: id)
+      live[id] = nil
+    case .removed: live[id] = nil
+    case .paused:
+      forgetProgress(of: id)
+      live[id]?.isRunning = false
+      live[id]?.phase = nil
+    case .phase(let phase, _):
+      live[id]?.phase = phase
+      guard phase == .restarted else { break }
+      forgetProgress(of: id)
+      live[id]?.progress = nil
+      live[id]?.isWhole = false
+    case .added, .resumed, .progress, .attempt, .limited, .connections, .snapshot: break
+    }
+    append(event)
+  }
+
+  /// What tells that everything of a completed one is there, if that was not told yet. A step counts in units of its own.
+  private func whole(_ result: TransferResult, of event: TransferEvent) -> TransferEvent? {
+    guard result.state == .completed, let known = live[event.id], known.tellsProgress,
+      !known.isWhole, let all = event.url == nil ? known.progress?.total : result.bytes
+    else { return nil }
+    let progress = Progress(bytes: all, total: all, rate: 0, connections: 0)
+    return TransferEvent(number: nil, id: event.id, url: event.url, kind: .progress(progress))
+  }
+
+  private mutating func append(_ event: TransferEvent) {
+    if !subscribers.isEmpty { log.append(event) }
+    tell(event)
+  }
+
+  /// Progress that was not read is not worth reading any more.
+  private mutating func forgetProgress(of id: TransferID) {
+    for place in subscribers.values.indices { subscribers.values[place].progress[id] = nil }
+    guard watchers[id] != nil else { return }
+    watchers[id]?.values.indices.forEach { watchers[id]?.values[$0].progress = nil }
+  }
+}
+
+/// Reading.
+extension HubState {
+  /// What is ready for one who reads everything; nil when it has to wait.
+  mutating func pop(_ number: UInt64, atMost most: Int) -> EventHub.Portion? {
+    guard let subscriber = subscribers[number] else { return .end }
+    if let missed = subscriber.missed { return .missed(missed) }
+    let count = min(most, next - subscriber.cursor)
+    if count > 0 {
+      let start = subscriber.cursor - first
+      subscribers[number]?.cursor += count
+      let events = Array(log[start..<start + count])
+      trim()
+      return .events(events)
+    }
+    var events: [TransferEvent] = []
+    while events.count < most, let key = subscribers[number]?.progress.keys.first,
+      let event = subscribers[number]?.progress.removeValue(forKey: key)
+    { events.append(event) }
+    if !events.isEmpty { return .events(events) }
+    return isClosed ? .end : nil
+  }
+
+  private mutating func wakeSubscribers() {
+    for place in subscribers.values.indices {
+      guard let waiter = subscribers.values[place].waiter,
+        let portion = pop(subscribers.keys[place], atMost: subscribers.values[place].most)
+      else { continue }
+      subscribers.values[place].waiter = nil
+      wakes.append((waiter, portion))
+    }
+  }
+
+  mutating func close() {
+    isClosed = true
+    wakeSubscribers()
+    closeWatchers()
+  }
+
+  /// Forgets what everyone has read, and what nobody has who is too far behind.
+  mutating func trim() {
+    let enough = subscribers.isEmpty ? 0 : min(Self.worthTrimming, limit)
+    guard log.count > enough else { return }
+    let slowest = subscribers.values.map(\.cursor).min() ?? next
+    drop(slowest - first)
+    guard log.count > limit else { return }
+    let kept = next - limit
+    for place in subscribers.values.indices { skip(to: kept, place) }
+    drop(kept - first)
+  }
+
+  private static let worthTrimming = 256
+
+  private mutating func drop(_ count: Int) {
+    guard count > 0 else { return }
+    log.removeFirst(count)
+    first += count
+  }
+
+  /// Has a subscriber go on from that position, and notes which numbers it has to read elsewhere.
+  private mutating func skip(to position: Int, _ place: Int) {
+    let subscriber = subscribers.values[place]
+    guard subscriber.cursor < position else { return }
+    let numbers = log[subscriber.cursor - first..<position - first].lazy.compactMap(\.number)
+    if let low = subscriber.missed?.lowerBound ?? numbers.first, let high = numbers.last {
+      subscribers.values[place].missed = low...high
+    }
+    subscribers.values[place].cursor = position
+  }
+}

@@ -1,0 +1,67 @@
+import DequeModule
+import HaulCore
+import NIOConcurrencyHelpers
+
+/// Reads what happens to one transfer, for one subscriber: from how it stands to its end.
+final class TransferFeed: Sendable {
+  private struct Reading {
+    var ready: Deque<TransferEvent> = []
+    var isOver = false
+  }
+
+  private let hub: EventHub
+  private let key: EventHub.Key
+  private let id: TransferID
+  private weak let manager: TransferManager?
+  private let reading = NIOLockedValueBox(Reading())
+
+  init(of id: TransferID, _ manager: TransferManager) {
+    hub = manager.engine.hub
+    key = hub.subscribe(to: id)
+    self.id = id
+    self.manager = manager
+  }
+
+  deinit { hub.unsubscribe(key) }
+
+  /// The next events, in order, as many as are ready up to `most`; none after the end.
+  func next(atMost most: Int) async -> [TransferEvent] {
+    while true {
+      let (ready, isOver) = take(atMost: most)
+      if !ready.isEmpty || isOver { return ready }
+      switch await hub.next(key, atMost: most) {
+      case .events(let events): add(events)
+      case .lost: add(await manager?.standing(of: id, for: key) ?? [])
+      case .missed, .end: return []
+      }
+    }
+  }
+
+  private func take(atMost most: Int) -> (ready: [TransferEvent], isOver: Bool) {
+    reading.withLockedValue { reading in
+      let ready = Array(reading.ready.prefix(most))
+      reading.ready.removeFirst(ready.count)
+      return (ready, reading.isOver)
+    }
+  }
+
+  /// Nothing comes after an end; nor where nothing is known.
+  private func add(_ events: [TransferEvent]) {
+    let end = events.firstIndex { $0.kind.isEnd }
+    let told = end.map { events[...$0] } ?? events[...]
+    reading.withLockedValue { reading in
+      reading.ready.append(contentsOf: told)
+      reading.isOver = end != nil || events.isEmpty
+    }
+  }
+}
+
+extension TransferEvent.Kind {
+  /// Whether its transfer has come to an end by it.
+  fileprivate var isEnd: Bool {
+    switch self {
+    case .finished, .removed: true
+    default: false
+    }
+  }
+}

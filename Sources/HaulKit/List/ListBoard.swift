@@ -1,0 +1,158 @@
+import HaulCore
+import OrderedCollections
+
+/// The rows of a list, off the main actor, and which of them it has not been told of.
+struct ListBoard: Sendable {
+  typealias Row = TransferList.Row
+
+  private static let pageSize = 512
+  private var rows: [TransferID: Row] = [:]
+  private var changed: OrderedSet<TransferID> = []
+  private var removed: Set<TransferID> = []
+  private var isWhole = false
+
+  mutating func take(_ events: [QueueEvent], _ store: any Store) async {
+    for event in events {
+      switch event {
+      case .reset(let snapshot): await reset(snapshot, store)
+      case .transfer(let event):
+        if case .removed = event.kind {
+          remove(event.id)
+        } else {
+          if rows[event.id] == nil { await add(event, store) }
+          rows[event.id]?.take(event.kind)
+          changed.append(event.id)
+        }
+      }
+    }
+  }
+
+  /// What has changed since the last call.
+  mutating func takeUpdate(isLast: Bool = false) -> ListUpdate {
+    defer { (changed, removed, isWhole) = ([], [], false) }
+    return ListUpdate(
+      isWhole: isWhole, isLast: isLast, changed: changed.compactMap { rows[$0] },
+      removed: removed)
+  }
+
+  private mutating func reset(_ snapshot: QueueSnapshot, _ store: any Store) async {
+    (rows, changed, removed, isWhole) = ([:], [], [], true)
+    var rest = snapshot.transfers[...]
+    while !rest.isEmpty {
+      let page = rest.prefix(Self.pageSize)
+      rest = rest.dropFirst(page.count)
+      // A row without its address is better than none.
+      let records = (try? await store.records(page.map(\.id))) ?? []
+      let known = Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+      for summary in page {
+        var row = Row(id: summary.id, name: "\(summary.id)", state: summary.state)
+        if let record = known[summary.id] { row.take(record) }
+        row.state = summary.state
+        rows[summary.id] = row
+        changed.append(summary.id)
+      }
+    }
+  }
+
+  private mutating func add(_ event: TransferEvent, _ store: any Store) async {
+    var row = Row(id: event.id, name: "\(event.id)", state: .queued)
+    // As above.
+    if let record = (try? await store.records([event.id]))?.first { row.take(record) }
+    row.state = .queued
+    rows[event.id] = row
+  }
+
+  private mutating func remove(_ id: TransferID) {
+    // One that was never shown need not be taken away.
+    if rows.removeValue(forKey: id) != nil { removed.insert(id) }
+    changed.remove(id)
+  }
+}
+
+extension TransferList.Row {
+  fileprivate mutating func take(_ record: TransferRecord) {
+    group = record.request.group
+    switch record.request.work {
+    case .download(let download):
+      address = download.url.redacted
+      name = FileName(download.url).text
+      if case .file(let path) = download.destination { take(path: path) }
+    case .step(let step):
+      switch step.action {
+      case .named(let text, _): name = text
+      case .program(let words, _): take(path: words.first ?? name)
+      }
+    }
+    if let result = record.result, record.standing.status.isEnded { take(result) }
+  }
+
+  fileprivate mutating func take(_ kind: TransferEvent.Kind) {
+    switch kind {
+    case .added(let target): if let target { take(path: target) }
+    case .phase(let phase, let reason): take(phase, reason)
+    case .paused: stop(.paused)
+    case .resumed:
+      stop(.queued)
+      (error, path) = (nil, nil)
+    case .progress(let progress): take(progress)
+    case .attempt: rate = 0
+    case .finished(let result): take(result)
+    case .snapshot(let snapshot):
+      state = snapshot.state
+      if let progress = snapshot.progress { take(progress) }
+    case .limited, .connections, .removed: break
+    }
+  }
+
+  private mutating func take(_ phase: TransferEvent.Phase, _ reason: String?) {
+    guard state == .queued || state == .running else { return }
+    guard phase != .waiting else {
+      stop(.queued)
+      self.reason = reason
+      return
+    }
+    if phase == .restarted { (bytes, fraction) = (0, nil) }
+    (state, self.phase, self.reason) = (.running, phase, nil)
+  }
+
+  private mutating func take(_ progress: Progress) {
+    (bytes, total, fraction, rate) =
+      (progress.bytes, progress.total, progress.fraction, progress.rate)
+  }
+
+  private mutating func take(_ result: TransferResult) {
+    let end: TransferState =
+      switch result.state {
+      case .completed: .completed
+      case .failed: .failed
+      case .cancelled: .cancelled
+      }
+    stop(end)
+    error = result.error
+    guard result.state == .completed else { return }
+    if let path = result.path {
+      self.path = path
+      take(path: path)
+    }
+    if address != nil { (bytes, total) = (result.bytes, result.bytes) }
+    fraction = 1
+  }
+
+  private mutating func stop(_ state: TransferState) {
+    (self.state, phase, reason, rate) = (state, nil, nil, 0)
+  }
+
+  /// Shows the last part of a path.
+  private mutating func take(path: String) {
+    if let last = path.split(separator: "/").last { name = String(last) }
+  }
+}
+
+extension TransferStatus {
+  fileprivate var isEnded: Bool {
+    switch self {
+    case .failed, .completed, .cancelled: true
+    case .queued, .paused: false
+    }
+  }
+}

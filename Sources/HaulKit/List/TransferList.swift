@@ -1,0 +1,76 @@
+public import HaulCore
+public import Observation
+
+/// The list of a manager for a user interface: observable, on the main actor, and up to date within a tenth of a second.
+///
+/// However many transfers run, the main actor is asked for once every 100 ms at most, with everything that has changed; not at
+/// all while nothing does. The list does not keep its manager alive, and ends with it; letting go of the list ends it too.
+@MainActor @Observable
+public final class TransferList {
+  /// One transfer, ready to be shown.
+  public struct Row: Identifiable, Sendable, Hashable {
+    /// The transfer, for every command of the manager.
+    public let id: TransferID
+    /// The name of the file or the step. Text from outside: escape it for a terminal.
+    public internal(set) var name: String
+    /// The address without its secrets; nil for a step.
+    public internal(set) var address: String?
+    /// The group that it belongs to.
+    public internal(set) var group: String?
+    /// Where it stands.
+    public internal(set) var state: TransferState
+    /// What it is doing, while it runs.
+    public internal(set) var phase: TransferEvent.Phase?
+    /// Why it waits, when that was told.
+    public internal(set) var reason: String?
+    /// From 0 to 1; nil while the length is unknown.
+    public internal(set) var fraction: Double?
+    /// Bytes that are there.
+    public internal(set) var bytes: Int64 = 0
+    /// The whole length in bytes; nil while it is unknown.
+    public internal(set) var total: Int64?
+    /// Bytes per second; 0 unless it runs.
+    public internal(set) var rate: Double = 0
+    /// Where the file is, once completed.
+    public internal(set) var path: String?
+    /// Why it failed.
+    public internal(set) var error: TransferError?
+  }
+
+  /// In the order in which they were added.
+  public private(set) var rows: [Row] = []
+  /// Whether there will be no more changes, as the manager has shut down.
+  public private(set) var hasEnded = false
+  /// How often the main actor was asked for.
+  @ObservationIgnored package private(set) var updates = 0
+  @ObservationIgnored private var places: [TransferID: Int] = [:]
+  @ObservationIgnored private var feed: ListFeed?
+
+  /// The list of that manager, empty until its first update.
+  public init(_ manager: TransferManager) {
+    feed = ListFeed(manager) { [weak self] update in await self?.apply(update) }
+  }
+
+  /// The row of that transfer; nil when it is not in the list.
+  public subscript(id: TransferID) -> Row? { places[id].map { rows[$0] } }
+
+  private func apply(_ update: ListUpdate) {
+    updates += 1
+    if update.isWhole { (rows, places) = ([], [:]) }
+    if !update.removed.isEmpty {
+      rows.removeAll { update.removed.contains($0.id) }
+      places = Dictionary(zip(rows.map(\.id), rows.indices), uniquingKeysWith: { $1 })
+    }
+    var next = rows
+    for row in update.changed {
+      if let place = places[row.id] {
+        next[place] = row
+      } else {
+        places[row.id] = next.count
+        next.append(row)
+      }
+    }
+    rows = next
+    if update.isLast { (hasEnded, feed) = (true, nil) }
+  }
+}

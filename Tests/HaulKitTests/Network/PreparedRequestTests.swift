@@ -1,0 +1,165 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+import Testing
+
+/// `Configuration.prepare`: a hook that signs each request, and refreshes what it signs with.
+@Suite(.timeLimit(.minutes(2))) struct PreparedRequestTests {
+  /// Makes a new token when the last one was refused; knows what it was asked for.
+  private final class Signer: Sendable {
+    private let state = NIOLockedValueBox((asked: [OutgoingRequest](), token: 1))
+
+    var asked: [OutgoingRequest] { state.withLockedValue { $0.asked } }
+
+    var hook: RequestPreparation {
+      { request in
+        let token = self.state.withLockedValue { state in
+          state.asked.append(request)
+          if request.attempt > 1 { state.token += 1 }
+          return state.token
+        }
+        return [("Authorization", "Bearer canary-\(token)"), ("X-Signed", request.address)]
+      }
+    }
+  }
+
+  private static let file = FaultScript.Resource("/f", seed: 3, length: 2 << 20)
+
+  @Test func `Every request carries what the hook gives for it, in place of its own`() async throws
+  {
+    let signer = Signer()
+    let flaky = Self.file.with {
+      $0.faults = [Fault(.reset(after: 100_000), when: .init(times: 3))]
+    }
+    try await Bench.with([flaky]) { bench in
+      let request = try bench.request("/f?part=1", as: "f") { request in
+        request.connections = 4
+        request.headers = [("authorization", "mine"), ("X-Own", "own")]
+      }
+      let outcome = try await bench.run(request, configure: { $0.prepare = signer.hook })
+      try bench.expectWhole("f", seed: 3, length: 2 << 20, outcome)
+      let requests = bench.server.snapshot.requests
+      #expect(requests.count > 4 && signer.asked.count == requests.count)
+      for record in requests {
+        #expect(record.headers.values(of: "Authorization") == ["Bearer canary-1"])
+        #expect(record.headers["X-Own"] == "own")
+        #expect(record.headers["X-Signed"] == bench.server.url("/f?part=1"))
+      }
+      #expect(signer.asked.allSatisfy { $0.method == "GET" && $0.attempt == 1 })
+      #expect(!"\(signer.asked.map(\.url))".contains("part=1"))
+    }
+  }
+
+  @Test func `Of many small files each is signed`() async throws {
+    let signer = Signer()
+    let names = (0..<12).map { "f\($0)" }
+    let files = names.map { FaultScript.Resource("/\($0)", seed: .of($0), length: 5000) }
+    try await Bench.with(files) { bench in
+      let requests = try names.map { try bench.request("/\($0)", as: $0) }
+      let outcomes = try await bench.withManager({ $0.prepare = signer.hook }) { manager in
+        try await bench.finishAll(requests, with: manager)
+      }
+      #expect(outcomes.allSatisfy { $0.result.state == .completed })
+      let signed = bench.server.snapshot.requests.map { $0.headers["Authorization"] }
+      #expect(signed.count == 12 && signed.allSatisfy { $0 == "Bearer canary-1" })
+    }
+  }
+
+  @Test(arguments: [401, 403])
+  func `A request that is refused is prepared anew, once, and no attempt is counted`(
+    status: Int
+  ) async throws {
+    let signer = Signer()
+    let refusing = Self.file.with { $0.faults = [Fault(.status(status), when: .request(1))] }
+    try await Bench.with([refusing]) { bench in
+      let request = try bench.request("/f", as: "f") { $0.connections = 1 }
+      let outcome = try await bench.run(request, configure: { $0.prepare = signer.hook })
+      try bench.expectWhole("f", seed: 3, length: 2 << 20, outcome)
+      #expect(outcome?.attempts == 0)
+      #expect(signer.asked.map(\.attempt) == [1, 2])
+      #expect(
+        bench.server.snapshot.requests.map { $0.headers["Authorization"] }
+          == ["Bearer canary-1", "Bearer canary-2"])
+    }
+  }
+
+  @Test func `One that is refused for good fails, and the hook is not asked again and again`()
+    async throws
+  {
+    let signer = Signer()
+    let refusing = Self.file.with { $0.faults = [Fault(.status(401))] }
+    try await Bench.with([refusing]) { bench in
+      let request = try bench.request("/f", as: "f")
+      let outcome = try await bench.run(request, configure: { $0.prepare = signer.hook })
+      try bench.expectFailure(.unauthorized, outcome, without: "f")
+      #expect(signer.asked.map(\.attempt) == [1, 2])
+    }
+  }
+
+  @Test func `Without a hook a refusal is one`() async throws {
+    let refusing = Self.file.with { $0.faults = [Fault(.status(401), when: .request(1))] }
+    try await Bench.with([refusing]) { bench in
+      try bench.expectFailure(.unauthorized, try await bench.finish(try bench.request("/f")))
+      #expect(bench.server.snapshot.requests.count == 1)
+    }
+  }
+
+  @Test func `What the hook throws fails the attempt, and its words are told nobody`() async throws
+  {
+    struct Failure: Error { let secret = "canary-9" }
+    try await Bench.with([Self.file]) { bench in
+      let request = try bench.request("/f", as: "f") { $0.retry.retries = 0 }
+      let outcome = try await bench.run(
+        request, configure: { $0.prepare = { _ in throw Failure() } })
+      try bench.expectFailure(.unauthorized, outcome, without: "f")
+      #expect(outcome.map { !"\($0)".contains("canary") } == true)
+      #expect(bench.server.snapshot.requests.isEmpty)
+      let own = try await bench.run(
+        request, configure: { $0.prepare = { _ in throw TransferError(.forbidden, "no seat") } })
+      try bench.expectFailure(.forbidden, own, without: "f")
+    }
+  }
+
+  @Test func `What the hook gave stays within the origin, and is not kept`() async throws {
+    let signer = Signer()
+    try await withFaultServer(FaultScript([Self.file])) { other in
+      try await Bench.with([
+        .redirecting("/start", to: other.url("/f")), .stalling("/held", seed: 4),
+      ]) { bench in
+        let request = try bench.request("/start", as: "f")
+        let outcome = try await bench.run(request, configure: { $0.prepare = signer.hook })
+        try bench.expectWhole("f", seed: 3, length: 2 << 20, outcome)
+        let lines: [String] = other.snapshot.requests.flatMap(\.headerLines)
+        #expect(!lines.isEmpty && lines.allSatisfy { !$0.contains("canary") })
+        #expect(
+          bench.server.snapshot.requests.allSatisfy {
+            $0.headers["Authorization"] == "Bearer canary-1"
+          })
+        let server = bench.server
+        let held = try bench.request("/held", as: "h") { $0.connections = 2 }
+        let stopped = try await bench.run(
+          held, configure: { $0.prepare = signer.hook },
+          interruption: { try await server.waitForHeld("/held", count: 2) })
+        #expect(stopped == nil)
+        let journal = String(decoding: try bench.contents("h.haul.journal"), as: UTF8.self)
+        #expect(journal.contains("/held") && !journal.contains("canary"))
+      }
+    }
+  }
+
+  @Test func `A pause does not wait for a hook that waits`() async throws {
+    try await Bench.with([Self.file]) { bench in
+      let came = NIOLockedValueBox(false)
+      let hook: RequestPreparation = { _ in
+        came.withLockedValue { $0 = true }
+        try await Task.sleep(for: .seconds(3600))
+        return []
+      }
+      let stopped = try await bench.run(
+        try bench.request("/f", as: "f"), configure: { $0.prepare = hook },
+        interruption: { try await until { came.withLockedValue { $0 } } })
+      #expect(stopped == nil)
+    }
+  }
+}

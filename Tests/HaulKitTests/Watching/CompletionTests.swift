@@ -1,0 +1,156 @@
+import Dispatch
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+import Testing
+
+/// C6, A3 and A4 of the mission: ends that are told at once, once, and where they were asked for.
+@Suite(.timeLimit(.minutes(2))) struct CompletionTests {
+  private final class Ends: Sendable {
+    private let box = NIOLockedValueBox<[TransferResult.State]>([])
+
+    var states: [TransferResult.State] { box.withLockedValue { $0 } }
+    func add(_ result: TransferResult) { box.withLockedValue { $0.append(result.state) } }
+  }
+
+  @Test func `C6: a completion runs once for each member, told which end it was`() async throws {
+    try await QueueBench.with([.plain("a"), .broken("b"), .held("c"), .plain("d")]) { queue in
+      let added = try await queue.add("a", "b", "c", "d")
+      let ends = added.map { _ in Ends() }
+      let tasks = zip(added, ends).map { transfer, end in transfer.onEnd { end.add($0) } }
+      try await queue.hold(added[2])
+      await tasks[0].value
+      await tasks[1].value
+      // Not before its end.
+      #expect(ends.map(\.states) == [[.completed], [.failed], [], []])
+      try await added[3].cancel()
+      await tasks[3].value
+      try await added[2].cancel()
+      await tasks[2].value
+      #expect(ends.map(\.states) == [[.completed], [.failed], [.cancelled], [.cancelled]])
+      // Tried again, it has had its completion.
+      queue.server.setFaults("/b", [])
+      try await added[1].retry()
+      _ = try await added[1].result
+      #expect(ends[1].states == [.failed])
+      // Asked for late, it runs at once.
+      let late = Ends()
+      for transfer in added { await transfer.onEnd { late.add($0) }.value }
+      #expect(late.states == [.completed, .completed, .cancelled, .cancelled])
+    }
+  }
+
+  @MainActor
+  @Test func `C6: it runs off the main actor, which may be busy, unless it is of the main actor`()
+    async throws
+  {
+    try await StepBench.with { bench in
+      let step = try await bench.manager.add(.step("gate", input: "1"))
+      await bench.gate.waitForArrivals(1)
+      let came = DispatchSemaphore(value: 0)
+      let off = step.onEnd { _ in came.signal() }
+      var isOnMain = false
+      let on = step.onEnd { @MainActor _ in
+        MainActor.assertIsolated()
+        isOnMain = true
+      }
+      bench.gate.open()
+      // The main actor does nothing else meanwhile.
+      #expect(came.wait(timeout: .now() + 60) == .success)
+      #expect(!isOnMain)
+      await off.value
+      await on.value
+      #expect(isOnMain)
+    }
+  }
+
+  @Test func `C6: it does not run when the manager ends first, or the task is cancelled`()
+    async throws
+  {
+    let ends = Ends()
+    var tasks: [Task<Void, Never>] = []
+    try await StepBench.with { bench in
+      let step = try await bench.manager.add(.step("spin", input: "1"))
+      await bench.gate.waitForArrivals(1)
+      tasks = [step.onEnd { ends.add($0) }, step.onEnd { ends.add($0) }]
+      tasks[0].cancel()
+      await tasks[0].value
+    }
+    await tasks[1].value
+    #expect(ends.states.isEmpty)
+  }
+
+  @Test func `A3: a group's completion is told although a member is tried again that moment`()
+    async throws
+  {
+    try await StepBench.with(active: 2) { bench in
+      let manager = bench.manager
+      let isFirst = NIOLockedValueBox(true)
+      await manager.register(step: "once") { context in
+        let fails = isFirst.withLockedValue { first in
+          defer { first = false }
+          return first
+        }
+        if fails { throw TransferError(.io, "the first time") }
+        await bench.gate.pass("again")
+      }
+      let events = manager.events()
+      var request = TransferRequest.step("once")
+      request.group = "g"
+      await manager.suspend()
+      let step = try await manager.add(request)
+      async let outcomes = manager.group("g").completion()
+      async let retried: Void = {
+        for await event in events {
+          guard case .finished = event.kind else { continue }
+          try await step.retry()
+          break
+        }
+      }()
+      await manager.unsuspend()
+      try await retried
+      await bench.gate.waitForArrivals(1)
+      // It runs again, and has been told all the same.
+      #expect(try await outcomes.count == 1)
+      bench.gate.open()
+      #expect(try await step.result.state == .completed)
+    }
+  }
+
+  @Test func `A4: that the queue is empty is told although something is added that moment`()
+    async throws
+  {
+    try await StepBench.with { bench in
+      let manager = bench.manager
+      let events = manager.events()
+      try await manager.add(.step("gate", input: "1"))
+      await bench.gate.waitForArrivals(1)
+      async let empty: Void = manager.waitUntilEmpty()
+      async let next: Transfer? = {
+        for await event in events {
+          if case .finished = event.kind { return try await manager.add(.step("spin", input: "2")) }
+        }
+        return nil
+      }()
+      bench.gate.open()
+      let second = try await next
+      await bench.gate.waitForArrivals(2)
+      // The second runs until it is stopped.
+      await empty
+      try await second?.cancel()
+    }
+  }
+
+  @Test func `A4: when it is told that the queue is empty, every end is stored`() async throws {
+    let store = MemoryStore()
+    try await StepBench.with(store: store) { bench in
+      for count in 1...50 {
+        try await bench.run(2)
+        let members = try await store.open().members
+        #expect(members.count == 2 * count)
+        #expect(members.allSatisfy { $0.standing.status == .completed })
+      }
+    }
+  }
+}

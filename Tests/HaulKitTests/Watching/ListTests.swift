@@ -1,0 +1,131 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+import Observation
+import Testing
+
+/// The list for user interfaces.
+@Suite(.timeLimit(.minutes(2))) @MainActor struct ListTests {
+  @Test func `Its rows say what the transfers do, without secrets`() async throws {
+    let names: [FaultScript.Resource] = [.plain("a"), .broken("b"), .held("c"), .held("d")]
+    try await QueueBench.with(names, active: 1) { queue in
+      let list = TransferList(queue.manager)
+      #expect(list.rows.isEmpty)
+      var requests = try ["a", "b", "c", "d"].map { try queue.request($0) }
+      requests[0] = try queue.request("a") { request in
+        request.url = try ResourceURL(
+          queue.server.url("/a?key=canary-1").replacing("://", with: "://user:canary-2@"))
+      }
+      requests[3].group = "g"
+      let added = try await queue.manager.add(requests)
+      let (a, b, c, d) = (added[0].id, added[1].id, added[2].id, added[3].id)
+      try await queue.hold(added[2])
+      try await until { list[c]?.phase == .transferring && list[c]?.fraction != nil }
+      #expect(list.rows.map(\.id) == added.map(\.id))
+      #expect(list.rows.map(\.name) == ["a", "b", "c", "d"])
+      #expect(list.rows.map(\.state) == [.completed, .failed, .running, .queued])
+      #expect(!"\(list.rows)".contains("canary"))
+      #expect(list[a]?.address?.contains("key=***") == true)
+      #expect(list[a]?.fraction == 1 && list[a]?.bytes == Int64(QueueBench.length))
+      #expect(list[a]?.path == queue.bench.path("a"))
+      #expect(list[b]?.error?.code == .connectionLost)
+      #expect(list[c]?.total == Int64(QueueBench.length))
+      #expect(list[c]?.bytes ?? 0 > 0 && list[c]?.fraction ?? 1 < 1)
+      #expect(list[d]?.group == "g" && list[d]?.fraction == nil)
+      try await added[2].pause()
+      try await queue.hold(added[3])
+      try await until { list[c]?.state == .paused && list[d]?.state == .running }
+      #expect(list[c]?.bytes ?? 0 > 0 && list[c]?.rate == 0 && list[c]?.phase == nil)
+      try await added[0].remove()
+      queue.server.setFaults("/b", [])
+      try await added[1].retry()
+      try await added[3].cancel()
+      try await until { list[b]?.state == .completed && list[d]?.state == .cancelled }
+      #expect(list[b]?.error == nil && list[a] == nil)
+      #expect(list.rows.map(\.id) == [b, c, d])
+      try await added[2].cancel()
+    }
+  }
+
+  @Test func `One that is put back to waiting is shown as waiting, and why`() async throws {
+    try await QueueBench.with([.held("a")]) { queue in
+      let list = TransferList(queue.manager)
+      let a = try await queue.add("a")[0]
+      try await queue.hold(a)
+      try await until { list[a.id]?.state == .running }
+      await queue.manager.suspend()
+      try await a.requeue()
+      try await until { list[a.id]?.state == .queued }
+      #expect(list[a.id]?.reason == "the queue is suspended")
+      await queue.manager.unsuspend()
+      try await queue.server.waitForRequests(2, path: "/a")
+      try await until { list[a.id]?.state == .running }
+      try await a.cancel()
+    }
+  }
+
+  @Test func `The main actor is asked for once a tick, with everything that has changed`()
+    async throws
+  {
+    let clock = HeldClock()
+    try await StepBench.with(active: 4, clock: clock) { bench in
+      let list = TransferList(bench.manager)
+      try await until { list.updates == 1 && clock.sleepers > 0 }
+      let events = bench.manager.events()
+      let added = try await bench.run(200)
+      let late = try await bench.manager.add(.step("pass"))
+      _ = try await late.result
+      #expect(await stateChanges(402, of: events).count == 402)
+      // No time has passed: it knows nothing of it.
+      #expect(list.updates == 1 && list.rows.isEmpty)
+      try await until {
+        if list.rows.isEmpty { clock.advance(by: .milliseconds(100)) }
+        return list.updates == 2
+      }
+      #expect(list.rows.map(\.id) == added.map(\.id) + [late.id])
+      #expect(list.rows.allSatisfy { $0.state == .completed })
+      #expect(list.rows[0].name == "pass" && list.rows[0].address == nil)
+      // Where nothing happens, nobody is asked, however long it takes.
+      for _ in 1...20 {
+        clock.advance(by: .seconds(1))
+        await Task.yield()
+      }
+      #expect(list.updates == 2)
+    }
+  }
+
+  @Test func `It begins with what is there, and ends with its manager`() async throws {
+    var list: TransferList?
+    try await StepBench.with(kept: 8) { bench in
+      let added = try await bench.run(1200)
+      let shown = TransferList(bench.manager)
+      list = shown
+      try await until { shown.rows.count == 1200 }
+      #expect(shown.rows.map(\.id) == added.map(\.id))
+      #expect(shown.rows.allSatisfy { $0.state == .completed && $0.name == "pass" })
+      #expect(!shown.hasEnded)
+      try await bench.manager.remove(.ids(added.prefix(1199).map(\.id)))
+      try await until { shown.rows.count == 1 }
+      #expect(shown[added[1199].id] == shown.rows[0])
+    }
+    let shown = try #require(list)
+    try await until { shown.hasEnded }
+    #expect(shown.rows.count == 1)
+  }
+
+  @Test func `A view that shows it is told of changes`() async throws {
+    try await StepBench.with { bench in
+      let list = TransferList(bench.manager)
+      let changes = NIOLockedValueBox(0)
+      withObservationTracking {
+        _ = list.rows
+      } onChange: {
+        changes.withLockedValue { $0 += 1 }
+      }
+      try await bench.run(1)
+      try await until { list.rows.first?.state == .completed }
+      #expect(changes.withLockedValue { $0 } == 1)
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// What a result says of the network.
+@Suite(.timeLimit(.minutes(2))) struct MetricsTests {
+  @Test func `It counts the requests that were sent, and the retries`() async throws {
+    let resource = FaultScript.Resource.plain("a").with {
+      $0.faults = [Fault(.close(after: 0), when: .init(times: 2))]
+    }
+    try await QueueBench.with([resource]) { queue in
+      let a = try await queue.manager.add(try queue.request("a") { $0.retry.retries = 3 })
+      let metrics = try #require(try await a.result.metrics)
+      #expect(metrics.requests == 3 && metrics.requests == queue.requests(a).count)
+      #expect(metrics.retries == 2)
+      #expect(try #require(metrics.firstAnswer) > .zero)
+    }
+  }
+
+  @Test func `The time to the first answer is that of the clock`() async throws {
+    let resource = FaultScript.Resource.plain("a").with {
+      $0.faults = [Fault(.stallBeforeHead, when: .request(1))]
+    }
+    try await Bench.with([resource]) { bench in
+      let clock = HeldClock()
+      try await bench.withManager(clock: clock) { manager in
+        let transfer = try await manager.add(
+          try bench.request("/a", as: "a") { $0.connections = 1 })
+        try await bench.server.waitForHeld("/a")
+        clock.advance(by: .seconds(3))
+        bench.server.release()
+        let metrics = try await transfer.result.metrics
+        #expect(metrics?.firstAnswer == .seconds(3))
+        #expect(metrics?.requests == 1 && metrics?.retries == 0)
+      }
+    }
+  }
+
+  @Test func `Where no request was sent there are none`() async throws {
+    try await StepBench.with { bench in
+      let step = try await bench.manager.add(.step("pass"))
+      #expect(try await step.result.metrics == nil)
+    }
+  }
+
+  @Test func `Of one that got no answer there is no time`() async throws {
+    let resource = FaultScript.Resource.plain("a").with { $0.faults = [Fault(.raw(text: ""))] }
+    try await QueueBench.with([resource]) { queue in
+      let a = try await queue.add("a")[0]
+      _ = await code(a)
+      let told = await a.events().next(atMost: 1).first
+      guard case .snapshot(let snapshot) = told?.kind else {
+        Issue.record("\(String(describing: told))")
+        return
+      }
+      #expect(snapshot.result?.metrics?.firstAnswer == nil)
+      #expect(snapshot.result?.metrics?.requests == queue.requests(a).count)
+    }
+  }
+}

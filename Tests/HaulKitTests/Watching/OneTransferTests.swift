@@ -1,0 +1,152 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// Acceptance 7 of the queue: who follows one transfer.
+@Suite(.timeLimit(.minutes(2))) struct OneTransferTests {
+  private func kinds(_ events: TransferEvents) async -> [TransferEvent.Kind] {
+    var told: [TransferEvent.Kind] = []
+    for await event in events { told.append(event.kind) }
+    return told
+  }
+
+  @Test func `It begins with how the transfer stands, and ends with its end`() async throws {
+    try await QueueBench.with([.held("a"), .held("b")], active: 2) { queue in
+      let added = try await queue.add("a", "b")
+      for transfer in added { try await queue.hold(transfer) }
+      let events = added[0].events()
+      let reader = Task {
+        var told: [TransferEvent] = []
+        for await event in events { told.append(event) }
+        return told
+      }
+      try await added[0].pause()
+      queue.release(added[0])
+      try await added[0].resume()
+      _ = try await added[0].result
+      let told = await reader.value
+      #expect(told.allSatisfy { $0.id == added[0].id })
+      guard case .snapshot(let snapshot) = told.first?.kind,
+        case .finished(let result) = told.last?.kind
+      else {
+        Issue.record("\(told)")
+        return
+      }
+      #expect([.running, .stopping, .paused].contains(snapshot.state))
+      #expect((snapshot.progress?.bytes ?? 0) > 0 && snapshot.result == nil)
+      #expect(result.state == .completed)
+      #expect(told.filter { if case .finished = $0.kind { true } else { false } }.count == 1)
+    }
+  }
+
+  @Test func `A late one gets the snapshot and the end, and nothing else`() async throws {
+    try await QueueBench.with([.plain("a"), .broken("b"), .held("c")]) { queue in
+      let added = try await queue.add("a", "b", "c")
+      _ = try await added[0].result
+      try await queue.hold(added[2])
+      try await added[2].cancel()
+      let states: [TransferState] = [.completed, .failed, .cancelled]
+      for (transfer, state) in zip(added, states) {
+        for _ in 1...2 {
+          let told = await kinds(transfer.events())
+          guard told.count == 2, case .snapshot(let snapshot) = told[0],
+            case .finished(let result) = told[1]
+          else {
+            Issue.record("\(told)")
+            continue
+          }
+          #expect(snapshot.state == state && snapshot.result == result)
+          #expect(result.state.rawValue == state.rawValue)
+        }
+      }
+      #expect(await kinds(added[0].events()).count == 2)
+    }
+  }
+
+  @Test func `One that is not in the list tells nothing; one that is taken off it ends`()
+    async throws
+  {
+    try await StepBench.with(active: 1) { bench in
+      let added = try await bench.manager.add((0..<3).map { .step("gate", input: "\($0)") })
+      await bench.gate.waitForArrivals(1)
+      var reader = added[1].events().makeAsyncIterator()
+      guard case .snapshot(let snapshot) = await reader.next()?.kind else {
+        Issue.record("no snapshot")
+        return
+      }
+      #expect(snapshot.state == .queued)
+      try await added[1].remove()
+      guard case .finished(let result) = await reader.next()?.kind else {
+        Issue.record("no end")
+        return
+      }
+      #expect(result.state == .cancelled)
+      #expect(await reader.next() == nil)
+      #expect(await kinds(added[1].events()).isEmpty)
+      // One that has ended, and is taken off before anybody reads.
+      let late = added[2].events()
+      try await added[2].cancel()
+      try await added[2].remove()
+      #expect(await kinds(late).isEmpty)
+    }
+  }
+
+  @Test
+  func `What waits for one that does not read is bounded; then it is told anew how it stands`()
+    async throws
+  {
+    try await StepBench.with(active: 1) { bench in
+      await bench.manager.suspend()
+      let transfer = try await bench.manager.add(.step("pass"))
+      let events = transfer.events()
+      var reader = events.makeAsyncIterator()
+      guard case .snapshot(let first) = await reader.next()?.kind else {
+        Issue.record("no snapshot")
+        return
+      }
+      #expect(first.state == .queued)
+      for _ in 1...200 {
+        try await transfer.pause()
+        try await transfer.resume()
+      }
+      #expect(bench.manager.heldEvents <= 64)
+      try await transfer.pause()
+      guard case .snapshot(let second) = await reader.next()?.kind else {
+        Issue.record("no second snapshot")
+        return
+      }
+      #expect(second.state == .paused)
+      try await transfer.resume()
+      #expect(await reader.next()?.kind == .resumed(by: .user))
+      await bench.manager.unsuspend()
+      var last: TransferEvent?
+      while let event = await reader.next() { last = event }
+      guard case .finished = last?.kind else {
+        Issue.record("\(String(describing: last))")
+        return
+      }
+    }
+  }
+
+  @Test func `Thousands who follow one each are told of theirs only`() async throws {
+    try await StepBench.with(active: 4) { bench in
+      let added = try await bench.manager.add((0..<2000).map { .step("gate", input: "\($0)") })
+      let ends = await withTaskGroup(of: Bool.self) { group in
+        for transfer in added {
+          group.addTask {
+            var told: [TransferEvent] = []
+            for await event in transfer.events() { told.append(event) }
+            guard case .snapshot = told.first?.kind, case .finished = told.last?.kind else {
+              return false
+            }
+            return told.allSatisfy { $0.id == transfer.id }
+          }
+        }
+        bench.gate.open()
+        return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+      }
+      #expect(ends == 2000)
+    }
+  }
+}

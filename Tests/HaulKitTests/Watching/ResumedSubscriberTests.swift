@@ -1,0 +1,165 @@
+import HaulCore
+import HaulKit
+import Testing
+
+/// Acceptance 7 of the queue: who comes back, and who comes late.
+@Suite(.timeLimit(.minutes(2))) struct ResumedSubscriberTests {
+  @Test(arguments: [0, 1, 7, 199, 200])
+  func `One that resumes by number is told everything after it, once, and then what happens`(
+    number: Int
+  ) async throws {
+    try await StepBench.with(kept: 16) { bench in
+      try await bench.run(100)
+      let events = bench.manager.events(after: number)
+      async let told = stateChanges(300 - number, of: events)
+      try await bench.run(50)
+      #expect(await told.map(\.number) == Array(number + 1...300))
+    }
+  }
+
+  @Test func `Asked for while much happens, there is neither gap nor repeat`() async throws {
+    try await StepBench.with(kept: 64) { bench in
+      try await bench.run(20)
+      let last = 40 + 20 * 100
+      async let work: Void = {
+        for _ in 1...20 { try await bench.run(50) }
+      }()
+      let told = await withTaskGroup(of: (Int, [Int?]).self) { group in
+        for number in stride(from: 0, through: 40, by: 4) {
+          group.addTask {
+            let events = bench.manager.events(after: number)
+            return (number, await stateChanges(last - number, of: events).map(\.number))
+          }
+        }
+        return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+      }
+      try await work
+      for (number, numbers) in told { #expect(numbers == Array(number + 1...last)) }
+    }
+  }
+
+  @Test func `After a restart the numbers go on, and what was told before can be had again`()
+    async throws
+  {
+    let store = MemoryStore()
+    try await StepBench.with(store: store) { try await $0.run(10) }
+    try await StepBench.with(store: store) { bench in
+      let events = bench.manager.events(after: 5)
+      try await bench.run(3)
+      #expect(await stateChanges(21, of: events).map(\.number) == Array(6...26))
+    }
+  }
+
+  @Test(arguments: [nil, 0, -1, 179, 201, Int.max])
+  func `Where the log does not reach back, or the number is another list's, it begins with a reset`(
+    number: Int?
+  ) async throws {
+    try await StepBench.with(store: MemoryStore(keptEvents: 20)) { bench in
+      let added = try await bench.run(100)
+      let events = bench.manager.events(after: number)
+      let first = try #require(await stateChanges(1, of: events).first)
+      let snapshot = try #require(first.snapshot, "\(first)")
+      #expect(snapshot.number == 200)
+      #expect(snapshot.transfers.map(\.id) == added.map(\.id))
+      #expect(snapshot.transfers.allSatisfy { $0.state == .completed })
+      try await bench.run(2)
+      #expect(await stateChanges(4, of: events).map(\.number) == Array(201...204))
+    }
+  }
+
+  @Test func `The oldest number that the log reaches back to is no reset`() async throws {
+    try await StepBench.with(store: MemoryStore(keptEvents: 20)) { bench in
+      try await bench.run(100)
+      let events = bench.manager.events(after: 180)
+      #expect(await stateChanges(20, of: events).map(\.number) == Array(181...200))
+    }
+  }
+
+  @Test func `A copy that is kept by snapshot and events is what the list is, whatever happens`()
+    async throws
+  {
+    try await StepBench.with(kept: 8, active: 3, store: MemoryStore(keptEvents: 64)) { bench in
+      let (manager, copy) = (bench.manager, Copy())
+      let reader = Task { await copy.follow(manager.events(after: nil)) }
+      for round in 0..<30 {
+        let added = try await manager.add((0..<8).map { .step("spin", input: "\($0)") })
+        try await manager.pause(.ids(added.prefix(3).map(\.id)))
+        try await manager.cancel(.ids(added[2...5].map(\.id)))
+        if round.isMultiple(of: 2) { try await manager.resume(.ids([added[0].id])) }
+        try await manager.remove(.ids(added[4...6].map(\.id)))
+        try await manager.pause(.all)
+      }
+      // A last change that the copy waits for.
+      let last = try await manager.add(.step("pass"))
+      _ = try await last.result
+      try await until { await copy[last.id] == .completed }
+      let list = await manager.summaries()
+      #expect(
+        await copy.states
+          == Dictionary(list.map { ($0.id, $0.state) }, uniquingKeysWith: { $1 }))
+      reader.cancel()
+      await reader.value
+    }
+  }
+
+  @Test func `Every stream ends when the manager has shut down, after all that was told`()
+    async throws
+  {
+    var kept: TransferManager?
+    var all: TransferEvents?
+    var transfer: Transfer?
+    try await StepBench.with(kept: 16) { bench in
+      kept = bench.manager
+      all = bench.manager.events()
+      transfer = try await bench.run(50)[0]
+    }
+    let manager = try #require(kept)
+    #expect(await stateChanges(.max, of: try #require(all)).map(\.number) == Array(1...100))
+    // Who asks then is told how it ended.
+    #expect(
+      await stateChanges(.max, of: manager.events(after: 90)).map(\.number) == Array(91...100))
+    #expect(await stateChanges(.max, of: manager.events(after: nil)).count == 1)
+    #expect(await stateChanges(.max, of: manager.events()).isEmpty)
+    var told: [TransferEvent.Kind] = []
+    for await event in try #require(transfer).events() { told.append(event.kind) }
+    #expect(told.count == 2)
+  }
+}
+
+/// What a subscriber makes of what it is told.
+private actor Copy {
+  private(set) var states: [TransferID: TransferState] = [:]
+
+  subscript(id: TransferID) -> TransferState? { states[id] }
+
+  func follow(_ events: QueueEvents) async {
+    for await event in events {
+      switch event {
+      case .reset(let snapshot):
+        states = Dictionary(
+          snapshot.transfers.map { ($0.id, $0.state.durable) }, uniquingKeysWith: { $1 })
+      case .transfer(let event): take(event)
+      }
+    }
+  }
+
+  private func take(_ event: TransferEvent) {
+    switch event.kind {
+    case .added, .resumed: states[event.id] = .queued
+    case .paused: states[event.id] = .paused
+    case .finished(let result): states[event.id] = TransferState(rawValue: result.state.rawValue)
+    case .removed: states[event.id] = nil
+    default: break
+    }
+  }
+}
+
+extension TransferState {
+  /// What no number tells, a copy does not know.
+  fileprivate var durable: TransferState {
+    switch self {
+    case .running, .stopping: .queued
+    default: self
+    }
+  }
+}

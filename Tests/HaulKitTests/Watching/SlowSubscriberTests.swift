@@ -1,0 +1,141 @@
+import HaulCore
+import HaulKit
+import Testing
+
+/// Acceptance 7 of the queue: who does not read.
+@Suite(.timeLimit(.minutes(2))) struct SlowSubscriberTests {
+  @Test func `One that never reads does not hold up the engine, and little is kept for it`()
+    async throws
+  {
+    try await StepBench.with(kept: 32) { bench in
+      let idle = [bench.manager.events(), bench.manager.events()]
+      let resumed = bench.manager.events(after: nil)
+      for _ in 1...20 {
+        try await bench.run(50)
+        #expect(bench.manager.heldEvents <= 32)
+      }
+      #expect(await bench.manager.counts == [.completed: 1000])
+      withExtendedLifetime((idle, resumed)) {}
+    }
+  }
+
+  @Test func `The limit is what bounds it: without one, everything is kept`() async throws {
+    try await StepBench.with(kept: .max) { bench in
+      let idle = bench.manager.events()
+      try await bench.run(500)
+      #expect(bench.manager.heldEvents >= 1000)
+      withExtendedLifetime(idle) {}
+    }
+  }
+
+  @Test func `What everyone has read, or nobody reads any more, is not kept`() async throws {
+    try await StepBench.with(kept: 1 << 20) { bench in
+      var idle: TransferEvents? = bench.manager.events()
+      try await bench.run(500)
+      #expect(bench.manager.heldEvents >= 1000)
+      withExtendedLifetime(idle) {}
+      idle = nil
+      try await bench.run(1)
+      #expect(bench.manager.heldEvents < 300)
+    }
+  }
+
+  @Test func `One that is far behind misses no state change: it gets them from the store`()
+    async throws
+  {
+    try await StepBench.with(kept: 16) { bench in
+      let slow = bench.manager.events()
+      let added = try await bench.run(700)
+      let told = await stateChanges(1400, of: slow)
+      #expect(told.compactMap(\.number) == Array(1...1400))
+      for transfer in added {
+        let kinds = told.filter { $0.id == transfer.id }.map(\.kind)
+        #expect(kinds.count == 2 && kinds.first == .added(target: nil))
+      }
+      // And goes on with what happens from now on.
+      try await bench.run(1)
+      #expect(await stateChanges(2, of: slow).compactMap(\.number) == [1401, 1402])
+    }
+  }
+
+  @Test func `While it catches up more happens, and it still misses nothing`() async throws {
+    try await StepBench.with(kept: 8) { bench in
+      let slow = bench.manager.events()
+      try await bench.run(300)
+      async let told = stateChanges(3000, of: slow)
+      for _ in 1...12 { try await bench.run(100) }
+      #expect(await told.compactMap(\.number) == Array(1...3000))
+    }
+  }
+
+  @Test func `A store that loses one would be found out`() async throws {
+    let store = LossyStore(lost: 40)
+    try await StepBench.with(kept: 8, store: store) { bench in
+      let slow = bench.manager.events()
+      try await bench.run(100)
+      let told = await stateChanges(199, of: slow).compactMap(\.number)
+      #expect(told == Array(1...39) + Array(41...200))
+    }
+  }
+
+  @Test
+  func `Where the log does not reach back, it is told how each transfer stands, and goes on`()
+    async throws
+  {
+    try await StepBench.with(kept: 8, store: MemoryStore(keptEvents: 20)) { bench in
+      let slow = bench.manager.events()
+      let added = try await bench.run(300)
+      var standing: [TransferEvent] = []
+      for await event in slow {
+        standing.append(event)
+        if standing.count == 300 { break }
+      }
+      #expect(standing.map(\.id) == added.map(\.id))
+      for event in standing {
+        guard case .snapshot(let snapshot) = event.kind else {
+          Issue.record("\(event)")
+          continue
+        }
+        #expect(snapshot.state == .completed && snapshot.result?.state == .completed)
+      }
+      try await bench.run(1)
+      #expect(await stateChanges(2, of: slow).compactMap(\.number) == [601, 602])
+    }
+  }
+
+  @Test func `Two that read at their own pace are told the same`() async throws {
+    try await StepBench.with(kept: 64) { bench in
+      let (prompt, slow) = (bench.manager.events(), bench.manager.events())
+      async let first = stateChanges(400, of: prompt)
+      try await bench.run(200)
+      let late = await stateChanges(400, of: slow)
+      #expect(await first.map(\.number) == late.map(\.number))
+      #expect(await first.map(\.id) == late.map(\.id))
+    }
+  }
+}
+
+/// Forgets one event.
+private struct LossyStore: Store {
+  let memory = MemoryStore()
+  let isDurable = false
+  let lost: Int
+
+  func open() async throws(TransferError) -> StoredQueue { try await memory.open() }
+  func commit(_ change: StoreChange) async throws(TransferError) {
+    try await memory.commit(change)
+  }
+  func records(_ ids: [TransferID]) async throws(TransferError) -> [TransferRecord] {
+    try await memory.records(ids)
+  }
+  func records(where query: RecordQuery) async throws(TransferError) -> [TransferRecord] {
+    try await memory.records(where: query)
+  }
+  func batch(_ key: String) async throws(TransferError) -> [TransferID]? {
+    try await memory.batch(key)
+  }
+  func events(from number: Int, atMost: Int) async throws(TransferError) -> [StoredEvent]? {
+    try await memory.events(from: number, atMost: atMost)?.filter { $0.number != lost }
+  }
+  func close() async {}
+}

@@ -1,0 +1,154 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// `download`: a call that lives in its task.
+@Suite(.timeLimit(.minutes(2))) struct StructuredDownloadTests {
+  @MainActor
+  @Test func `It returns when the file is there, having told progress where it was called`()
+    async throws
+  {
+    try await QueueBench.with([.held("a")]) { queue in
+      var percents: [Int] = []
+      let release = Task {
+        try await queue.server.waitForHeld("/a")
+        try await queue.log.wait { $0.events.contains { ($0.kind.progress?.bytes ?? 0) > 0 } }
+        queue.server.setFaults("/a", [])
+        queue.server.release("/a")
+      }
+      let result = try await queue.manager.download(try queue.request("a")) { progress in
+        MainActor.assertIsolated()
+        if let percent = progress.percent { percents.append(percent) }
+      }
+      try await release.value
+      #expect(result.state == .completed && result.path == queue.bench.path("a"))
+      #expect(percents == percents.sorted() && percents.count > 1)
+      #expect(percents.count { $0 == 100 } == 1 && percents.last == 100)
+    }
+  }
+
+  @Test(arguments: CancelBehavior.allCases)
+  func `When its task is cancelled, what was asked for is done when it throws`(
+    behavior: CancelBehavior
+  ) async throws {
+    try await QueueBench.with([.held("a")]) { queue in
+      let request = try queue.request("a")
+      let call = Task { try await queue.manager.download(request, onCancel: behavior) }
+      try await queue.server.waitForHeld("/a")
+      try await queue.log.wait { $0.events.contains { ($0.kind.progress?.bytes ?? 0) > 0 } }
+      call.cancel()
+      let error = await #expect(throws: TransferError.self) { try await call.value }
+      let states = await queue.states
+      let names = try queue.bench.names()
+      switch behavior {
+      case .pause:
+        #expect(error?.code == .interrupted && states == [.paused])
+        #expect(names.contains("a.haul.part"))
+      case .cancel:
+        #expect(error?.code == .cancelled && states == [.cancelled])
+        #expect(names.isEmpty)
+      case .detach:
+        #expect(error?.code == .interrupted && states == [.running])
+      }
+      queue.server.setFaults("/a", [])
+      queue.server.release("/a")
+      try await queue.manager.resume(.all)
+      await queue.manager.waitUntilEmpty()
+      #expect(await queue.states == [behavior == .cancel ? .cancelled : .completed])
+      #expect(queue.asked.count == (behavior == .pause ? 2 : 1))
+    }
+  }
+
+  @Test func `In a task that is cancelled already it adds nothing`() async throws {
+    try await QueueBench.with([.plain("a")]) { queue in
+      let request = try queue.request("a")
+      let call = Task {
+        withUnsafeCurrentTask { $0?.cancel() }
+        return try await queue.manager.download(request)
+      }
+      let error = await #expect(throws: TransferError.self) { try await call.value }
+      #expect(error?.code == .cancelled)
+      #expect(await queue.states.isEmpty && queue.asked.isEmpty)
+    }
+  }
+
+  @Test func `It throws why the download failed, or that somebody else cancelled it`() async throws
+  {
+    try await QueueBench.with([.broken("a"), .held("b")]) { queue in
+      let failed = try queue.request("a")
+      let error = await #expect(throws: TransferError.self) {
+        try await queue.manager.download(failed)
+      }
+      #expect(error?.code == .connectionLost)
+      let held = try queue.request("b")
+      let call = Task { try await queue.manager.download(held) }
+      try await queue.server.waitForHeld("/b")
+      try await queue.manager.cancel(.all)
+      let other = await #expect(throws: TransferError.self) { try await call.value }
+      #expect(other?.code == .cancelled)
+    }
+  }
+
+  @Test func `It waits while somebody else has it paused, and ends with the manager`()
+    async throws
+  {
+    try await Bench.with([.held("a"), .held("b")]) { bench in
+      var call: Task<TransferResult, any Error>?
+      _ = try await bench.queue(active: 2) { queue in
+        let (a, b) = (try queue.request("a"), try queue.request("b"))
+        let first = Task { try await queue.manager.download(a) }
+        call = Task { try await queue.manager.download(b) }
+        for path in ["/a", "/b"] { try await queue.server.waitForHeld(path) }
+        try await queue.manager.pause(.all)
+        queue.server.setFaults("/a", [])
+        try await queue.manager.resume(.filter { $0.identifier == nil })
+        #expect(try await first.value.state == .completed)
+      }
+      let error = await #expect(throws: TransferError.self) { try await call?.value }
+      #expect(error?.code == .interrupted)
+    }
+  }
+
+  @Test func `Cancelled at its last byte, it tells what is: completed, or paused`() async throws {
+    for round in 1...10 {
+      try await QueueBench.with([.plain("a")]) { queue in
+        let request = try queue.request("a")
+        let call = Task {
+          try await queue.manager.download(request) { progress in
+            if progress.percent == 100 { withUnsafeCurrentTask { $0?.cancel() } }
+          }
+        }
+        switch await call.result {
+        case .success(let result):
+          #expect(result.state == .completed, "round \(round)")
+          #expect(await queue.states == [.completed])
+        case .failure(let error):
+          #expect((error as? TransferError)?.code == .interrupted, "round \(round)")
+          #expect(await queue.states == [.paused])
+        }
+      }
+    }
+  }
+
+  @Test func `Many side by side in a group of tasks; the first failure pauses the others`()
+    async throws
+  {
+    let names: [FaultScript.Resource] = [.held("a"), .held("b"), .broken("c")]
+    try await QueueBench.with(names, active: 3) { queue in
+      let requests = try ["a", "b", "c"].map { try queue.request($0) }
+      let error = await #expect(throws: TransferError.self) {
+        try await withThrowingTaskGroup(of: TransferResult.self) { group in
+          for request in requests.prefix(2) {
+            group.addTask { try await queue.manager.download(request) }
+          }
+          for path in ["/a", "/b"] { try await queue.server.waitForHeld(path) }
+          group.addTask { try await queue.manager.download(requests[2]) }
+          for try await _ in group {}
+        }
+      }
+      #expect(error?.code == .connectionLost)
+      #expect(await queue.manager.counts == [.paused: 2, .failed: 1])
+    }
+  }
+}

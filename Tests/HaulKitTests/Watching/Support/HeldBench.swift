@@ -1,0 +1,39 @@
+import HaulCore
+import HaulFiles
+import HaulHTTP
+import HaulKit
+import HaulTestSupport
+
+extension Bench {
+  /// A manager on the real network and the real file system, by that clock, with one transfer at a time. `end` shuts it down.
+  func manager(
+    clock: any TransferClock, store: any Store = MemoryStore()
+  ) throws -> (TransferManager, end: () async -> Void) {
+    var configuration = Configuration()
+    configuration.maximumActive = 1
+    let transport = try HTTPTransport(HTTPTransport.Settings())
+    let engine = Engine(
+      transport: transport, disk: POSIXDisk(), io: BlockingIO(), clock: clock,
+      configuration: configuration)
+    let manager = TransferManager(engine: engine, store: store)
+    let end = {
+      await manager.shutdown()
+      await transport.shutdown()
+    }
+    return (manager, end)
+  }
+
+  /// Runs `body` with such a manager, which is shut down afterwards.
+  func withManager(
+    clock: any TransferClock, _ body: (TransferManager) async throws -> Void
+  ) async throws {
+    let (manager, end) = try manager(clock: clock)
+    do {
+      try await body(manager)
+    } catch {
+      await end()
+      throw error
+    }
+    await end()
+  }
+}
