@@ -1,0 +1,60 @@
+import FoundationEssentials
+import Testing
+
+@Suite("The samples of the documents") struct SampleTests {
+  private static let root = URL(filePath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+  private func lines(_ name: String) throws -> [String] {
+    try String(contentsOf: Self.root.appending(path: name), encoding: .utf8)
+      .split(separator: "\n", omittingEmptySubsequences: false)
+      .map { $0.trimmingCharacters { $0 == " " } }
+  }
+
+  /// The blocks of Swift in a document, without its imports and empty lines.
+  private func samples(_ name: String) throws -> [[String]] {
+    var samples: [[String]] = []
+    var isInside = false
+    for line in try lines(name) {
+      if line == "```swift" {
+        isInside = true
+        samples.append([])
+      } else if line == "```" {
+        isInside = false
+      } else if isInside, !line.isEmpty, !line.hasPrefix("import ") {
+        samples[samples.count - 1].append(line)
+      }
+    }
+    return samples
+  }
+
+  @Test("compile as they are printed", arguments: [("README.md", 1), ("docs/library.md", 3)])
+  func compiled(document: String, count: Int) throws {
+    let compiled = try lines("Tests/HaulKitTests/Samples/Samples.swift").filter { !$0.isEmpty }
+    let samples = try samples(document)
+    #expect(samples.count == count)
+    for sample in samples {
+      let isThere = compiled.indices.contains { compiled[$0...].starts(with: sample) }
+      #expect(isThere, "Samples.swift has not: \(sample)")
+    }
+  }
+
+  @Test("are all looked at: no other document has one")
+  func documents() throws {
+    let paths = ["docs", "docs/decisions"].flatMap { directory in
+      ((try? FileManager.default.contentsOfDirectory(
+        atPath: Self.root.appending(path: directory).path)) ?? [])
+        .filter { $0.hasSuffix(".md") }.map { "\(directory)/\($0)" }
+    }
+    #expect(paths.contains("docs/library.md"))
+    for path in paths where path != "docs/library.md" {
+      #expect(try samples(path).isEmpty, "\(path)")
+    }
+  }
+}
+
+extension Substring {
+  fileprivate func trimmingCharacters(_ isTrimmed: (Character) -> Bool) -> String {
+    String(drop(while: isTrimmed).reversed().drop(while: isTrimmed).reversed())
+  }
+}

@@ -1,0 +1,61 @@
+import HaulKit
+
+// The samples of the documents, as they are printed there: that they compile is what is tested, and SampleTests sees that
+// they are the same. Around each is what a reader has.
+
+private struct Sample {
+  let stored: (number: Int?, isThere: Bool)
+  var rows: [TransferSummary] = []
+  let manager: TransferManager
+
+  func apply(_ event: TransferEvent) {}
+
+  // docs/library.md
+  mutating func events() async {
+    var last = stored.number  // of the last event that was taken in; nil at first
+    for await event in manager.events(after: last) {
+      switch event {
+      case .reset(let snapshot):
+        rows = snapshot.transfers
+        last = snapshot.number
+      case .transfer(let event):
+        apply(event)
+        last = event.number ?? last
+      }
+    }
+  }
+
+  final class Label {
+    var text = ""
+  }
+
+  // docs/library.md
+  @MainActor func download(_ label: Label, _ url: ResourceURL, _ path: String) async throws {
+    let result = try await manager.download(url, to: .file(path), onCancel: .pause) { progress in
+      label.text = progress.percent.map { "\($0) %" } ?? "…"  // in the caller's isolation
+    }
+    print(result)
+  }
+
+  actor Tokens {
+    func current(isRefused: Bool) throws -> String { isRefused ? "new" : "old" }
+  }
+
+  // docs/library.md
+  func signed(_ tokens: Tokens) {
+    var configuration = Configuration()
+    configuration.prepare = { request in
+      let token = try await tokens.current(isRefused: request.attempt > 1)
+      return [("Authorization", "Bearer \(token)")]
+    }
+  }
+
+  // README.md
+  func first() async throws {
+    let manager = try TransferManager()
+    let file = try await manager.add(
+      .download(ResourceURL(CommandLine.arguments[1]), to: .directory("downloads")))
+    print(try await file.result.path ?? "")
+    await manager.shutdown()
+  }
+}
