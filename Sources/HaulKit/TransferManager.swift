@@ -55,8 +55,8 @@ public actor TransferManager {
     guard !isShutDown else { return }
     isShutDown = true
     wakeUp?.task.cancel()
-    for run in runs.values { run.orders.send(.pause) }
-    while let id = runs.keys.first { await waits.stopped.value(for: id) }
+    for id in runs.keys.sorted() { runs[id]?.orders.send(.pause) }
+    while let id = runs.keys.min() { await waits.stopped.value(for: id) }
     await turns.run {}
     await store.close()
     await onShutdown()

@@ -131,7 +131,7 @@ final class EventHub: Sendable {
     let ready: [(Waiter, [TransferEvent])] = state.withLockedValue { state in
       change(&state)
       var ready: [(Waiter, [TransferEvent])] = []
-      for id in state.subscribers.keys {
+      for id in state.subscribers.keys.sorted() {
         guard let waiter = state.subscribers[id]?.waiter,
           let most = state.subscribers[id]?.most
         else { continue }

@@ -11,7 +11,7 @@ extension TransferManager {
     guard let next, wakeUp.map({ next < $0.instant || $0.instant <= now }) ?? true else { return }
     wakeUp?.task.cancel()
     let clock = engine.clock
-    let task = Task { [weak self] in
+    let task = Task(executorPreference: engine.soleExecutor) { [weak self] in
       guard (try? await clock.sleep(until: next)) != nil else { return }
       await self?.startWhatMay()
     }
@@ -67,7 +67,9 @@ extension TransferManager {
     let record = (try? await store.records([id]))?.first
     guard let download = record?.request.download else {
       // Not at once: its order is being carried out.
-      Task { await self.ended(id, .finished(TransferResult(state: .cancelled))) }
+      Task(executorPreference: engine.soleExecutor) {
+        await self.ended(id, .finished(TransferResult(state: .cancelled)))
+      }
       return
     }
     run(id, download) { driver in
@@ -166,7 +168,7 @@ extension TransferManager {
 
   private func retryEndings() {
     let clock = engine.clock
-    Task { [weak self] in
+    Task(executorPreference: engine.soleExecutor) { [weak self] in
       try? await clock.sleep(until: clock.now + Self.storeAgainAfter)
       await self?.storeEndings()
     }

@@ -1,0 +1,89 @@
+import HaulCore
+import HaulKit
+
+/// What holds whenever nothing can happen before time passes, and no command is under way.
+extension Ledger {
+  mutating func checkAtRest(
+    _ live: [TransferSummary], isSuspended: Bool, at now: Instant
+  ) {
+    checkList(live)
+    checkLimitsLowered()
+    if !isSuspended { checkNobodyStarves(at: now) }
+    checkOrder()
+    if isSuspended, wasSuspended { checkNothingStarted() }
+    wasSuspended = isSuspended
+    for id in members.keys {
+      members[id]?.wasReady = false
+      guard let member = members[id] else { continue }
+      let waits = member.stage == .queued && isReady(member) == true
+      members[id]?.waited = waits
+    }
+    noteReady()
+  }
+
+  /// Record and live state agree, and nobody is lost.
+  private mutating func checkList(_ live: [TransferSummary]) {
+    let wanted = listed.map { "\($0.name) \($0.stage.summary)" }
+    let found = live.map { "\(name($0.id)) \($0.state)" }
+    if wanted != found { violate("stored: \(wanted), live: \(found)") }
+  }
+
+  /// What ran before a limit was lowered has come to its end, as far as can be seen from here.
+  private mutating func checkLimitsLowered() {
+    let running = members.values.filter { $0.stage.isUnderWay }
+    if running.count <= limits.active { limits.formerActive = limits.active }
+    let hosts = Dictionary(grouping: running.compactMap(\.host)) { $0 }
+    if hosts.values.allSatisfy({ $0.count <= limits.activePerHost }) {
+      limits.formerPerHost = limits.activePerHost
+    }
+  }
+
+  /// One that may run, has a slot to go to, and a host that takes it, runs.
+  private mutating func checkNobodyStarves(at now: Instant) {
+    let active = active.compactMap { members[$0] }
+    guard active.count < limits.active, fetches.count < limits.connections else { return }
+    for member in listed where member.stage == .queued && isReady(member) == true {
+      if let host = member.host {
+        let ofHost = active.count { $0.host == host }
+        let isTaken =
+          ofHost >= (shyHosts.contains(host) ? 1 : limits.activePerHost)
+          || fetches.values.count { $0.host == host }
+            >= (shyHosts.contains(host) ? 1 : limits.connectionsPerHost)
+        if isTaken || pauses[host].map({ $0 > now }) == true { continue }
+      }
+      violate("\(member.name) waits, and \(active.map(\.name).sorted()) run of \(limits.active)")
+    }
+  }
+
+  private mutating func checkNothingStarted() {
+    for member in listed where member.waited && member.stage.isUnderWay && !member.isForced {
+      violate("\(member.name) began while the queue is suspended")
+    }
+  }
+
+  /// Of those that waited at the last rest too, none was overtaken by one behind it that needs the same.
+  private mutating func checkOrder() {
+    for late in listed where late.waited && late.stage.isUnderWay && !late.wasCalled {
+      for early in listed where early.waited && early.stage == .queued && isReady(early) == true {
+        guard early.host == late.host, early.standing.priority == late.standing.priority,
+          early.standing.rank < late.standing.rank
+        else { continue }
+        violate("\(late.name) began before \(early.name), which is before it in the list")
+      }
+    }
+  }
+}
+
+extension Stage {
+  fileprivate var summary: TransferState {
+    switch self {
+    case .queued: .queued
+    case .running: .running
+    case .stopping, .gone: .stopping
+    case .paused: .paused
+    case .failed: .failed
+    case .completed: .completed
+    case .cancelled: .cancelled
+    }
+  }
+}
