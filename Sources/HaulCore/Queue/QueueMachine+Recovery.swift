@@ -24,10 +24,13 @@ extension QueueMachine {
   }
 
   /// What is to be done with a queue that was just opened: what waits is scheduled, orders that were not carried out are.
-  package mutating func recover(_ decision: inout QueueDecision) {
+  /// - Parameter running: those that something runs for, which will end by itself.
+  package mutating func recover(
+    _ decision: inout QueueDecision, except running: Set<TransferID> = []
+  ) {
     let ids = members.values.sorted { $0.facts.standing.rank < $1.facts.standing.rank }
       .map(\.facts.id)
-    for id in ids {
+    for id in ids where !running.contains(id) {
       switch members[id]?.state {
       case .queued: recoverQueued(id, &decision)
       case .stopping(.pause), .stopping(.cancelKeepingBytes):

@@ -36,7 +36,7 @@ struct DownloadRun {
   /// What `start` will be told, while the slot that was promised is waited for anew.
   private var waitingStart: DownloadMachine.Event?
   /// The answer that told the name, for the first request to be answered by.
-  private var first: FetchResponse?
+  private var first: FirstAnswer?
   var firstAnswered: SegmentID?
   var checkpoints: CheckpointTimer
   /// Where the run, and the first connection of it, runs.
@@ -48,7 +48,7 @@ struct DownloadRun {
   /// - Parameter first: an answer to `bytes=0-` that is there already, its body unread.
   init(
     driver: DownloadDriver, target: any DownloadTarget, plan: SharedPlan, started: Instant,
-    first: FetchResponse? = nil
+    first: FirstAnswer? = nil
   ) {
     self.driver = driver
     self.first = first
@@ -185,8 +185,9 @@ struct DownloadRun {
 
   /// The answer that is there already, when it is one to this request.
   mutating func takeFirst(for fetch: FetchRequest) -> FetchResponse? {
-    defer { first = nil }
-    return fetch.firstByte == 0 && fetch.url == request.url ? first : nil
+    let answer = first?.take()
+    first = nil
+    return fetch.firstByte == 0 && fetch.url == request.url ? answer : nil
   }
 
   private mutating func pause(_ group: inout TaskGroup<Void>) async {

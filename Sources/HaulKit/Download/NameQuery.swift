@@ -1,11 +1,12 @@
 import HaulCore
+import NIOConcurrencyHelpers
 
 /// Gets the first answer of a download whose name the server tells: no file is touched before its head is there.
 ///
 /// It is the machine's own first request, with its retries; the body waits for the run that follows.
 struct NameQuery {
   enum End: Sendable {
-    case answered(FetchResponse)
+    case answered(FirstAnswer)
     case paused
     case cancelled
     case failed(TransferError)
@@ -94,7 +95,8 @@ struct NameQuery {
       machine.handle(event, plan: &plan, at: now, using: &generator)
     }
     if let response, commands.contains(where: \.accepts) {
-      end = .answered(response)
+      end = .answered(FirstAnswer(response))
+      self.response = nil
       return
     }
     response = nil
@@ -161,6 +163,24 @@ struct NameQuery {
     var orders: [MemberRun.Order] = []
     for await message in inbox { if case .order(let order) = message { orders.append(order) } }
     return orders
+  }
+}
+
+/// The answer that told the name, until it is taken: who leaves it lying keeps no connection open.
+final class FirstAnswer: Sendable {
+  let head: ResponseHead
+  private let response: NIOLockedValueBox<FetchResponse?>
+
+  init(_ response: FetchResponse) {
+    head = response.head
+    self.response = NIOLockedValueBox(response)
+  }
+
+  func take() -> FetchResponse? {
+    response.withLockedValue { response in
+      defer { response = nil }
+      return response
+    }
   }
 }
 

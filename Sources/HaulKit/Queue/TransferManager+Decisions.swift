@@ -23,17 +23,25 @@ extension TransferManager {
       try await store.commit(change)
     } catch {
       engine.log(error)
-      try await readAgain()
+      try await readAgain(without: decision)
       throw error
     }
   }
 
   /// What was decided could not be stored: what is stored is what holds. What runs, runs on.
-  private func readAgain() async throws(TransferError) {
-    queue = QueueMachine(try await store.open(), running: Set(runs.keys))
+  private func readAgain(without refused: QueueDecision) async throws(TransferError) {
+    // Ends that could not be stored are still to come.
+    let running = Set(runs.keys).union(unstored)
+    let calledBack = running.filter { id in
+      queue.members[id]?.state == .stopping(.requeue)
+        && !refused.effects.contains(.stop(id, deletingBytes: false))
+    }
+    queue = QueueMachine(try await store.open(), running: running)
     // The scheduler knows nothing that was not stored; what it is told twice changes nothing.
     var decision = QueueDecision()
-    queue.recover(&decision)
+    queue.recover(&decision, except: running)
+    // That one runs to be queued again is not stored.
+    _ = queue.handle(.requeue, calledBack.sorted(), by: .user, &decision)
     for case .schedule(let id) in decision.effects { schedule(id) }
   }
 

@@ -139,13 +139,16 @@ extension TransferManager {
     do {
       try await carryOut { (decision) throws(TransferError) in
         (taken, endings) = (endings, [])
+        unstored = taken.map(\.id)
         for (id, end) in taken {
           runs[id] = nil
           note(id, end, &decision)
         }
       }
       for (id, _) in taken { waits.stopped.resume(id, ()) }
+      unstored = []
     } catch {
+      unstored = []
       guard !isShutDown else { return taken.forEach { waits.stopped.resume($0.id, ()) } }
       // It holds a place among the runs until it is stored.
       for (id, _) in taken { runs[id] = MemberRun() }

@@ -4,6 +4,7 @@ import HaulCore
 extension Ledger {
   mutating func stored(_ change: StoreChange) {
     changes += 1
+    for record in change.added { names[record.id] = record.request.name }
     isStoreTroubled = false
     note("stored \(words(change))")
     checkNumbers(change.events)
@@ -24,7 +25,6 @@ extension Ledger {
     if members.values.contains(where: { $0.name == record.request.name }) {
       violate("\(record.request.name) was added twice")
     }
-    names[record.id] = record.request.name
     members[record.id] = Member(record)
     history[record.id, default: [(0, .gone)]].append((changes, .queued))
     if events.of(record.id).first != "added" { violate("\(name(record.id)) is not told as added") }
@@ -35,7 +35,11 @@ extension Ledger {
     guard let old = members[update.id] else {
       return violate("something was stored of \(name(update.id)), which is not there")
     }
-    let (from, to) = (old.stage, Stage(update.standing))
+    let to = Stage(update.standing)
+    if to == .failed, old.stage != .queued, isSkip(events.first { $0.id == old.id && $0.isEnd }) {
+      return skip(update, events)
+    }
+    let from = old.stage
     let told = events.of(update.id).filter { $0 != "added" }
     if old.standing.rank != update.standing.rank, moves == 0 {
       violate("\(old.name) has another place, and nobody moved it")
@@ -58,6 +62,21 @@ extension Ledger {
     if to.isEnded, members[update.id]?.end != to.end {
       violate("\(old.name) is \(to), which was not told")
     }
+  }
+
+  /// It is queued again and, what it comes after having failed, fails in the same change.
+  private mutating func skip(_ update: StoreChange.Update, _ events: [StoredEvent]) {
+    guard let end = events.lastIndex(where: { $0.id == update.id && $0.isEnd }) else { return }
+    var between = update
+    between.standing.status = .queued
+    between.standing.desired = .run
+    apply(between, Array(events[..<end]))
+    apply(update, Array(events[end...]))
+  }
+
+  private func isSkip(_ event: StoredEvent?) -> Bool {
+    guard case .finished(let result) = event?.kind else { return false }
+    return result.error?.code == .dependencyFailed
   }
 
   private mutating func remove(_ id: TransferID, _ events: [StoredEvent]) {
@@ -90,7 +109,8 @@ extension Ledger {
     }
     guard !stage.isUnderWay else { return }
     members[id]?.starts = 0
-    members[id]?.isCalledBack = false
+    let isCalledBack = orders.values.contains { $0.callsBack(id) }
+    members[id]?.isCalledBack = isCalledBack
     members[id]?.waited = false
     if stage != .queued {
       members[id]?.isForced = false
@@ -165,9 +185,13 @@ extension Ledger {
       change.added.map { "+\($0.request.name)" }
       + change.updated.map { "\(name($0.id))=\(Stage($0.standing))" }
       + change.removed.map { "-\(name($0))" }
-      + change.events.map { "#\($0.number) \(name($0.id)) \($0.kind.word)" }
+      + change.events.map { "#\($0.number) \(name($0.id)) \($0.kind.words)" }
     return parts.joined(separator: " ")
   }
+}
+
+extension StoredEvent {
+  fileprivate var isEnd: Bool { if case .finished = kind { true } else { false } }
 }
 
 extension [StoredEvent] {
@@ -176,6 +200,12 @@ extension [StoredEvent] {
 }
 
 extension TransferEvent.Kind {
+  /// The same with the reason of a failure.
+  var words: String {
+    guard case .finished(let result) = self, let error = result.error else { return word }
+    return "\(word): \(error.code.rawValue), \(error.message)"
+  }
+
   /// One word for a log.
   var word: String {
     switch self {

@@ -129,6 +129,8 @@ struct SimulatedBody: AsyncSequence, Sendable {
       }
       let count = Swift.min(Int64(1 + transport.dice.below(12 << 10)), end - position)
       defer { position += count }
+      // All that it has: it is free for another request.
+      if position + count == body.range.upperBound { body.connection.close() }
       return ArrayChunk(bytes: body.content.bytes(at: position, count: Int(count)))
     }
   }
