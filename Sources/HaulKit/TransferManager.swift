@@ -13,8 +13,8 @@ public actor TransferManager {
   var runs: [TransferID: MemberRun] = [:]
   /// Ends of runs that are not stored yet.
   var endings: [(id: TransferID, end: MemberRun.End)] = []
-  /// Those of them that are being stored at this moment.
-  var unstored: [TransferID] = []
+  /// Those of them that are being stored at this moment, and whether each was stopped to be queued again.
+  var unstored: [TransferID: Bool] = [:]
   var streams: [TransferID: StreamPlace] = [:]
   /// Names that servers told, where they are the ones to use.
   var serverNames: [TransferID: FileName] = [:]

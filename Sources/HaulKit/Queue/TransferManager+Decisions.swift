@@ -31,9 +31,9 @@ extension TransferManager {
   /// What was decided could not be stored: what is stored is what holds. What runs, runs on.
   private func readAgain(without refused: QueueDecision) async throws(TransferError) {
     // Ends that could not be stored are still to come.
-    let running = Set(runs.keys).union(unstored)
+    let running = Set(runs.keys).union(unstored.keys)
     let calledBack = running.filter { id in
-      queue.members[id]?.state == .stopping(.requeue)
+      unstored[id] ?? (queue.members[id]?.state == .stopping(.requeue))
         && !refused.effects.contains(.stop(id, deletingBytes: false))
     }
     queue = QueueMachine(try await store.open(), running: running)

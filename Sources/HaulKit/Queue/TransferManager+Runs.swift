@@ -51,7 +51,8 @@ extension TransferManager {
     runs[id]?.tellsProgress = record.request.reportsProgress
     switch record.request.work {
     case .download(var download):
-      if startsOver { download.startOver(after: record.result) }
+      if startsOver { download.startOver = true }
+      runs[id]?.replaces = download.replace(record.result)
       run(id, download) { await $0.run() }
     case .step(let step): run(id, step)
     }
@@ -65,13 +66,14 @@ extension TransferManager {
     }
     runs[id] = MemberRun()
     let record = (try? await store.records([id]))?.first
-    guard let download = record?.request.download else {
+    guard var download = record?.request.download else {
       // Not at once: its order is being carried out.
       Task(executorPreference: engine.soleExecutor) {
         await self.ended(id, .finished(TransferResult(state: .cancelled)))
       }
       return
     }
+    runs[id]?.replaces = download.replace(record?.result)
     run(id, download) { driver in
       await driver.discard()
       return .finished(TransferResult(state: .cancelled))
@@ -128,7 +130,7 @@ extension TransferManager {
   /// The one place where a run's slot is freed. Ends that come while others are being stored are stored together.
   func ended(_ id: TransferID, _ end: MemberRun.End) async {
     engine.slots.update { _ = $0.paused(id) }
-    endings.append((id, end))
+    endings.append((id, end.keeping(runs[id]?.replaces)))
     await storeEndings()
     await startWhatMay()
   }
@@ -139,16 +141,16 @@ extension TransferManager {
     do {
       try await carryOut { (decision) throws(TransferError) in
         (taken, endings) = (endings, [])
-        unstored = taken.map(\.id)
         for (id, end) in taken {
+          unstored[id] = queue.members[id]?.state == .stopping(.requeue)
           runs[id] = nil
           note(id, end, &decision)
         }
       }
       for (id, _) in taken { waits.stopped.resume(id, ()) }
-      unstored = []
+      unstored = [:]
     } catch {
-      unstored = []
+      unstored = [:]
       guard !isShutDown else { return taken.forEach { waits.stopped.resume($0.id, ()) } }
       // It holds a place among the runs until it is stored.
       for (id, _) in taken { runs[id] = MemberRun() }
@@ -185,12 +187,25 @@ extension TransferManager {
 }
 
 extension DownloadRequest {
-  /// Forgets the bytes of earlier runs. A file that an earlier run completed is ours: it is replaced when the new one is whole.
-  fileprivate mutating func startOver(after result: TransferResult?) {
-    startOver = true
-    guard let result, result.state == .completed, let path = result.path else { return }
+  /// A file that an earlier run completed is ours: it is replaced when the new one is whole.
+  /// - Returns: its path.
+  fileprivate mutating func replace(_ result: TransferResult?) -> String? {
+    guard let path = result?.path else { return nil }
     destination = .file(path)
     ifExists = .overwrite
+    return path
+  }
+}
+
+extension MemberRun.End {
+  /// The same, and the file that is still there as an earlier run left it: the next run is to replace it.
+  fileprivate func keeping(_ path: String?) -> MemberRun.End {
+    guard let path, case .finished(let result) = self, result.path == nil else { return self }
+    return .finished(
+      TransferResult(
+        state: result.state, path: path, bytes: result.bytes, fetched: result.fetched,
+        reused: result.reused, duration: result.duration, checksum: result.checksum,
+        verified: result.verified, error: result.error))
   }
 }
 

@@ -5,7 +5,6 @@ extension Ledger {
   mutating func stored(_ change: StoreChange) {
     changes += 1
     for record in change.added { names[record.id] = record.request.name }
-    isStoreTroubled = false
     note("stored \(words(change))")
     checkNumbers(change.events)
     for record in change.added { add(record, change.events) }

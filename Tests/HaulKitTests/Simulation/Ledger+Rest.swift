@@ -23,7 +23,12 @@ extension Ledger {
 
   /// Record and live state agree, and nobody is lost.
   private mutating func checkList(_ live: [TransferSummary]) {
-    let wanted = listed.map { "\($0.name) \($0.stage.summary)" }
+    // One that is stopped to be queued again is stored as one that runs.
+    let stopping = Set(live.filter { $0.state == .stopping }.map(\.id))
+    let wanted = listed.map { member in
+      let isCalledBack = member.isCalledBack && stopping.contains(member.id)
+      return "\(member.name) \(isCalledBack ? .stopping : member.stage.summary)"
+    }
     let found = live.map { "\(name($0.id)) \($0.state)" }
     if wanted != found { violate("stored: \(wanted), live: \(found)") }
   }

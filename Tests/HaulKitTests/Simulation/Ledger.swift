@@ -71,8 +71,8 @@ struct Ledger: Sendable {
   var shyHosts: Set<String> = []
   /// Until when a host is left alone.
   var pauses: [String: Instant] = [:]
-  /// Whether the store has refused a change, and none was stored since.
-  var isStoreTroubled = false
+  /// Until when ends that the store has refused may not be stored yet.
+  var troubledUntil = Instant()
   var isOpening = false
   var isClosing = false
 
@@ -126,7 +126,7 @@ struct Ledger: Sendable {
   mutating func crashed(_ how: String) {
     note("crash: \(how)")
     (orders, calls, moves, fetches, steps, cleared) = ([:], [:], 0, [:], [], [])
-    (shyHosts, pauses, isStoreTroubled) = ([], [:], false)
+    (shyHosts, pauses, troubledUntil) = ([], [:], Instant())
     for id in members.keys {
       members[id]?.starts = 0
       members[id]?.isForced = false

@@ -166,8 +166,9 @@ final class QueueWorld {
   }
 
   private func check() {
+    let now = process.clock.now
     let isCalm = ledger.withLockedValue { ledger in
-      ledger.orders.isEmpty && ledger.calls.isEmpty && !ledger.isStoreTroubled
+      ledger.orders.isEmpty && ledger.calls.isEmpty && now >= ledger.troubledUntil
     }
     guard isCalm else { return }
     let found = NIOLockedValueBox<[TransferSummary]?>(nil)
@@ -178,7 +179,7 @@ final class QueueWorld {
     guard process.settle(), !process.isDead, !process.store.isBusy,
       let live = found.withLockedValue({ $0 })
     else { return }
-    let (isSuspended, now) = (isSuspended, process.clock.now)
+    let isSuspended = isSuspended
     ledger.withLockedValue { $0.checkAtRest(live, isSuspended: isSuspended, at: now) }
     for subscriber in subscribers where !subscriber.isSlow { subscriber.checkComplete() }
     checkFiles()

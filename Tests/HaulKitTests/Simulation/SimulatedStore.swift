@@ -53,7 +53,7 @@ final class SimulatedStore: Store {
     if let often = habits.refusesOneIn, dice.oneIn(often) {
       ledger.withLockedValue { ledger in
         ledger.note("the store refuses")
-        ledger.isStoreTroubled = true
+        ledger.troubledUntil = clock.now + .milliseconds(1500)
       }
       throw TransferError(.io, "the store refuses")
     }
