@@ -19,6 +19,8 @@ public actor TransferManager {
   /// Names that servers told, where they are the ones to use.
   var serverNames: [TransferID: FileName] = [:]
   var steps: [String: StepClosure] = [:]
+  /// Keys of additions that are under way.
+  var adding: Set<String> = []
   let turns = Turns()
   var waits = Waits()
   var wakeUp: (instant: Instant, task: Task<Void, Never>)?

@@ -11,6 +11,8 @@ struct Waits: Sendable {
   let groups = WaitList<String, Bool>()
   /// Until nothing runs or waits for a slot.
   let empty = WaitList<Nothing, Void>()
+  /// Until an addition with a key is stored, or was refused.
+  let added = WaitList<String, Void>()
 
   struct Nothing: Hashable, Sendable {}
 

@@ -108,13 +108,14 @@ extension Ledger {
     }
     guard !stage.isUnderWay else { return }
     members[id]?.starts = 0
-    let isCalledBack = orders.values.contains { $0.callsBack(id) }
-    members[id]?.isCalledBack = isCalledBack
+    members[id]?.isCalledBack = false
     members[id]?.waited = false
     if stage != .queued {
       members[id]?.isForced = false
       members[id]?.wasCalled = false
     }
+    // What was sent and has not returned may be decided yet.
+    for order in orders.values { note(order, of: id) }
   }
 
   private mutating func noteEnd(_ id: TransferID, _ end: TransferResult.State) {
@@ -146,7 +147,7 @@ extension Ledger {
     case (.queued, .running): return true
     case (.running, .completed), (.running, .failed): return true
     case (.running, .queued):
-      return old.isCalledBack || isClosing || orders.values.contains { $0.callsBack(old.id) }
+      return old.isCalledBack || isClosing || orders.values.contains { $0.callsBack(old) }
     case (.stopping(.pause), .paused), (.stopping(.pause), .failed): return true
     case (.stopping(.remove), .gone): return true
     case (.stopping(.cancel), .cancelled), (.stopping(.cancelKeepingBytes), .cancelled):
@@ -166,7 +167,7 @@ extension Ledger {
   }
 
   private func leads(_ old: Member, _ to: Stage, _ order: Order) -> Bool {
-    guard order.ids?.contains(old.id) ?? true else { return false }
+    guard order.covers(old) else { return false }
     return old.stage.live.contains { stage in
       let outcome = stage.outcome(
         order.command, hasRun: old.standing.hasRun || stage == .running)

@@ -3,18 +3,12 @@ import HaulCore
 /// Commands as they are sent and as they return: what each says of itself must have been so in between.
 extension Ledger {
   mutating func sent(
-    _ command: TransferMachine.Command, _ ids: Set<TransferID>?, _ words: String
+    _ command: TransferMachine.Command, _ ids: Set<TransferID>?, _ group: String?, _ words: String
   ) -> Int {
     lastOrder += 1
-    let order = Order(number: lastOrder, command: command, ids: ids, sent: changes)
+    let order = Order(number: lastOrder, command: command, ids: ids, group: group, sent: changes)
     orders[lastOrder] = order
-    for id in members.keys where order.callsBack(id) { members[id]?.isCalledBack = true }
-    if command == .force {
-      for id in members.keys where ids?.contains(id) ?? true { members[id]?.isForced = true }
-    }
-    if command == .force || command == .start {
-      for id in members.keys where ids?.contains(id) ?? true { members[id]?.wasCalled = true }
-    }
+    for id in members.keys { note(order, of: id) }
     note("sent \(lastOrder): \(words)")
     return lastOrder
   }
@@ -31,6 +25,14 @@ extension Ledger {
     guard orders.removeValue(forKey: number) != nil else { return }
     note("threw \(number): \(error.code.rawValue)")
     if error.code != .io { violate("command \(number) threw \(error)") }
+  }
+
+  /// Notes what an order may mean for a member, until that is at rest.
+  mutating func note(_ order: Order, of id: TransferID) {
+    guard let member = members[id], order.covers(member) else { return }
+    if order.callsBack(member) { members[id]?.isCalledBack = true }
+    if order.command == .force { members[id]?.isForced = true }
+    if [.force, .start].contains(order.command) { members[id]?.wasCalled = true }
   }
 
   mutating func called(_ words: String) -> Int {
@@ -74,10 +76,14 @@ extension Ledger {
 }
 
 extension Ledger.Order {
+  func covers(_ member: Ledger.Member) -> Bool {
+    ids?.contains(member.id) ?? (group == nil || group == member.request.group)
+  }
+
   /// Whether one that runs may be queued again by it.
-  func callsBack(_ id: TransferID) -> Bool {
+  func callsBack(_ member: Ledger.Member) -> Bool {
     switch command {
-    case .requeue, .restart, .resume, .start, .force: ids?.contains(id) ?? true
+    case .requeue, .restart, .resume, .start, .force: covers(member)
     default: false
     }
   }

@@ -21,8 +21,14 @@ extension Ledger {
   }
 
   mutating func closed(_ number: UInt64) {
-    guard fetches.removeValue(forKey: number) != nil else { return }
+    guard let fetch = fetches.removeValue(forKey: number) else { return }
+    idle[number] = fetch
     note("closed \(number)")
+  }
+
+  mutating func letGo(_ number: UInt64) {
+    closed(number)
+    idle[number] = nil
   }
 
   /// A run of a download has begun.

@@ -45,7 +45,8 @@ extension Ledger {
 
   /// One that may run, has a slot to go to, and a host that takes it, runs.
   private mutating func checkNobodyStarves(at now: Instant) {
-    let active = active.compactMap { members[$0] }
+    // One whose answer has come to its end still has a slot.
+    let active = active.union(idle.values.map(\.member)).compactMap { members[$0] }
     guard active.count < limits.active, fetches.count < limits.connections else { return }
     for member in listed where member.stage == .queued && isReady(member) == true {
       if let host = member.host {

@@ -37,8 +37,9 @@ struct Ledger: Sendable {
   struct Order: Sendable {
     let number: Int
     let command: TransferMachine.Command
-    /// Whom it is for; nil for all.
+    /// Whom it is for; nil for all, or a whole group.
     let ids: Set<TransferID>?
+    let group: String?
     /// How many changes were stored when it was sent.
     let sent: Int
   }
@@ -64,7 +65,10 @@ struct Ledger: Sendable {
   /// Completed members that were taken off the list since the store was opened: they stop nobody.
   var cleared: Set<TransferID> = []
 
+  /// Connections that are in use.
   var fetches: [UInt64: Fetch] = [:]
+  /// Those that have nothing more to give, and were not let go of yet.
+  var idle: [UInt64: Fetch] = [:]
   var steps: Set<TransferID> = []
   var limits = Limits()
   /// Hosts that have refused something: they may be given less than the limits allow.
@@ -125,7 +129,8 @@ struct Ledger: Sendable {
   /// The process has died: nothing runs, and nobody waits for an answer.
   mutating func crashed(_ how: String) {
     note("crash: \(how)")
-    (orders, calls, moves, fetches, steps, cleared) = ([:], [:], 0, [:], [], [])
+    (orders, calls, moves, steps, cleared) = ([:], [:], 0, [], [])
+    (fetches, idle) = ([:], [:])
     (shyHosts, pauses, troubledUntil) = ([], [:], Instant())
     for id in members.keys {
       members[id]?.starts = 0

@@ -55,25 +55,21 @@ extension QueueWorld {
     ]
     let command = commands[random.below(commands.count)]
     switch random.below(12) {
-    case 0 where command != .remove: send(command, .all, nil, "all")
+    case 0 where command != .remove: send(command, .all, "all")
     case 1 where command != .remove:
       let group = "g\(random.below(2))"
-      let ids = ledger.withLockedValue { ledger in
-        ledger.members.values.filter { $0.request.group == group }.map(\.id)
-      }
-      send(command, .group(group), Set(ids), group)
+      send(command, .group(group), group)
     default:
       guard let id = someone() else { return }
-      send(command, .ids([id]), [id], ledger.withLockedValue { $0.name(id) })
+      send(command, .ids([id]), ledger.withLockedValue { $0.name(id) })
     }
   }
 
-  /// - Parameter ids: whom it is for; nil for all.
   func send(
-    _ command: TransferMachine.Command, _ selection: TransferSelection, _ ids: Set<TransferID>?,
-    _ words: String
+    _ command: TransferMachine.Command, _ selection: TransferSelection, _ words: String
   ) {
-    let number = ledger.withLockedValue { $0.sent(command, ids, "\(command) \(words)") }
+    let (ids, group) = selection.parts
+    let number = ledger.withLockedValue { $0.sent(command, ids, group, "\(command) \(words)") }
     let (manager, ledger) = (manager, ledger)
     process.start {
       do throws(TransferError) {
@@ -136,6 +132,16 @@ extension QueueWorld {
     let name = ledger.withLockedValue { $0.name(id) }
     call("priority \(priority) of \(name)") { manager in
       try await manager.setPriority(priority, of: .ids([id]))
+    }
+  }
+}
+
+extension TransferSelection {
+  fileprivate var parts: (ids: Set<TransferID>?, group: String?) {
+    switch self {
+    case .ids(let ids): (Set(ids), nil)
+    case .group(let group): (nil, group)
+    case .all, .filter: (nil, nil)
     }
   }
 }

@@ -16,7 +16,7 @@ extension QueueWorld {
     setLimits(active: 2, perHost: 2)
     passTime(.seconds(5))
     for command in [TransferMachine.Command.resume, .retry] where !isBroken {
-      send(command, .all, nil, "all, in the end")
+      send(command, .all, "all, in the end")
       runOut()
     }
     guard !isBroken else { return }

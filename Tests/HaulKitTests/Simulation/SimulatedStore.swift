@@ -53,6 +53,8 @@ final class SimulatedStore: Store {
     if let often = habits.refusesOneIn, dice.oneIn(often) {
       ledger.withLockedValue { ledger in
         ledger.note("the store refuses")
+        // What is read again does not say of them that they were completed.
+        ledger.cleared = []
         ledger.troubledUntil = clock.now + .milliseconds(1500)
       }
       throw TransferError(.io, "the store refuses")

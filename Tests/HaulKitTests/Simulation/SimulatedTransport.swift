@@ -144,5 +144,7 @@ final class SimulatedConnection: Sendable {
     transport.ledger.withLockedValue { $0.closed(number) }
   }
 
-  deinit { close() }
+  deinit {
+    if !transport.isDead { transport.ledger.withLockedValue { $0.letGo(number) } }
+  }
 }
