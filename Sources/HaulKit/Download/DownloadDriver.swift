@@ -102,7 +102,7 @@ struct DownloadDriver: Sendable {
     }
   }
 
-  private func run(since started: Instant, first: FirstAnswer? = nil) async -> MemberRun.End {
+  private func run(since started: Instant, first: HeldAnswer? = nil) async -> MemberRun.End {
     do {
       switch try await claim() {
       case .alreadyThere(let path, let size, let checksum):

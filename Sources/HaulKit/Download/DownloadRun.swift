@@ -5,7 +5,7 @@ import HaulFiles
 struct DownloadRun {
   enum Message: Sendable {
     case event(DownloadMachine.Event)
-    case response(SegmentID, FetchResponse)
+    case response(SegmentID, HeldAnswer)
     case order(MemberRun.Order)
     case tick
     case checkpointed(TransferError?)
@@ -36,7 +36,7 @@ struct DownloadRun {
   /// What `start` will be told, while the slot that was promised is waited for anew.
   private var waitingStart: DownloadMachine.Event?
   /// The answer that told the name, for the first request to be answered by.
-  private var first: FirstAnswer?
+  private var first: HeldAnswer?
   var firstAnswered: SegmentID?
   var checkpoints: CheckpointTimer
   /// Where the run, and the first connection of it, runs.
@@ -48,7 +48,7 @@ struct DownloadRun {
   /// - Parameter first: an answer to `bytes=0-` that is there already, its body unread.
   init(
     driver: DownloadDriver, target: any DownloadTarget, plan: SharedPlan, started: Instant,
-    first: FirstAnswer? = nil
+    first: HeldAnswer? = nil
   ) {
     self.driver = driver
     self.first = first
@@ -136,14 +136,14 @@ struct DownloadRun {
     case .event(let event):
       if case .delivered = event { await delivered() }
       await handle(event, &group)
-    case .response(let id, let response):
-      responses[id] = response
+    case .response(let id, let answer):
+      responses[id] = answer.take()
       // The answer that told the name was logged when it came.
-      if id != firstAnswered { driver.log(id, response.head) }
-      engine.note(response.head)
+      if id != firstAnswered { driver.log(id, answer.head) }
+      engine.note(answer.head)
       let wall = engine.clock.wallSeconds
       machine.hostServesOthers = engine.slots.update { $0.hostServesOthers(than: driver.id) }
-      await handle(.responded(id, response.head, wallSeconds: wall), &group)
+      await handle(.responded(id, answer.head, wallSeconds: wall), &group)
     case .order(.pause): await pause(&group)
     case .order(.cancel):
       isCancelled = true

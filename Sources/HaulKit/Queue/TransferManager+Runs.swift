@@ -160,8 +160,8 @@ extension TransferManager {
   }
 
   private func note(_ id: TransferID, _ end: MemberRun.End, _ decision: inout QueueDecision) {
-    // What the end of the program stopped is queued again the next time.
-    if isShutDown, case .paused = end {
+    // What the end of the program stopped is queued again the next time; what somebody paused is paused.
+    if isShutDown, case .paused = end, queue.members[id]?.state == .running {
       _ = queue.handle(.requeue, [id], by: .signal, &decision)
     }
     queue.ended(id, end.forMachine, end.result, by: .disk, &decision)

@@ -100,11 +100,18 @@ extension QueueWorld {
   }
 
   func setLimits(active: Int, perHost: Int) {
+    guard !isUnderWay("limits") else { return }
     ledger.withLockedValue { $0.setLimits(active: active, perHost: perHost) }
     call("limits") { await $0.setLimits(active: active, activePerHost: perHost) }
   }
 
+  /// Whether such a call has not returned: of two the second may be carried out first.
+  private func isUnderWay(_ words: String) -> Bool {
+    ledger.withLockedValue { $0.calls.values.contains { $0.hasSuffix(words) } }
+  }
+
   func toggle() {
+    guard !isUnderWay("suspend") else { return }
     isSuspended.toggle()
     ledger.withLockedValue { $0.wasSuspended = false }
     let isSuspended = isSuspended

@@ -12,6 +12,7 @@ extension QueueWorld {
     }
     machine.crash(afterChanges: nil)
     reset()
+    rest()
     if isSuspended { toggle() }
     setLimits(active: 2, perHost: 2)
     passTime(.seconds(5))
@@ -76,7 +77,8 @@ extension QueueWorld {
 
   /// What a member must come to when nothing goes wrong; nil where that cannot be told.
   private func fate(of member: Ledger.Member, _ ledger: Ledger) -> Stage? {
-    for case .transfer(let id) in member.request.after {
+    // It may have begun when what it comes after was in order.
+    for case .transfer(let id) in member.request.after where member.stage != .completed {
       guard let other = ledger.members[id] else {
         if ledger.cleared.contains(id) { continue }
         return nil

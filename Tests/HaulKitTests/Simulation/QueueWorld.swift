@@ -203,7 +203,6 @@ final class QueueWorld {
     configuration.maximumActivePerHost = limits.activePerHost
     process = Self.process(
       configuration, random.next(), memory, machine, servers, executor, ledger)
-    reset()
     open()
   }
 }
