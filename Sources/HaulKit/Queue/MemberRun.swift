@@ -32,8 +32,6 @@ struct MemberRun: Sendable {
   let orders = OrderRelay()
   /// What it transfers; nil for a step.
   var url: ResourceURL?
-  /// The file that an earlier run completed, and that this one replaces.
-  var replaces: String?
   /// Whether its progress is told.
   var tellsProgress = true
 }

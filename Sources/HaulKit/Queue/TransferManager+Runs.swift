@@ -52,7 +52,7 @@ extension TransferManager {
     switch record.request.work {
     case .download(var download):
       if startsOver { download.startOver = true }
-      runs[id]?.replaces = download.replace(record.result)
+      older[id] = download.replace(record.result)
       run(id, download) { await $0.run() }
     case .step(let step): run(id, step)
     }
@@ -73,7 +73,7 @@ extension TransferManager {
       }
       return
     }
-    runs[id]?.replaces = download.replace(record?.result)
+    older[id] = download.replace(record?.result)
     run(id, download) { driver in
       await driver.discard()
       return .finished(TransferResult(state: .cancelled))
@@ -130,7 +130,7 @@ extension TransferManager {
   /// The one place where a run's slot is freed. Ends that come while others are being stored are stored together.
   func ended(_ id: TransferID, _ end: MemberRun.End) async {
     engine.slots.update { _ = $0.paused(id) }
-    endings.append((id, end.keeping(runs[id]?.replaces)))
+    endings.append((id, end))
     await storeEndings()
     await startWhatMay()
   }
@@ -147,7 +147,10 @@ extension TransferManager {
           note(id, end, &decision)
         }
       }
-      for (id, _) in taken { waits.stopped.resume(id, ()) }
+      for (id, _) in taken {
+        older[id] = nil
+        waits.stopped.resume(id, ())
+      }
       unstored = [:]
     } catch {
       unstored = [:]
@@ -164,7 +167,9 @@ extension TransferManager {
     if isShutDown, case .paused = end, queue.members[id]?.state == .running {
       _ = queue.handle(.requeue, [id], by: .signal, &decision)
     }
-    queue.ended(id, end.forMachine, end.result, by: .disk, &decision)
+    // A paused one may have been cancelled meanwhile.
+    let result = end.result ?? older[id].map { _ in TransferResult(state: .cancelled) }
+    queue.ended(id, end.forMachine, result?.keeping(older[id]), by: .disk, &decision)
     // The reader holds its stream from now on; one that comes late still finds it.
     if case .finished = end, streams[id]?.isRead == true { streams[id] = nil }
   }
@@ -197,15 +202,13 @@ extension DownloadRequest {
   }
 }
 
-extension MemberRun.End {
+extension TransferResult {
   /// The same, and the file that is still there as an earlier run left it: the next run is to replace it.
-  fileprivate func keeping(_ path: String?) -> MemberRun.End {
-    guard let path, case .finished(let result) = self, result.path == nil else { return self }
-    return .finished(
-      TransferResult(
-        state: result.state, path: path, bytes: result.bytes, fetched: result.fetched,
-        reused: result.reused, duration: result.duration, checksum: result.checksum,
-        verified: result.verified, error: result.error))
+  fileprivate func keeping(_ older: String?) -> TransferResult {
+    guard let older, path == nil else { return self }
+    return TransferResult(
+      state: state, path: older, bytes: bytes, fetched: fetched, reused: reused,
+      duration: duration, checksum: checksum, verified: verified, error: error)
   }
 }
 

@@ -81,7 +81,7 @@ extension QueueWorld {
 
   private func download(_ name: String) throws -> TransferRequest {
     var resource = SimulatedTransport.Resource(
-      content: SeededContent(seed: random.next()), length: Int64(random.below(48 << 10)))
+      content: SeededContent(seed: random.next()), length: Int64(random.below(24 << 10)))
     resource.isMissing = random.oneIn(12)
     resource.knowsRanges = !random.oneIn(5)
     servers[name] = resource
@@ -93,7 +93,7 @@ extension QueueWorld {
     download.usesServerName = random.oneIn(6)
     download.durability = random.oneIn(4) ? .relaxed : .strict
     download.connections = 1 + random.below(3)
-    download.minimumSplit = 4 << 10
+    download.minimumSplit = 2 << 10
     download.retry.retries = random.below(3)
     return TransferRequest(.download(download))
   }

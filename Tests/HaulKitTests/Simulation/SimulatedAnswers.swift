@@ -127,7 +127,7 @@ struct SimulatedBody: AsyncSequence, Sendable {
         body.connection.close()
         return nil
       }
-      let count = Swift.min(Int64(1 + transport.dice.below(12 << 10)), end - position)
+      let count = Swift.min(Int64(1 + transport.dice.below(8 << 10)), end - position)
       defer { position += count }
       // All that it has: it is free for another request.
       if position + count == body.range.upperBound { body.connection.close() }
