@@ -181,6 +181,7 @@ extension TransferManager {
     Task(executorPreference: engine.soleExecutor) { [weak self] in
       try? await clock.sleep(until: clock.now + Self.storeAgainAfter)
       await self?.storeEndings()
+      await self?.startWhatMay()
     }
   }
 
@@ -204,7 +205,7 @@ extension DownloadRequest {
 
 extension TransferResult {
   /// The same, and the file that is still there as an earlier run left it: the next run is to replace it.
-  fileprivate func keeping(_ older: String?) -> TransferResult {
+  func keeping(_ older: String?) -> TransferResult {
     guard let older, path == nil else { return self }
     return TransferResult(
       state: state, path: older, bytes: bytes, fetched: fetched, reused: reused,

@@ -70,12 +70,15 @@ extension QueueWorld {
   ) {
     let (ids, group) = selection.parts
     let number = ledger.withLockedValue { $0.sent(command, ids, group, "\(command) \(words)") }
-    let (manager, ledger) = (manager, ledger)
+    let (process, ledger) = (process, ledger)
     process.start {
       do throws(TransferError) {
-        let report = try await manager.carryOut(command, selection)
+        let report = try await process.manager.carryOut(command, selection)
+        // Nobody hears what a dead one says.
+        if process.isDead { return }
         ledger.withLockedValue { $0.returned(number, refused: report.refused) }
       } catch {
+        if process.isDead { return }
         ledger.withLockedValue { $0.threw(number, error) }
       }
     }
@@ -84,12 +87,14 @@ extension QueueWorld {
   /// - Parameter work: may throw `io`.
   func call(_ words: String, _ work: @escaping @Sendable (TransferManager) async throws -> Void) {
     let number = ledger.withLockedValue { $0.called(words) }
-    let (manager, ledger) = (manager, ledger)
+    let (process, ledger) = (process, ledger)
     process.start {
       do {
-        try await work(manager)
+        try await work(process.manager)
+        if process.isDead { return }
         ledger.withLockedValue { _ = $0.answered(number) }
       } catch {
+        if process.isDead { return }
         let isRefusal = (error as? TransferError)?.code == .io
         ledger.withLockedValue { ledger in
           guard ledger.answered(number, "threw"), !isRefusal else { return }
@@ -154,7 +159,7 @@ extension TransferSelection {
 }
 
 extension TransferManager {
-  fileprivate func carryOut(
+  func carryOut(
     _ command: TransferMachine.Command, _ selection: TransferSelection
   ) async throws(TransferError) -> CommandReport {
     switch command {

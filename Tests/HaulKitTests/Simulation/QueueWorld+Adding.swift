@@ -24,10 +24,12 @@ extension QueueWorld {
     let number = ledger.withLockedValue { ledger in
       ledger.called("add \(names)\(key.map { " with \($0)" } ?? "")")
     }
-    let (manager, ledger) = (manager, ledger)
+    let (process, ledger) = (process, ledger)
     process.start {
       do throws(TransferError) {
-        let transfers = try await manager.add(requests, key: key)
+        let transfers = try await process.manager.add(requests, key: key)
+        // Nobody hears what a dead one says.
+        if process.isDead { return }
         ledger.withLockedValue { ledger in
           guard ledger.answered(number) else { return }
           for transfer in transfers where ledger.names[transfer.id] == nil {
@@ -35,6 +37,7 @@ extension QueueWorld {
           }
         }
       } catch {
+        if process.isDead { return }
         // What it was to come after may have been taken off the list; what it was to be may be there.
         let known: Set<TransferError.Code> = [.io, .dependencyFailed, .inUse]
         ledger.withLockedValue { ledger in
