@@ -19,8 +19,6 @@ public actor TransferManager {
   /// Names that servers told, where they are the ones to use.
   var serverNames: [TransferID: FileName] = [:]
   var steps: [String: StepClosure] = [:]
-  /// Files that earlier runs completed, and that what runs now is to replace.
-  var older: [TransferID: String] = [:]
   /// Keys of additions that are under way.
   var adding: Set<String> = []
   let turns = Turns()

@@ -24,13 +24,10 @@ extension QueueMachine {
   }
 
   /// What is to be done with a queue that was just opened: what waits is scheduled, orders that were not carried out are.
-  /// - Parameter running: those that something runs for, which will end by itself.
-  package mutating func recover(
-    _ decision: inout QueueDecision, except running: Set<TransferID> = []
-  ) {
+  package mutating func recover(_ decision: inout QueueDecision) {
     let ids = members.values.sorted { $0.facts.standing.rank < $1.facts.standing.rank }
       .map(\.facts.id)
-    for id in ids where !running.contains(id) {
+    for id in ids {
       switch members[id]?.state {
       case .queued: recoverQueued(id, &decision)
       case .stopping(.pause), .stopping(.cancelKeepingBytes):
@@ -40,6 +37,11 @@ extension QueueMachine {
       }
     }
     settle(&decision)
+  }
+
+  /// Schedules what waits and may run, of a queue that was read again while it runs: nothing of this is to be stored or told.
+  package mutating func reschedule(_ decision: inout QueueDecision) {
+    for id in Array(members.keys) where graph.verdict(of: id) == .ready { place(id, &decision) }
   }
 
   /// A step that ran when the process died may have done half of its work.

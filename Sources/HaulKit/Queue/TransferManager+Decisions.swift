@@ -29,10 +29,10 @@ extension TransferManager {
     }
   }
 
-  /// An end without a run leaves the file that a restart was to replace.
+  /// An end that is none of success leaves the file that a restart was to replace: it is still there.
   private func keepOlderFiles(_ change: inout StoreChange) async throws(TransferError) {
-    let ended = change.updated.filter {
-      $0.standing.startsOver && $0.result.map { $0.path == nil } ?? false
+    let ended = change.updated.filter { update in
+      update.standing.hasRun && update.result.map { $0.state != .completed } ?? false
     }
     guard !ended.isEmpty else { return }
     let records = try await store.records(ended.map(\.id))
@@ -54,7 +54,7 @@ extension TransferManager {
     queue = QueueMachine(try await store.open(), running: alive)
     // The scheduler knows nothing that was not stored; what it is told twice changes nothing.
     var decision = QueueDecision()
-    queue.recover(&decision, except: alive)
+    queue.reschedule(&decision)
     // That one runs to be queued again is not stored.
     let running = calledBack.filter { queue.members[$0]?.state == .running }
     _ = queue.handle(.requeue, running.sorted(), by: .user, &decision)

@@ -52,7 +52,7 @@ extension TransferManager {
     switch record.request.work {
     case .download(var download):
       if startsOver { download.startOver = true }
-      older[id] = download.replace(record.result)
+      download.replace(record.result)
       run(id, download) { await $0.run() }
     case .step(let step): run(id, step)
     }
@@ -73,7 +73,7 @@ extension TransferManager {
       }
       return
     }
-    older[id] = download.replace(record?.result)
+    download.replace(record?.result)
     run(id, download) { driver in
       await driver.discard()
       return .finished(TransferResult(state: .cancelled))
@@ -147,10 +147,7 @@ extension TransferManager {
           note(id, end, &decision)
         }
       }
-      for (id, _) in taken {
-        older[id] = nil
-        waits.stopped.resume(id, ())
-      }
+      for (id, _) in taken { waits.stopped.resume(id, ()) }
       unstored = [:]
     } catch {
       unstored = [:]
@@ -167,9 +164,7 @@ extension TransferManager {
     if isShutDown, case .paused = end, queue.members[id]?.state == .running {
       _ = queue.handle(.requeue, [id], by: .signal, &decision)
     }
-    // A paused one may have been cancelled meanwhile.
-    let result = end.result ?? older[id].map { _ in TransferResult(state: .cancelled) }
-    queue.ended(id, end.forMachine, result?.keeping(older[id]), by: .disk, &decision)
+    queue.ended(id, end.forMachine, end.result, by: .disk, &decision)
     // The reader holds its stream from now on; one that comes late still finds it.
     if case .finished = end, streams[id]?.isRead == true { streams[id] = nil }
   }
@@ -194,12 +189,10 @@ extension TransferManager {
 
 extension DownloadRequest {
   /// A file that an earlier run completed is ours: it is replaced when the new one is whole.
-  /// - Returns: its path.
-  fileprivate mutating func replace(_ result: TransferResult?) -> String? {
-    guard let path = result?.path else { return nil }
+  fileprivate mutating func replace(_ result: TransferResult?) {
+    guard let path = result?.path else { return }
     destination = .file(path)
     ifExists = .overwrite
-    return path
   }
 }
 

@@ -50,9 +50,10 @@ extension Ledger {
     if isElsewhere || from == .queued && to != .queued && to != .running {
       members[update.id]?.waited = false
     }
+    if isElsewhere { members[update.id]?.isRearranged = true }
     if from == to { return expect([], told, update.id) }
     if !isLegal(old, to, events) { violate("\(old.name) was \(from) and became \(to)") }
-    if from == .queued, to == .running { checkStart(old) }
+    if from == .queued, to == .running { checkStart(update.id) }
     expect(Self.telling(from, to), told, update.id)
     move(update.id, to: to, events)
     if let end = members[update.id]?.end, to.end != end, !to.isUnderWay {
@@ -99,7 +100,12 @@ extension Ledger {
     members[id]?.stage = stage
     for event in events where event.id == id {
       switch event.kind {
-      case .resumed: members[id]?.end = nil
+      case .resumed:
+        members[id]?.end = nil
+        // Those behind it have to wait for it again.
+        for other in members.values where other.request.after.contains(.transfer(id)) {
+          members[other.id]?.waited = false
+        }
       case .finished(let result):
         noteEnd(id, result.state)
         members[id]?.path = result.path
@@ -176,8 +182,17 @@ extension Ledger {
     }
   }
 
-  private mutating func checkStart(_ member: Member) {
-    if !member.wasReady { violate("\(member.name) started before what it comes after") }
+  /// It may run, and goes before none that has waited for the same and stands before it in the list.
+  private mutating func checkStart(_ id: TransferID) {
+    guard let late = members[id] else { return }
+    if !late.wasReady { violate("\(late.name) started before what it comes after") }
+    guard !late.wasCalled, !late.isRearranged else { return }
+    for early in listed where early.waited && early.stage == .queued && early.id != id {
+      guard early.host == late.host, early.standing.priority == late.standing.priority,
+        early.standing.rank < late.standing.rank
+      else { continue }
+      violate("\(late.name) began before \(early.name), which is before it in the list")
+    }
   }
 
   private func words(_ change: StoreChange) -> String {

@@ -9,7 +9,6 @@ extension Ledger {
     checkList(live)
     checkLimitsLowered()
     if !isSuspended { checkNobodyStarves(at: now) }
-    checkOrder()
     if isSuspended, wasSuspended { checkNothingStarted() }
     wasSuspended = isSuspended
     for id in members.keys {
@@ -17,6 +16,7 @@ extension Ledger {
       guard let member = members[id] else { continue }
       let waits = member.stage == .queued && isReady(member) == true
       members[id]?.waited = waits
+      members[id]?.isRearranged = false
     }
     noteReady()
   }
@@ -45,15 +45,16 @@ extension Ledger {
 
   /// One that may run, has a slot to go to, and a host that takes it, runs.
   private mutating func checkNobodyStarves(at now: Instant) {
-    // One whose answer has come to its end still has a slot.
-    let active = active.union(idle.values.map(\.member)).compactMap { members[$0] }
-    guard active.count < limits.active, fetches.count < limits.connections else { return }
+    // One whose answer has come to its end still has a slot and a connection.
+    let open = Array(fetches.values) + Array(idle.values)
+    let active = active.union(open.map(\.member)).compactMap { members[$0] }
+    guard active.count < limits.active, open.count < limits.connections else { return }
     for member in listed where member.stage == .queued && isReady(member) == true {
       if let host = member.host {
         let ofHost = active.count { $0.host == host }
         let isTaken =
           ofHost >= (shyHosts.contains(host) ? 1 : limits.activePerHost)
-          || fetches.values.count { $0.host == host }
+          || open.count { $0.host == host }
             >= (shyHosts.contains(host) ? 1 : limits.connectionsPerHost)
         if isTaken || pauses[host].map({ $0 > now }) == true { continue }
       }
@@ -64,18 +65,6 @@ extension Ledger {
   private mutating func checkNothingStarted() {
     for member in listed where member.waited && member.stage.isUnderWay && !member.isForced {
       violate("\(member.name) began while the queue is suspended")
-    }
-  }
-
-  /// Of those that waited at the last rest too, none was overtaken by one behind it that needs the same.
-  private mutating func checkOrder() {
-    for late in listed where late.waited && late.stage.isUnderWay && !late.wasCalled {
-      for early in listed where early.waited && early.stage == .queued && isReady(early) == true {
-        guard early.host == late.host, early.standing.priority == late.standing.priority,
-          early.standing.rank < late.standing.rank
-        else { continue }
-        violate("\(late.name) began before \(early.name), which is before it in the list")
-      }
     }
   }
 }

@@ -55,6 +55,8 @@ final class SimulatedStore: Store {
         ledger.note("the store refuses")
         // What is read again does not say of them that they were completed.
         ledger.cleared = []
+        // One whose start could not be stored is about to fail.
+        for id in ledger.members.keys { ledger.members[id]?.waited = false }
         ledger.troubledUntil = clock.now + .milliseconds(1500)
       }
       throw TransferError(.io, "the store refuses")

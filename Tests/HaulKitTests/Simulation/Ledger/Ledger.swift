@@ -24,6 +24,8 @@ struct Ledger: Sendable {
     var wasReady = false
     /// Whether it waited for a slot when the world was last at rest, and has kept its place since.
     var waited = false
+    /// Whether it has had another place or priority since then.
+    var isRearranged = false
     /// Whether it was told to go before all others.
     var wasCalled = false
 
