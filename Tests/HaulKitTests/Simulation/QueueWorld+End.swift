@@ -77,6 +77,7 @@ extension QueueWorld {
 
   /// What a member must come to when nothing goes wrong; nil where that cannot be told.
   private func fate(of member: Ledger.Member, _ ledger: Ledger) -> Stage? {
+    var waits = false
     // It may have begun when what it comes after was in order.
     for case .transfer(let id) in member.request.after where member.stage != .completed {
       guard let other = ledger.members[id] else {
@@ -86,14 +87,18 @@ extension QueueWorld {
       guard let fate = fate(of: other, ledger) else { return nil }
       switch (fate, member.request.whenDependencyFails) {
       case (.completed, _), (.failed, .run): continue
+      // One that failed goes before one that has not ended.
       case (.failed, .skip): return .failed
-      default: return .queued
+      default: waits = true
       }
     }
+    if waits { return .queued }
     if member.host == nil {
       let fails = stepPlans.withLockedValue { $0[member.name]?.alwaysFails == true }
       return fails ? .failed : .completed
     }
+    // What a power cut leaves under the name of a relaxed one is not known for its own.
+    if hasLostPower, member.request.download?.durability == .relaxed { return nil }
     return servers[member.name]?.isMissing == true ? .failed : .completed
   }
 
