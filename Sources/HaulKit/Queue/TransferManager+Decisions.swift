@@ -45,13 +45,14 @@ extension TransferManager {
 
   /// What was decided could not be stored: what is stored is what holds. What runs, runs on.
   private func readAgain(without refused: QueueDecision) async throws(TransferError) {
-    // Ends that could not be stored are still to come.
+    let stored = try await store.open()
+    // What has begun meanwhile runs too; ends that could not be stored are still to come.
     let alive = Set(runs.keys).union(unstored.keys)
     let calledBack = alive.filter { id in
       unstored[id] ?? (queue.members[id]?.state == .stopping(.requeue))
         && !refused.effects.contains(.stop(id, deletingBytes: false))
     }
-    queue = QueueMachine(try await store.open(), running: alive)
+    queue = QueueMachine(stored, running: alive)
     // The scheduler knows nothing that was not stored; what it is told twice changes nothing.
     var decision = QueueDecision()
     queue.reschedule(&decision)
