@@ -1,6 +1,6 @@
 # Everything that is done with the repository by name. `make` alone lists it.
 .POSIX:
-.PHONY: help test demo lint release install uninstall install-check crashtest simulate-disk
+.PHONY: help test demo lint release install uninstall install-check crashtest simulate simulate-disk
 .PHONY: kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
 .PHONY: expiring-link server-limits mutants fuzz coverage sanitize torture store-bench clean
 
@@ -8,7 +8,9 @@ PREFIX = /usr/local
 DESTDIR =
 KILLS = 300
 SCHEDULES = 10000
-SEED = 20000
+SEEDS = 20000
+SEED = 1
+DISK_SEED = 20000
 FUZZ_SECONDS = 20
 FUZZ_RUNS = 0
 EVERY = 3
@@ -55,9 +57,13 @@ kill-points: ## SIGKILL of a stored queue between any two statements of a state 
 	$(SWIFT_BUILD)
 	@HAUL_KILL_POINTS=all Scripts/test --filter KillPointRuns
 
+simulate: ## seeded worlds around the whole queue; SEEDS=20000, SEED=1
+	@Scripts/install build python
+	@Scripts/simulate --seeds $(SEEDS) --seed $(SEED)
+
 simulate-disk: ## seeded power losses on the simulated disk; SCHEDULES=10000
 	@Scripts/install build python
-	@Scripts/simulate-disk --schedules $(SCHEDULES) --seed $(SEED)
+	@Scripts/simulate-disk --schedules $(SCHEDULES) --seed $(DISK_SEED)
 
 outside-package: ## the README's library example in a package outside the repository
 	@Scripts/install build python

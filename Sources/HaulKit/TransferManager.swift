@@ -15,10 +15,14 @@ public actor TransferManager {
   var runs: [TransferID: MemberRun] = [:]
   /// Ends of runs that are not stored yet.
   var endings: [(id: TransferID, end: MemberRun.End)] = []
+  /// Those of them that are being stored at this moment, and whether each was stopped to be queued again.
+  var unstored: [TransferID: Bool] = [:]
   var streams: [TransferID: StreamPlace] = [:]
   /// Names that servers told, where they are the ones to use.
   var serverNames: [TransferID: FileName] = [:]
   var steps: [String: StepClosure] = [:]
+  /// Keys of additions that are under way.
+  var adding: Set<String> = []
   let turns = Turns()
   var waits = Waits()
   var wakeUp: (instant: Instant, task: Task<Void, Never>)?

@@ -109,7 +109,7 @@ public struct TransferResult: Sendable, Hashable {
 
   /// Which end it was.
   public let state: State
-  /// The final path, once completed.
+  /// The final path, once completed; also of a restart that came to another end, as the older file is still there.
   public let path: String?
   /// Length of the file in bytes.
   public let bytes: Int64

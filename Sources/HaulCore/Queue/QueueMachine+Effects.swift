@@ -92,6 +92,8 @@ extension QueueMachine {
       if let group = members[id]?.facts.group { groups.reopened(group, from: end) }
       decision.concerned.append(contentsOf: graph.revived(id))
     }
+    // What it needs may be queued again by the same command.
+    if case .skipped = graph.verdict(of: id) { return decision.concerned.append(id) }
     place(id, &decision)
   }
 

@@ -41,6 +41,20 @@ extension QueueMachine {
     settle(&decision)
   }
 
+  /// Schedules what waits and may run, of a queue that was read again while it runs: nothing of this is to be stored or told.
+  /// Whoever waits for the time of its next attempt goes on doing so.
+  package mutating func reschedule(at wallSeconds: Double, _ decision: inout QueueDecision) {
+    defer { stored = [] }
+    for id in stored {
+      guard let member = members[id], member.state == .queued else { continue }
+      if member.facts.standing.retryAt.map({ $0 > wallSeconds }) ?? false {
+        change(id) { $0.isPostponed = true }
+      } else if graph.verdict(of: id) == .ready {
+        place(id, &decision)
+      }
+    }
+  }
+
   /// A step that ran when the process died may have done half of its work.
   private mutating func recoverQueued(
     _ id: TransferID, at wallSeconds: Double, _ decision: inout QueueDecision

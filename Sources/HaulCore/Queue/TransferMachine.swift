@@ -282,6 +282,8 @@ extension TransferMachine {
     case .running, .stopping: standing.isUnderWay = true
     case .queued, .paused, .failed, .completed, .cancelled, .removed: standing.isUnderWay = false
     }
+    // Until it has stopped it is what was told of it last.
+    if case .stopping = state { standing.status = hasToldEnd ? .failed : .queued }
     switch state {
     case .queued, .running, .stopping(.requeue):
       (standing.status, standing.desired) = (.queued, .run)

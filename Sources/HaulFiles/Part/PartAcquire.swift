@@ -121,8 +121,9 @@ struct Adoption {
   private func adoptPart(_ replay: JournalReplay)
     throws(TransferError) -> (file: any DiskFile, status: FileStatus)?
   {
-    // A publication cut short leaves the mode of the final file, which a group may be able to write.
-    let published = replay.head == nil ? nil : 0o666 & ~disk.creationMask
+    // A publication cut short leaves the mode of the final file, which a group may be able to write. That of a small file
+    // leaves no journal either: nothing of it counts then.
+    let published = 0o666 & ~disk.creationMask
     let named = try mapping("look at the part file") { () throws(DiskError) in
       try directory.status(of: names.part)
     }

@@ -56,7 +56,7 @@ struct DirectFetch: Sendable {
   ) -> DownloadRun.Message {
     switch result {
     // One that crossed with the stop is let go of by the machine.
-    case .success(let response): return .response(id, response)
+    case .success(let response): return .response(id, HeldAnswer(response))
     case .failure where stop.isStopped: return .event(.stopped(id))
     case .failure where isSilent: return .event(.failed(id, engine.silent))
     case .failure(let error as TransferError): return .event(.failed(id, error))

@@ -96,7 +96,7 @@ struct DownloadDriver: Sendable {
     case .paused: return .paused
     case .cancelled: return failed(.cancelled, since: started)
     case .failed(let error): return failed(.failed, error, since: started)
-    case .answered(let response):
+    case .answered(let answer):
       let rest = OrderRelay()
       orders.turn(to: rest.send)
       for order in await query.orders() { rest.send(order) }
@@ -104,13 +104,13 @@ struct DownloadDriver: Sendable {
       engine.slots.update { _ = $0.releaseConnection(for: id) }
       var driver = self
       driver.orders = rest
-      driver.serverName = FileName(response.head.headers)
+      driver.serverName = FileName(answer.head.headers)
       if let name = driver.serverName { await named(name) }
-      return await driver.run(since: started, first: response)
+      return await driver.run(since: started, first: answer)
     }
   }
 
-  private func run(since started: Instant, first: FetchResponse? = nil) async -> MemberRun.End {
+  private func run(since started: Instant, first: HeldAnswer? = nil) async -> MemberRun.End {
     do {
       switch try await claim() {
       case .alreadyThere(let path, let size, let checksum):

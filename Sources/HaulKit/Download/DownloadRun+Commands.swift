@@ -49,7 +49,7 @@ extension DownloadRun {
     fetch.prefersHTTP2 = !fetch.isAdditional && engine.sharesConnections(to: request.url.origin)
     if let response = takeFirst(for: fetch) {
       firstAnswered = id
-      post.yield(.response(id, response))
+      post.yield(.response(id, HeldAnswer(response)))
       return
     }
     driver.log(id, asks: fetch)
@@ -64,7 +64,7 @@ extension DownloadRun {
     }
     // A further connection of one transfer gets a thread of its own, where there is one.
     watch(id, on: fetch.isAdditional ? nil : executor, &group) { [fetch] watched in
-      await watched.ask(fetch, of: host) { post.yield(.response(id, $0)) }
+      await watched.ask(fetch, of: host) { post.yield(.response(id, HeldAnswer($0))) }
     }
   }
 

@@ -5,7 +5,7 @@ import HaulFiles
 struct DownloadRun {
   enum Message: Sendable {
     case event(DownloadMachine.Event)
-    case response(SegmentID, FetchResponse)
+    case response(SegmentID, HeldAnswer)
     case order(MemberRun.Order)
     case tick
     case checkpointed(TransferError?)
@@ -42,7 +42,7 @@ struct DownloadRun {
   /// When the next attempt is due, once there was a failure.
   var retryAt: Instant?
   /// The answer that told the name, for the first request to be answered by.
-  private var first: FetchResponse?
+  private var first: HeldAnswer?
   var firstAnswered: SegmentID?
   var checkpoints: CheckpointTimer
   /// Where the run, and the first connection of it, runs.
@@ -54,7 +54,7 @@ struct DownloadRun {
   /// - Parameter first: an answer to `bytes=0-` that is there already, its body unread.
   init(
     driver: DownloadDriver, target: any DownloadTarget, plan: SharedPlan, started: Instant,
-    first: FetchResponse? = nil
+    first: HeldAnswer? = nil
   ) {
     self.driver = driver
     self.first = first
@@ -142,15 +142,15 @@ struct DownloadRun {
     case .event(let event):
       if case .delivered = event { await delivered() }
       await handle(event, &group)
-    case .response(let id, let response):
-      responses[id] = response
+    case .response(let id, let answer):
+      responses[id] = answer.take()
       firstAnswer = firstAnswer ?? engine.clock.now
       // The answer that told the name was logged when it came.
-      if id != firstAnswered { driver.log(id, response.head) }
-      engine.note(response.head)
+      if id != firstAnswered { driver.log(id, answer.head) }
+      engine.note(answer.head)
       let wall = engine.clock.wallSeconds
       machine.hostServesOthers = engine.slots.update { $0.hostServesOthers(than: driver.id) }
-      await handle(.responded(id, response.head, wallSeconds: wall), &group)
+      await handle(.responded(id, answer.head, wallSeconds: wall), &group)
     case .order(.pause): await pause(&group)
     case .order(.cancel):
       isCancelled = true
@@ -192,8 +192,9 @@ struct DownloadRun {
 
   /// The answer that is there already, when it is one to this request.
   mutating func takeFirst(for fetch: FetchRequest) -> FetchResponse? {
-    defer { first = nil }
-    return fetch.firstByte == 0 && fetch.url == request.url ? first : nil
+    let answer = first?.take()
+    first = nil
+    return fetch.firstByte == 0 && fetch.url == request.url ? answer : nil
   }
 
   private mutating func pause(_ group: inout TaskGroup<Void>) async {

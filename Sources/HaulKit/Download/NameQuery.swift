@@ -5,7 +5,7 @@ import HaulCore
 /// It is the machine's own first request, with its retries; the body waits for the run that follows.
 struct NameQuery {
   enum End: Sendable {
-    case answered(FetchResponse)
+    case answered(HeldAnswer)
     case paused
     case cancelled
     case failed(TransferError)
@@ -13,7 +13,7 @@ struct NameQuery {
 
   private enum Message: Sendable {
     case event(DownloadMachine.Event)
-    case response(SegmentID, FetchResponse)
+    case response(SegmentID, HeldAnswer)
     case order(MemberRun.Order)
   }
 
@@ -74,12 +74,12 @@ struct NameQuery {
   private mutating func receive(_ message: Message, _ group: inout TaskGroup<Void>) async {
     switch message {
     case .event(let event): await handle(event, &group)
-    case .response(let id, let response):
-      self.response = response
-      driver.log(id, response.head)
+    case .response(let id, let answer):
+      response = answer.take()
+      driver.log(id, answer.head)
       let wall = engine.clock.wallSeconds
       machine.hostServesOthers = engine.slots.update { $0.hostServesOthers(than: driver.id) }
-      await handle(.responded(id, response.head, wallSeconds: wall), &group)
+      await handle(.responded(id, answer.head, wallSeconds: wall), &group)
     case .order(.slotGranted): await begin(&group)
     case .order(.pause): await handle(.pause, &group)
     case .order(.cancel):
@@ -95,11 +95,11 @@ struct NameQuery {
     let commands = engine.random.withGenerator { generator in
       machine.handle(event, plan: &plan, at: now, using: &generator)
     }
-    if let response, commands.contains(where: \.accepts) {
-      end = .answered(response)
-      return
-    }
+    let isAccepted = response != nil && commands.contains(where: \.accepts)
+    if isAccepted { end = response.map { .answered(HeldAnswer($0)) } }
+    // Nobody else may keep its connection.
     response = nil
+    if isAccepted { return }
     for command in commands { await perform(command, &group) }
   }
 
@@ -142,7 +142,9 @@ struct NameQuery {
     driver.log(id, asks: fetch)
     group.addTask {
       let watched = WatchedFetch(id: id, stop: stop, engine: engine)
-      let event = await watched.ask(fetch, of: host) { post.yield(.response(id, $0)) }
+      let event = await watched.ask(fetch, of: host) {
+        post.yield(.response(id, HeldAnswer($0)))
+      }
       if let event { post.yield(.event(event)) }
     }
   }

@@ -15,7 +15,9 @@ struct WatchedFetch: Sendable {
   ) async -> DownloadMachine.Event? {
     let silence = Silence(since: engine.clock.now)
     let isSilent = NIOLockedValueBox(false)
-    let task = Task(executorPreference: executor) { await work(silence) }
+    let task = Task(executorPreference: executor ?? engine.soleExecutor) {
+      await work(silence)
+    }
     stop.whenStopped { task.cancel() }
     let beat = engine.heartbeat.add { [timeout = engine.idleTimeout] now in
       guard let since = silence.start, now - since >= timeout else { return }

@@ -24,6 +24,8 @@ package final class Engine: Sendable {
   private let sharing: SharedOrigins
   /// Threads that transfers are spread over; empty for the common ones.
   package let executors: [any TaskExecutor]
+  /// Where everything else runs as well, so that one thread decides what comes when; nil for the common threads.
+  let soleExecutor: (any TaskExecutor)?
   let slots: SlotKeeper
   let targets = TargetBook()
   let random: SharedRandom
@@ -32,9 +34,10 @@ package final class Engine: Sendable {
   package init(
     transport: any Transport, disk: any Disk, io: BlockingIO, clock: any TransferClock,
     configuration: Configuration, seed: UInt64? = nil, hooks: Hooks = Hooks(),
-    executors: [any TaskExecutor] = []
+    executors: [any TaskExecutor] = [], soleExecutor: (any TaskExecutor)? = nil
   ) {
-    self.executors = executors
+    self.executors = soleExecutor.map { [$0] } ?? executors
+    self.soleExecutor = soleExecutor
     self.transport = transport
     self.disk = disk
     self.io = io
@@ -46,7 +49,7 @@ package final class Engine: Sendable {
     prepare = configuration.prepare
     streamWindow = configuration.streamWindow
     hub = EventHub(limit: configuration.keptEvents)
-    heartbeat = Heartbeat(clock: clock)
+    heartbeat = Heartbeat(clock: clock, executor: soleExecutor)
     commits = GroupCommit(io: io)
     sharing = SharedOrigins()
     slots = SlotKeeper(configuration)

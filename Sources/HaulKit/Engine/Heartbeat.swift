@@ -17,9 +17,14 @@ final class Heartbeat: Sendable {
 
   private static let interval: Duration = .milliseconds(100)
   private let clock: any TransferClock
+  private let executor: (any TaskExecutor)?
   private let state = NIOLockedValueBox(State())
 
-  init(clock: any TransferClock) { self.clock = clock }
+  /// - Parameter executor: where it runs; nil for the common threads.
+  init(clock: any TransferClock, executor: (any TaskExecutor)? = nil) {
+    self.clock = clock
+    self.executor = executor
+  }
 
   /// Calls `beat` every 100 ms until `remove`; a last call may cross with that. It must not block.
   func add(_ beat: @escaping Beat) -> UInt64 {
@@ -28,7 +33,7 @@ final class Heartbeat: Sendable {
       state.beats[state.lastNumber] = beat
       if !state.isRunning, !state.isStopped {
         state.isRunning = true
-        state.task = Task { await run() }
+        state.task = Task(executorPreference: executor) { await self.run() }
       }
       return state.lastNumber
     }
@@ -68,7 +73,7 @@ final class Heartbeat: Sendable {
         state.isRunning = false
         return nil
       }
-      return Array(state.beats.values)
+      return state.beats.sorted { $0.key < $1.key }.map(\.value)
     }
   }
 }

@@ -14,6 +14,8 @@ extension TransferManager {
     _ requests: [TransferRequest], key: String? = nil
   ) async throws(TransferError) -> [Transfer] {
     try refuseAfterShutdown()
+    if let key { await beginAdding(key) }
+    defer { if let key { endAdding(key) } }
     if let key, let ids = try await store.batch(key) { return try await transfers(ids) }
     let found = try await found(requests)
     let additions = additions(zip(requests, found).compactMap { $1 == nil ? $0 : nil })
@@ -52,6 +54,16 @@ extension TransferManager {
   @discardableResult
   package func add(_ download: DownloadRequest) async throws(TransferError) -> Transfer {
     try await add(TransferRequest(.download(download)))
+  }
+
+  /// One call with a key at a time: the next one finds what it added.
+  private func beginAdding(_ key: String) async {
+    while !adding.insert(key).inserted { await waits.added.value(for: key) }
+  }
+
+  private func endAdding(_ key: String) {
+    adding.remove(key)
+    waits.added.resume(key, ())
   }
 
   private func refuseAfterShutdown() throws(TransferError) {

@@ -104,7 +104,7 @@ extension TransferManager {
       try await pause(.all, by: origin)
     } catch {
       engine.log(error)
-      for run in runs.values { run.orders.send(.pause) }
+      for id in runs.keys.sorted() { runs[id]?.orders.send(.pause) }
     }
   }
 

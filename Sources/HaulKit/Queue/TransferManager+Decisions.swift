@@ -23,23 +23,48 @@ extension TransferManager {
   }
 
   private func store(_ decision: QueueDecision) async throws(TransferError) {
-    let change = decision.change
+    var change = decision.change
     guard !change.isEmpty else { return }
     do {
+      try await keepOlderFiles(&change)
       try await store.commit(change)
     } catch {
       engine.log(error)
-      try await readAgain()
+      try await readAgain(without: decision)
       throw error
     }
   }
 
+  /// An end that is none of success leaves the file that a restart was to replace: it is still there.
+  private func keepOlderFiles(_ change: inout StoreChange) async throws(TransferError) {
+    let ended = change.updated.filter { update in
+      update.standing.hasRun && update.result.map { $0.state != .completed } ?? false
+    }
+    guard !ended.isEmpty else { return }
+    let records = try await store.records(ended.map(\.id))
+    let older = Dictionary(records.map { ($0.id, $0.result?.path) }, uniquingKeysWith: { $1 })
+    for index in change.updated.indices {
+      guard let path = older[change.updated[index].id] else { continue }
+      change.updated[index].result = change.updated[index].result?.keeping(path)
+    }
+  }
+
   /// What was decided could not be stored: what is stored is what holds. What runs, runs on.
-  private func readAgain() async throws(TransferError) {
-    queue = QueueMachine(try await store.open(), running: Set(runs.keys))
+  private func readAgain(without refused: QueueDecision) async throws(TransferError) {
+    let stored = try await store.open()
+    // What has begun meanwhile runs too; ends that could not be stored are still to come.
+    let alive = Set(runs.keys).union(unstored.keys)
+    let calledBack = alive.filter { id in
+      unstored[id] ?? (queue.members[id]?.state == .stopping(.requeue))
+        && !refused.effects.contains(.stop(id, deletingBytes: false))
+    }
+    queue = QueueMachine(stored, running: alive)
     // The scheduler knows nothing that was not stored; what it is told twice changes nothing.
     var decision = QueueDecision()
-    queue.recover(at: engine.clock.wallSeconds, &decision)
+    queue.reschedule(at: engine.clock.wallSeconds, &decision)
+    // That one runs to be queued again is not stored.
+    let running = calledBack.filter { queue.members[$0]?.state == .running }
+    _ = queue.handle(.requeue, running.sorted(), by: .user, &decision)
     for case .schedule(let id) in decision.effects { schedule(id) }
   }
 

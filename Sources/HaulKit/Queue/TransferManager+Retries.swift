@@ -22,7 +22,7 @@ extension TransferManager {
     let instant = clock.now + .seconds(delay)
     guard !isShutDown else { return }
     postponed[id]?.cancel()
-    postponed[id] = Task { [weak self] in
+    postponed[id] = Task(executorPreference: engine.soleExecutor) { [weak self] in
       guard (try? await clock.sleep(until: instant)) != nil else { return }
       await self?.isDue(id)
     }

@@ -12,7 +12,7 @@ extension TransferManager {
     else { return }
     wakeUp?.task.cancel()
     let clock = engine.clock
-    let task = Task { [weak self] in
+    let task = Task(executorPreference: engine.soleExecutor) { [weak self] in
       guard (try? await clock.sleep(until: next)) != nil else { return }
       await self?.startWhatMay()
     }
@@ -54,7 +54,8 @@ extension TransferManager {
     engine.hub.begins(id, tellsProgress: record.request.reportsProgress)
     switch record.request.work {
     case .download(var download):
-      if startsOver { download.startOver(after: record.result) }
+      if startsOver { download.startOver = true }
+      download.replace(record.result)
       run(id, download) { await $0.run() }
     case .step(let step): run(id, step)
     }
@@ -68,11 +69,14 @@ extension TransferManager {
     }
     runs[id] = MemberRun()
     let record = (try? await store.records([id]))?.first
-    guard let download = record?.request.download else {
+    guard var download = record?.request.download else {
       // Not at once: its order is being carried out.
-      Task { await self.ended(id, .finished(TransferResult(state: .cancelled))) }
+      Task(executorPreference: engine.soleExecutor) {
+        await self.ended(id, .finished(TransferResult(state: .cancelled)))
+      }
       return
     }
+    download.replace(record?.result)
     run(id, download) { driver in
       await driver.discard()
       return .finished(TransferResult(state: .cancelled))
@@ -158,6 +162,7 @@ extension TransferManager {
       try await carryOut { (decision) throws(TransferError) in
         (taken, endings) = (endings, [])
         for (id, end) in taken {
+          unstored[id] = queue.members[id]?.state == .stopping(.requeue)
           ended.append(runs.removeValue(forKey: id) ?? MemberRun())
           note(id, end, &decision)
         }
@@ -165,7 +170,9 @@ extension TransferManager {
         await tidy(ended)
       }
       for (id, _) in taken { waits.stopped.resume(id, ()) }
+      unstored = [:]
     } catch {
+      unstored = [:]
       guard !isShutDown else { return taken.forEach { waits.stopped.resume($0.id, ()) } }
       // It holds a place among the runs until it is stored.
       for ((id, _), run) in zip(taken, ended) { runs[id] = run }
@@ -175,8 +182,8 @@ extension TransferManager {
   }
 
   private func note(_ id: TransferID, _ end: MemberRun.End, _ decision: inout QueueDecision) {
-    // What the end of the program stopped is queued again the next time.
-    if isShutDown, case .paused = end {
+    // What the end of the program stopped is queued again the next time; what somebody paused is paused.
+    if isShutDown, case .paused = end, queue.members[id]?.state == .running {
       _ = queue.handle(.requeue, [id], by: .signal, &decision)
     }
     queue.ended(id, end.forMachine, end.result, by: .disk, &decision)
@@ -188,9 +195,10 @@ extension TransferManager {
 
   private func retryEndings() {
     let clock = engine.clock
-    storingAgain = Task { [weak self] in
+    storingAgain = Task(executorPreference: engine.soleExecutor) { [weak self] in
       try? await clock.sleep(until: clock.now + Self.storeAgainAfter)
       await self?.storeEndings()
+      await self?.startWhatMay()
     }
   }
 
@@ -202,12 +210,21 @@ extension TransferManager {
 }
 
 extension DownloadRequest {
-  /// Forgets the bytes of earlier runs. A file that an earlier run completed is ours: it is replaced when the new one is whole.
-  fileprivate mutating func startOver(after result: TransferResult?) {
-    startOver = true
-    guard let result, result.state == .completed, let path = result.path else { return }
+  /// A file that an earlier run completed is ours: it is replaced when the new one is whole.
+  fileprivate mutating func replace(_ result: TransferResult?) {
+    guard let path = result?.path else { return }
     destination = .file(path)
     ifExists = .overwrite
+  }
+}
+
+extension TransferResult {
+  /// The same, and the file that is still there as an earlier run left it: the next run is to replace it.
+  func keeping(_ older: String?) -> TransferResult {
+    guard let older, path == nil else { return self }
+    return TransferResult(
+      state: state, path: older, bytes: bytes, fetched: fetched, reused: reused,
+      duration: duration, checksum: checksum, verified: verified, error: error)
   }
 }
 

@@ -8,7 +8,7 @@ extension TransferManager {
   /// Returns when nothing runs. All of it was told to pause; a step that does not is cut short, and at last left.
   func stopRuns() async {
     let clock = engine.clock
-    let limit = Task { [weak self] in
+    let limit = Task(executorPreference: engine.soleExecutor) { [weak self] in
       do {
         try await clock.sleep(until: clock.now + Self.patience)
         await self?.cutShort()

@@ -11,6 +11,8 @@ struct Waits: Sendable {
   let groups = WaitList<String, Bool>()
   /// Until nothing runs or waits for a slot.
   let empty = WaitList<Nothing, Void>()
+  /// Until an addition with a key is stored, or was refused.
+  let added = WaitList<String, Void>()
 
   struct Nothing: Hashable, Sendable {}
 
@@ -64,11 +66,18 @@ final class WaitList<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   func resume(_ key: Key, _ value: Value) {
     let waiters = state.withLockedValue { $0.waiting.removeValue(forKey: key) } ?? [:]
-    for waiter in waiters.values { waiter.resume(returning: value) }
+    // First come, first told.
+    for (_, waiter) in waiters.sorted(by: { $0.key < $1.key }) { waiter.resume(returning: value) }
   }
 
   func resumeAll(_ value: Value) {
-    for key in state.withLockedValue({ Array($0.waiting.keys) }) { resume(key, value) }
+    let waiters = state.withLockedValue { state in
+      defer { state.waiting = [:] }
+      return state.waiting.values.flatMap { $0.map { (number: $0.key, waiter: $0.value) } }
+    }
+    for (_, waiter) in waiters.sorted(by: { $0.number < $1.number }) {
+      waiter.resume(returning: value)
+    }
   }
 
   private func nextNumber() -> UInt64 {

@@ -14,7 +14,9 @@ extension TransferManager {
     let started = engine.clock.now
     guard case .named(let name, let input) = step.action, let closure = steps[name] else {
       let error = TransferError(.internal, step.missing)
-      Task { await ended(id, .finished(TransferResult(state: .failed, error: error))) }
+      Task(executorPreference: engine.soleExecutor) {
+        await self.ended(id, .finished(TransferResult(state: .failed, error: error)))
+      }
       return
     }
     let state = StepState()
@@ -24,10 +26,10 @@ extension TransferManager {
       if tellsProgress { engine.hub.publish(progress: progress, of: id, nil) }
     }
     engine.hub.publish(.phase(.running, reason: nil), of: id, nil)
-    let work = Task { try await closure(context) }
+    let work = Task(executorPreference: engine.soleExecutor) { try await closure(context) }
     state.runs(in: work)
     runs[id]?.cutShort = { work.cancel() }
-    Task { [weak self, engine] in
+    Task(executorPreference: engine.soleExecutor) { [weak self, engine] in
       let end = MemberRun.End(
         await work.result, state.order, duration: engine.clock.now - started)
       await self?.ended(id, end)

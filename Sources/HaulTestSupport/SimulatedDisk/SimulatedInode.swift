@@ -32,7 +32,7 @@ struct SimulatedInode {
 
   mutating func grow(to size: Int) {
     guard size > cache.count else { return }
-    cache += repeatElement(0, count: size - cache.count)
+    cache.append(contentsOf: [UInt8](repeating: 0, count: size - cache.count))
   }
 
   private mutating func markDirty(_ range: Range<Int>) {
@@ -66,7 +66,9 @@ struct SimulatedInode {
 
   private mutating func resizeDisk(to size: Int) {
     if disk.count > size { disk.removeLast(disk.count - size) }
-    if disk.count < size { disk += repeatElement(0, count: size - disk.count) }
+    if disk.count < size {
+      disk.append(contentsOf: [UInt8](repeating: 0, count: size - disk.count))
+    }
   }
 
   private mutating func copy(_ block: Int, bytes: Int) {
@@ -76,6 +78,8 @@ struct SimulatedInode {
     let kept = min(end, cache.count)
     if start < kept { disk.replaceSubrange(start..<kept, with: cache[start..<kept]) }
     let zeros = max(start, kept)..<end
-    disk.replaceSubrange(zeros, with: repeatElement(0, count: zeros.count))
+    if !zeros.isEmpty {
+      disk.replaceSubrange(zeros, with: [UInt8](repeating: 0, count: zeros.count))
+    }
   }
 }

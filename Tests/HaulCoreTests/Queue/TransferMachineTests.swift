@@ -20,6 +20,25 @@ import Testing
     #expect(met == plain.union(intents))
   }
 
+  // Found by the simulation of the queue: one that was opened as cancelled, retried, and cancelled again was stored as
+  // cancelled before it was: a crash then left its bytes, and its end untold.
+  @Test(arguments: [TransferMachine.Command.cancel, .cancelKeepingBytes, .pause])
+  func `What is stored while it is being stopped is never the state that it was opened in`(
+    command: TransferMachine.Command
+  ) {
+    var standing = Standing()
+    standing.hasRun = true
+    standing.status = command == .pause ? .paused : .cancelled
+    standing.desired = command == .pause ? .paused : .cancelled
+    var machine = TransferMachine(standing)
+    _ = machine.handle(command == .pause ? .resume : .retry)
+    _ = machine.granted()
+    _ = machine.handle(command)
+    machine.write(into: &standing)
+    #expect(TransferMachine(standing).state == machine.state)
+    #expect(machine.state != .running)
+  }
+
   @Test func `What is refused, or so already, changes nothing`() {
     for step in MachineStep.all {
       if case .done = step.outcome { continue }

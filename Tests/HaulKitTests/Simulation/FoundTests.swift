@@ -1,0 +1,167 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+import Testing
+
+/// What the simulation of the queue found, each told step by step.
+@Suite struct FoundTests {
+  @Test
+  func `An end that the store refuses is stored and told once it takes it, and nothing runs twice`()
+    throws
+  {
+    let scene = Scene()
+    let request = scene.step("s", turns: 3)
+    let step = try scene.call { try await $0.add(request) }
+    var other = scene.step("t", turns: 1)
+    other.after = [.transfer(step.id)]
+    let behind = other
+    let next = try scene.call { try await $0.add(behind) }
+    scene.refuseChanges(true)
+    scene.pass(.seconds(3))
+    scene.refuseChanges(false)
+    try scene.runOut()
+    #expect(try scene.state(step) == .completed)
+    #expect(try scene.state(next) == .completed, "it starts by itself")
+    try scene.end()
+  }
+
+  @Test func `A pause that is being carried out outlives a change that the store refuses`() throws {
+    let scene = Scene()
+    let request = scene.step("s", turns: 2, isPatient: true)
+    let step = try scene.call { try await $0.add(request) }
+    scene.send(.pause, step)
+    for _ in 0..<100 where try scene.state(step) == .running { scene.pass(.zero) }
+    scene.refuseChanges(true)
+    #expect(throws: TransferError.self) {
+      try scene.call { try await $0.setPriority(.utility, of: .all) }
+    }
+    scene.refuseChanges(false)
+    scene.pass(.seconds(3))
+    #expect(try scene.state(step) == .paused)
+    #expect(scene.ledger.withLockedValue { $0.log.last?.kind.word } == "paused")
+    try scene.end()
+  }
+
+  @Test
+  func `One that is stopped to be queued again is, although the store refuses something meanwhile`()
+    throws
+  {
+    let scene = Scene()
+    let request = scene.step("s", turns: 2, isPatient: true)
+    let step = try scene.call { try await $0.add(request) }
+    scene.send(.requeue, step)
+    for _ in 0..<100 where try scene.state(step) == .running { scene.pass(.zero) }
+    scene.refuseChanges(true)
+    #expect(throws: TransferError.self) {
+      try scene.call { try await $0.setPriority(.utility, of: .all) }
+    }
+    scene.refuseChanges(false)
+    try scene.runOut()
+    #expect(try scene.state(step) == .completed)
+    try scene.end()
+  }
+
+  @Test func `What is being paused when the program ends is paused`() async throws {
+    let scene = Scene()
+    let request = scene.step("s", turns: 2, isPatient: true)
+    let step = try scene.call { try await $0.add(request) }
+    scene.send(.pause, step)
+    for _ in 0..<100 where try scene.state(step) == .running { scene.pass(.zero) }
+    try scene.end()
+    #expect(try await scene.memory.open().members.map(\.standing.status) == [.paused])
+  }
+
+  @Test
+  func `Retried together with what it needs, one that stands before it in the list is not skipped`()
+    throws
+  {
+    let scene = Scene()
+    let first = scene.step("a", turns: 1)
+    scene.plans.withLockedValue { $0["a"]?.alwaysFails = true }
+    let a = try scene.call { try await $0.add(first) }
+    var request = scene.step("b", turns: 1)
+    request.after = [.transfer(a.id)]
+    request.whenDependencyFails = .skip
+    let second = request
+    let b = try scene.call { try await $0.add(second) }
+    scene.ledger.withLockedValue { $0.moves = 1 }
+    try scene.call { try await $0.move([b.id], to: .first) }
+    try scene.runOut()
+    #expect(try scene.state(b) == .failed)
+    scene.plans.withLockedValue { $0["a"]?.alwaysFails = false }
+    scene.send(.retry, b)
+    scene.pass(.zero)
+    let number = scene.ledger.withLockedValue { $0.sent(.retry, nil, nil, "retry all") }
+    let report = try scene.call { try await $0.retry(.all) }
+    scene.ledger.withLockedValue { $0.returned(number, refused: report.refused) }
+    try scene.runOut()
+    #expect(try scene.state(a) == .completed)
+    #expect(try scene.state(b) == .completed)
+    try scene.end()
+  }
+
+  @Test func `A restart that was cancelled still knows the file that it is to replace`() throws {
+    let scene = Scene()
+    let path = "\(QueueWorld.directory)/f"
+    let request = try scene.download("f", length: 400 << 10) {
+      $0.destination = .file(path)
+      $0.makesDirectory = true
+    }
+    let transfer = try scene.call { try await $0.add(request) }
+    try scene.runOut()
+    scene.send(.restart, transfer)
+    for _ in 0..<10_000 where scene.received("f") < 8 << 10 { scene.pass(.milliseconds(1)) }
+    scene.send(.cancelKeepingBytes, transfer)
+    try scene.runOut()
+    #expect(scene.machine.names(in: QueueWorld.directory).count == 3, "the file, part and journal")
+    scene.send(.retry, transfer)
+    try scene.runOut()
+    #expect(try scene.state(transfer) == .completed)
+    #expect(scene.machine.names(in: QueueWorld.directory) == ["f"])
+    try scene.end()
+  }
+
+  @Test func `Additions with one key at the same time are one`() throws {
+    let scene = Scene()
+    let request = scene.step("s", turns: 1)
+    scene.process.store.habits.isSlow = true
+    let calls = (0..<6).map { _ in scene.begin { try await $0.add([request], key: "k") } }
+    scene.pass(.seconds(5))
+    let ids = try calls.map { call in
+      try #require(call.withLockedValue { $0 }).get().map(\.id)
+    }
+    #expect(Set(ids).count == 1)
+    #expect(try scene.call { await $0.summaries().count } == 1)
+    try scene.end()
+  }
+
+  @Test func `The answer that told the name keeps no connection when its bytes are not wanted`()
+    throws
+  {
+    let scene = Scene(connections: 1)
+    let request = try scene.download("f", length: 400 << 10) { $0.usesServerName = true }
+    let transfer = try scene.call { try await $0.add(request) }
+    for _ in 0..<10_000 where scene.received("f") < 8 << 10 { scene.pass(.milliseconds(1)) }
+    #expect(scene.received("f") > 0)
+    scene.send(.pause, transfer)
+    for _ in 0..<10_000 where try scene.state(transfer) != .paused { scene.pass(.milliseconds(1)) }
+    scene.send(.resume, transfer)
+    try scene.runOut()
+    #expect(try scene.state(transfer) == .completed)
+    try scene.end()
+  }
+
+  @Test func `An answer that is no use is let go of before another transfer begins`() throws {
+    let scene = Scene()
+    let requests = try (0..<4).map { number in
+      try scene.download("f\(number)") { $0.retry.retries = 8 }
+    }
+    scene.servers.habits.faultOneIn = 2
+    _ = try scene.call { try await $0.add(requests) }
+    scene.pass(.seconds(20))
+    scene.servers.habits.faultOneIn = nil
+    try scene.runOut()
+    try scene.end()
+  }
+}

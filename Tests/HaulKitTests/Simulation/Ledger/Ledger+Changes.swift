@@ -1,0 +1,242 @@
+import HaulCore
+
+/// What is stored, change by change: each must follow from an order, from a run's end, or from a restart.
+extension Ledger {
+  mutating func stored(_ change: StoreChange) {
+    changes += 1
+    for record in change.added { names[record.id] = record.request.name }
+    note("stored \(words(change))")
+    checkNumbers(change.events)
+    for record in change.added { add(record, change.events) }
+    for update in change.updated { apply(update, change.events) }
+    for id in change.removed { remove(id, change.events) }
+    log += change.events
+    noteReady()
+  }
+
+  private mutating func checkNumbers(_ events: [StoredEvent]) {
+    for (index, event) in events.enumerated() where event.number != log.count + index + 1 {
+      violate("event \(event.number) was stored as number \(log.count + index + 1)")
+    }
+  }
+
+  private mutating func add(_ record: TransferRecord, _ events: [StoredEvent]) {
+    if members.values.contains(where: { $0.name == record.request.name }) {
+      violate("\(record.request.name) was added twice")
+    }
+    members[record.id] = Member(record)
+    history[record.id, default: [(0, .gone)]].append((changes, .queued))
+    if events.of(record.id).first != "added" { violate("\(name(record.id)) is not told as added") }
+    move(record.id, to: .queued, [])
+  }
+
+  private mutating func apply(_ update: StoreChange.Update, _ events: [StoredEvent]) {
+    guard let old = members[update.id] else {
+      return violate("something was stored of \(name(update.id)), which is not there")
+    }
+    let to = Stage(update.standing)
+    if to == .failed, old.stage != .queued, isSkip(events.first { $0.id == old.id && $0.isEnd }) {
+      return skip(update, events)
+    }
+    let from = old.stage
+    let told = events.of(update.id).filter { $0 != "added" }
+    if old.standing.rank != update.standing.rank, moves == 0 {
+      violate("\(old.name) has another place, and nobody moved it")
+    }
+    members[update.id]?.standing = update.standing
+    let isElsewhere =
+      old.standing.rank != update.standing.rank
+      || old.standing.priority != update.standing.priority
+    if isElsewhere || from == .queued && to != .queued && to != .running {
+      members[update.id]?.waited = false
+    }
+    if isElsewhere { members[update.id]?.isRearranged = true }
+    if from == to { return expect([], told, update.id) }
+    if !isLegal(old, to, events) { violate("\(old.name) was \(from) and became \(to)") }
+    if from == .queued, to == .running { checkStart(update.id) }
+    expect(Self.telling(from, to), told, update.id)
+    move(update.id, to: to, events)
+    if let end = members[update.id]?.end, to.end != end, !to.isUnderWay {
+      violate("\(old.name) is \(to), and \(end) was told of it")
+    }
+    if to.isEnded, members[update.id]?.end != to.end {
+      violate("\(old.name) is \(to), which was not told")
+    }
+  }
+
+  /// It is queued again and, what it comes after having failed, fails in the same change.
+  private mutating func skip(_ update: StoreChange.Update, _ events: [StoredEvent]) {
+    guard let end = events.lastIndex(where: { $0.id == update.id && $0.isEnd }) else { return }
+    var between = update
+    between.standing.status = .queued
+    between.standing.desired = .run
+    apply(between, Array(events[..<end]))
+    apply(update, Array(events[end...]))
+  }
+
+  private func isSkip(_ event: StoredEvent?) -> Bool {
+    guard case .finished(let result) = event?.kind else { return false }
+    return result.error?.code == .dependencyFailed
+  }
+
+  private mutating func remove(_ id: TransferID, _ events: [StoredEvent]) {
+    guard let old = members[id] else { return violate("\(name(id)) was removed twice") }
+    if !isLegal(old, .gone, events) { violate("\(old.name) was \(old.stage) and was removed") }
+    var told = events.of(id)
+    if told.popLast() != "removed" { violate("\(old.name) was taken off the list, and not told so") }
+    if old.end == nil {
+      if told.count != 1 || !["completed", "cancelled"].contains(told[0]) {
+        violate("\(old.name) was taken off the list, and what was told is \(told)")
+      }
+    } else if !told.isEmpty, told != ["completed"] {
+      violate("\(old.name) had ended, was taken off the list, and what was told is \(told)")
+    }
+    if old.end == .completed || told == ["completed"] { cleared.insert(id) }
+    move(id, to: .gone, events)
+    members[id] = nil
+  }
+
+  private mutating func move(_ id: TransferID, to stage: Stage, _ events: [StoredEvent]) {
+    history[id]?.append((changes, stage))
+    members[id]?.stage = stage
+    for event in events where event.id == id {
+      switch event.kind {
+      case .resumed:
+        members[id]?.end = nil
+        // Those behind it have to wait for it again.
+        for other in members.values where other.request.after.contains(.transfer(id)) {
+          members[other.id]?.waited = false
+        }
+      case .finished(let result):
+        noteEnd(id, result.state)
+        members[id]?.path = result.path
+      default: break
+      }
+    }
+    guard !stage.isUnderWay else { return }
+    members[id]?.starts = 0
+    members[id]?.isCalledBack = false
+    members[id]?.waited = false
+    if stage != .queued {
+      members[id]?.isForced = false
+      members[id]?.wasCalled = false
+    }
+    // What was sent and has not returned may be decided yet.
+    for order in orders.values { note(order, of: id) }
+  }
+
+  private mutating func noteEnd(_ id: TransferID, _ end: TransferResult.State) {
+    if let former = members[id]?.end, former != .failed || end != .cancelled {
+      violate("\(name(id)) had ended \(former), and \(end) was told")
+    }
+    members[id]?.end = end
+  }
+
+  private mutating func expect(_ wanted: [String], _ told: [String], _ id: TransferID) {
+    if told != wanted { violate("\(name(id)): \(told) was told in place of \(wanted)") }
+  }
+
+  /// What a transition tells.
+  private static func telling(_ from: Stage, _ to: Stage) -> [String] {
+    if let end = to.end { return [end.rawValue] }
+    switch (from, to) {
+    case (_, .paused): return ["paused"]
+    case (.paused, .queued), (.failed, .queued), (.cancelled, .queued), (.completed, .queued):
+      return ["resumed"]
+    default: return []
+    }
+  }
+}
+
+extension Ledger {
+  private func isLegal(_ old: Member, _ to: Stage, _ events: [StoredEvent]) -> Bool {
+    switch (old.stage, to) {
+    case (.queued, .running): return true
+    case (.running, .completed), (.running, .failed): return true
+    case (.running, .queued):
+      return old.isCalledBack || isClosing || orders.values.contains { $0.callsBack(old) }
+    case (.stopping(.pause), .paused), (.stopping(.pause), .failed): return true
+    case (.stopping(.remove), .gone): return true
+    case (.stopping(.cancel), .cancelled), (.stopping(.cancelKeepingBytes), .cancelled):
+      return true
+    case (.stopping, .completed): return true
+    case (.queued, .failed):
+      let codes = events.compactMap { event -> TransferError.Code? in
+        guard event.id == old.id, case .finished(let result) = event.kind else { return nil }
+        return result.error?.code
+      }
+      // It is skipped, or its start could not be stored.
+      if codes == [.dependencyFailed] || codes == [.io] { return true }
+      if codes == [.interrupted], isOpening, old.host == nil { return true }
+    default: break
+    }
+    return orders.values.contains { leads(old, to, $0) }
+  }
+
+  private func leads(_ old: Member, _ to: Stage, _ order: Order) -> Bool {
+    guard order.covers(old) else { return false }
+    return old.stage.live.contains { stage in
+      let outcome = stage.outcome(
+        order.command, hasRun: old.standing.hasRun || stage == .running)
+      if case .becomes(let next) = outcome { return next.stored == to }
+      return false
+    }
+  }
+
+  /// It may run, and goes before none that has waited for the same and stands before it in the list.
+  private mutating func checkStart(_ id: TransferID) {
+    guard let late = members[id] else { return }
+    if !late.wasReady { violate("\(late.name) started before what it comes after") }
+    guard !late.wasCalled, !late.isRearranged else { return }
+    for early in listed where early.waited && early.stage == .queued && early.id != id {
+      guard early.host == late.host, early.standing.priority == late.standing.priority,
+        early.standing.rank < late.standing.rank
+      else { continue }
+      violate("\(late.name) began before \(early.name), which is before it in the list")
+    }
+  }
+
+  private func words(_ change: StoreChange) -> String {
+    let parts =
+      change.added.map { "+\($0.request.name)" }
+      + change.updated.map { "\(name($0.id))=\(Stage($0.standing))" }
+      + change.removed.map { "-\(name($0))" }
+      + change.events.map { "#\($0.number) \(name($0.id)) \($0.kind.words)" }
+    return parts.joined(separator: " ")
+  }
+}
+
+extension StoredEvent {
+  fileprivate var isEnd: Bool { if case .finished = kind { true } else { false } }
+}
+
+extension [StoredEvent] {
+  /// What was told of one.
+  func of(_ id: TransferID) -> [String] { filter { $0.id == id }.map(\.kind.word) }
+}
+
+extension TransferEvent.Kind {
+  /// The same with the reason of a failure.
+  var words: String {
+    guard case .finished(let result) = self, let error = result.error else { return word }
+    return "\(word): \(error.code.rawValue), \(error.message)"
+  }
+
+  /// One word for a log.
+  var word: String {
+    switch self {
+    case .added: "added"
+    case .phase(let phase, let reason): "\(phase)" + (reason.map { " (\($0))" } ?? "")
+    case .paused: "paused"
+    case .resumed: "resumed"
+    case .progress(let progress): "\(progress.bytes) bytes"
+    case .attempt(let number, let error, let delay):
+      "attempt \(number) after \(delay): \(error.code.rawValue)"
+    case .limited(let connections, _): "limited to \(connections)"
+    case .connections(let choice): "settled on \(choice.connections)"
+    case .finished(let result): result.state.rawValue
+    case .removed: "removed"
+    case .snapshot(let snapshot): "stands \(snapshot.state.rawValue)"
+    }
+  }
+}

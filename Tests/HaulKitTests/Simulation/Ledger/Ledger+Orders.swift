@@ -1,0 +1,101 @@
+import HaulCore
+
+/// Commands as they are sent and as they return: what each says of itself must have been so in between.
+extension Ledger {
+  mutating func sent(
+    _ command: TransferMachine.Command, _ ids: Set<TransferID>?, _ group: String?, _ words: String
+  ) -> Int {
+    lastOrder += 1
+    let order = Order(number: lastOrder, command: command, ids: ids, group: group, sent: changes)
+    orders[lastOrder] = order
+    for id in members.keys { note(order, of: id) }
+    note("sent \(lastOrder): \(words)")
+    return lastOrder
+  }
+
+  mutating func returned(_ number: Int, refused: [TransferID: CommandRefusal]) {
+    guard let order = orders.removeValue(forKey: number) else { return }
+    let words = refused.map { "\(name($0)) \($1)" }.sorted().joined(separator: ", ")
+    note("returned \(number)\(words.isEmpty ? "" : ", refused: \(words)")")
+    // Those of a group, or of all, are known to the manager only.
+    for id in order.ids?.sorted() ?? [] { check(order, id, refused[id]) }
+  }
+
+  mutating func threw(_ number: Int, _ error: TransferError) {
+    guard orders.removeValue(forKey: number) != nil else { return }
+    note("threw \(number): \(error.code.rawValue)")
+    if error.code != .io { violate("command \(number) threw \(error)") }
+  }
+
+  /// Notes what an order may mean for a member, until that is at rest.
+  mutating func note(_ order: Order, of id: TransferID) {
+    guard let member = members[id], order.covers(member) else { return }
+    if order.callsBack(member) { members[id]?.isCalledBack = true }
+    if order.command == .force { members[id]?.isForced = true }
+    if [.force, .start].contains(order.command) { members[id]?.wasCalled = true }
+  }
+
+  mutating func called(_ words: String) -> Int {
+    lastOrder += 1
+    calls[lastOrder] = words
+    note("called \(lastOrder): \(words)")
+    return lastOrder
+  }
+
+  /// False when the process that was called has died.
+  @discardableResult
+  mutating func answered(_ number: Int, _ words: String = "done") -> Bool {
+    guard calls.removeValue(forKey: number) != nil else { return false }
+    note("answered \(number): \(words)")
+    return true
+  }
+
+  private mutating func check(_ order: Order, _ id: TransferID, _ refusal: CommandRefusal?) {
+    let (stages, command) = (stages(of: id, since: order.sent), order.command)
+    let possible = stages.contains { stage in
+      stage.live.contains { live in
+        [true, false].contains { hasRun in
+          switch live.outcome(command, hasRun: hasRun) {
+          case .refused(let why): refusal == why
+          case .unchanged: refusal == nil
+          case .becomes(let next): refusal == nil && stages.contains(next.stored)
+          }
+        }
+      }
+    }
+    let told = refusal.map { "refused as \($0)" } ?? "not refused"
+    if !possible { violate("\(command) of \(name(id)) was \(told), which was \(stages)") }
+  }
+
+  /// Where it was at some time since so many changes were stored.
+  private func stages(of id: TransferID, since change: Int) -> [Stage] {
+    let all = history[id] ?? [(0, .gone)]
+    let first = all.lastIndex { $0.change <= change } ?? 0
+    return all[first...].map(\.stage)
+  }
+}
+
+extension Ledger.Order {
+  func covers(_ member: Ledger.Member) -> Bool {
+    ids?.contains(member.id) ?? (group == nil || group == member.request.group)
+  }
+
+  /// Whether one that runs may be queued again by it.
+  func callsBack(_ member: Ledger.Member) -> Bool {
+    switch command {
+    case .requeue, .restart, .resume, .start, .force: covers(member)
+    default: false
+    }
+  }
+}
+
+extension Stage {
+  /// What the manager may hold while this is stored: a start is decided before it is stored.
+  var live: [Stage] {
+    switch self {
+    case .queued: [.queued, .running]
+    case .running: [.running, .stopping(.requeue)]
+    default: [self]
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import HaulCore
+import HaulKit
+
+/// What holds whenever nothing can happen before time passes, and no command is under way.
+extension Ledger {
+  mutating func checkAtRest(
+    _ live: [TransferSummary], isSuspended: Bool, at now: Instant, wallSeconds: Double
+  ) {
+    checkList(live)
+    checkLimitsLowered()
+    if !isSuspended { checkNobodyStarves(at: now, wallSeconds: wallSeconds) }
+    if isSuspended, wasSuspended { checkNothingStarted() }
+    wasSuspended = isSuspended
+    for id in members.keys {
+      members[id]?.wasReady = false
+      guard let member = members[id] else { continue }
+      let waits =
+        member.stage == .queued && isReady(member) == true && isDue(member, at: wallSeconds)
+      members[id]?.waited = waits
+      members[id]?.isRearranged = false
+    }
+    noteReady()
+  }
+
+  /// Whether it does not wait for the time of its next attempt.
+  private func isDue(_ member: Member, at wallSeconds: Double) -> Bool {
+    member.standing.retryAt.map { $0 <= wallSeconds } ?? true
+  }
+
+  /// Record and live state agree, and nobody is lost.
+  private mutating func checkList(_ live: [TransferSummary]) {
+    // One that is stopped to be queued again is stored as one that runs.
+    let stopping = Set(live.filter { $0.state == .stopping }.map(\.id))
+    let wanted = listed.map { member in
+      let isCalledBack = member.isCalledBack && stopping.contains(member.id)
+      return "\(member.name) \(isCalledBack ? .stopping : member.stage.summary)"
+    }
+    let found = live.map { "\(name($0.id)) \($0.state)" }
+    if wanted != found { violate("stored: \(wanted), live: \(found)") }
+  }
+
+  /// What ran before a limit was lowered has come to its end, as far as can be seen from here.
+  private mutating func checkLimitsLowered() {
+    let running = members.values.filter { $0.stage.isUnderWay }
+    if running.count <= limits.active { limits.formerActive = limits.active }
+    let hosts = Dictionary(grouping: running.compactMap(\.host)) { $0 }
+    if hosts.values.allSatisfy({ $0.count <= limits.activePerHost }) {
+      limits.formerPerHost = limits.activePerHost
+    }
+  }
+
+  /// One that may run, has a slot to go to, and a host that takes it, runs.
+  private mutating func checkNobodyStarves(at now: Instant, wallSeconds: Double) {
+    // One whose answer has come to its end still has a slot and a connection.
+    let open = Array(fetches.values) + Array(idle.values)
+    let active = active.union(open.map(\.member)).compactMap { members[$0] }
+    guard active.count < limits.active, open.count < limits.connections else { return }
+    for member in listed
+    where member.stage == .queued && isReady(member) == true && isDue(member, at: wallSeconds) {
+      if let host = member.host {
+        let ofHost = active.count { $0.host == host }
+        let isTaken =
+          ofHost >= (shyHosts.contains(host) ? 1 : limits.activePerHost)
+          || open.count { $0.host == host }
+            >= (shyHosts.contains(host) ? 1 : limits.connectionsPerHost)
+        if isTaken || pauses[host].map({ $0 > now }) == true { continue }
+      }
+      violate("\(member.name) waits, and \(active.map(\.name).sorted()) run of \(limits.active)")
+    }
+  }
+
+  private mutating func checkNothingStarted() {
+    for member in listed where member.waited && member.stage.isUnderWay && !member.isForced {
+      violate("\(member.name) began while the queue is suspended")
+    }
+  }
+}
+
+extension Stage {
+  fileprivate var summary: TransferState {
+    switch self {
+    case .queued: .queued
+    case .running: .running
+    case .stopping, .gone: .stopping
+    case .paused: .paused
+    case .failed: .failed
+    case .completed: .completed
+    case .cancelled: .cancelled
+    }
+  }
+}

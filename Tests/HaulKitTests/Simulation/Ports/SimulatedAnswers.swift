@@ -1,0 +1,170 @@
+import HaulCore
+import HaulTestSupport
+import NIOConcurrencyHelpers
+
+/// How servers answer.
+extension SimulatedTransport {
+  private enum Fault: CaseIterable {
+    case refused, unavailable, pausing, silent, lost, short, stalled
+  }
+
+  func answer(
+    _ request: FetchRequest, on connection: SimulatedConnection
+  ) async throws -> FetchResponse {
+    try checkAlive()
+    guard let resource = servers[request.url.name] else {
+      throw TransferError(.internal, "there is no such resource in this world")
+    }
+    let fault = takeFault(connection)
+    switch fault {
+    case .refused: throw TransferError(.connect, "refused", isRetryable: true)
+    case .unavailable: return refusal(503, to: request, on: connection)
+    case .pausing:
+      let seconds = 1 + dice.below(3)
+      ledger.withLockedValue { ledger in
+        let until = clock.now + .seconds(seconds)
+        ledger.pauses[connection.host] = max(ledger.pauses[connection.host] ?? until, until)
+      }
+      return refusal(503, [("Retry-After", "\(seconds)")], to: request, on: connection)
+    case .silent: try await clock.sleep(until: clock.now + .seconds(600))
+    default: break
+    }
+    if resource.isMissing { return refusal(404, to: request, on: connection) }
+    return whole(resource, request, connection, fault)
+  }
+
+  private func takeFault(_ connection: SimulatedConnection) -> Fault? {
+    guard let often = servers.habits.faultOneIn, dice.oneIn(often) else { return nil }
+    let fault = Fault.allCases[dice.below(Fault.allCases.count)]
+    ledger.withLockedValue { ledger in
+      ledger.note("fault \(connection.number): \(fault)")
+      _ = ledger.shyHosts.insert(connection.host)
+    }
+    return fault
+  }
+
+  private func refusal(
+    _ status: Int, _ fields: [(String, String)] = [], to request: FetchRequest,
+    on connection: SimulatedConnection
+  ) -> FetchResponse {
+    FetchResponse(
+      head: ResponseHead(status: status, headers: HeaderFields(fields), url: request.url),
+      body: SimulatedBody(
+        connection: connection, content: SeededContent(seed: 0), range: 0..<0, cut: nil))
+  }
+
+  private func whole(
+    _ resource: Resource, _ request: FetchRequest, _ connection: SimulatedConnection,
+    _ fault: Fault?
+  ) -> FetchResponse {
+    var fields = [
+      ("ETag", "\"1\""), ("Last-Modified", "Wed, 01 Jan 2025 00:00:00 GMT"),
+      ("Date", "Sat, 21 Nov 2026 00:00:00 GMT"),
+    ]
+    var (status, range): (Int, ByteRange) = (200, 0..<resource.length)
+    if let first = request.firstByte, resource.knowsRanges, first < resource.length {
+      let last = min(request.lastByte ?? .max, resource.length - 1)
+      (status, range) = (206, first..<(last + 1))
+      fields.append(("Content-Range", "bytes \(first)-\(last)/\(resource.length)"))
+    }
+    fields.append(("Content-Length", "\(range.length)"))
+    let cut = fault.flatMap { fault -> SimulatedBody.Cut? in
+      let offset = Int64(dice.below(Int(range.length) + 1)) + range.lowerBound
+      return switch fault {
+      case .lost: .lost(at: offset)
+      case .short: .short(at: offset)
+      case .stalled: .stalled(at: offset)
+      default: nil
+      }
+    }
+    return FetchResponse(
+      head: ResponseHead(status: status, headers: HeaderFields(fields), url: request.url),
+      body: SimulatedBody(
+        connection: connection, content: resource.content, range: range, cut: cut))
+  }
+}
+
+/// A body as it comes, in pieces and with pauses.
+struct SimulatedBody: AsyncSequence, Sendable {
+  typealias Element = any ByteChunk
+  typealias Failure = any Error
+
+  /// Where it does not come to its end, and how.
+  enum Cut: Sendable {
+    case lost(at: Int64)
+    case short(at: Int64)
+    case stalled(at: Int64)
+
+    var offset: Int64 {
+      switch self {
+      case .lost(let offset), .short(let offset), .stalled(let offset): offset
+      }
+    }
+  }
+
+  let connection: SimulatedConnection
+  let content: SeededContent
+  let range: ByteRange
+  let cut: Cut?
+
+  func makeAsyncIterator() -> Iterator { Iterator(body: self, position: range.lowerBound) }
+
+  struct Iterator: AsyncIteratorProtocol {
+    let body: SimulatedBody
+    var position: Int64
+
+    mutating func next() async throws -> (any ByteChunk)? {
+      let transport = body.connection.transport
+      try await transport.wait(upTo: 150)
+      try transport.checkAlive()
+      let end = Swift.min(body.cut?.offset ?? .max, body.range.upperBound)
+      if position >= end {
+        switch body.cut {
+        case .lost: throw TransferError(.connectionLost, "reset", isRetryable: true)
+        case .stalled: try await transport.clock.sleep(until: transport.clock.now + .seconds(600))
+        case .short, nil: break
+        }
+        body.connection.close()
+        return nil
+      }
+      let count = Swift.min(Int64(1 + transport.dice.below(8 << 10)), end - position)
+      defer { position += count }
+      // All that it has: it is free for another request.
+      if position + count == body.range.upperBound { body.connection.close() }
+      return ArrayChunk(bytes: body.content.bytes(at: position, count: Int(count)))
+    }
+  }
+}
+
+/// A body that came with its head.
+struct CollectedBody: AsyncSequence, Sendable {
+  typealias Element = any ByteChunk
+  typealias Failure = any Error
+  let chunks: [any ByteChunk]
+
+  func makeAsyncIterator() -> Iterator { Iterator(chunks: chunks[...]) }
+
+  struct Iterator: AsyncIteratorProtocol {
+    var chunks: ArraySlice<any ByteChunk>
+    mutating func next() async throws -> (any ByteChunk)? { chunks.popFirst() }
+  }
+}
+
+struct ArrayChunk: ByteChunk {
+  let bytes: [UInt8]
+  var count: Int { bytes.count }
+  func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+    try bytes.withUnsafeBytes(body)
+  }
+}
+
+/// A seeded generator that several pieces of one world share.
+final class Dice: Sendable {
+  private let random: NIOLockedValueBox<SimulationRandom>
+
+  init(seed: UInt64) { random = NIOLockedValueBox(SimulationRandom(seed: seed)) }
+
+  func below(_ count: Int) -> Int { random.withLockedValue { $0.below(count) } }
+  func oneIn(_ count: Int) -> Bool { random.withLockedValue { $0.oneIn(count) } }
+  func pick<Value>(_ values: [Value]) -> Value { values[below(values.count)] }
+}

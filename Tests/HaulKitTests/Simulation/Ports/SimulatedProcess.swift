@@ -1,0 +1,80 @@
+import HaulCore
+import HaulFiles
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+
+/// One run of a program: a manager of its own over a store, a disk and servers that outlive it.
+final class SimulatedProcess: Sendable {
+  let manager: TransferManager
+  let clock: SimulatedClock
+  let store: SimulatedStore
+  let transport: SimulatedTransport
+  let disk: SimulatedDisk
+  let executor: SeededExecutor
+  let dice: Dice
+  private let tasks = NIOLockedValueBox<[Task<Void, Never>]>([])
+
+  init(
+    _ configuration: Configuration, seed: UInt64, memory: MemoryStore, machine: SimulatedMachine,
+    servers: SimulatedTransport.Servers, executor: SeededExecutor, ledger: SharedLedger,
+    wallStart: Double
+  ) {
+    self.executor = executor
+    dice = Dice(seed: seed)
+    clock = SimulatedClock(wallStart: wallStart)
+    disk = machine.startProcess()
+    store = SimulatedStore(over: memory, clock: clock, ledger: ledger, dice: dice)
+    transport = SimulatedTransport(
+      servers: servers, clock: clock, executor: executor, ledger: ledger, dice: dice)
+    var hooks = Hooks()
+    hooks.recovered = { [store] id in
+      if !store.isDead { ledger.withLockedValue { $0.began(id) } }
+    }
+    let engine = Engine(
+      transport: transport, disk: disk, io: .inline, clock: clock, configuration: configuration,
+      seed: seed, hooks: hooks, soleExecutor: executor)
+    manager = TransferManager(engine: engine, store: store)
+  }
+
+  /// Whether the program has died, wherever it was.
+  var isDead: Bool { store.isDead || !disk.isAlive }
+
+  func start(_ work: @escaping @Sendable () async -> Void) {
+    let task = Task(executorPreference: executor) { await work() }
+    tasks.withLockedValue { $0.append(task) }
+  }
+
+  /// Nothing that it does has an effect any more.
+  func die() {
+    store.die()
+    transport.die()
+    for task in tasks.withLockedValue({ $0 }) { task.cancel() }
+  }
+
+  /// Runs what can run without time passing; false when that has no end.
+  func settle() -> Bool {
+    var jobs = 0
+    while executor.runOne() {
+      jobs += 1
+      if jobs > 100_000 { return false }
+      if isDead, !store.isDead { die() }
+    }
+    return true
+  }
+
+  /// Lets everything that still waits come to its end, and says whether it did.
+  func drain() -> Bool {
+    let isOver = NIOLockedValueBox(false)
+    start { [manager] in
+      await manager.shutdown()
+      isOver.withLockedValue { $0 = true }
+    }
+    for _ in 0..<10_000 {
+      guard settle() else { return false }
+      if isOver.withLockedValue({ $0 }), clock.sleeping == 0 { return true }
+      guard clock.wakeNext(by: clock.now + .seconds(3600)) else { break }
+    }
+    return isOver.withLockedValue { $0 } && clock.sleeping == 0
+  }
+}

@@ -1,0 +1,123 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+
+/// The store of one simulated process, over one that outlives it: it takes its time, refuses changes, and may be the place where
+/// the process dies.
+final class SimulatedStore: Store {
+  struct Habits: Sendable {
+    /// Of so many changes one is refused; none when nil.
+    var refusesOneIn: Int?
+    /// After so many more changes the process dies, with the last of them stored or not.
+    var changesUntilCrash: Int?
+    var isSlow = false
+  }
+
+  private struct State {
+    var habits = Habits()
+    var isDead = false
+    var calls = 0
+  }
+
+  private let memory: MemoryStore
+  private let clock: SimulatedClock
+  private let ledger: SharedLedger
+  private let dice: Dice
+  private let state = NIOLockedValueBox(State())
+
+  init(over memory: MemoryStore, clock: SimulatedClock, ledger: SharedLedger, dice: Dice) {
+    self.memory = memory
+    self.clock = clock
+    self.ledger = ledger
+    self.dice = dice
+  }
+
+  var habits: Habits {
+    get { state.withLockedValue { $0.habits } }
+    set { state.withLockedValue { $0.habits = newValue } }
+  }
+
+  /// What it stores outlives the simulated process.
+  var isDurable: Bool { true }
+  /// Whether a call has come and was not answered yet.
+  var isBusy: Bool { state.withLockedValue { $0.calls > 0 } }
+  var isDead: Bool { state.withLockedValue { $0.isDead } }
+  func die() { state.withLockedValue { $0.isDead = true } }
+
+  func open() async throws(TransferError) -> StoredQueue {
+    try await called()
+    return try await memory.open()
+  }
+
+  func commit(_ change: StoreChange) async throws(TransferError) {
+    try await called()
+    if let often = habits.refusesOneIn, dice.oneIn(often) {
+      ledger.withLockedValue { ledger in
+        ledger.note("the store refuses")
+        // One whose start could not be stored is about to fail.
+        for id in ledger.members.keys { ledger.members[id]?.waited = false }
+        ledger.troubledUntil = clock.now + .milliseconds(1500)
+      }
+      throw TransferError(.io, "the store refuses")
+    }
+    if diesNow() {
+      if dice.oneIn(2) { try await keep(change) }
+      die()
+      throw dead
+    }
+    try await keep(change)
+  }
+
+  private func keep(_ change: StoreChange) async throws(TransferError) {
+    try await memory.commit(change)
+    ledger.withLockedValue { $0.stored(change) }
+  }
+
+  private func diesNow() -> Bool {
+    state.withLockedValue { state in
+      guard let left = state.habits.changesUntilCrash else { return false }
+      state.habits.changesUntilCrash = left - 1
+      return left <= 1
+    }
+  }
+
+  func records(_ ids: [TransferID]) async throws(TransferError) -> [TransferRecord] {
+    try await called()
+    return try await memory.records(ids)
+  }
+
+  func records(where query: RecordQuery) async throws(TransferError) -> [TransferRecord] {
+    try await called()
+    return try await memory.records(where: query)
+  }
+
+  func batch(_ key: String) async throws(TransferError) -> [TransferID]? {
+    try await called()
+    return try await memory.batch(key)
+  }
+
+  func events(
+    from number: Int, atMost: Int
+  ) async throws(TransferError) -> [StoredEvent]? {
+    try await called()
+    return try await memory.events(from: number, atMost: atMost)
+  }
+
+  func close() async {}
+
+  private var dead: TransferError { TransferError(.io, "the process is dead") }
+
+  /// Takes its time; others may come meanwhile.
+  private func called() async throws(TransferError) {
+    if isDead { throw dead }
+    state.withLockedValue { $0.calls += 1 }
+    defer { state.withLockedValue { $0.calls -= 1 } }
+    for _ in 0..<dice.below(3) { await Task.yield() }
+    if habits.isSlow, dice.oneIn(3) {
+      // A disk does not ask whether somebody still waits for it.
+      try? await clock.sleep(until: clock.now + .milliseconds(1 + dice.below(40)))
+    }
+    if isDead { throw dead }
+  }
+}

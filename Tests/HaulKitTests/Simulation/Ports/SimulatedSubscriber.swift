@@ -1,0 +1,78 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+
+/// One who reads what a manager tells, at its own pace: each state change must come once, in order, as it was stored.
+final class SimulatedSubscriber: Sendable {
+  private struct State {
+    /// The number of the last state change that was read.
+    var last: Int?
+    var hasEnded = false
+  }
+
+  let number: Int
+  let isSlow: Bool
+  /// The last state change that was stored when it asked.
+  private let start: Int
+  private let state = NIOLockedValueBox(State())
+  private let ledger: SharedLedger
+
+  init(number: Int, isSlow: Bool, ledger: SharedLedger) {
+    self.number = number
+    self.isSlow = isSlow
+    self.ledger = ledger
+    start = ledger.withLockedValue { $0.log.count }
+  }
+
+  var hasEnded: Bool { state.withLockedValue { $0.hasEnded } }
+
+  func read(_ events: TransferEvents, _ process: SimulatedProcess) async {
+    for await event in events {
+      guard !process.store.isDead else { return }
+      note(event)
+      guard isSlow else { continue }
+      let pause = Duration.milliseconds(process.dice.below(400))
+      // A process that has died is not read any more.
+      try? await process.clock.sleep(until: process.clock.now + pause)
+    }
+    state.withLockedValue { $0.hasEnded = true }
+  }
+
+  private func note(_ event: TransferEvent) {
+    ledger.withLockedValue { ledger in
+      guard let told = event.number else {
+        if case .progress = event.kind { return }
+        return ledger.note("told \(number): \(ledger.name(event.id)) \(event.kind.word)")
+      }
+      ledger.note("told \(number): #\(told) \(ledger.name(event.id)) \(event.kind.word)")
+      let last = state.withLockedValue { state in
+        defer { state.last = told }
+        return state.last
+      }
+      if let last, told != last + 1 {
+        ledger.violate("subscriber \(number) was told \(told) after \(last)")
+      }
+      if last == nil, told > start + 1 {
+        ledger.violate("subscriber \(number) was first told \(told), \(start) were stored before")
+      }
+      guard told <= ledger.log.count, ledger.log[told - 1].isAs(event) else {
+        return ledger.violate("subscriber \(number) was told \(told) otherwise than it was stored")
+      }
+    }
+  }
+
+  /// Everything that was stored since it asked was told; to be asked when the manager rests.
+  func checkComplete() {
+    ledger.withLockedValue { ledger in
+      let last = state.withLockedValue { $0.last } ?? start
+      if last != ledger.log.count {
+        ledger.violate("subscriber \(number) was told \(last) of \(ledger.log.count)")
+      }
+    }
+  }
+}
+
+extension StoredEvent {
+  fileprivate func isAs(_ event: TransferEvent) -> Bool { id == event.id && kind == event.kind }
+}

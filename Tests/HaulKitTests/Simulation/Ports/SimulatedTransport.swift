@@ -1,0 +1,150 @@
+import HaulCore
+import HaulTestSupport
+import NIOConcurrencyHelpers
+
+typealias SharedLedger = NIOLockedValueBox<Ledger>
+
+/// The network of one simulated process. Servers are honest about content; what goes wrong is that they refuse, are silent,
+/// or break off.
+final class SimulatedTransport: Transport {
+  struct Resource: Sendable {
+    let content: SeededContent
+    let length: Int64
+    var isMissing = false
+    var knowsRanges = true
+  }
+
+  struct Habits: Sendable {
+    /// Of so many requests one goes wrong; never when nil.
+    var faultOneIn: Int?
+    /// Whether requests may be begun without a task.
+    var begins = false
+  }
+
+  /// By name; the same for every process.
+  final class Servers: Sendable {
+    private let state = NIOLockedValueBox<(resources: [String: Resource], habits: Habits)>(
+      ([:], Habits()))
+    var habits: Habits {
+      get { state.withLockedValue { $0.habits } }
+      set { state.withLockedValue { $0.habits = newValue } }
+    }
+    subscript(name: String) -> Resource? {
+      get { state.withLockedValue { $0.resources[name] } }
+      set { state.withLockedValue { $0.resources[name] = newValue } }
+    }
+  }
+
+  let servers: Servers
+  let clock: SimulatedClock
+  let executor: SeededExecutor
+  let ledger: SharedLedger
+  let dice: Dice
+  private let last = NIOLockedValueBox<UInt64>(0)
+  private let dead = NIOLockedValueBox(false)
+
+  init(
+    servers: Servers, clock: SimulatedClock, executor: SeededExecutor, ledger: SharedLedger,
+    dice: Dice
+  ) {
+    self.servers = servers
+    self.clock = clock
+    self.executor = executor
+    self.ledger = ledger
+    self.dice = dice
+  }
+
+  /// Nothing comes any more, and nothing is seen of what is asked for.
+  func die() { dead.withLockedValue { $0 = true } }
+  var isDead: Bool { dead.withLockedValue { $0 } }
+
+  func fetch(_ request: FetchRequest) async throws -> FetchResponse {
+    let connection = try open(request)
+    try await wait(upTo: 120)
+    return try await answer(request, on: connection)
+  }
+
+  func begin(
+    _ request: FetchRequest,
+    _ answer: @escaping @Sendable (Result<FetchResponse, any Error>) -> Void
+  ) -> (any FetchHandle)? {
+    guard servers.habits.begins, dice.oneIn(2) else { return nil }
+    let task = Task(executorPreference: executor) {
+      let result: Result<FetchResponse, any Error>
+      do {
+        result = .success(try await self.collecting(try await self.fetch(request)))
+      } catch {
+        result = .failure(error)
+      }
+      answer(result)
+    }
+    return Handle(task: task)
+  }
+
+  private struct Handle: FetchHandle {
+    let task: Task<Void, Never>
+    func cancel() { task.cancel() }
+  }
+
+  /// Short bodies come with their heads, some of them.
+  private func collecting(_ response: FetchResponse) async throws -> FetchResponse {
+    guard response.head.status < 300, dice.oneIn(2) else { return response }
+    var chunks: [any ByteChunk] = []
+    for try await chunk in response.body { chunks.append(chunk) }
+    return FetchResponse(
+      head: response.head, body: CollectedBody(chunks: chunks), collected: chunks)
+  }
+
+  private func open(_ request: FetchRequest) throws -> SimulatedConnection {
+    try checkAlive()
+    let (name, host) = (request.url.name, request.url.origin.host)
+    let number = last.withLockedValue { last in
+      last += 1
+      return last
+    }
+    let range =
+      "\(request.firstByte.map(String.init) ?? "")-\(request.lastByte.map(String.init) ?? "")"
+    ledger.withLockedValue { ledger in
+      let id = ledger.members.values.first { $0.name == name }?.id
+      ledger.opened(number, for: id, host: host, "\(name) \(range)")
+    }
+    return SimulatedConnection(number: number, host: host, transport: self)
+  }
+
+  func checkAlive() throws {
+    try Task.checkCancellation()
+    if isDead { throw TransferError(.connectionLost, "the process is dead", isRetryable: true) }
+  }
+
+  func wait(upTo milliseconds: Int) async throws {
+    guard dice.oneIn(2) else { return await Task.yield() }
+    try await clock.sleep(until: clock.now + .milliseconds(1 + dice.below(milliseconds)))
+  }
+}
+
+extension ResourceURL {
+  /// The last part of the path.
+  var name: String { String(description.split(separator: "/").last ?? "") }
+}
+
+/// Is closed when nobody holds it any more.
+final class SimulatedConnection: Sendable {
+  let number: UInt64
+  let host: String
+  let transport: SimulatedTransport
+
+  init(number: UInt64, host: String, transport: SimulatedTransport) {
+    self.number = number
+    self.host = host
+    self.transport = transport
+  }
+
+  func close() {
+    guard !transport.isDead else { return }
+    transport.ledger.withLockedValue { $0.closed(number) }
+  }
+
+  deinit {
+    if !transport.isDead { transport.ledger.withLockedValue { $0.letGo(number) } }
+  }
+}

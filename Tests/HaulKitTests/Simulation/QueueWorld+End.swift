@@ -1,0 +1,137 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+
+/// How the world ends: nothing goes wrong any more, and all comes to the end that it must come to.
+extension QueueWorld {
+  func finish() {
+    isHarmless = true
+    stepPlans.withLockedValue { plans in
+      for name in plans.keys { plans[name]?.failsOneIn = nil }
+    }
+    machine.crash(afterChanges: nil)
+    reset()
+    rest()
+    if isSuspended { toggle() }
+    setLimits(active: 2, perHost: 2)
+    passTime(.seconds(5))
+    for command in [TransferMachine.Command.resume, .retry] where !isBroken {
+      send(command, .all, "all, in the end")
+      runOut()
+    }
+    guard !isBroken else { return }
+    checkFates()
+    shutDown()
+  }
+
+  /// Until nothing runs and nothing can start.
+  private func runOut() {
+    let isEmpty = NIOLockedValueBox(false)
+    passTime(.milliseconds(10))
+    process.start { [manager] in
+      await manager.waitUntilEmpty()
+      isEmpty.withLockedValue { $0 = true }
+    }
+    for _ in 0..<200 {
+      guard passTime(.seconds(1)) else { return }
+      let isOver = ledger.withLockedValue { $0.isOver }
+      if isOver, isEmpty.withLockedValue({ $0 }) { break }
+    }
+    rest()
+    ledger.withLockedValue { ledger in
+      if !ledger.isOver {
+        let left = ledger.listed.filter { $0.stage.isUnderWay || $0.stage == .queued }
+        ledger.violate("no end comes: \(left.map { "\($0.name) \($0.stage)" })")
+      } else if !isEmpty.withLockedValue({ $0 }) {
+        ledger.violate("nothing runs, and who waits for that is not told")
+      }
+    }
+  }
+
+  /// Files of completed downloads are whole.
+  func checkFiles() {
+    let completed = ledger.withLockedValue { $0.listed.filter { $0.stage == .completed } }
+    for member in completed where seen.insert(member.id).inserted {
+      guard let download = member.request.download, let resource = servers[member.name],
+        download.durability == .strict || !hasLostPower
+      else { continue }
+      let name = String(member.path?.split(separator: "/").last ?? "")
+      let wanted = resource.content.bytes(at: 0, count: Int(resource.length))
+      if machine.contents(of: name, in: Self.directory) != wanted {
+        ledger.withLockedValue { $0.violate("\(member.name) is completed, and its file is not") }
+      }
+    }
+  }
+
+  private func checkFates() {
+    seen = []
+    checkFiles()
+    ledger.withLockedValue { ledger in
+      for member in ledger.listed {
+        guard let fate = fate(of: member, ledger), fate != member.stage else { continue }
+        ledger.violate("\(member.name) is \(member.stage) in the end, in place of \(fate)")
+      }
+    }
+  }
+
+  /// What a member must come to when nothing goes wrong; nil where that cannot be told.
+  private func fate(of member: Ledger.Member, _ ledger: Ledger) -> Stage? {
+    var waits = false
+    // It may have begun when what it comes after was in order.
+    for case .transfer(let id) in member.request.after where member.stage != .completed {
+      guard let other = ledger.members[id] else {
+        if ledger.cleared.contains(id) { continue }
+        return nil
+      }
+      guard let fate = fate(of: other, ledger) else { return nil }
+      switch (fate, member.request.whenDependencyFails) {
+      case (.completed, _), (.failed, .run): continue
+      // One that failed goes before one that has not ended.
+      case (.failed, .skip): return .failed
+      default: waits = true
+      }
+    }
+    if waits { return .queued }
+    if member.host == nil {
+      let fails = stepPlans.withLockedValue { $0[member.name]?.alwaysFails == true }
+      return fails ? .failed : .completed
+    }
+    // What a power cut leaves under the name of a relaxed one is not known for its own.
+    if hasLostPower, member.request.download?.durability == .relaxed { return nil }
+    return servers[member.name]?.isMissing == true ? .failed : .completed
+  }
+
+  private func shutDown() {
+    ledger.withLockedValue { $0.isClosing = true }
+    let isOver = NIOLockedValueBox(false)
+    process.start { [manager] in
+      await manager.shutdown()
+      isOver.withLockedValue { $0 = true }
+    }
+    // Slow readers read on.
+    passTime(.seconds(300))
+    ledger.withLockedValue { ledger in
+      if !isOver.withLockedValue({ $0 }) { ledger.violate("shutdown does not return") }
+      if !ledger.fetches.isEmpty { ledger.violate("connections are left: \(ledger.fetches)") }
+    }
+    for subscriber in subscribers {
+      subscriber.checkComplete()
+      if !subscriber.hasEnded {
+        ledger.withLockedValue { $0.violate("subscriber \(subscriber.number) was told no end") }
+      }
+    }
+    if process.clock.sleeping > 0 || !executor.isIdle {
+      ledger.withLockedValue { $0.violate("something goes on after the shutdown") }
+    }
+  }
+}
+
+extension Ledger {
+  /// Whether nothing runs and nothing can start.
+  fileprivate var isOver: Bool {
+    members.values.allSatisfy { member in
+      !member.stage.isUnderWay && (member.stage != .queued || isReady(member) != true)
+    }
+  }
+}

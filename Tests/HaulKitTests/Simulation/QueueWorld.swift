@@ -1,0 +1,211 @@
+import HaulCore
+import HaulFiles
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+
+/// A queue and everything around it, made from a seed: the production manager, drivers and machines over simulated time,
+/// disk, network and store, on one thread.
+final class QueueWorld {
+  /// What may be made of it, from a seed or by a test.
+  struct Plan {
+    var steps = 24
+    var members = 8
+    var hasFaults = true
+    var crashes = true
+  }
+
+  let plan: Plan
+  let ledger: SharedLedger
+  let servers = SimulatedTransport.Servers()
+  let machine: SimulatedMachine
+  let memory = MemoryStore()
+  let executor: SeededExecutor
+  var random: SimulationRandom
+  var configuration = Configuration()
+  var process: SimulatedProcess
+  var subscribers: [SimulatedSubscriber] = []
+  var subscribed = 0
+  /// Whether the power was ever cut.
+  var hasLostPower = false
+  /// Completed members whose files were looked at, since the last crash.
+  var seen: Set<TransferID> = []
+  var added = 0
+  var isSuspended = false
+  var isHarmless = false
+  let stepPlans = NIOLockedValueBox<[String: StepPlan]>([:])
+  /// Additions with a key, for the same call again.
+  var keyed: [(key: String, requests: [TransferRequest])] = []
+
+  static let directory = "/d"
+  static let wallStart = 1_795_219_200.0
+
+  init(seed: UInt64, plan: Plan = Plan()) {
+    random = SimulationRandom(seed: seed)
+    self.plan = plan
+    executor = SeededExecutor(seed: random.next())
+    machine = SimulatedMachine(seed: random.next())
+    let limits = Self.limits(&random)
+    ledger = SharedLedger(Ledger(limits))
+    configuration.maximumActive = limits.active
+    configuration.maximumActivePerHost = limits.activePerHost
+    configuration.connectionsPerHost = limits.connectionsPerHost
+    configuration.connectionsInAll = limits.connections
+    configuration.idleTimeout = .milliseconds(1500)
+    configuration.httpVersion = .http1
+    process = Self.process(
+      configuration, random.next(), memory, machine, servers, executor, ledger)
+    reset()
+  }
+
+  private static func limits(_ random: inout SimulationRandom) -> Ledger.Limits {
+    var limits = Ledger.Limits()
+    limits.active = 1 + random.below(3)
+    limits.activePerHost = 1 + random.below(2)
+    limits.connectionsPerHost = 1 + random.below(4)
+    limits.connections = limits.active + random.below(4)
+    (limits.formerActive, limits.formerPerHost) = (limits.active, limits.activePerHost)
+    return limits
+  }
+
+  private static func process(
+    _ configuration: Configuration, _ seed: UInt64, _ memory: MemoryStore,
+    _ machine: SimulatedMachine, _ servers: SimulatedTransport.Servers, _ executor: SeededExecutor,
+    _ ledger: SharedLedger
+  ) -> SimulatedProcess {
+    SimulatedProcess(
+      configuration, seed: seed, memory: memory, machine: machine, servers: servers,
+      executor: executor, ledger: ledger, wallStart: wallStart)
+  }
+
+  var manager: TransferManager { process.manager }
+  var isBroken: Bool { ledger.withLockedValue { !$0.violations.isEmpty } }
+
+  /// Runs the whole of it; what was seen, and what was wrong.
+  func run() throws -> (trace: [String], violations: [String]) {
+    open()
+    for _ in 0..<plan.steps where !isBroken { try step() }
+    if !isBroken { finish() }
+    if executor.strangers > 0 {
+      ledger.withLockedValue { $0.violate("\(executor.strangers) jobs came from other threads") }
+    }
+    return ledger.withLockedValue { ($0.trace, $0.violations) }
+  }
+
+  /// Takes up the store with the manager that is there.
+  func open() {
+    ledger.withLockedValue { $0.isOpening = true }
+    subscribe(isSlow: false)
+    if random.oneIn(2) { subscribe(isSlow: true) }
+    let (process, ledger, plans) = (process, ledger, stepPlans)
+    let isOpen = NIOLockedValueBox(false)
+    process.start {
+      await process.manager.register(step: "work") { context in
+        try await Self.work(context, process, ledger, plans)
+      }
+      do {
+        try await process.manager.open()
+      } catch {
+        if !process.isDead { ledger.withLockedValue { $0.violate("open threw \(error)") } }
+      }
+      isOpen.withLockedValue { $0 = true }
+    }
+    // Commands may be sent once it is open.
+    while !isOpen.withLockedValue({ $0 }) { guard passTime(.seconds(1)) else { break } }
+    ledger.withLockedValue { $0.isOpening = false }
+    reset()
+  }
+
+  /// The faults of the world as they are to be from now on.
+  func reset() {
+    var habits = SimulatedTransport.Habits()
+    habits.begins = random.oneIn(2)
+    var store = SimulatedStore.Habits()
+    var disk = SimulatedFaults()
+    if plan.hasFaults, !isHarmless {
+      habits.faultOneIn = random.oneIn(2) ? 3 + random.below(10) : nil
+      store.refusesOneIn = random.oneIn(4) ? 5 + random.below(20) : nil
+      store.isSlow = random.oneIn(2)
+      disk.shortWrites = random.oneIn(3)
+      disk.syncFailsOneIn = random.oneIn(8) ? 6 : nil
+    }
+    servers.habits = habits
+    process.store.habits = store
+    machine.setFaults(disk)
+  }
+
+  func subscribe(isSlow: Bool) {
+    subscribed += 1
+    let subscriber = SimulatedSubscriber(number: subscribed, isSlow: isSlow, ledger: ledger)
+    subscribers.append(subscriber)
+    let (events, process) = (manager.events(), process)
+    process.start { await subscriber.read(events, process) }
+  }
+
+  /// Runs what can run, and time passes up to so much; false when the process has died.
+  @discardableResult
+  func passTime(_ time: Duration) -> Bool {
+    let end = process.clock.now + time
+    while true {
+      guard process.settle() else {
+        ledger.withLockedValue { $0.violate("the world comes to no rest") }
+        return false
+      }
+      if process.isDead || isBroken { return false }
+      guard process.clock.wakeNext(by: end) else { return true }
+    }
+  }
+
+  /// Runs on until nothing can happen before time passes and the store has answered; then looks whether all is as it should be.
+  func rest() {
+    guard passTime(.zero) else { return }
+    for _ in 0..<200 where process.store.isBusy {
+      guard passTime(.milliseconds(10)) else { return }
+    }
+    check()
+  }
+
+  private func check() {
+    let now = process.clock.now
+    let isCalm = ledger.withLockedValue { ledger in
+      ledger.orders.isEmpty && ledger.calls.isEmpty && now >= ledger.troubledUntil
+    }
+    guard isCalm else { return }
+    let found = NIOLockedValueBox<[TransferSummary]?>(nil)
+    process.start { [manager] in
+      let summaries = await manager.summaries()
+      found.withLockedValue { $0 = summaries }
+    }
+    guard process.settle(), !process.isDead, !process.store.isBusy,
+      let live = found.withLockedValue({ $0 })
+    else { return }
+    let isSuspended = isSuspended
+    let wall = process.clock.wallSeconds
+    ledger.withLockedValue {
+      $0.checkAtRest(live, isSuspended: isSuspended, at: now, wallSeconds: wall)
+    }
+    for subscriber in subscribers where !subscriber.isSlow { subscriber.checkComplete() }
+    checkFiles()
+  }
+
+  /// The process dies, and another takes the store up.
+  func crash(_ isPowerLoss: Bool) {
+    ledger.withLockedValue { $0.crashed(isPowerLoss ? "power" : "kill") }
+    process.die()
+    subscribers = []
+    if isPowerLoss { machine.losePower() } else { machine.killProcesses() }
+    hasLostPower = hasLostPower || isPowerLoss
+    machine.crash(afterChanges: nil)
+    if !process.drain() {
+      ledger.withLockedValue { $0.violate("what a dead process had begun has no end") }
+    }
+    isSuspended = false
+    seen = []
+    let limits = ledger.withLockedValue { $0.limits }
+    configuration.maximumActive = limits.active
+    configuration.maximumActivePerHost = limits.activePerHost
+    process = Self.process(
+      configuration, random.next(), memory, machine, servers, executor, ledger)
+    open()
+  }
+}

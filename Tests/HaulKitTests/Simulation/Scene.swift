@@ -1,0 +1,135 @@
+import HaulCore
+import HaulFiles
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+import Testing
+
+/// One manager over simulated ports that do as a test says: what a simulation found, told step by step. The ledger watches
+/// it as it watches a world.
+final class Scene {
+  let ledger: SharedLedger
+  let servers = SimulatedTransport.Servers()
+  let machine = SimulatedMachine(seed: 1)
+  let memory = MemoryStore()
+  let plans = NIOLockedValueBox<[String: QueueWorld.StepPlan]>([:])
+  let process: SimulatedProcess
+
+  init(active: Int = 1, connections: Int = 4) {
+    var limits = Ledger.Limits()
+    (limits.active, limits.activePerHost) = (active, active)
+    (limits.connectionsPerHost, limits.connections) = (connections, connections)
+    (limits.formerActive, limits.formerPerHost) = (active, active)
+    let ledger = SharedLedger(Ledger(limits))
+    self.ledger = ledger
+    var configuration = Configuration()
+    configuration.maximumActive = active
+    configuration.maximumActivePerHost = active
+    configuration.connectionsPerHost = connections
+    configuration.connectionsInAll = connections
+    process = SimulatedProcess(
+      configuration, seed: 1, memory: memory, machine: machine, servers: servers,
+      executor: SeededExecutor(seed: 1), ledger: ledger, wallStart: QueueWorld.wallStart)
+    let (process, plans) = (process, plans)
+    process.start {
+      await process.manager.register(step: "work") { context in
+        try await QueueWorld.work(context, process, ledger, plans)
+      }
+    }
+    pass(.zero)
+  }
+
+  /// Runs what can run while so much time passes.
+  func pass(_ time: Duration) {
+    let end = process.clock.now + time
+    repeat { _ = process.settle() } while process.clock.wakeNext(by: end)
+  }
+
+  /// Begins a call and does not wait for it.
+  @discardableResult
+  func begin<Value: Sendable>(
+    _ work: @escaping @Sendable (TransferManager) async throws -> Value
+  ) -> NIOLockedValueBox<Result<Value, any Error>?> {
+    let result = NIOLockedValueBox<Result<Value, any Error>?>(nil)
+    let manager = process.manager
+    process.start {
+      do {
+        let value = try await work(manager)
+        result.withLockedValue { $0 = .success(value) }
+      } catch {
+        result.withLockedValue { $0 = .failure(error) }
+      }
+    }
+    return result
+  }
+
+  /// A call, until it has returned.
+  func call<Value: Sendable>(
+    _ work: @escaping @Sendable (TransferManager) async throws -> Value
+  ) throws -> Value {
+    let result = begin(work)
+    // What needs no time takes none.
+    pass(.zero)
+    for _ in 0..<600 {
+      if let value = result.withLockedValue({ $0 }) { return try value.get() }
+      pass(.milliseconds(100))
+    }
+    return try #require(result.withLockedValue { $0 }, "it does not return").get()
+  }
+
+  /// Sends a command as the ledger knows it, and does not wait for it.
+  func send(_ command: TransferMachine.Command, _ transfer: Transfer) {
+    let number = ledger.withLockedValue { $0.sent(command, [transfer.id], nil, "\(command)") }
+    let ledger = ledger
+    begin { manager in
+      do throws(TransferError) {
+        let report = try await manager.carryOut(command, .ids([transfer.id]))
+        ledger.withLockedValue { $0.returned(number, refused: report.refused) }
+      } catch {
+        ledger.withLockedValue { $0.threw(number, error) }
+      }
+    }
+  }
+
+  /// Until nothing runs or can start.
+  func runOut() throws { try call { await $0.waitUntilEmpty() } }
+
+  func refuseChanges(_ refuses: Bool) { process.store.habits.refusesOneIn = refuses ? 1 : nil }
+
+  func step(_ name: String, turns: Int, isPatient: Bool = false) -> TransferRequest {
+    plans.withLockedValue {
+      $0[name] = QueueWorld.StepPlan(turns: turns, isPatient: isPatient)
+    }
+    return .step("work", input: name)
+  }
+
+  func download(
+    _ name: String, length: Int64 = 40 << 10, _ change: (inout DownloadRequest) -> Void = { _ in }
+  ) throws -> TransferRequest {
+    servers[name] = SimulatedTransport.Resource(
+      content: SeededContent(seed: 7), length: length)
+    var download = DownloadRequest(
+      url: try ResourceURL("http://h0/\(name)"), to: .directory(QueueWorld.directory))
+    download.connections = 1
+    change(&download)
+    return TransferRequest(.download(download))
+  }
+
+  /// Bytes of a file that are not whole yet.
+  func received(_ name: String) -> Int {
+    machine.contents(of: "\(name).haul.part", in: QueueWorld.directory)?.count ?? 0
+  }
+
+  func state(_ transfer: Transfer) throws -> TransferState? {
+    try call { _ in await transfer.summary?.state }
+  }
+
+  /// Ends the manager; nothing was wrong from its beginning to its end.
+  func end(sourceLocation: SourceLocation = #_sourceLocation) throws {
+    ledger.withLockedValue { $0.isClosing = true }
+    try call { await $0.shutdown() }
+    let (violations, trace) = ledger.withLockedValue { ($0.violations, $0.trace) }
+    #expect(
+      violations.isEmpty, "\(trace.joined(separator: "\n"))", sourceLocation: sourceLocation)
+  }
+}
