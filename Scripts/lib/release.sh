@@ -7,8 +7,9 @@
 # Where it is built and with which options; Scripts/install-haul has its own.
 release_path=$root/.build release_options=()
 
-# Paths, sizes and times of everything that goes into a build, and the compiler's.
+# The options, and paths, sizes and times of everything that goes into a build, and the compiler's.
 source_fingerprint() {
+  printf 'options: %s\n' "${release_options[*]-}" &&
   find -L "$(command -v swift)" -printf '%p %s %T@\n' &&
     (cd "$root" && find Package.swift Sources -printf '%p %s %T@\n' | LC_ALL=C sort)
 }

@@ -30,6 +30,9 @@ package struct QueueMachine: Sendable {
   var graph = DependencyGraph()
   var identifiers: [String: TransferID] = [:]
   var ranks = RankSpan()
+  /// Members that were being stopped to be queued again before they were changed: that is not stored, and must not be forgotten
+  /// when the change is refused. Whoever decides empties it first.
+  package var calledBack: Set<TransferID> = []
   /// The members that were stored, in the order of the list, until `recover`.
   var stored: [TransferID] = []
   /// The number of the newest state change; 0 before the first.
@@ -103,6 +106,7 @@ package struct QueueMachine: Sendable {
     _ id: TransferID, _ body: (inout Member) -> Result
   ) -> Result? {
     guard var member = members[id] else { return nil }
+    if member.state == .stopping(.requeue) { calledBack.insert(id) }
     busy -= member.isBusy ? 1 : 0
     defer {
       busy += member.isBusy ? 1 : 0

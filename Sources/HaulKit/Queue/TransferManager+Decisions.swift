@@ -11,6 +11,7 @@ extension TransferManager {
   ) async throws(TransferError) -> Result {
     try await turns.run { () async throws(TransferError) in
       var decision = QueueDecision()
+      queue.calledBack = []
       let result = try decide(&decision)
       engine.hooks.passes(.decided)
       try await store(decision)
@@ -55,8 +56,10 @@ extension TransferManager {
     // What has begun meanwhile runs too; ends that could not be stored are still to come.
     let alive = Set(runs.keys).union(unstored.keys)
     let calledBack = alive.filter { id in
-      unstored[id] ?? (queue.members[id]?.state == .stopping(.requeue))
-        && !refused.effects.contains(.stop(id, deletingBytes: false))
+      unstored[id]
+        ?? (queue.calledBack.contains(id)
+          || queue.members[id]?.state == .stopping(.requeue)
+            && !refused.effects.contains(.stop(id, deletingBytes: false)))
     }
     queue = QueueMachine(stored, running: alive)
     // The scheduler knows nothing that was not stored; what it is told twice changes nothing.

@@ -62,6 +62,24 @@ import Testing
     try scene.end()
   }
 
+  @Test func `A pause that the store refuses leaves one that is stopped to be queued again as it was`()
+    throws
+  {
+    let scene = Scene()
+    let request = scene.step("s", turns: 2, isPatient: true)
+    let step = try scene.call { try await $0.add(request) }
+    scene.send(.requeue, step)
+    for _ in 0..<100 where try scene.state(step) == .running { scene.pass(.zero) }
+    scene.refuseChanges(true)
+    #expect(throws: TransferError.self) {
+      _ = try scene.call { try await $0.pause(.ids([step.id])) }
+    }
+    scene.refuseChanges(false)
+    try scene.runOut()
+    #expect(try scene.state(step) == .completed)
+    try scene.end()
+  }
+
   @Test func `What is being paused when the program ends is paused`() async throws {
     let scene = Scene()
     let request = scene.step("s", turns: 2, isPatient: true)
