@@ -88,7 +88,8 @@ let package = Package(
       dependencies: ["HaulCore", "CHaulSystem", .crypto, .nioConcurrency, .nioPosix],
       swiftSettings: parsers),
     .target(
-      name: "HaulStore", dependencies: ["HaulCore", .grdb, .nioConcurrency], swiftSettings: settings),
+      name: "HaulStore", dependencies: ["HaulCore", .grdb, .nioConcurrency], swiftSettings: settings
+    ),
     .target(
       name: "HaulKit",
       dependencies: [

@@ -62,7 +62,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `A pause that the store refuses leaves one that is stopped to be queued again as it was`()
+  @Test func `A pause that the store refuses leaves one that is being queued again as it was`()
     throws
   {
     let scene = Scene()

@@ -83,7 +83,9 @@ extension Ledger {
     guard let old = members[id] else { return violate("\(name(id)) was removed twice") }
     if !isLegal(old, .gone, events) { violate("\(old.name) was \(old.stage) and was removed") }
     var told = events.of(id)
-    if told.popLast() != "removed" { violate("\(old.name) was taken off the list, and not told so") }
+    if told.popLast() != "removed" {
+      violate("\(old.name) was taken off the list, and not told so")
+    }
     if old.end == nil {
       if told.count != 1 || !["completed", "cancelled"].contains(told[0]) {
         violate("\(old.name) was taken off the list, and what was told is \(told)")
