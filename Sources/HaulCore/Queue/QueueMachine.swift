@@ -64,6 +64,7 @@ package struct QueueMachine: Sendable {
         // Whoever commands does not wait for the next attempt; that the program ends changes nothing.
         if origin != .signal { triesAgain(id) }
         perform(effects, on: id, by: origin, nil, &decision)
+        if origin != .signal { due(id, &decision) }
       }
     }
     settle(&decision)
