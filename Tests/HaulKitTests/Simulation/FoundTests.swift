@@ -26,12 +26,18 @@ import Testing
     try scene.end()
   }
 
-  @Test func `A pause that is being carried out outlives a change that the store refuses`() throws {
-    let scene = Scene()
+  /// A step that is told to stop and takes its time.
+  private func stopping(by order: TransferMachine.Command, in scene: Scene) throws -> Transfer {
     let request = scene.step("s", turns: 2, isPatient: true)
     let step = try scene.call { try await $0.add(request) }
-    scene.send(.pause, step)
+    scene.send(order, step)
     for _ in 0..<100 where try scene.state(step) == .running { scene.pass(.zero) }
+    return step
+  }
+
+  @Test func `A pause that is being carried out outlives a change that the store refuses`() throws {
+    let scene = Scene()
+    let step = try stopping(by: .pause, in: scene)
     scene.refuseChanges(true)
     #expect(throws: TransferError.self) {
       try scene.call { try await $0.setPriority(.utility, of: .all) }
@@ -48,10 +54,7 @@ import Testing
     throws
   {
     let scene = Scene()
-    let request = scene.step("s", turns: 2, isPatient: true)
-    let step = try scene.call { try await $0.add(request) }
-    scene.send(.requeue, step)
-    for _ in 0..<100 where try scene.state(step) == .running { scene.pass(.zero) }
+    let step = try stopping(by: .requeue, in: scene)
     scene.refuseChanges(true)
     #expect(throws: TransferError.self) {
       try scene.call { try await $0.setPriority(.utility, of: .all) }
@@ -66,10 +69,7 @@ import Testing
     throws
   {
     let scene = Scene()
-    let request = scene.step("s", turns: 2, isPatient: true)
-    let step = try scene.call { try await $0.add(request) }
-    scene.send(.requeue, step)
-    for _ in 0..<100 where try scene.state(step) == .running { scene.pass(.zero) }
+    let step = try stopping(by: .requeue, in: scene)
     scene.refuseChanges(true)
     #expect(throws: TransferError.self) {
       _ = try scene.call { try await $0.pause(.ids([step.id])) }
@@ -82,10 +82,7 @@ import Testing
 
   @Test func `What is being paused when the program ends is paused`() async throws {
     let scene = Scene()
-    let request = scene.step("s", turns: 2, isPatient: true)
-    let step = try scene.call { try await $0.add(request) }
-    scene.send(.pause, step)
-    for _ in 0..<100 where try scene.state(step) == .running { scene.pass(.zero) }
+    _ = try stopping(by: .pause, in: scene)
     try scene.end()
     #expect(try await scene.memory.open().members.map(\.standing.status) == [.paused])
   }
