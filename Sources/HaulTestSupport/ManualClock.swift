@@ -1,32 +1,62 @@
 package import HaulCore
 import NIOConcurrencyHelpers
 
-/// A clock that only a test moves. Who waits for a later instant is freed when it has come, or by cancellation.
+/// A clock that only a test moves. Who waits for a later instant is freed when it has come, in the order of the instants, or by
+/// cancellation.
 package final class ManualClock: TransferClock {
+  private typealias Waiter = CheckedContinuation<Bool, Never>
+
   private struct State {
     var now = Instant()
-    var sleepers: [UInt64: (until: Instant, waiter: CheckedContinuation<Void, Never>)] = [:]
+    var sleepers: [UInt64: (until: Instant, waiter: Waiter)] = [:]
     var last: UInt64 = 0
+
+    /// Whose turn is next, if it comes by then.
+    mutating func takeNext(by end: Instant) -> (until: Instant, waiter: Waiter)? {
+      let next = sleepers.min { ($0.value.until, $0.key) < ($1.value.until, $1.key) }
+      guard let next, next.value.until <= end else { return nil }
+      return sleepers.removeValue(forKey: next.key)
+    }
   }
 
   private let state = NIOLockedValueBox(State())
+  private let wallStart: Double
 
-  package init() {}
+  /// - Parameter wallStart: seconds since 1970 at its beginning.
+  package init(wallStart: Double = 0) { self.wallStart = wallStart }
 
   package var now: Instant { state.withLockedValue { $0.now } }
-  package var wallSeconds: Double { (now - Instant()) / .seconds(1) }
+  package var wallSeconds: Double { wallStart + (now - Instant()) / .seconds(1) }
 
   /// How many wait at this moment.
   package var sleeping: Int { state.withLockedValue { $0.sleepers.count } }
 
+  /// Until when each of them waits.
+  package var wakeUps: [Duration] {
+    state.withLockedValue { state in state.sleepers.values.map(\.until.sinceStart).sorted() }
+  }
+
+  /// Lets that much time pass at once.
   package func move(by time: Duration) {
     let due = state.withLockedValue { state in
       state.now = state.now + time
-      let due = state.sleepers.filter { $0.value.until <= state.now }
-      for number in due.keys { state.sleepers[number] = nil }
-      return due.values.sorted { $0.until < $1.until }
+      var due: [Waiter] = []
+      while let next = state.takeNext(by: state.now) { due.append(next.waiter) }
+      return due
     }
-    for sleeper in due { sleeper.waiter.resume() }
+    for waiter in due { waiter.resume(returning: true) }
+  }
+
+  /// Lets time pass until the next one is due, and frees it; false, and it is `end`, when none is due by then.
+  @discardableResult
+  package func wakeNext(by end: Instant) -> Bool {
+    let waiter = state.withLockedValue { state in
+      let next = state.takeNext(by: end)
+      state.now = max(state.now, next?.until ?? end)
+      return next?.waiter
+    }
+    waiter?.resume(returning: true)
+    return waiter != nil
   }
 
   package func sleep(until instant: Instant) async throws {
@@ -34,18 +64,23 @@ package final class ManualClock: TransferClock {
       state.last += 1
       return state.last
     }
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { waiter in
-        let isDue = state.withLockedValue { state in
-          guard instant > state.now, !Task.isCancelled else { return true }
+    let isDue = await withTaskCancellationHandler {
+      await withCheckedContinuation { (waiter: Waiter) in
+        let known: Bool? = state.withLockedValue { state in
+          if Task.isCancelled { return false }
+          if instant <= state.now { return true }
           state.sleepers[number] = (instant, waiter)
-          return false
+          return nil
         }
-        if isDue { waiter.resume() }
+        if let known { waiter.resume(returning: known) }
       }
     } onCancel: {
-      state.withLockedValue { $0.sleepers.removeValue(forKey: number) }?.waiter.resume()
+      state.withLockedValue { $0.sleepers.removeValue(forKey: number) }?
+        .waiter.resume(returning: false)
     }
-    try Task.checkCancellation()
+    if !isDue { throw CancellationError() }
   }
+
+  /// Returns when so much time has passed.
+  package func wait(_ time: Duration) async throws { try await sleep(until: now + time) }
 }

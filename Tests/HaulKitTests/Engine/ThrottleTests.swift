@@ -1,5 +1,6 @@
 import HaulCore
 import HaulKit
+import HaulTestSupport
 import NIOConcurrencyHelpers
 import Testing
 
@@ -35,7 +36,7 @@ import Testing
   }
 
   @Test func `Those that run divide the limit by the weights of their priorities`() {
-    let throttle = Throttle(rate: 4 << 20, clock: time)
+    let throttle = Throttle(rate: 4 << 20, clock: time.clock)
     let tally = Tally()
     let tasks = zip(ids, Priority.allCases).flatMap { id, priority in
       // The lowest has the most connections; it does not help.
@@ -52,25 +53,25 @@ import Testing
   }
 
   @Test func `One that is cancelled leaves its turn, also the one that sleeps for all`() {
-    let throttle = Throttle(rate: 1 << 20, clock: time)
+    let throttle = Throttle(rate: 1 << 20, clock: time.clock)
     let tally = Tally()
     var tasks = ids.map { taker(throttle, $0, .default, tally) }
     time.run(until: Instant(.seconds(1)))
     while tasks.count > 1 {
       let before = tally[ids[4]]
       tasks.removeFirst().cancel()
-      time.run(until: time.now + .seconds(2))
+      time.run(until: time.clock.now + .seconds(2))
       #expect(tally[ids[4]] > before)
     }
     let before = tally[ids[4]]
-    time.run(until: time.now + .seconds(10))
+    time.run(until: time.clock.now + .seconds(10))
     #expect(abs(Double(tally[ids[4]] - before) / Double(10 << 20) - 1) < 0.02)
     tasks[0].cancel()
     time.settle()
   }
 
   @Test func `Without a limit everything passes at once; a limit may come and go`() async throws {
-    let throttle = Throttle(rate: nil, clock: time)
+    let throttle = Throttle(rate: nil, clock: time.clock)
     #expect(!throttle.isLimited)
     #expect(try await throttle.take(upTo: 1 << 30) == 1 << 30)
     throttle.setRate(1000)

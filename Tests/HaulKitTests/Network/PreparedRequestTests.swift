@@ -150,15 +150,15 @@ import Testing
 
   @Test func `A pause does not wait for a hook that waits`() async throws {
     try await Bench.with([Self.file]) { bench in
-      let came = NIOLockedValueBox(false)
+      // It stands still: only cancellation frees who waits.
+      let clock = ManualClock()
       let hook: RequestPreparation = { _ in
-        came.withLockedValue { $0 = true }
-        try await Task.sleep(for: .seconds(3600))
+        try await clock.wait(.seconds(1))
         return []
       }
       let stopped = try await bench.run(
         try bench.request("/f", as: "f"), configure: { $0.prepare = hook },
-        interruption: { try await until { came.withLockedValue { $0 } } })
+        interruption: { try await until { clock.sleeping > 0 } })
       #expect(stopped == nil)
     }
   }

@@ -25,7 +25,7 @@ extension QueueWorld {
     do {
       for turn in 1...plan.turns {
         let pause = Duration.milliseconds(1 + process.dice.below(300))
-        try await process.clock.sleep(until: process.clock.now + pause)
+        try await process.clock.wait(pause)
         context.progress(Int64(turn), of: Int64(plan.turns))
         if plan.isPatient { try context.checkpoint() }
       }

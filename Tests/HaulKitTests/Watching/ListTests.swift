@@ -68,10 +68,10 @@ import Testing
   @Test func `The main actor is asked for once a tick, with everything that has changed`()
     async throws
   {
-    let clock = HeldClock()
+    let clock = ManualClock()
     try await StepBench.with(active: 4, clock: clock) { bench in
       let list = TransferList(bench.manager)
-      try await until { list.updates == 1 && clock.sleepers > 0 }
+      try await until { list.updates == 1 && clock.sleeping > 0 }
       let events = bench.manager.events()
       let added = try await bench.run(200)
       let late = try await bench.manager.add(.step("pass"))
@@ -80,7 +80,7 @@ import Testing
       // No time has passed: it knows nothing of it.
       #expect(list.updates == 1 && list.rows.isEmpty)
       try await until {
-        if list.rows.isEmpty { clock.advance(by: .milliseconds(100)) }
+        if list.rows.isEmpty { clock.move(by: .milliseconds(100)) }
         return list.updates == 2
       }
       #expect(list.rows.map(\.id) == added.map(\.id) + [late.id])
@@ -88,7 +88,7 @@ import Testing
       #expect(list.rows[0].name == "pass" && list.rows[0].address == nil)
       // Where nothing happens, nobody is asked, however long it takes.
       for _ in 1...20 {
-        clock.advance(by: .seconds(1))
+        clock.move(by: .seconds(1))
         await Task.yield()
       }
       #expect(list.updates == 2)

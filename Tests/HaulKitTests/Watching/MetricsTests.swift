@@ -23,12 +23,12 @@ import Testing
       $0.faults = [Fault(.stallBeforeHead, when: .request(1))]
     }
     try await Bench.with([resource]) { bench in
-      let clock = HeldClock()
+      let clock = ManualClock()
       try await bench.withManager(clock: clock) { manager in
         let transfer = try await manager.add(
           try bench.request("/a", as: "a") { $0.connections = 1 })
         try await bench.server.waitForHeld("/a")
-        clock.advance(by: .seconds(3))
+        clock.move(by: .seconds(3))
         bench.server.release()
         let metrics = try await transfer.result.metrics
         #expect(metrics?.firstAnswer == .seconds(3))

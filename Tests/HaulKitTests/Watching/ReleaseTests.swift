@@ -119,7 +119,7 @@ import Testing
 
   @MainActor
   @Test func `A list that nobody has any more is released, and asks for nothing`() async throws {
-    let clock = HeldClock()
+    let clock = ManualClock()
     try await StepBench.with(clock: clock) { bench in
       try await bench.run(10)
       var list: TransferList? = TransferList(bench.manager)
@@ -127,7 +127,7 @@ import Testing
       try await until { list?.rows.count == 10 }
       list = nil
       try await until { gone == nil }
-      try await until { clock.sleepers == 0 }
+      try await until { clock.sleeping == 0 }
     }
   }
 }

@@ -27,7 +27,7 @@ import Testing
     let resource = FaultScript.Resource("/a", seed: 1, length: 1 << 20, faults: wait.faults)
     try await Bench.with([resource]) { bench in
       // No time passes at all.
-      let clock = HeldClock()
+      let clock = ManualClock()
       let (manager, end) = try bench.manager(clock: clock)
       let log = EventLog(of: manager)
       let added = try await manager.add([
@@ -43,7 +43,7 @@ import Testing
       }
       await manager.shutdown()
       #expect(clock.now == Instant())
-      #expect(clock.sleepers == 0, "\(clock.wakeUps)")
+      #expect(clock.sleeping == 0, "\(clock.wakeUps)")
       for transfer in added { #expect(await transfer.summary?.state == .queued) }
       let history = await log.whole()
       #expect(added.allSatisfy { history.results(of: $0).isEmpty })
@@ -55,7 +55,7 @@ import Testing
   @Test func `An attempt that is due later after a restart is not waited for either`() async throws
   {
     let resource = FaultScript.Resource.plain("a").with { $0.faults = [Fault(.close(after: 0))] }
-    let (clock, store) = (HeldClock(), MemoryStore())
+    let (clock, store) = (ManualClock(), MemoryStore())
     try await Bench.with([resource]) { bench in
       let (first, endFirst) = try bench.manager(clock: clock, store: store)
       try await first.add(try bench.request("/a", as: "a") { $0.retry.retries = 8 })
@@ -63,13 +63,13 @@ import Testing
         try await store.open().members.contains { $0.standing.retryAt != nil }
       }
       await endFirst()
-      #expect(clock.sleepers == 0)
+      #expect(clock.sleeping == 0)
       let count = bench.server.snapshot.requests.count
       let (second, endSecond) = try bench.manager(clock: clock, store: store)
       try await second.open()
-      try await until { clock.sleepers == 1 }
+      try await until { clock.sleeping == 1 }
       await endSecond()
-      #expect(clock.sleepers == 0)
+      #expect(clock.sleeping == 0)
       #expect(bench.server.snapshot.requests.count == count)
     }
   }
@@ -93,12 +93,12 @@ import Testing
   }
 
   @Test func `A step that pauses is waited for, without any time passing`() async throws {
-    let (clock, gate, store) = (HeldClock(), StepGate(), MemoryStore())
+    let (clock, gate, store) = (ManualClock(), StepGate(), MemoryStore())
     try await StepBench.with(clock: clock, store: store, gate: gate) { bench in
       let step = try await bench.manager.add(.step("spin", input: "1"))
       await gate.waitForArrivals(1)
       await bench.manager.shutdown()
-      #expect(clock.now == Instant() && clock.sleepers == 0)
+      #expect(clock.now == Instant() && clock.sleeping == 0)
       #expect(gate.inside == 0)
       #expect(await step.summary?.state == .queued)
     }
@@ -109,7 +109,7 @@ import Testing
   func `A step that only heeds its task's cancellation is cut short: as a crash would have`(
     isIdempotent: Bool
   ) async throws {
-    let (clock, store, runs) = (HeldClock(), MemoryStore(), NIOLockedValueBox(0))
+    let (clock, store, runs) = (ManualClock(), MemoryStore(), NIOLockedValueBox(0))
     var request = StepRequest(.named("deaf", input: nil))
     request.isIdempotent = isIdempotent
     try await StepBench.with(clock: clock, store: store) { bench in
@@ -122,9 +122,9 @@ import Testing
       try await until { runs.withLockedValue { $0 } == 1 }
       async let end: Void = bench.manager.shutdown()
       try await until { clock.wakeUps == [.seconds(4)] }
-      clock.advance(by: .seconds(4))
+      clock.move(by: .seconds(4))
       await end
-      #expect(clock.sleepers == 0)
+      #expect(clock.sleeping == 0)
     }
     #expect(try await store.open().members.map(\.standing.isUnderWay) == [true])
     let register = { @Sendable (manager: TransferManager) in
@@ -139,7 +139,7 @@ import Testing
   }
 
   @Test func `A step that heeds nothing is left after five seconds`() async throws {
-    let (clock, gate, store) = (HeldClock(), StepGate(), MemoryStore())
+    let (clock, gate, store) = (ManualClock(), StepGate(), MemoryStore())
     try await StepBench.with(clock: clock, store: store, gate: gate) { bench in
       let step = try await bench.manager.add(.step("gate", input: "1"))
       await gate.waitForArrivals(1)
@@ -147,12 +147,12 @@ import Testing
       // One that waits for its pause is not kept waiting.
       async let pause = step.pause()
       try await until { clock.wakeUps == [.seconds(4)] }
-      clock.advance(by: .seconds(4))
+      clock.move(by: .seconds(4))
       try await until { clock.wakeUps == [.seconds(5)] }
-      clock.advance(by: .seconds(1))
+      clock.move(by: .seconds(1))
       await end
       _ = try? await pause
-      #expect(gate.inside == 1 && clock.sleepers == 0)
+      #expect(gate.inside == 1 && clock.sleeping == 0)
       gate.open()
       try await until { gate.inside == 0 }
     }
@@ -161,7 +161,7 @@ import Testing
   }
 
   @Test func `An end that cannot be stored does not hold it up`() async throws {
-    let (clock, store) = (HeldClock(), ReplayStore())
+    let (clock, store) = (ManualClock(), ReplayStore())
     try await StepBench.with(clock: clock, store: store) { bench in
       let step = try await bench.manager.add(.step("gate", input: "1"))
       await bench.gate.waitForArrivals(1)
@@ -169,7 +169,7 @@ import Testing
       bench.gate.open()
       try await until { clock.wakeUps == [.seconds(1)] }
       await bench.manager.shutdown()
-      #expect(clock.now == Instant() && clock.sleepers == 0)
+      #expect(clock.now == Instant() && clock.sleeping == 0)
       #expect(await step.summary?.state != .completed)
     }
   }

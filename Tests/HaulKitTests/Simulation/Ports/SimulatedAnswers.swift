@@ -26,7 +26,7 @@ extension SimulatedTransport {
         ledger.pauses[connection.host] = max(ledger.pauses[connection.host] ?? until, until)
       }
       return refusal(503, [("Retry-After", "\(seconds)")], to: request, on: connection)
-    case .silent: try await clock.sleep(until: clock.now + .seconds(600))
+    case .silent: try await clock.wait(.seconds(600))
     default: break
     }
     if resource.isMissing { return refusal(404, to: request, on: connection) }
@@ -121,7 +121,7 @@ struct SimulatedBody: AsyncSequence, Sendable {
       if position >= end {
         switch body.cut {
         case .lost: throw TransferError(.connectionLost, "reset", isRetryable: true)
-        case .stalled: try await transport.clock.sleep(until: transport.clock.now + .seconds(600))
+        case .stalled: try await transport.clock.wait(.seconds(600))
         case .short, nil: break
         }
         body.connection.close()

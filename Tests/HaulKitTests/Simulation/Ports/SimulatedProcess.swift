@@ -7,7 +7,7 @@ import NIOConcurrencyHelpers
 /// One run of a program: a manager of its own over a store, a disk and servers that outlive it.
 final class SimulatedProcess: Sendable {
   let manager: TransferManager
-  let clock: SimulatedClock
+  let clock: ManualClock
   let store: SimulatedStore
   let transport: SimulatedTransport
   let disk: SimulatedDisk
@@ -22,7 +22,7 @@ final class SimulatedProcess: Sendable {
   ) {
     self.executor = executor
     dice = Dice(seed: seed)
-    clock = SimulatedClock(wallStart: wallStart)
+    clock = ManualClock(wallStart: wallStart)
     disk = machine.startProcess()
     store = SimulatedStore(over: memory, clock: clock, ledger: ledger, dice: dice)
     transport = SimulatedTransport(

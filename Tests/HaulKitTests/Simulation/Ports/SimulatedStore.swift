@@ -21,12 +21,12 @@ final class SimulatedStore: Store {
   }
 
   private let memory: MemoryStore
-  private let clock: SimulatedClock
+  private let clock: ManualClock
   private let ledger: SharedLedger
   private let dice: Dice
   private let state = NIOLockedValueBox(State())
 
-  init(over memory: MemoryStore, clock: SimulatedClock, ledger: SharedLedger, dice: Dice) {
+  init(over memory: MemoryStore, clock: ManualClock, ledger: SharedLedger, dice: Dice) {
     self.memory = memory
     self.clock = clock
     self.ledger = ledger
@@ -116,7 +116,7 @@ final class SimulatedStore: Store {
     for _ in 0..<dice.below(3) { await Task.yield() }
     if habits.isSlow, dice.oneIn(3) {
       // A disk does not ask whether somebody still waits for it.
-      try? await clock.sleep(until: clock.now + .milliseconds(1 + dice.below(40)))
+      try? await clock.wait(.milliseconds(1 + dice.below(40)))
     }
     if isDead { throw dead }
   }

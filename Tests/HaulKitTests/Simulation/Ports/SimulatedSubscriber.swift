@@ -34,7 +34,7 @@ final class SimulatedSubscriber: Sendable {
       guard isSlow else { continue }
       let pause = Duration.milliseconds(process.dice.below(400))
       // A process that has died is not read any more.
-      try? await process.clock.sleep(until: process.clock.now + pause)
+      try? await process.clock.wait(pause)
     }
     state.withLockedValue { $0.hasEnded = true }
   }

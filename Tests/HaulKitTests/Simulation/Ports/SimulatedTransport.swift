@@ -36,7 +36,7 @@ final class SimulatedTransport: Transport {
   }
 
   let servers: Servers
-  let clock: SimulatedClock
+  let clock: ManualClock
   let executor: SeededExecutor
   let ledger: SharedLedger
   let dice: Dice
@@ -44,7 +44,7 @@ final class SimulatedTransport: Transport {
   private let dead = NIOLockedValueBox(false)
 
   init(
-    servers: Servers, clock: SimulatedClock, executor: SeededExecutor, ledger: SharedLedger,
+    servers: Servers, clock: ManualClock, executor: SeededExecutor, ledger: SharedLedger,
     dice: Dice
   ) {
     self.servers = servers
@@ -118,7 +118,7 @@ final class SimulatedTransport: Transport {
 
   func wait(upTo milliseconds: Int) async throws {
     guard dice.oneIn(2) else { return await Task.yield() }
-    try await clock.sleep(until: clock.now + .milliseconds(1 + dice.below(milliseconds)))
+    try await clock.wait(.milliseconds(1 + dice.below(milliseconds)))
   }
 }
 
