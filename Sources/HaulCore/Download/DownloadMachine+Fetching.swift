@@ -5,6 +5,7 @@ extension DownloadMachine {
     guard goal == .transfer, !isFinishing else { return [] }
     // The first answer begins the file; nothing else is written before.
     if version != nil, !hasBegun, !fetches.isEmpty { return [] }
+    if isHostPaused, fetches.isEmpty, hasWork(plan) { return makeRoom() }
     var commands: [Command] = []
     while fetches.count < min(held, most),
       let id = plan.assign(minimumSplit: rules.minimumSplit, outlook: outlook)
@@ -13,6 +14,16 @@ extension DownloadMachine {
       if mustCompare || version == nil { break }
     }
     return commands + balanceConnections(plan)
+  }
+
+  private func hasWork(_ plan: SegmentPlan) -> Bool {
+    var trial = plan
+    return trial.assign(minimumSplit: rules.minimumSplit, outlook: outlook) != nil
+  }
+
+  /// Nothing may be asked for a while: the slot is another's meanwhile, and is waited for in the old place.
+  private mutating func makeRoom() -> [Command] {
+    held > 0 ? giveBackConnection() + [.enterSlot] : []
   }
 
   /// Gives back connections that have no work; asks for more while there is work for them.

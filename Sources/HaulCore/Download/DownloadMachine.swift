@@ -209,6 +209,8 @@ package struct DownloadMachine: Sendable {
   var hasResolvedAgain = false
   /// Whether other transfers of the host get bytes at this moment; told before each answer.
   package var hostServesOthers = false
+  /// Whether the host asked to be left alone for now; told before each end of a fetch.
+  package var isHostPaused = false
   /// How often the server was asked again whether the resource has really changed.
   var confirmations = 0
   /// The fetch that asks so: answers to others, which were on their way, confirm nothing.
@@ -270,6 +272,7 @@ package struct DownloadMachine: Sendable {
     case .measured: return measured(&plan)
     case .slotGranted:
       held = 1
+      isHostPaused = false
       return openMore(&plan)
     case .windowMoved: return openMore(&plan)
     case .pause: return stopAll(for: .pause, plan: &plan)

@@ -206,11 +206,25 @@ struct DownloadRun {
     _ event: DownloadMachine.Event, _ group: inout TaskGroup<Void>
   ) async {
     let now = engine.clock.now
+    if event.isEndOfFetch {
+      let pause = engine.slots.update { $0.backOffEnd(of: request.url.origin.host) }
+      machine.isHostPaused = pause.map { $0 > now } ?? false
+    }
     let commands = engine.random.withGenerator { generator in
       plan.update { state in
         machine.handle(event, plan: &state.plan, at: now, using: &generator)
       }
     }
     for command in commands { await perform(command, &group) }
+  }
+}
+
+extension DownloadMachine.Event {
+  /// Whether the machine may send another request because of it.
+  fileprivate var isEndOfFetch: Bool {
+    switch self {
+    case .ended, .failed, .stopped: true
+    default: false
+    }
   }
 }

@@ -183,6 +183,19 @@ struct DownloadMachineFailureTests {
     check(script.send(.slotGranted), is: ["open 2 0-"])
   }
 
+  @Test("Between two ranges a pause of the host is waited for without the slot")
+  func pausedBetween() throws {
+    var script = try MachineScript.withTwo()
+    check(
+      try script.answer(2, 503, ["Retry-After: 1"]),
+      is: ["drop 2", "limit", "pause host 1", "release"])
+    // The first does not get so far: what the second was to fetch is left.
+    script.machine.isHostPaused = true
+    check(script.stopped(1), is: ["leave", "enter"])
+    check(script.send(.tick), is: [])
+    check(script.send(.slotGranted), is: ["open 3 1-99 if"])
+  }
+
   @Test("A body without an announced end that stops short is a failure, not an end")
   func stopsShort() throws {
     var script = try MachineScript(received: [0..<40], length: 100)
