@@ -1,0 +1,84 @@
+import NIOConcurrencyHelpers
+
+/// Tasks that wait for a value under a key.
+///
+/// Who waits is on the list before it gives up its actor for the first time: nothing that the actor tells after it looked is missed.
+package final class WaitList<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  private typealias Waiter = CheckedContinuation<Value?, Never>
+
+  private struct State {
+    /// Nil for one that is on its way to wait.
+    var waiting: [Key: [UInt64: Waiter?]] = [:]
+    /// What those were told on their way.
+    var told: [UInt64: Value?] = [:]
+    var last: UInt64 = 0
+
+    mutating func expect(_ key: Key) -> UInt64 {
+      last += 1
+      waiting[key, default: [:]].updateValue(nil, forKey: last)
+      return last
+    }
+
+    /// Takes one off the list that is told this; nil when it does not wait yet, and finds it.
+    mutating func tell(_ number: UInt64, _ waiter: Waiter?, _ value: Value?) -> Waiter? {
+      if waiter == nil { told.updateValue(value, forKey: number) }
+      return waiter
+    }
+  }
+
+  private let state = NIOLockedValueBox(State())
+
+  package init() {}
+
+  /// The next value for the key, also in a task that is cancelled.
+  @discardableResult
+  package func value(
+    for key: Key, isolation: isolated (any Actor)? = #isolation
+  ) async -> Value? {
+    let number = state.withLockedValue { $0.expect(key) }
+    return await withCheckedContinuation { wait(number, for: key, $0) }
+  }
+
+  /// The next value for the key; nil at once when the task is cancelled.
+  package func valueUnlessCancelled(
+    for key: Key, isolation: isolated (any Actor)? = #isolation
+  ) async -> Value? {
+    let number = state.withLockedValue { $0.expect(key) }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { wait(number, for: key, $0) }
+    } onCancel: {
+      let waiter = state.withLockedValue { state -> Waiter? in
+        guard let waiter = state.waiting[key]?.removeValue(forKey: number) else { return nil }
+        return state.tell(number, waiter, nil)
+      }
+      waiter?.resume(returning: nil)
+    }
+  }
+
+  package func resume(_ key: Key, _ value: Value) {
+    let waiters = state.withLockedValue { state in
+      // First come, first told.
+      (state.waiting.removeValue(forKey: key) ?? [:]).sorted { $0.key < $1.key }
+        .compactMap { state.tell($0.key, $0.value, value) }
+    }
+    for waiter in waiters { waiter.resume(returning: value) }
+  }
+
+  package func resumeAll(_ value: Value) {
+    let waiters = state.withLockedValue { state in
+      defer { state.waiting = [:] }
+      return state.waiting.values.joined().sorted { $0.key < $1.key }
+        .compactMap { state.tell($0.key, $0.value, value) }
+    }
+    for waiter in waiters { waiter.resume(returning: value) }
+  }
+
+  private func wait(_ number: UInt64, for key: Key, _ waiter: Waiter) {
+    let told: Value?? = state.withLockedValue { state in
+      if let told = state.told.removeValue(forKey: number) { return told }
+      state.waiting[key]?.updateValue(waiter, forKey: number)
+      return nil
+    }
+    if let told { waiter.resume(returning: told) }
+  }
+}
