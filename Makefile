@@ -1,6 +1,6 @@
 # Everything that is done with the repository by name. `make` alone lists it.
 .POSIX:
-.PHONY: help test demo lint release install uninstall install-check crashtest simulate simulate-disk
+.PHONY: help test demo docs lint release install uninstall install-check crashtest simulate simulate-disk
 .PHONY: kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
 .PHONY: expiring-link server-limits mutants fuzz coverage sanitize torture store-bench clean
 
@@ -31,6 +31,9 @@ demo: ## 512 MiB through resets, silences, 503s and a kill; no network, a minute
 first-five-minutes: ## records docs/first-five-minutes.md from the real program
 	@Scripts/install build python
 	@Scripts/first-five-minutes
+
+docs: ## the library's documentation, as a web site in .build/docs
+	@Scripts/docs .build/docs
 
 lint: ## formatting, banned words, shell scripts
 	@Scripts/lint

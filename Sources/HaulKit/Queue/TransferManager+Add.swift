@@ -4,8 +4,10 @@ extension TransferManager {
   /// Adds transfers at the end of the list, in order, all of them or none; each starts when a slot is free.
   ///
   /// When this returns they are stored. A request whose `identifier` is in the list already finds the transfer that has it.
-  /// - Parameter key: a name of the caller's for this call: the same call again, also after a crash, adds nothing and
-  ///   returns the same transfers.
+  /// - Parameters:
+  ///   - requests: in the order in which they are to start.
+  ///   - key: a name of the caller's for this call: the same call again, also after a crash, adds nothing and returns the
+  ///     same transfers.
   /// - Throws: `io`, `disk-full` when they could not be stored; `in-use` when an identifier belongs to something else;
   ///   `dependency-failed` when one comes after something unknown, or after itself by way of others; `interrupted` after
   ///   `shutdown`.

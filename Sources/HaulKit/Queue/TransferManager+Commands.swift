@@ -35,7 +35,9 @@ extension TransferManager {
 
   /// Cancels, from every state but completed; returns when nothing runs any more and the part files are gone. They stay
   /// listed.
-  /// - Parameter keepingBytes: leaves the part files, for `retry` to go on from.
+  /// - Parameters:
+  ///   - selection: which of them.
+  ///   - keepingBytes: leaves the part files, for `retry` to go on from.
   /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
   @discardableResult
   public func cancel(
@@ -66,7 +68,9 @@ extension TransferManager {
   ) async throws(TransferError) -> CommandReport { try await command(.remove, selection) }
 
   /// Has waiting and paused transfers go before all others, within the limits.
-  /// - Parameter force: also beyond the limits.
+  /// - Parameters:
+  ///   - selection: which of them.
+  ///   - force: also beyond the limits.
   /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
   @discardableResult
   public func start(

@@ -14,7 +14,11 @@ extension TransferManager {
   /// once: what ran waits for a slot again, what was paused is paused, orders that were not carried out are.
   ///
   /// The directory is made if missing, and belongs to one manager at a time. What is downloaded lies elsewhere.
-  /// - Parameter steps: the steps that are in the list, by their names: what they do is not stored.
+  /// - Parameters:
+  ///   - directory: where the list is kept.
+  ///   - configuration: holds while the manager lives; it is not stored.
+  ///   - ifDamaged: whether a damaged list is put aside for an empty one.
+  ///   - steps: the steps that are in the list, by their names: what they do is not stored.
   /// - Throws: `in-use` when another manager has the directory, in this program or another, which is named;
   ///   `permission-denied` when others may write there; `io` when the list is damaged or of a newer version of Haul;
   ///   `disk-full`; `tls` as `init(_:)`.

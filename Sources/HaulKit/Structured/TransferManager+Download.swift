@@ -17,6 +17,7 @@ extension TransferManager {
   /// task is cancelled, what `behavior` says has been carried out by the time that this throws; a download that was
   /// completed by then is returned.
   /// - Parameters:
+  ///   - request: a download to a file.
   ///   - behavior: what becomes of it when the task is cancelled.
   ///   - progress: called in the caller's isolation: how far it is, newest only; all of it once, before this returns.
   /// - Throws: why it failed; `cancelled` when it was cancelled, by whomever; `interrupted` when the task was cancelled and

@@ -50,6 +50,14 @@ private struct Sample {
     }
   }
 
+  // HaulKit.md, the first page of the documentation
+  func page(_ url: ResourceURL) async throws {
+    let manager = try TransferManager()
+    let file = try await manager.add(.download(url, to: .directory("downloads")))
+    print(try await file.result.path ?? "")
+    await manager.shutdown()
+  }
+
   // README.md
   func first() async throws {
     let manager = try TransferManager()

@@ -1,0 +1,9 @@
+import HaulKit
+
+actor Downloads {
+  private let manager: TransferManager
+
+  init(directory: String) async throws {
+    manager = try await TransferManager(directory: directory)
+  }
+}

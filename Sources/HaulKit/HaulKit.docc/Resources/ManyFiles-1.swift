@@ -1,0 +1,7 @@
+import HaulKit
+
+let manager = try TransferManager()
+let requests = try CommandLine.arguments.dropFirst().map { address in
+  try TransferRequest.download(ResourceURL(address), to: .directory("downloads"))
+}
+let transfers = try await manager.add(requests)

@@ -1,0 +1,18 @@
+import HaulKit
+
+var configuration = Configuration()
+configuration.maximumActive = 1
+let manager = try TransferManager(configuration)
+let events = manager.events()
+let showing = Task {
+  for await event in events {
+    if case .phase(let phase, let reason) = event.kind { print(event.id, phase, reason ?? "") }
+  }
+}
+let first = try await manager.add(
+  .download(ResourceURL("https://example.org/1.bin"), to: .directory("downloads")))
+let second = try await manager.add(
+  .download(ResourceURL("https://example.org/2.bin"), to: .directory("downloads")))
+await manager.waitUntilEmpty()
+await manager.shutdown()
+await showing.value
