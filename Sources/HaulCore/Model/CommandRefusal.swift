@@ -6,6 +6,8 @@ public enum CommandRefusal: String, Sendable, Hashable, Error, CaseIterable {
   case hasFailed
   /// It was cancelled; `retry` and `restart` begin again.
   case isCancelled
+  /// Something runs for it; pause it first.
+  case isRunning
   /// It is being cancelled at this moment.
   case isBeingCancelled
   /// It is being taken off the list at this moment.

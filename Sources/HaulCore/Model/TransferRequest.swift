@@ -58,9 +58,12 @@ public struct TransferRequest: Sendable, Hashable {
     TransferRequest(.step(StepRequest(.named(name, input: input))))
   }
 
-  /// The download, if it is one.
-  package var download: DownloadRequest? {
-    if case .download(let download) = work { download } else { nil }
+  /// The download; nil, and not to be changed, when it is something else.
+  public var download: DownloadRequest? {
+    get { if case .download(let download) = work { download } else { nil } }
+    set {
+      if download != nil, let newValue { work = .download(newValue) }
+    }
   }
 
   /// The host that it takes a place of.

@@ -77,6 +77,11 @@ package struct MemberShelf: Sendable {
     }
   }
 
+  /// It is of another host from now on.
+  mutating func move(_ id: TransferID, toHost host: String?) {
+    if let number = numbers[id] { rows[Int(number)].host = names.number(host) }
+  }
+
   /// Takes it out; the last one moves to its place.
   mutating func remove(_ id: TransferID) -> QueueMachine.Member? {
     guard let number = numbers.removeValue(forKey: id) else { return nil }

@@ -50,8 +50,13 @@ package struct QueueDecision: Sendable {
   ) {
     let former = updates[id]
     updates[id] = StoreChange.Update(
-      id: id, standing: standing, result: result ?? former?.result,
+      id: id, standing: standing, result: result ?? former?.result, request: former?.request,
       keepsPlace: keepsPlace && former?.keepsPlace ?? true)
+  }
+
+  /// Of one whose standing is noted.
+  mutating func set(_ request: TransferRequest, of id: TransferID) {
+    updates[id]?.request = request
   }
 
   mutating func remove(_ id: TransferID) {

@@ -36,7 +36,9 @@ extension QueueMachine {
     do {
       try graph.add(nodes.filter { !$0.after.isEmpty }) { members[$0]?.end?.dependencyEnd }
     } catch {
-      throw TransferError(.dependencyFailed, Self.words(error, additions))
+      let names = Dictionary(
+        additions.map { ($0.id, $0.request.identifier) }, uniquingKeysWith: { $1 })
+      throw TransferError(.dependencyFailed, Self.words(error) { names[$0] ?? nil })
     }
     identifiers = known
     for (record, addition) in zip(records, additions) { append(record, addition.target, &decision) }
@@ -51,22 +53,31 @@ extension QueueMachine {
     var records: [TransferRecord] = []
     for addition in additions {
       var request = addition.request
-      request.after = []
-      for dependency in addition.request.after {
-        let id: TransferID? =
-          switch dependency {
-          case .transfer(let id): members[id] != nil || new.contains(id) ? id : nil
-          case .identifier(let identifier): known[identifier]
-          }
-        guard let id else {
-          throw TransferError(
-            .dependencyFailed, "it is to come after \(dependency.words), which is not in the list")
-        }
-        request.after.append(.transfer(id))
-      }
+      request.after = try resolve(request.after, known, new)
       records.append(TransferRecord(id: addition.id, request: request))
     }
     return records
+  }
+
+  /// By their ids.
+  func resolve(
+    _ dependencies: [TransferRequest.Dependency], _ known: [String: TransferID],
+    _ new: Set<TransferID>
+  ) throws(TransferError) -> [TransferRequest.Dependency] {
+    var after: [TransferRequest.Dependency] = []
+    for dependency in dependencies {
+      let id: TransferID? =
+        switch dependency {
+        case .transfer(let id): members[id] != nil || new.contains(id) ? id : nil
+        case .identifier(let identifier): known[identifier]
+        }
+      guard let id else {
+        throw TransferError(
+          .dependencyFailed, "it is to come after \(dependency.words), which is not in the list")
+      }
+      after.append(.transfer(id))
+    }
+    return after
   }
 
   private mutating func append(
@@ -82,15 +93,18 @@ extension QueueMachine {
     place(record.id, &decision)
   }
 
-  private static func words(_ cycle: DependencyGraph.Cycle, _ additions: [Addition]) -> String {
-    let names = Dictionary(
-      additions.map { ($0.id, $0.request.identifier ?? "\($0.id)") }, uniquingKeysWith: { $1 })
-    let circle = cycle.ids.map { names[$0] ?? "\($0)" }
+  static func words(
+    _ cycle: DependencyGraph.Cycle, _ identifier: (TransferID) -> String?
+  ) -> String {
+    let circle = cycle.ids.map { identifier($0) ?? "\($0)" }
     return (circle + circle.prefix(1)).joined(separator: " after ") + ": they wait for each other"
   }
 }
 
 extension TransferRequest.Dependency {
+  /// Nil while it is told by its identifier.
+  var id: TransferID? { if case .transfer(let id) = self { id } else { nil } }
+
   fileprivate var words: String {
     switch self {
     case .transfer(let id): "\(id)"

@@ -79,7 +79,7 @@ extension QueueMachine {
     if members[id]?.isScheduled == true { decision.effects.append(effect) }
   }
 
-  private mutating func unschedule(_ id: TransferID, _ decision: inout QueueDecision) {
+  mutating func unschedule(_ id: TransferID, _ decision: inout QueueDecision) {
     guard members[id]?.isScheduled == true else { return }
     change(id) { $0.isScheduled = false }
     decision.effects.append(.unschedule(id))

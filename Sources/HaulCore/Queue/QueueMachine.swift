@@ -116,6 +116,9 @@ package struct QueueMachine: Sendable {
     return body(&member)
   }
 
+  /// It is of another host from now on.
+  mutating func move(_ id: TransferID, toHost host: String?) { members.move(id, toHost: host) }
+
   mutating func reserve(_ count: Int) { members.reserve(count) }
 
   mutating func insert(_ member: Member) {

@@ -118,7 +118,7 @@ extension TransferManager {
 
 extension DownloadRequest {
   /// Where the file is to go; a number may be added when the name turns out to be taken.
-  fileprivate var target: String? {
+  var target: String? {
     switch destination {
     case .stream: nil
     case .file(let path): path

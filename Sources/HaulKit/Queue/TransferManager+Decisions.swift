@@ -10,17 +10,25 @@ extension TransferManager {
     onceStored: () async -> Void = {}
   ) async throws(TransferError) -> Result {
     try await turns.run { () async throws(TransferError) in
-      var decision = QueueDecision()
-      queue.calledBack = []
-      let result = try decide(&decision)
-      engine.hooks.passes(.decided)
-      try await store(decision)
-      engine.hooks.passes(.stored)
-      await onceStored()
-      await perform(decision)
-      engine.hooks.passes(.carriedOut)
-      return result
+      try await carryOutNow(decide, onceStored: onceStored)
     }
+  }
+
+  /// The same, for one whose turn it is.
+  func carryOutNow<Result>(
+    _ decide: (inout QueueDecision) throws(TransferError) -> Result,
+    onceStored: () async -> Void = {}
+  ) async throws(TransferError) -> Result {
+    var decision = QueueDecision()
+    queue.calledBack = []
+    let result = try decide(&decision)
+    engine.hooks.passes(.decided)
+    try await store(decision)
+    engine.hooks.passes(.stored)
+    await onceStored()
+    await perform(decision)
+    engine.hooks.passes(.carriedOut)
+    return result
   }
 
   private func store(_ decision: QueueDecision) async throws(TransferError) {

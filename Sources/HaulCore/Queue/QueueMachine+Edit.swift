@@ -1,0 +1,94 @@
+/// Changing what a member is to do.
+extension QueueMachine {
+  /// Gives a member another request, from its next run on.
+  /// - Parameter names: where its file is to go by the old request and the new one, as far as that is known.
+  /// - Returns: why not, when it must stop first or is gone.
+  /// - Throws: `dependency-failed` as `add`; `internal` when what stays for ever would change. Nothing has changed then.
+  package mutating func set(
+    _ request: TransferRequest, of record: TransferRecord,
+    names: (old: String?, new: String?), _ decision: inout QueueDecision
+  ) throws(TransferError) -> CommandRefusal? {
+    let id = record.id
+    guard let member = members[id] else { return .isUnknown }
+    if let refusal = member.state.refusalOfChange { return refusal }
+    try record.request.permits(request)
+    if member.hasRun, names.old != names.new {
+      throw TransferError(
+        .internal, "its bytes are where it was to go; cancel it to send it somewhere else")
+    }
+    var changed = request
+    changed.after = try resolve(request.after, identifiers, [])
+    let node = DependencyGraph.Node(
+      id: id, after: changed.after.compactMap(\.id), policy: changed.whenDependencyFails)
+    do {
+      try graph.set(node) { members[$0]?.end?.dependencyEnd }
+    } catch {
+      throw TransferError(.dependencyFailed, Self.words(error) { members[$0]?.facts.identifier })
+    }
+    apply(changed, to: member, &decision)
+    return nil
+  }
+
+  private mutating func apply(
+    _ request: TransferRequest, to member: Member, _ decision: inout QueueDecision
+  ) {
+    let id = member.facts.id
+    let facts = QueuedMember(TransferRecord(id: id, request: request))
+    // The scheduler knows it by its host.
+    if facts.host != member.facts.host {
+      unschedule(id, &decision)
+      move(id, toHost: facts.host)
+    }
+    change(id) {
+      $0.facts.whenDependencyFails = facts.whenDependencyFails
+      $0.facts.isIdempotent = facts.isIdempotent
+      $0.facts.standing.priority = request.priority
+    }
+    // What made an attempt fail may be mended by this.
+    triesAgain(id)
+    due(id, &decision)
+    place(id, &decision)
+    decision.effects.append(.rearrange(id))
+    note(id, nil, &decision, keepsPlace: false)
+    decision.set(request, of: id)
+    settle(&decision)
+  }
+}
+
+extension QueueMachine.Member {
+  /// Whether something has run for it, so that there may be bytes.
+  fileprivate var hasRun: Bool {
+    var standing = facts.standing
+    machine.write(into: &standing)
+    return standing.hasRun
+  }
+}
+
+extension TransferMachine.State {
+  fileprivate var refusalOfChange: CommandRefusal? {
+    switch self {
+    case .running, .stopping: .isRunning
+    case .removed: .isUnknown
+    case .queued, .paused, .failed, .completed, .cancelled: nil
+    }
+  }
+}
+
+extension TransferRequest {
+  /// - Throws: `internal` when the other has what one keeps for ever.
+  fileprivate func permits(_ other: TransferRequest) throws(TransferError) {
+    let what: String? =
+      if identifier != other.identifier {
+        "its identifier"
+      } else if group != other.group {
+        "its group"
+      } else if (download == nil) != (other.download == nil) {
+        "whether it is a download or a step"
+      } else if (download?.destination == .stream) != (other.download?.destination == .stream) {
+        "whether it is read or saved"
+      } else {
+        nil
+      }
+    if let what { throw TransferError(.internal, "\(what) cannot be changed") }
+  }
+}

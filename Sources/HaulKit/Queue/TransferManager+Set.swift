@@ -1,0 +1,48 @@
+public import HaulCore
+
+extension TransferManager {
+  /// Changes what a transfer is to do: a new address for an expired link, its priority, what comes before it, the rules of its next
+  /// run. One that waits for its next attempt is tried at once; one that has ended stays as it is until `retry` or `restart`.
+  ///
+  /// Identifier and group stay. Once something has run for it its bytes stay too: they are believed only if the new address
+  /// proves to be of the same version, and where they are to go cannot be changed.
+  /// - Parameters:
+  ///   - id: one for which nothing runs; pause it first.
+  ///   - change: makes the new request from the present one. Dependencies are there by their ids; those that were completed and
+  ///     taken off the list are not.
+  /// - Returns: why it stays as it is: `isRunning`, or `isUnknown`; nil when it is changed, and stored.
+  /// - Throws: `dependency-failed` when it would come after something unknown, or after itself by way of others, who are named;
+  ///   `internal` when what stays would change; `io`, `disk-full`. Nothing has changed then.
+  @discardableResult
+  public func set(
+    _ id: TransferID, _ change: @Sendable (inout TransferRequest) -> Void
+  ) async throws(TransferError) -> CommandRefusal? {
+    let (refusal, url) = try await turns.run {
+      () async throws(TransferError) -> (CommandRefusal?, ResourceURL?) in
+      guard let record = try await store.records([id]).first, let member = queue.members[id]
+      else { return (.isUnknown, nil) }
+      var request = record.request
+      request.priority = member.facts.standing.priority
+      change(&request)
+      let names = (record.request.download?.target, request.download?.target)
+      let refusal = try await carryOutNow { (decision) throws(TransferError) in
+        try queue.set(request, of: record, names: names, &decision)
+      }
+      return (refusal, request.download?.url)
+    }
+    guard refusal == nil, let member = queue.members[id] else { return refusal }
+    let snapshot = TransferSnapshot(summary: TransferSummary(member))
+    engine.hub.publish(.snapshot(snapshot), of: id, url)
+    await startWhatMay()
+    return nil
+  }
+}
+
+extension Transfer {
+  /// As `TransferManager.set`. This handle keeps the address that it was made with.
+  /// - Throws: as `TransferManager.set`.
+  @discardableResult
+  public func set(
+    _ change: @Sendable (inout TransferRequest) -> Void
+  ) async throws(TransferError) -> CommandRefusal? { try await manager.set(id, change) }
+}

@@ -1,0 +1,138 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// What a member is to do, changed while it is in the list.
+@Suite(.timeLimit(.minutes(2))) struct SetTests {
+  @Test func `A new address for an expired link: it goes on from its bytes`() async throws {
+    let fresh = FaultScript.Resource(
+      "/fresh", seed: .of("a"), length: Int64(QueueBench.length))
+    try await QueueBench.with([.held("a"), fresh]) { queue in
+      let a = try await queue.add("a")[0]
+      let url = try ResourceURL(queue.server.url("/fresh"))
+      try await queue.hold(a)
+      #expect(try await a.set { $0.download?.url = url } == .isRunning)
+      try await a.pause()
+      #expect(try await a.set { $0.download?.url = url } == nil)
+      try await a.resume()
+      let result = try await a.result
+      #expect(result.reused >= Int64(QueueBench.heldAt) / 2)
+      #expect(queue.asked == ["a", "fresh"])
+      try queue.expectWhole(a)
+    }
+  }
+
+  @Test func `One that failed gets another address, and is tried again there`() async throws {
+    try await QueueBench.with([.plain("a")]) { queue in
+      let gone = try await queue.manager.add(queue.request("gone"))
+      #expect(await code(gone) == .notFound)
+      let url = try ResourceURL(queue.server.url("/a"))
+      let path = queue.bench.path("a")
+      await #expect(throws: TransferError.self) {
+        // Something has run for it: its bytes are where it was to go.
+        try await gone.set {
+          $0.download?.url = url
+          $0.download?.destination = .file(path)
+        }
+      }
+      try await gone.set { $0.download?.url = url }
+      #expect(await gone.summary?.state == .failed)
+      try await gone.retry()
+      #expect(try await gone.result.state == .completed)
+    }
+  }
+
+  @Test func `Another host has room for it: it starts at once`() async throws {
+    try await QueueBench.with([.held("a"), .held("b")], active: 2) { queue in
+      await queue.manager.setLimits(active: 2, activePerHost: 1)
+      let added = try await queue.add("a", "b")
+      try await queue.hold(added[0])
+      #expect(await queue.states == [.running, .queued])
+      let url = try ResourceURL(queue.server.url("/b", host: "localhost"))
+      try await added[1].set { $0.download?.url = url }
+      try await queue.hold(added[1])
+      for transfer in added { queue.release(transfer) }
+      await queue.manager.waitUntilEmpty()
+    }
+  }
+
+  private func step(_ name: String, after: [String] = []) -> TransferRequest {
+    var request = TransferRequest.step("gate", input: name)
+    request.identifier = name
+    request.after = after.map { .identifier($0) }
+    return request
+  }
+
+  @Test func `Who comes after whom is changed while they wait, and survives the program`()
+    async throws
+  {
+    let store = MemoryStore()
+    try await StepBench.with(active: 1, store: store) { bench in
+      let added = try await bench.manager.add([step("a"), step("b"), step("c", after: ["a"])])
+      await bench.gate.waitForArrivals(1)
+      try await added[1].set { $0.after = [.identifier("c")] }
+      try await added[2].set { $0.priority = .userInitiated }
+      #expect(await added[2].summary?.priority == .userInitiated)
+    }
+    let gate = StepGate()
+    gate.open()
+    try await StepBench.with(active: 1, store: store, gate: gate) { bench in
+      await bench.manager.waitUntilEmpty()
+      #expect(gate.came == ["a", "c", "b"])
+    }
+  }
+
+  @Test func `One that waits for nothing any more starts; one that comes to wait does not`()
+    async throws
+  {
+    try await StepBench.with(active: 2) { bench in
+      let added = try await bench.manager.add([step("a"), step("b", after: ["a"])])
+      await bench.gate.waitForArrivals(1)
+      await bench.manager.suspend()
+      try await bench.manager.add(step("c"))
+      try await added[1].set { $0.after = [.identifier("c")] }
+      await bench.manager.unsuspend()
+      await bench.gate.waitForArrivals(2)
+      #expect(bench.gate.came == ["a", "c"])
+      try await added[1].set { $0.after = [] }
+      await bench.manager.setLimits(active: 3, activePerHost: 3)
+      await bench.gate.waitForArrivals(3)
+      #expect(bench.gate.came == ["a", "c", "b"])
+    }
+  }
+
+  @Test func `C7, case 17: a circle that a change would close is refused and named`() async throws {
+    try await StepBench.with(active: 1) { bench in
+      await bench.manager.suspend()
+      let added = try await bench.manager.add([
+        step("a"), step("b", after: ["a"]), step("c", after: ["b"]),
+      ])
+      let error = await #expect(throws: TransferError.self) {
+        try await added[0].set { $0.after = [.identifier("c")] }
+      }
+      #expect(error?.code == .dependencyFailed)
+      for name in ["a", "b", "c"] { #expect(error?.message.contains(name) == true) }
+      bench.gate.open()
+      await bench.manager.unsuspend()
+      await bench.manager.waitUntilEmpty()
+      #expect(bench.gate.came == ["a", "b", "c"])
+    }
+  }
+
+  @Test func `Its identifier and its group stay`() async throws {
+    try await StepBench.with { bench in
+      await bench.manager.suspend()
+      let a = try await bench.manager.add(step("a"))
+      for change: @Sendable (inout TransferRequest) -> Void in [
+        { $0.identifier = "b" }, { $0.group = "g" },
+        { $0.after = [.identifier("nobody")] },
+      ] {
+        await #expect(throws: TransferError.self) { try await a.set(change) }
+      }
+      #expect(try await bench.manager.add(step("a")) == a)
+      try await a.remove()
+      #expect(try await a.set { $0.priority = .background } == .isUnknown)
+    }
+  }
+}
