@@ -167,4 +167,55 @@ import Testing
       #expect(queue.asked.isEmpty)
     }
   }
+
+  @Test func `A3: a group is as far as its downloads are together, without those that failed`()
+    async throws
+  {
+    let names: [FaultScript.Resource] = [.plain("a"), .broken("b"), .held("c")]
+    try await QueueBench.with(names, active: 3) { queue in
+      let group = queue.manager.group("pictures")
+      #expect(try await group.progress.bytes == 0)
+      let added = try await queue.manager.add(
+        try requests(queue, ["a", "b", "c"], group: "pictures"))
+      _ = await (outcome(added[0]), outcome(added[1]))
+      try await queue.hold(added[2])
+      let midway = try await group.progress
+      let length = Int64(QueueBench.length)
+      #expect(midway.total == 2 * length)
+      #expect((length..<2 * length).contains(midway.bytes))
+      #expect(midway.connections == 1)
+      queue.release(added[2])
+      _ = try await added[2].result
+      #expect(try await group.progress.fraction == 1)
+    }
+  }
+
+  @Test func `E3: a group is commanded as one`() async throws {
+    try await StepBench.with(active: 2) { bench in
+      let group = bench.manager.group("g")
+      let requests = (0..<3).map { number in
+        var request = TransferRequest.step("spin", input: "\(number)")
+        request.group = "g"
+        return request
+      }
+      try await bench.manager.add(requests + [.step("gate", input: "other")])
+      func states() async -> [TransferState] { await bench.manager.summaries().map(\.state) }
+      await bench.gate.waitForArrivals(2)
+      try await group.pause()
+      await bench.gate.waitForArrivals(3)
+      #expect(await states() == [.paused, .paused, .paused, .running])
+      try await group.resume()
+      await bench.gate.waitForArrivals(4)
+      try await group.requeue()
+      #expect(try await group.start().refused.isEmpty)
+      #expect(try await group.cancel().refused.isEmpty)
+      #expect(await states() == [.cancelled, .cancelled, .cancelled, .running])
+      #expect(try await group.cancel(keepingBytes: true).refused.isEmpty)
+      try await group.retry()
+      try await group.restart()
+      #expect(await group.counts.ended == 0)
+      try await group.remove()
+      #expect(await states() == [.running])
+    }
+  }
 }

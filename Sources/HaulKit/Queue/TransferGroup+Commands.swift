@@ -1,0 +1,60 @@
+public import HaulCore
+
+/// Commands to every member.
+extension TransferGroup {
+  /// As `TransferManager.pause`.
+  /// - Throws: `io`, `disk-full`.
+  @discardableResult
+  public func pause() async throws(TransferError) -> CommandReport {
+    try await manager.pause(selection)
+  }
+
+  /// As `TransferManager.resume`.
+  /// - Throws: `io`, `disk-full`.
+  @discardableResult
+  public func resume() async throws(TransferError) -> CommandReport {
+    try await manager.resume(selection)
+  }
+
+  /// As `TransferManager.requeue`.
+  /// - Throws: `io`, `disk-full`.
+  @discardableResult
+  public func requeue() async throws(TransferError) -> CommandReport {
+    try await manager.requeue(selection)
+  }
+
+  /// As `TransferManager.cancel`.
+  /// - Throws: `io`, `disk-full`.
+  @discardableResult
+  public func cancel(keepingBytes: Bool = false) async throws(TransferError) -> CommandReport {
+    try await manager.cancel(selection, keepingBytes: keepingBytes)
+  }
+
+  /// As `TransferManager.retry`.
+  /// - Throws: `io`, `disk-full`.
+  @discardableResult
+  public func retry() async throws(TransferError) -> CommandReport {
+    try await manager.retry(selection)
+  }
+
+  /// As `TransferManager.restart`.
+  /// - Throws: `io`, `disk-full`.
+  @discardableResult
+  public func restart() async throws(TransferError) -> CommandReport {
+    try await manager.restart(selection)
+  }
+
+  /// As `TransferManager.remove`.
+  /// - Throws: `io`, `disk-full`.
+  @discardableResult
+  public func remove() async throws(TransferError) -> CommandReport {
+    try await manager.remove(selection)
+  }
+
+  /// As `TransferManager.start`.
+  /// - Throws: `io`, `disk-full`.
+  @discardableResult
+  public func start(force: Bool = false) async throws(TransferError) -> CommandReport {
+    try await manager.start(selection, force: force)
+  }
+}
