@@ -3,7 +3,7 @@ public import HaulCore
 /// Runs transfers: the one mutable thing of the library.
 ///
 /// Each command is stored before it returns, and, where something must stop first, carried out: when `pause` returns, the
-/// connections are closed and the bytes are claimed.
+/// connections are closed and the bytes are claimed. Call `shutdown` before you let go of it: its connections and threads end then.
 public actor TransferManager {
   let engine: Engine
   let store: any Store
@@ -31,6 +31,8 @@ public actor TransferManager {
   /// Stores ends again that could not be stored.
   var storingAgain: Task<Void, Never>?
   private(set) var isShutDown = false
+  /// Whether the store refused something, and what it has could not be read since.
+  var mustReadAgain = false
 
   /// Where the bytes of a transfer to `.stream` go.
   struct StreamPlace {

@@ -59,9 +59,37 @@ package struct QueueDecision: Sendable {
     updates[id]?.request = request
   }
 
+  /// These files, of earlier runs of members that end now without success, are still there. O(the decision).
+  package mutating func keepFiles(_ paths: [TransferID: String]) {
+    guard !paths.isEmpty else { return }
+    for (id, path) in paths {
+      let result = updates[id]?.result?.keeping(path)
+      updates[id]?.result = result
+    }
+    for (index, event) in events.enumerated() {
+      guard let path = paths[event.id], case .finished(let result) = event.kind else { continue }
+      events[index] = StoredEvent(
+        number: event.number, id: event.id, kind: .finished(result.keeping(path)))
+    }
+    for (index, effect) in effects.enumerated() {
+      guard case .ended(let id, let result) = effect, let path = paths[id] else { continue }
+      effects[index] = .ended(id, result.keeping(path))
+    }
+  }
+
   mutating func remove(_ id: TransferID) {
     updates[id] = nil
     removed.append(id)
     effects.append(.removed(id))
+  }
+}
+
+extension TransferResult {
+  /// The same, and the file that is still there as an earlier run left it: the next run is to replace it.
+  fileprivate func keeping(_ older: String) -> TransferResult {
+    guard path == nil, state != .completed else { return self }
+    return TransferResult(
+      state: state, path: older, bytes: bytes, fetched: fetched, reused: reused,
+      duration: duration, checksum: checksum, verified: verified, error: error, metrics: metrics)
   }
 }

@@ -12,16 +12,20 @@ extension QueueMachine {
     guard let member = members[id] else { return .isUnknown }
     if let refusal = member.state.refusalOfChange { return refusal }
     try record.request.permits(request)
-    if member.hasRun, names.old != names.new {
+    if member.hasRun, names.old != names.new || record.request.mayGoElsewhere(with: request) {
       throw TransferError(
-        .internal, "its bytes are where it was to go; cancel it to send it somewhere else")
+        .internal, "there may be bytes of it under its old name; remove it, and add the new one")
     }
     var changed = request
-    changed.after = try resolve(request.after, identifiers, [])
+    // Those that it came after already may be off the list.
+    let old = Set(record.request.after.compactMap(\.id))
+    changed.after = try resolve(request.after, identifiers, old)
     let node = DependencyGraph.Node(
       id: id, after: changed.after.compactMap(\.id), policy: changed.whenDependencyFails)
     do {
-      try graph.set(node) { members[$0]?.end?.dependencyEnd }
+      try graph.set(node) { id in
+        members[id] == nil ? .removed : members[id]?.end?.dependencyEnd
+      }
     } catch {
       throw TransferError(.dependencyFailed, Self.words(error) { members[$0]?.facts.identifier })
     }
@@ -75,6 +79,14 @@ extension TransferMachine.State {
 }
 
 extension TransferRequest {
+  /// Whether the bytes that are there would be left behind: a name that was derived is that of one address.
+  fileprivate func mayGoElsewhere(with other: TransferRequest) -> Bool {
+    guard let old = download, let new = other.download else { return false }
+    if old.ifExists != new.ifExists || old.usesServerName != new.usesServerName { return true }
+    if case .file = old.destination { return false }
+    return old.url != new.url
+  }
+
   /// - Throws: `internal` when the other has what one keeps for ever.
   fileprivate func permits(_ other: TransferRequest) throws(TransferError) {
     let what: String? =

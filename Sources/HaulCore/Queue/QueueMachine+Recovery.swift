@@ -47,8 +47,9 @@ extension QueueMachine {
     defer { stored = [] }
     for id in stored {
       guard let member = members[id], member.state == .queued else { continue }
-      if member.facts.standing.retryAt.map({ $0 > wallSeconds }) ?? false {
+      if let time = member.facts.standing.retryAt, time > wallSeconds {
         change(id) { $0.isPostponed = true }
+        decision.effects.append(.postpone(id, until: time))
       } else if graph.verdict(of: id) == .ready {
         place(id, &decision)
       }
@@ -79,6 +80,8 @@ extension QueueMachine {
   package mutating func waits(
     _ id: TransferID, until wallSeconds: Double, _ decision: inout QueueDecision
   ) {
+    // Somebody may have ordered something since.
+    guard members[id]?.state == .running else { return }
     change(id) { $0.facts.standing.retryAt = wallSeconds }
     note(id, nil, &decision)
   }

@@ -96,7 +96,10 @@ package struct QueueMachine: Sendable {
   }
 
   /// What runs for it has let go of the bytes that it was to forget.
-  package mutating func startedOver(_ id: TransferID) { change(id) { $0.machine.startedOver() } }
+  package mutating func startedOver(_ id: TransferID, _ decision: inout QueueDecision) {
+    change(id) { $0.machine.startedOver() }
+    note(id, nil, &decision)
+  }
 
   /// Notes, for the store, that something has run for it.
   package func began(_ id: TransferID, _ decision: inout QueueDecision) { note(id, nil, &decision) }

@@ -196,7 +196,9 @@ struct DownloadDriver: Sendable {
         for: request, serverName: serverName, on: engine.disk, nonce: nonce, book: engine.targets)
       guard case .claimed(let claim) = outcome else { return }
       defer { engine.targets.letGo(claim.key) }
-      guard claim.part.isOf(request.url) else { return claim.part.release() }
+      // A given name is that of no other address: a run would take the part over as well.
+      var isGiven: Bool { if case .file = request.destination { true } else { false } }
+      guard isGiven || claim.part.isOf(request.url) else { return claim.part.release() }
       try claim.part.discard()
     }
   }
@@ -206,7 +208,7 @@ extension MemberRun.End {
   /// What the reader of a stream is told behind the last byte.
   var outcome: Result<Void, TransferError> {
     switch self {
-    case .paused:
+    case .paused, .notBegun:
       .failure(TransferError(.interrupted, "it was stopped; a stream cannot be gone on with"))
     case .finished(let result):
       switch result.state {

@@ -3,7 +3,7 @@ import HaulCore
 /// Performing what the machine returns.
 extension DownloadRun {
   mutating func perform(
-    _ command: DownloadMachine.Command, _ group: inout TaskGroup<Void>
+    _ command: DownloadMachine.Command, _ group: inout DiscardingTaskGroup
   ) async {
     switch command {
     case .open(let id, let fetch): open(id, fetch, &group)
@@ -42,7 +42,7 @@ extension DownloadRun {
   }
 
   private mutating func open(
-    _ id: SegmentID, _ fetch: FetchRequest, _ group: inout TaskGroup<Void>
+    _ id: SegmentID, _ fetch: FetchRequest, _ group: inout DiscardingTaskGroup
   ) {
     requests += 1
     var fetch = fetch
@@ -83,7 +83,7 @@ extension DownloadRun {
 
   private mutating func receive(
     _ id: SegmentID, _ body: ResponseBody, begin version: DownloadMachine.Version?,
-    _ group: inout TaskGroup<Void>
+    _ group: inout DiscardingTaskGroup
   ) async {
     guard let response = responses.removeValue(forKey: id) else { return }
     // A new generation begins: nothing of an earlier run is in it.
@@ -112,7 +112,7 @@ extension DownloadRun {
   }
 
   private mutating func compare(
-    _ id: SegmentID, _ range: ByteRange, _ group: inout TaskGroup<Void>
+    _ id: SegmentID, _ range: ByteRange, _ group: inout DiscardingTaskGroup
   ) {
     guard let response = responses.removeValue(forKey: id) else { return }
     let target = target
@@ -133,7 +133,7 @@ extension DownloadRun {
 
   /// Runs one connection's work until it ends, is told to stop, or is silent for too long.
   private mutating func watch(
-    _ id: SegmentID, on executor: (any TaskExecutor)?, _ group: inout TaskGroup<Void>,
+    _ id: SegmentID, on executor: (any TaskExecutor)?, _ group: inout DiscardingTaskGroup,
     _ work: @escaping @Sendable (WatchedFetch) async -> DownloadMachine.Event?
   ) {
     let stop = StopSignal()
@@ -152,7 +152,7 @@ extension DownloadRun {
   }
 
   private mutating func wake(
-    _ timer: DownloadMachine.Timer, after delay: Duration, _ group: inout TaskGroup<Void>
+    _ timer: DownloadMachine.Timer, after delay: Duration, _ group: inout DiscardingTaskGroup
   ) {
     let (post, clock) = (post, engine.clock)
     let instant = clock.now + delay

@@ -2,7 +2,7 @@ import HaulCore
 
 /// Progress, checkpoints, and the ways a run ends.
 extension DownloadRun {
-  mutating func tick(_ group: inout TaskGroup<Void>) async {
+  mutating func tick(_ group: inout DiscardingTaskGroup) async {
     let now = engine.clock.now
     let (received, total, connections) = plan.update {
       ($0.plan.receivedCount, $0.plan.length, $0.plan.segments.count)
@@ -19,7 +19,7 @@ extension DownloadRun {
     await handle(ticks.isMultiple(of: 10) ? .tick : .measured, &group)
   }
 
-  private func checkpoint(_ group: inout TaskGroup<Void>) {
+  private func checkpoint(_ group: inout DiscardingTaskGroup) {
     let (post, target) = (post, target)
     group.addTask {
       do throws(TransferError) {
@@ -36,7 +36,7 @@ extension DownloadRun {
   private static let readBackAtOnce: Int64 = 64 << 20
 
   /// Hashes what came out of order while the rest still comes.
-  private mutating func readBack(_ group: inout TaskGroup<Void>) {
+  private mutating func readBack(_ group: inout DiscardingTaskGroup) {
     isReadingBack = true
     let (post, target, stop) = (post, target, verifyStop)
     group.addTask {
@@ -55,7 +55,7 @@ extension DownloadRun {
     }
   }
 
-  func verify(_ checksum: Checksum, _ group: inout TaskGroup<Void>) {
+  func verify(_ checksum: Checksum, _ group: inout DiscardingTaskGroup) {
     let (post, target, stop) = (post, target, verifyStop)
     group.addTask {
       do throws(TransferError) {
@@ -67,7 +67,7 @@ extension DownloadRun {
     }
   }
 
-  func publish(_ version: DownloadMachine.Version, _ group: inout TaskGroup<Void>) async {
+  func publish(_ version: DownloadMachine.Version, _ group: inout DiscardingTaskGroup) async {
     let (post, target, engine, id) = (post, target, engine, driver.id)
     let length = version.length ?? plan.update { $0.plan.receivedCount }
     let modified = version.validator.lastModified.flatMap {

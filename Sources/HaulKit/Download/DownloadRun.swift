@@ -78,7 +78,7 @@ struct DownloadRun {
     let recovered = recover()
     let beat = startHelpers()
     defer { engine.heartbeat.remove(beat) }
-    await withTaskGroup(of: Void.self) { group in
+    await withDiscardingTaskGroup { group in
       await begin(.start(recovered), &group)
       // Less, when the machine would not count what an earlier run left.
       if end == nil { reused = plan.update { $0.plan.receivedCount } }
@@ -137,7 +137,7 @@ struct DownloadRun {
     return engine.heartbeat.add { [post] _ in post.yield(.tick) }
   }
 
-  private mutating func receive(_ message: Message, _ group: inout TaskGroup<Void>) async {
+  private mutating func receive(_ message: Message, _ group: inout DiscardingTaskGroup) async {
     switch message {
     case .event(let event):
       if case .delivered = event { await delivered() }
@@ -178,7 +178,7 @@ struct DownloadRun {
   /// Tells the machine that it may begin, if the connection that came with the slot is still there: a pause of the host
   /// or a lower limit may have come since. Then the slot is given back, and waited for in the old place.
   private mutating func begin(
-    _ event: DownloadMachine.Event, _ group: inout TaskGroup<Void>
+    _ event: DownloadMachine.Event, _ group: inout DiscardingTaskGroup
   ) async {
     if engine.slots.update({ $0.grantConnection(for: driver.id) }) {
       waitingStart = nil
@@ -197,16 +197,17 @@ struct DownloadRun {
     return fetch.firstByte == 0 && fetch.url == request.url ? answer : nil
   }
 
-  private mutating func pause(_ group: inout TaskGroup<Void>) async {
+  private mutating func pause(_ group: inout DiscardingTaskGroup) async {
     verifyStop.stop()
     await handle(.pause, &group)
   }
 
   mutating func handle(
-    _ event: DownloadMachine.Event, _ group: inout TaskGroup<Void>
+    _ event: DownloadMachine.Event, _ group: inout DiscardingTaskGroup
   ) async {
     let now = engine.clock.now
-    if event.isEndOfFetch {
+    if let id = event.endedFetch {
+      stops[id] = nil
       let pause = engine.slots.update { $0.backOffEnd(of: request.url.origin.host) }
       machine.isHostPaused = pause.map { $0 > now } ?? false
     }
@@ -220,11 +221,11 @@ struct DownloadRun {
 }
 
 extension DownloadMachine.Event {
-  /// Whether the machine may send another request because of it.
-  fileprivate var isEndOfFetch: Bool {
+  /// The fetch that has ended: the machine may send another request because of it.
+  fileprivate var endedFetch: SegmentID? {
     switch self {
-    case .ended, .failed, .stopped: true
-    default: false
+    case .ended(let id), .failed(let id, _), .stopped(let id): id
+    default: nil
     }
   }
 }

@@ -47,7 +47,7 @@ struct NameQuery {
 
   /// Returns when an answer was accepted or nothing more will be done. The connection stays granted with an answer.
   mutating func perform() async -> End {
-    await withTaskGroup(of: Void.self) { group in
+    await withDiscardingTaskGroup { group in
       await begin(&group)
       if end == nil {
         for await message in inbox {
@@ -60,7 +60,7 @@ struct NameQuery {
     return end ?? .paused
   }
 
-  private mutating func begin(_ group: inout TaskGroup<Void>) async {
+  private mutating func begin(_ group: inout DiscardingTaskGroup) async {
     guard engine.slots.update({ $0.grantConnection(for: driver.id) }) else {
       await driver.slot.leave(nil)
       await driver.slot.enter()
@@ -71,7 +71,7 @@ struct NameQuery {
     await handle(event, &group)
   }
 
-  private mutating func receive(_ message: Message, _ group: inout TaskGroup<Void>) async {
+  private mutating func receive(_ message: Message, _ group: inout DiscardingTaskGroup) async {
     switch message {
     case .event(let event): await handle(event, &group)
     case .response(let id, let answer):
@@ -89,7 +89,7 @@ struct NameQuery {
   }
 
   private mutating func handle(
-    _ event: DownloadMachine.Event, _ group: inout TaskGroup<Void>
+    _ event: DownloadMachine.Event, _ group: inout DiscardingTaskGroup
   ) async {
     let now = engine.clock.now
     let commands = engine.random.withGenerator { generator in
@@ -104,7 +104,7 @@ struct NameQuery {
   }
 
   private mutating func perform(
-    _ command: DownloadMachine.Command, _ group: inout TaskGroup<Void>
+    _ command: DownloadMachine.Command, _ group: inout DiscardingTaskGroup
   ) async {
     switch command {
     case .open(let id, let fetch): open(id, fetch, &group)
@@ -134,7 +134,7 @@ struct NameQuery {
   }
 
   private mutating func open(
-    _ id: SegmentID, _ fetch: FetchRequest, _ group: inout TaskGroup<Void>
+    _ id: SegmentID, _ fetch: FetchRequest, _ group: inout DiscardingTaskGroup
   ) {
     let stop = StopSignal()
     stops[id] = stop
@@ -150,7 +150,7 @@ struct NameQuery {
   }
 
   private mutating func wake(
-    _ timer: DownloadMachine.Timer, after delay: Duration, _ group: inout TaskGroup<Void>
+    _ timer: DownloadMachine.Timer, after delay: Duration, _ group: inout DiscardingTaskGroup
   ) {
     let (post, clock) = (post, engine.clock)
     let instant = clock.now + delay

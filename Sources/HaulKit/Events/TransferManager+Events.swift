@@ -44,21 +44,30 @@ extension TransferManager {
   /// How one transfer stands, and its end if it has ended, for a subscriber that goes on from there.
   func standing(of id: TransferID, for key: EventHub.Key) async -> [TransferEvent] {
     await turns.run {
-      // A snapshot without its result is better than none.
-      let record = (try? await store.records([id]))?.first
       engine.hub.begin(key)
-      guard let member = queue.members[id] else { return [] }
-      let (phase, progress) = engine.hub.live(id)
-      let result = member.end.map { state in
-        record?.result.flatMap { $0.state == state ? $0 : nil } ?? TransferResult(state: state)
-      }
-      let snapshot = TransferSnapshot(
-        summary: TransferSummary(member), phase: phase, progress: progress, result: result)
-      let kinds: [TransferEvent.Kind] =
-        [.snapshot(snapshot)] + (result.map { [.finished($0)] } ?? [])
-      let url = record?.request.download?.url
-      return kinds.map { TransferEvent(number: nil, id: id, url: url, kind: $0) }
+      guard let snapshot = await snapshot(of: id) else { return [] }
+      guard case .snapshot(let standing) = snapshot.kind, let result = standing.result
+      else { return [snapshot] }
+      return [
+        snapshot,
+        TransferEvent(number: nil, id: id, url: snapshot.url, kind: .finished(result)),
+      ]
     }
+  }
+
+  /// How one transfer stands; nil when it is not in the list. For one whose turn it is.
+  func snapshot(of id: TransferID) async -> TransferEvent? {
+    // A snapshot without its result is better than none.
+    let record = (try? await store.records([id]))?.first
+    guard let member = queue.members[id] else { return nil }
+    let (phase, progress) = engine.hub.live(id)
+    let result = member.end.map { state in
+      record?.result.flatMap { $0.state == state ? $0 : nil } ?? TransferResult(state: state)
+    }
+    let snapshot = TransferSnapshot(
+      summary: TransferSummary(member), phase: phase, progress: progress, result: result)
+    return TransferEvent(
+      number: nil, id: id, url: record?.request.download?.url, kind: .snapshot(snapshot))
   }
 }
 

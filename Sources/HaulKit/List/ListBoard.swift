@@ -19,7 +19,7 @@ struct ListBoard: Sendable {
         if case .removed = event.kind {
           remove(event.id)
         } else {
-          if rows[event.id] == nil { await add(event, store) }
+          if rows[event.id] == nil || event.kind.isSnapshot { await add(event, store) }
           rows[event.id]?.take(event.kind)
           changed.append(event.id)
         }
@@ -67,6 +67,11 @@ struct ListBoard: Sendable {
     if rows.removeValue(forKey: id) != nil { removed.insert(id) }
     changed.remove(id)
   }
+}
+
+extension TransferEvent.Kind {
+  /// What is to be done may be something else now.
+  fileprivate var isSnapshot: Bool { if case .snapshot = self { true } else { false } }
 }
 
 extension TransferList.Row {

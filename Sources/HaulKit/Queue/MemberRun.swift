@@ -6,16 +6,27 @@ struct MemberRun: Sendable {
   enum End: Sendable {
     case finished(TransferResult)
     case paused
+    /// That it begins could not be stored: it waits again.
+    case notBegun
 
     var forMachine: TransferMachine.RunEnd {
       switch self {
-      case .paused: .paused
+      case .paused, .notBegun: .paused
       case .finished(let result):
         switch result.state {
         case .completed: .completed
         case .failed: .failed
         case .cancelled: .cancelled
         }
+      }
+    }
+
+    /// Whether it goes on later by itself, unless somebody wanted something else.
+    func isInterruption(isShutDown: Bool) -> Bool {
+      switch self {
+      case .notBegun: true
+      case .paused: isShutDown
+      case .finished: false
       }
     }
 

@@ -12,18 +12,21 @@ extension TransferGroup {
 
 extension TransferManager {
   func progress(of group: String) async throws(TransferError) -> Progress {
-    var sum = ProgressSum()
-    var completed: [TransferID] = []
-    for id in ids(of: .group(group)) {
-      guard let member = queue.members[id], !member.facts.isStep else { continue }
-      switch member.end {
-      case .completed: completed.append(id)
-      case .failed, .cancelled: continue
-      case nil: sum.add(engine.hub.live(id).progress, isRunning: member.state == .running)
+    // An end that is decided has no result before it is stored.
+    try await turns.run { () async throws(TransferError) in
+      var sum = ProgressSum()
+      var completed: [TransferID] = []
+      for id in ids(of: .group(group)) {
+        guard let member = queue.members[id], !member.facts.isStep else { continue }
+        switch member.end {
+        case .completed: completed.append(id)
+        case .failed, .cancelled: continue
+        case nil: sum.add(engine.hub.live(id).progress, isRunning: member.state == .running)
+        }
       }
+      for record in try await store.records(completed) { sum.add(whole: record.result?.bytes ?? 0) }
+      return sum.progress
     }
-    for record in try await store.records(completed) { sum.add(whole: record.result?.bytes ?? 0) }
-    return sum.progress
   }
 }
 

@@ -67,10 +67,10 @@ extension TransferManager {
         return outcomes
       }
       guard !isComplete(group) else { continue }
-      guard !isShutDown, !Task.isCancelled,
-        await waits.groups.valueUnlessCancelled(for: group) == true
-      else { throw TransferError(.interrupted, "the group was not waited for until its end") }
-      isTold = true
+      guard !isShutDown, !Task.isCancelled else {
+        throw TransferError(.interrupted, "the group was not waited for until its end")
+      }
+      isTold = await waits.groups.valueUnlessCancelled(for: group) == true
     }
   }
 

@@ -23,7 +23,7 @@ extension TransferManager {
     queue.calledBack = []
     let result = try decide(&decision)
     engine.hooks.passes(.decided)
-    try await store(decision)
+    try await store(&decision)
     engine.hooks.passes(.stored)
     await onceStored()
     await perform(decision)
@@ -31,31 +31,29 @@ extension TransferManager {
     return result
   }
 
-  private func store(_ decision: QueueDecision) async throws(TransferError) {
-    var change = decision.change
-    guard !change.isEmpty else { return }
+  private func store(_ decision: inout QueueDecision) async throws(TransferError) {
+    if mustReadAgain { try await readAgain(without: decision) }
+    guard !decision.change.isEmpty else { return }
     do {
-      try await keepOlderFiles(&change)
-      try await store.commit(change)
+      try await keepOlderFiles(&decision)
+      try await store.commit(decision.change)
     } catch {
       engine.log(error)
+      mustReadAgain = true
       try await readAgain(without: decision)
       throw error
     }
   }
 
   /// An end that is none of success leaves the file that a restart was to replace: it is still there.
-  private func keepOlderFiles(_ change: inout StoreChange) async throws(TransferError) {
-    let ended = change.updated.filter { update in
+  private func keepOlderFiles(_ decision: inout QueueDecision) async throws(TransferError) {
+    let ended = decision.change.updated.filter { update in
       update.standing.hasRun && update.result.map { $0.state != .completed } ?? false
     }
     guard !ended.isEmpty else { return }
     let records = try await store.records(ended.map(\.id))
-    let older = Dictionary(records.map { ($0.id, $0.result?.path) }, uniquingKeysWith: { $1 })
-    for index in change.updated.indices {
-      guard let path = older[change.updated[index].id] else { continue }
-      change.updated[index].result = change.updated[index].result?.keeping(path)
-    }
+    let older = records.compactMap { record in record.result?.path.map { (record.id, $0) } }
+    decision.keepFiles(Dictionary(older, uniquingKeysWith: { $1 }))
   }
 
   /// What was decided could not be stored: what is stored is what holds. What runs, runs on.
@@ -76,7 +74,23 @@ extension TransferManager {
     // That one runs to be queued again is not stored.
     let running = calledBack.filter { queue.members[$0]?.state == .running }
     _ = queue.handle(.requeue, running.sorted(), by: .user, &decision)
-    for case .schedule(let id) in decision.effects { schedule(id) }
+    for effect in decision.effects {
+      switch effect {
+      case .schedule(let id): schedule(id)
+      case .postpone(let id, let time) where postponed[id] == nil: postpone(id, until: time)
+      default: continue
+      }
+    }
+    mustReadAgain = false
+    lookAgain()
+  }
+
+  /// Who waits saw what was decided, and does not hold.
+  private func lookAgain() {
+    waits.stopped.resumeAll(())
+    waits.ended.resumeAll(nil)
+    waits.groups.resumeAll(false)
+    if queue.busy == 0 { waits.empty.resume(.init(), ()) }
   }
 
   private func perform(_ decision: QueueDecision) async {
@@ -94,8 +108,9 @@ extension TransferManager {
 
   private func perform(_ effect: QueueDecision.Effect) async {
     switch effect {
-    case .schedule(let id): schedule(id)
-    case .unschedule(let id): engine.slots.update { _ = $0.paused(id) }
+    // It may have been started since.
+    case .schedule(let id): if queue.members[id]?.isScheduled == true { schedule(id) }
+    case .unschedule(let id): if runs[id] == nil { engine.slots.update { _ = $0.paused(id) } }
     case .postpone(let id, let time): postpone(id, until: time)
     case .rearrange(let id): rearrange(id)
     case .prefer(let id): engine.slots.update { $0.starts(id) }

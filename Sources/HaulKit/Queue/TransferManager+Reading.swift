@@ -28,7 +28,8 @@ extension TransferManager {
     while let member = queue.members[id] {
       guard member.end != nil else {
         guard !isShutDown, !Task.isCancelled else { return nil }
-        return await waits.ended.valueUnlessCancelled(for: id).flatMap { $0 }
+        if let end = await waits.ended.valueUnlessCancelled(for: id).flatMap({ $0 }) { return end }
+        continue
       }
       // An end that is decided is stored when the turn is over, or is none.
       let result = try await turns.run { () async throws(TransferError) -> TransferResult? in

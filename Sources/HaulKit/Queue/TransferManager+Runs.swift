@@ -4,7 +4,8 @@ import HaulCore
 extension TransferManager {
   /// Starts what the scheduler lets start, and comes back when a host's pause ends.
   func startWhatMay() async {
-    guard !isShutDown else { return }
+    // While the store takes nothing, nothing that starts could be stored either.
+    guard !isShutDown, storingAgain == nil else { return }
     let now = engine.clock.now
     let (ids, next) = engine.slots.update { ($0.next(at: now), $0.nextWakeUp()) }
     await start(ids)
@@ -41,9 +42,8 @@ extension TransferManager {
         begin(record, startsOver: grant.grant.startsOver)
       }
     } catch {
-      for (id, _) in grants {
-        await ended(id, .finished(TransferResult(state: .failed, error: error)))
-      }
+      engine.log(error)
+      for (id, _) in grants { await ended(id, .notBegun) }
     }
   }
 
@@ -125,7 +125,14 @@ extension TransferManager {
     runs[id]?.onceStored = onceStored
   }
 
-  private func startedOver(_ id: TransferID) { queue.startedOver(id) }
+  /// Stored, so that what comes from now on is not forgotten once more after a crash.
+  private func startedOver(_ id: TransferID) async {
+    do {
+      try await carryOut { (decision) throws(TransferError) in queue.startedOver(id, &decision) }
+    } catch {
+      engine.log(error)
+    }
+  }
 
   private func named(_ id: TransferID, _ name: FileName) { serverNames[id] = name }
 
@@ -183,7 +190,7 @@ extension TransferManager {
 
   private func note(_ id: TransferID, _ end: MemberRun.End, _ decision: inout QueueDecision) {
     // What the end of the program stopped is queued again the next time; what somebody paused is paused.
-    if isShutDown, case .paused = end, queue.members[id]?.state == .running {
+    if end.isInterruption(isShutDown: isShutDown), queue.members[id]?.state == .running {
       _ = queue.handle(.requeue, [id], by: .signal, &decision)
     }
     queue.ended(id, end.forMachine, end.result, by: .disk, &decision)
@@ -194,12 +201,18 @@ extension TransferManager {
   private static let storeAgainAfter: Duration = .seconds(1)
 
   private func retryEndings() {
+    guard storingAgain == nil else { return }
     let clock = engine.clock
     storingAgain = Task(executorPreference: engine.soleExecutor) { [weak self] in
       try? await clock.sleep(until: clock.now + Self.storeAgainAfter)
-      await self?.storeEndings()
-      await self?.startWhatMay()
+      await self?.storeAgain()
     }
+  }
+
+  private func storeAgain() async {
+    storingAgain = nil
+    await storeEndings()
+    await startWhatMay()
   }
 
   func tellWaiting(_ id: TransferID, _ url: ResourceURL?) {
@@ -215,16 +228,6 @@ extension DownloadRequest {
     guard let path = result?.path else { return }
     destination = .file(path)
     ifExists = .overwrite
-  }
-}
-
-extension TransferResult {
-  /// The same, and the file that is still there as an earlier run left it: the next run is to replace it.
-  func keeping(_ older: String?) -> TransferResult {
-    guard let older, path == nil else { return self }
-    return TransferResult(
-      state: state, path: older, bytes: bytes, fetched: fetched, reused: reused,
-      duration: duration, checksum: checksum, verified: verified, error: error)
   }
 }
 

@@ -2,10 +2,10 @@ public import HaulCore
 
 extension TransferManager {
   /// Changes what a transfer is to do: a new address for an expired link, its priority, what comes before it, the rules of its next
-  /// run. One that waits for its next attempt is tried at once; one that has ended stays as it is until `retry` or `restart`.
+  /// run. One that has ended stays as it is until `retry` or `restart`.
   ///
   /// Identifier and group stay. Once something has run for it its bytes stay too: they are believed only if the new address
-  /// proves to be of the same version, and where they are to go cannot be changed.
+  /// proves to be of the same version, and where they are to go cannot be changed, nor the address where the name comes from it.
   /// - Parameters:
   ///   - id: one for which nothing runs; pause it first.
   ///   - change: makes the new request from the present one. Dependencies are there by their ids; those that were completed and
@@ -17,10 +17,9 @@ extension TransferManager {
   public func set(
     _ id: TransferID, _ change: @Sendable (inout TransferRequest) -> Void
   ) async throws(TransferError) -> CommandRefusal? {
-    let (refusal, url) = try await turns.run {
-      () async throws(TransferError) -> (CommandRefusal?, ResourceURL?) in
+    let refusal = try await turns.run { () async throws(TransferError) -> CommandRefusal? in
       guard let record = try await store.records([id]).first, let member = queue.members[id]
-      else { return (.isUnknown, nil) }
+      else { return .isUnknown }
       var request = record.request
       request.priority = member.facts.standing.priority
       change(&request)
@@ -28,13 +27,11 @@ extension TransferManager {
       let refusal = try await carryOutNow { (decision) throws(TransferError) in
         try queue.set(request, of: record, names: names, &decision)
       }
-      return (refusal, request.download?.url)
+      if refusal == nil, let event = await snapshot(of: id) { engine.hub.publish([event]) }
+      return refusal
     }
-    guard refusal == nil, let member = queue.members[id] else { return refusal }
-    let snapshot = TransferSnapshot(summary: TransferSummary(member))
-    engine.hub.publish(.snapshot(snapshot), of: id, url)
     await startWhatMay()
-    return nil
+    return refusal
   }
 }
 

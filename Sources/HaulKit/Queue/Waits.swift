@@ -4,9 +4,9 @@ import HaulCore
 struct Waits: Sendable {
   /// Until nothing runs for a transfer.
   let stopped = WaitList<TransferID, Void>()
-  /// Until a transfer has ended; nil when the manager has shut down before.
+  /// Until a transfer has ended; nil: look again.
   let ended = WaitList<TransferID, TransferResult?>()
-  /// Until every member of a group has ended; false when the manager has shut down before.
+  /// Until every member of a group has ended; false: look again.
   let groups = WaitList<String, Bool>()
   /// Until nothing runs or waits for a slot.
   let empty = WaitList<Nothing, Void>()

@@ -1,3 +1,4 @@
+import Foundation
 import HaulCore
 import HaulKit
 import HaulTestSupport
@@ -40,6 +41,54 @@ import Testing
       #expect(await gone.summary?.state == .failed)
       try await gone.retry()
       #expect(try await gone.result.state == .completed)
+    }
+  }
+
+  @Test func `One that was given another address takes its bytes away when it is cancelled`()
+    async throws
+  {
+    try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+      let a = try await queue.add("a")[0]
+      try await queue.hold(a)
+      try await a.pause()
+      let url = try ResourceURL(queue.server.url("/b"))
+      try await a.set { $0.download?.url = url }
+      try await a.cancel()
+      #expect(try FileManager.default.contentsOfDirectory(atPath: queue.bench.path("")).isEmpty)
+      queue.release(a)
+    }
+  }
+
+  @Test func `Where the name comes from the address, that stays once there may be bytes`()
+    async throws
+  {
+    try await QueueBench.with([.held("a")]) { queue in
+      let directory = queue.bench.path("")
+      let a = try await queue.manager.add(
+        queue.request("a") { $0.destination = .directory(directory) })
+      try await queue.hold(a)
+      try await a.pause()
+      let url = try ResourceURL(queue.server.url("/a?signature=2"))
+      await #expect(throws: TransferError.self) { try await a.set { $0.download?.url = url } }
+      try await a.set { $0.download?.connections = 2 }
+      queue.release(a)
+      try await a.resume()
+      #expect(try await a.result.reused > 0)
+    }
+  }
+
+  @Test func `One that came after what failed and was removed can be changed`() async throws {
+    try await StepBench.with(active: 1) { bench in
+      await bench.manager.register(step: "fail") { _ in throw CancellationError() }
+      var first = TransferRequest.step("fail")
+      first.identifier = "a"
+      let added = try await bench.manager.add([first, step("b", after: ["a"])])
+      _ = await outcome(added[0])
+      try await added[0].remove()
+      try await added[1].set { $0.priority = .utility }
+      #expect(await added[1].summary?.state == .queued)
+      try await added[1].set { $0.after = [] }
+      await bench.gate.waitForArrivals(1)
     }
   }
 

@@ -26,6 +26,58 @@ import Testing
     try scene.end()
   }
 
+  @Test func `While the store takes nothing, nothing fails that was about to start`() throws {
+    let scene = Scene()
+    let requests = ["a", "b", "c", "d"].map { scene.step($0, turns: 2) }
+    let steps = try scene.call { try await $0.add(requests) }
+    scene.refuseChanges(true)
+    scene.pass(.seconds(10))
+    scene.refuseChanges(false)
+    try scene.runOut()
+    for step in steps { #expect(try scene.state(step) == .completed) }
+    try scene.end()
+  }
+
+  @Test func `Who waits for what the store then refuses is told`() throws {
+    let scene = Scene()
+    let request = scene.step("a", turns: 1)
+    scene.process.store.habits.isSlow = true
+    scene.refuseChanges(true)
+    let added = scene.begin { try await $0.add(request) }
+    let empty = scene.begin { await $0.waitUntilEmpty() }
+    scene.pass(.seconds(5))
+    #expect(added.withLockedValue { $0 } != nil)
+    #expect(empty.withLockedValue { $0 } != nil)
+    scene.refuseChanges(false)
+    scene.process.store.habits.isSlow = false
+    try scene.end()
+  }
+
+  @Test func `What a restart has brought is kept when the store refuses something else`() throws {
+    let scene = Scene()
+    let request = try scene.download("f", length: 400 << 10) {
+      $0.destination = .file("\(QueueWorld.directory)/f")
+      $0.makesDirectory = true
+    }
+    let transfer = try scene.call { try await $0.add(request) }
+    for _ in 0..<10_000 where scene.received("f") < 8 << 10 { scene.pass(.milliseconds(1)) }
+    scene.send(.restart, transfer)
+    // That it runs, is stopped, runs again, and has started over.
+    let stored = { scene.ledger.withLockedValue { $0.trace.count { $0.contains("f=running") } } }
+    for _ in 0..<1_000 where stored() < 4 { scene.pass(.milliseconds(1)) }
+    scene.refuseChanges(true)
+    #expect(throws: TransferError.self) {
+      try scene.call { try await $0.setPriority(.utility, of: .all) }
+    }
+    scene.refuseChanges(false)
+    scene.send(.pause, transfer)
+    scene.pass(.seconds(1))
+    scene.send(.resume, transfer)
+    try scene.runOut()
+    #expect(try scene.call { _ in try await transfer.result.reused } > 0)
+    try scene.end()
+  }
+
   /// A step that is told to stop and takes its time.
   private func stopping(by order: TransferMachine.Command, in scene: Scene) throws -> Transfer {
     let request = scene.step("s", turns: 2, isPatient: true)

@@ -55,7 +55,7 @@ final class SimulatedStore: Store {
     if let often = habits.refusesOneIn, dice.oneIn(often) {
       ledger.withLockedValue { ledger in
         ledger.note("the store refuses")
-        // One whose start could not be stored is about to fail.
+        // One whose start could not be stored waits anew.
         for id in ledger.members.keys { ledger.members[id]?.waited = false }
         ledger.troubledUntil = clock.now + .milliseconds(1500)
       }
