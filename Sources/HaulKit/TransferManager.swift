@@ -31,6 +31,13 @@ public actor TransferManager {
   /// Stores ends again that could not be stored.
   var storingAgain: Task<Void, Never>?
   private(set) var isShutDown = false
+  /// Members that one change of a command stores at most.
+  let portion: Int
+  /// Whether nothing may start: a command on many has been carried out on some of them.
+  var holdsStarts = false
+
+  /// What a decision on so many needs is a few megabytes, and to store them costs much more than to begin a change.
+  package static let portion = 8192
 
   /// Where the bytes of a transfer to `.stream` go.
   struct StreamPlace {
@@ -49,13 +56,17 @@ public actor TransferManager {
     engine = ports.engine
     self.store = store
     self.damage = damage
+    portion = Self.portion
     onShutdown = ports.shutdown
   }
 
   /// A manager over other ports.
-  package init(engine: Engine, store: any Store = MemoryStore()) {
+  package init(
+    engine: Engine, store: any Store = MemoryStore(), portion: Int = TransferManager.portion
+  ) {
     self.engine = engine
     self.store = store
+    self.portion = max(portion, 1)
     damage = nil
     onShutdown = {}
   }

@@ -4,7 +4,7 @@ import HaulCore
 extension TransferManager {
   /// Starts what the scheduler lets start, and comes back when a host's pause ends.
   func startWhatMay() async {
-    guard !isShutDown else { return }
+    guard !isShutDown, !holdsStarts else { return }
     let now = engine.clock.now
     let (ids, next) = engine.slots.update { ($0.next(at: now), $0.nextWakeUp()) }
     await start(ids)
@@ -21,6 +21,7 @@ extension TransferManager {
 
   private func start(_ ids: [TransferID]) async {
     var grants: [(id: TransferID, grant: TransferMachine.Grant)] = []
+    var isSlotLeft = false
     for id in ids {
       if let run = runs[id] {
         run.orders.send(.slotGranted)
@@ -29,8 +30,15 @@ extension TransferManager {
         grants.append((id, grant))
       } else {
         engine.slots.update { _ = $0.paused(id) }
+        isSlotLeft = true
       }
     }
+    await begin(grants)
+    // One that was not to start any more leaves its slot to the next.
+    if isSlotLeft { await startWhatMay() }
+  }
+
+  private func begin(_ grants: [(id: TransferID, grant: TransferMachine.Grant)]) async {
     guard !grants.isEmpty else { return }
     do {
       try await carryOut { (decision) throws(TransferError) in
