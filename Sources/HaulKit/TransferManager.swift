@@ -33,6 +33,13 @@ public actor TransferManager {
   private(set) var isShutDown = false
   /// Whether the store refused something, and what it has could not be read since.
   var mustReadAgain = false
+  /// Members that one change of a command stores at most.
+  let portion: Int
+  /// Whether nothing may start: a command on many has been carried out on some of them.
+  var holdsStarts = false
+
+  /// What a decision on so many needs is a few megabytes, and to store them costs much more than to begin a change.
+  package static let portion = 8192
 
   /// Where the bytes of a transfer to `.stream` go.
   struct StreamPlace {
@@ -51,13 +58,17 @@ public actor TransferManager {
     engine = ports.engine
     self.store = store
     self.damage = damage
+    portion = Self.portion
     onShutdown = ports.shutdown
   }
 
   /// A manager over other ports.
-  package init(engine: Engine, store: any Store = MemoryStore()) {
+  package init(
+    engine: Engine, store: any Store = MemoryStore(), portion: Int = TransferManager.portion
+  ) {
     self.engine = engine
     self.store = store
+    self.portion = max(portion, 1)
     damage = nil
     onShutdown = {}
   }

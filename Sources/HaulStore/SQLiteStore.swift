@@ -53,8 +53,7 @@ package struct SQLiteStore: Store {
 
   package func open() async throws(TransferError) -> StoredQueue {
     try await database.read("read the queue") { [rows] db in
-      try rows.load(db)
-      return try QueueReader(db: db).queue()
+      try rows.loading { try QueueReader(db: db).queue(noting: &$0) }
     }
   }
 

@@ -83,7 +83,7 @@ struct StoreBench: AsyncParsableCommand {
     for number in range {
       let request = try request(number)
       var standing = Standing()
-      standing.rank = Int64(number) << 16
+      standing.rank = Int64(number) << 20
       let id = TransferID(using: &random)
       change.added.append(TransferRecord(id: id, request: request, standing: standing))
       change.events.append(
@@ -96,7 +96,8 @@ struct StoreBench: AsyncParsableCommand {
   }
 
   private func page(_ store: SQLiteStore, _ clock: BenchClock) async throws {
-    let middle = Int64(members / 2) << 16
+    // As a manager's are.
+    let middle = Int64(members / 2) << 20
     let queries: [(String, RecordQuery)] = [
       ("first page", RecordQuery()),
       ("page in the middle", RecordQuery(afterRank: middle)),
@@ -139,8 +140,8 @@ struct StoreBench: AsyncParsableCommand {
   }
 
   func report(_ what: String, _ count: Int, _ time: Duration) {
-    let milliseconds =
-      time.components.seconds * 1000 + time.components.attoseconds / 1_000_000_000_000_000
+    let microseconds = Int(time / .microseconds(1))
+    let milliseconds = "\(microseconds / 1000).\(microseconds / 100 % 10)"
     let rate = time > .zero ? Int(Double(count) / (time / .seconds(1))) : 0
     let memory = ProcessMemory()
     print(

@@ -65,6 +65,11 @@ def table(group):
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
+def rows(lines):
+    """A Markdown table of lines of cells, the first of which names the columns."""
+    return "".join(f"| {' | '.join(line)} |\n" for line in [lines[0], ["---"] * len(lines[0]), *lines[1:]])
+
+
 def _extra(values):
     values = [value for value in values if value is not None]
     if values and all(isinstance(value, (int, float)) for value in values):
@@ -78,7 +83,7 @@ def bounds(data, parts=None):
     rows = [["line", "what", "bound", "measured", "met"], ["---"] * 5]
     found = [bound for name, part in data["parts"].items() if parts is None or name in parts
              for bound in part["bounds"]]
-    for bound in sorted(found, key=lambda one: one["line"]):
+    for bound in sorted(found, key=lambda one: str(one["line"])):
         measured = "–" if bound["measured"] is None else f"{bound['measured']:g}{bound['unit']}"
         met = {True: "yes", False: "**no**", None: "not measured"}[bound["met"]]
         rows.append([str(bound["line"]), bound["what"], bound["wanted"], measured, met])
@@ -95,6 +100,8 @@ def markdown(data):
         for number, group in enumerate(part["groups"], 1):
             text.append(f"\n{group['title']}:\n\n{table(group)}")
             text.append(f"\n![{group['title']}](plots/{name}-{number}.svg)\n")
+        for told in part.get("tables", []):
+            text.append(f"\n{told['title']}:\n\n{rows(told['rows'])}")
         for number, line in enumerate(part.get("lines", []), 1):
             text.append(f"\n![{line['title']}](plots/{name}-line-{number}.svg)\n")
     return "".join(text) + "\n"

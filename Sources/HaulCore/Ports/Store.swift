@@ -162,19 +162,6 @@ package struct StoreChange: Sendable {
   }
 }
 
-/// What is there when a store is opened.
-package struct StoredQueue: Sendable {
-  /// In the order of their ranks.
-  package var members: [QueuedMember] = []
-  /// The number of the newest event; 0 before the first.
-  package var lastEvent = 0
-
-  package init(members: [QueuedMember] = [], lastEvent: Int = 0) {
-    self.members = members
-    self.lastEvent = lastEvent
-  }
-}
-
 /// Which records a page shows.
 package struct RecordQuery: Sendable, Hashable {
   /// Nil: every one.

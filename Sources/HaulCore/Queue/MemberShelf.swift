@@ -30,7 +30,7 @@ package struct MemberShelf: Sendable {
     static let hasRetry = Marks(rawValue: 1 << 8)
   }
 
-  private var numbers: [TransferID: UInt32] = [:]
+  private var numbers = IDTable()
   private var rows: ContiguousArray<Row> = []
   private var names = NameTable()
   private var identifiers: [TransferID: String] = [:]
@@ -41,13 +41,49 @@ package struct MemberShelf: Sendable {
   package var count: Int { rows.count }
 
   mutating func reserve(_ count: Int) {
-    numbers.reserveCapacity(count)
+    numbers.reserve(count)
     rows.reserveCapacity(count)
   }
 
   /// The member with this id; its dependencies are the graph's business and not told.
   package subscript(id: TransferID) -> QueueMachine.Member? {
     numbers[id].map { member(rows[Int($0)]) }
+  }
+
+  /// Whether there is a member with this id.
+  package func contains(_ id: TransferID) -> Bool { numbers[id] != nil }
+
+  /// Whether it is queued and waits for the time of its next attempt.
+  func isPostponed(_ id: TransferID) -> Bool { has(.isPostponed, id) }
+
+  /// Whether it is known when its next attempt is due.
+  func hasRetry(_ id: TransferID) -> Bool { has(.hasRetry, id) }
+
+  private func has(_ mark: Marks, _ id: TransferID) -> Bool {
+    numbers[id].map { rows[Int($0)].marks.contains(mark) } ?? false
+  }
+
+  /// Where the member with this id stands.
+  package func state(of id: TransferID) -> TransferMachine.State? {
+    numbers[id].map { rows[Int($0)].machine.state }
+  }
+
+  /// Tells of each member what a queue counts.
+  func tell(
+    _ body: (
+      _ facts: (rank: Int64, group: String?), _ end: TransferResult.State?, _ isBusy: Bool
+    ) -> Void
+  ) {
+    for row in rows {
+      let isBusy = QueueMachine.Member.isBusy(
+        row.machine.state, isAwaited: !row.marks.isDisjoint(with: [.isScheduled, .isPostponed]))
+      body((row.rank, names.name(row.group)), row.end, isBusy)
+    }
+  }
+
+  /// Who has each identifier.
+  var idsByIdentifier: [String: TransferID] {
+    Dictionary(identifiers.map { ($1, $0) }, uniquingKeysWith: { $1 })
   }
 
   /// In no order.
@@ -69,7 +105,7 @@ package struct MemberShelf: Sendable {
       let row = rows[Int(number)]
       rows[Int(number)] = make(member, marks, host: row.host, group: row.group)
     } else {
-      numbers[id] = UInt32(rows.count)
+      numbers.set(id, to: UInt32(rows.count))
       rows.append(
         make(
           member, marks, host: names.number(member.facts.host),
@@ -84,14 +120,14 @@ package struct MemberShelf: Sendable {
 
   /// Takes it out; the last one moves to its place.
   mutating func remove(_ id: TransferID) -> QueueMachine.Member? {
-    guard let number = numbers.removeValue(forKey: id) else { return nil }
+    guard let number = numbers.remove(id) else { return nil }
     let member = member(rows[Int(number)])
-    identifiers[id] = nil
-    retries[id] = nil
+    if !identifiers.isEmpty { identifiers[id] = nil }
+    if !retries.isEmpty { retries[id] = nil }
     let last = rows.removeLast()
     if last.id != id {
       rows[Int(number)] = last
-      numbers[last.id] = number
+      numbers.set(last.id, to: number)
     }
     return member
   }

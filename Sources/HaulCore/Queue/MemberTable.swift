@@ -67,7 +67,7 @@ struct Place: Comparable, Sendable {
 
 /// All members of a scheduler, each under a small number that everything else knows it by.
 struct MemberTable: HeapOrder, Sendable {
-  private var numbers: [TransferID: Int32] = [:]
+  private var numbers = IDTable()
   private var members: [Member] = []
   private var free: [Int32] = []
   /// In which order starts were called for, of those that have not started.
@@ -79,9 +79,11 @@ struct MemberTable: HeapOrder, Sendable {
     set { members[Int(number)] = newValue }
   }
 
-  func number(of id: TransferID) -> Int32? { numbers[id] }
+  func number(of id: TransferID) -> Int32? {
+    numbers[id].map { Int32(truncatingIfNeeded: $0) }
+  }
 
-  func member(_ id: TransferID) -> Member? { numbers[id].map { self[$0] } }
+  func member(_ id: TransferID) -> Member? { number(of: id).map { self[$0] } }
 
   mutating func insert(_ member: Member) -> Int32 {
     let number: Int32
@@ -96,12 +98,12 @@ struct MemberTable: HeapOrder, Sendable {
       }
       members.append(member)
     }
-    numbers[member.id] = number
+    numbers.set(member.id, to: UInt32(truncatingIfNeeded: number))
     return number
   }
 
   mutating func remove(_ number: Int32) {
-    numbers[self[number].id] = nil
+    numbers.remove(self[number].id)
     calls[number] = nil
     free.append(number)
     if numbers.isEmpty { self = MemberTable() }

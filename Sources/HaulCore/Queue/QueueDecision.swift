@@ -1,5 +1,3 @@
-import OrderedCollections
-
 /// What some inputs of a queue came to: what to store, as a whole, and what to do once it is stored.
 package struct QueueDecision: Sendable {
   package enum Effect: Hashable, Sendable {
@@ -14,7 +12,7 @@ package struct QueueDecision: Sendable {
     /// It waits for another one: one that has not ended, or one that was not completed.
     case waits(TransferID, on: TransferID, isBlocked: Bool)
     /// It came to an end.
-    case ended(TransferID, TransferResult)
+    indirect case ended(TransferID, TransferResult)
     /// Every member of the group has ended.
     case groupEnded(String)
     /// It is not in the list any more.
@@ -25,7 +23,10 @@ package struct QueueDecision: Sendable {
   package internal(set) var added: [TransferRecord] = []
   package internal(set) var events: [StoredEvent] = []
   package var batch: StoreChange.Batch?
-  var updates: OrderedDictionary<TransferID, StoreChange.Update> = [:]
+  /// In the order in which they were first noted; nil for what is removed after all.
+  private var updates: [StoreChange.Update?] = []
+  /// Whose update stands where.
+  private var places = IDTable()
   var removed: [TransferID] = []
   var satisfied: [TransferID] = []
   /// Whose dependencies have changed since they were looked at.
@@ -37,7 +38,7 @@ package struct QueueDecision: Sendable {
   package var change: StoreChange {
     var change = StoreChange()
     change.added = added
-    change.updated = Array(updates.values)
+    change.updated = updates.compactMap { $0 }
     change.removed = removed
     change.satisfied = satisfied
     change.events = events
@@ -45,26 +46,34 @@ package struct QueueDecision: Sendable {
     return change
   }
 
+  /// Whose updates are to be stored.
+  package var updated: some Sequence<TransferID> { updates.lazy.compactMap { $0?.id } }
+
   mutating func note(
     _ id: TransferID, _ standing: Standing, _ result: TransferResult?, keepsPlace: Bool
   ) {
-    let former = updates[id]
-    updates[id] = StoreChange.Update(
-      id: id, standing: standing, result: result ?? former?.result, request: former?.request,
-      keepsPlace: keepsPlace && former?.keepsPlace ?? true)
+    guard let place = places[id].map(Int.init), let former = updates[place] else {
+      places.set(id, to: UInt32(updates.count))
+      return updates.append(
+        StoreChange.Update(id: id, standing: standing, result: result, keepsPlace: keepsPlace))
+    }
+    updates[place]?.standing = standing
+    updates[place]?.result = result ?? former.result
+    updates[place]?.keepsPlace = keepsPlace && former.keepsPlace
   }
 
   /// Of one whose standing is noted.
   mutating func set(_ request: TransferRequest, of id: TransferID) {
-    updates[id]?.request = request
+    if let place = places[id] { updates[Int(place)]?.request = request }
   }
 
   /// These files, of earlier runs of members that end now without success, are still there. O(the decision).
   package mutating func keepFiles(_ paths: [TransferID: String]) {
     guard !paths.isEmpty else { return }
     for (id, path) in paths {
-      let result = updates[id]?.result?.keeping(path)
-      updates[id]?.result = result
+      guard let place = places[id].map(Int.init) else { continue }
+      let result = updates[place]?.result?.keeping(path)
+      updates[place]?.result = result
     }
     for (index, event) in events.enumerated() {
       guard let path = paths[event.id], case .finished(let result) = event.kind else { continue }
@@ -78,7 +87,7 @@ package struct QueueDecision: Sendable {
   }
 
   mutating func remove(_ id: TransferID) {
-    updates[id] = nil
+    if let place = places[id] { updates[Int(place)] = nil }
     removed.append(id)
     effects.append(.removed(id))
   }

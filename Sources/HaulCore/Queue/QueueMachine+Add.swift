@@ -20,56 +20,63 @@ extension QueueMachine {
   package mutating func add(
     _ additions: [Addition], _ decision: inout QueueDecision
   ) throws(TransferError) {
-    var known = identifiers
+    var named: [String: TransferID] = [:]
     for addition in additions {
       guard let identifier = addition.request.identifier else { continue }
-      guard known.updateValue(addition.id, forKey: identifier) == nil else {
+      guard identifiers[identifier] == nil,
+        named.updateValue(addition.id, forKey: identifier) == nil
+      else {
         throw TransferError(.inUse, "the identifier \(identifier) belongs to another transfer")
       }
     }
-    let records = try resolve(additions, known)
-    let nodes = records.map { record in
-      let facts = QueuedMember(record)
-      return DependencyGraph.Node(
-        id: facts.id, after: facts.after, policy: facts.whenDependencyFails)
-    }
+    let nodes = try resolve(additions, named)
     do {
-      try graph.add(nodes.filter { !$0.after.isEmpty }) { members[$0]?.end?.dependencyEnd }
+      try graph.add(nodes) { members[$0]?.end?.dependencyEnd }
     } catch {
       let names = Dictionary(
         additions.map { ($0.id, $0.request.identifier) }, uniquingKeysWith: { $1 })
       throw TransferError(.dependencyFailed, Self.words(error) { names[$0] ?? nil })
     }
-    identifiers = known
-    for (record, addition) in zip(records, additions) { append(record, addition.target, &decision) }
+    identifiers.merge(named) { $1 }
+    decision.added.reserveCapacity(decision.added.count + additions.count)
+    var rest = nodes[...]
+    for addition in additions {
+      let node = rest.first?.id == addition.id ? rest.popFirst() : nil
+      append(addition, after: node?.after ?? [], &decision)
+    }
     settle(&decision)
   }
 
-  /// The ids of dependencies in place of identifiers, and the places.
+  /// Those that come after others, with ids in place of identifiers.
   private func resolve(
-    _ additions: [Addition], _ known: [String: TransferID]
-  ) throws(TransferError) -> [TransferRecord] {
+    _ additions: [Addition], _ named: [String: TransferID]
+  ) throws(TransferError) -> [DependencyGraph.Node] {
+    guard additions.contains(where: { !$0.request.after.isEmpty }) else { return [] }
     let new = Set(additions.map(\.id))
-    var records: [TransferRecord] = []
-    for addition in additions {
-      var request = addition.request
-      request.after = try resolve(request.after, known, new)
-      records.append(TransferRecord(id: addition.id, request: request))
+    let identifiers = identifiers
+    let known = { (name: String) in identifiers[name] ?? named[name] }
+    var nodes: [DependencyGraph.Node] = []
+    for addition in additions where !addition.request.after.isEmpty {
+      nodes.append(
+        DependencyGraph.Node(
+          id: addition.id,
+          after: try resolve(addition.request.after, new, known).compactMap(\.id),
+          policy: addition.request.whenDependencyFails))
     }
-    return records
+    return nodes
   }
 
   /// By their ids.
   func resolve(
-    _ dependencies: [TransferRequest.Dependency], _ known: [String: TransferID],
-    _ new: Set<TransferID>
+    _ dependencies: [TransferRequest.Dependency], _ new: Set<TransferID>,
+    _ known: (String) -> TransferID?
   ) throws(TransferError) -> [TransferRequest.Dependency] {
     var after: [TransferRequest.Dependency] = []
     for dependency in dependencies {
       let id: TransferID? =
         switch dependency {
         case .transfer(let id): members[id] != nil || new.contains(id) ? id : nil
-        case .identifier(let identifier): known[identifier]
+        case .identifier(let identifier): known(identifier)
         }
       guard let id else {
         throw TransferError(
@@ -81,16 +88,24 @@ extension QueueMachine {
   }
 
   private mutating func append(
-    _ new: TransferRecord, _ target: String?, _ decision: inout QueueDecision
+    _ new: Addition, after: [TransferID], _ decision: inout QueueDecision
   ) {
-    var record = new
+    var record = TransferRecord(id: new.id, request: new.request)
+    if !after.isEmpty { record.request.after = after.map { .transfer($0) } }
     record.standing.rank = ranks.append()
     record.standing.priority = record.request.priority
-    decision.added.append(record)
-    insert(Member(machine: TransferMachine(), facts: QueuedMember(record)))
     if let group = record.request.group { groups.added(group) }
-    tell(.added(target: target), of: record.id, &decision)
-    place(record.id, &decision)
+    tell(.added(target: new.target), of: new.id, &decision)
+    var member = Member(machine: TransferMachine(), facts: QueuedMember(record))
+    // Nobody can have been waiting for one that is new.
+    if after.isEmpty { member.isScheduled = true }
+    insert(member)
+    if after.isEmpty {
+      decision.effects.append(.schedule(new.id))
+    } else {
+      place(new.id, &decision)
+    }
+    decision.added.append(record)
   }
 
   static func words(

@@ -19,7 +19,8 @@ extension QueueMachine {
     var changed = request
     // Those that it came after already may be off the list.
     let old = Set(record.request.after.compactMap(\.id))
-    changed.after = try resolve(request.after, identifiers, old)
+    let identifiers = identifiers
+    changed.after = try resolve(request.after, old) { identifiers[$0] }
     let node = DependencyGraph.Node(
       id: id, after: changed.after.compactMap(\.id), policy: changed.whenDependencyFails)
     do {

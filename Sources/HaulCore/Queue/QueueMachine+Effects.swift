@@ -23,12 +23,22 @@ extension QueueMachine {
       }
     }
     note(id, nil, &decision)
-    if members[id]?.state == .removed { remove(id, &decision) }
+    if members.state(of: id) == .removed { remove(id, &decision) }
   }
 
   /// Looks again at those whose dependencies have changed, and at those whom that concerns.
-  mutating func settle(_ decision: inout QueueDecision) {
+  package mutating func settle(_ decision: inout QueueDecision) {
+    if !unsettled.isEmpty {
+      decision.concerned.insert(contentsOf: unsettled, at: 0)
+      unsettled = []
+    }
     while let id = decision.concerned.popLast() { place(id, &decision) }
+  }
+
+  /// Leaves that to the next decision.
+  mutating func settleLater(_ decision: inout QueueDecision) {
+    unsettled.append(contentsOf: decision.concerned)
+    decision.concerned = []
   }
 
   /// Where one that is queued belongs: to the scheduler, behind others, or at its end.

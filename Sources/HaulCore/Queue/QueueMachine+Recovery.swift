@@ -2,35 +2,34 @@
 extension QueueMachine {
   /// The queue as it was stored. What is in `running` runs at this moment; nothing else does.
   package init(_ stored: StoredQueue, running: Set<TransferID> = []) {
+    self.init(stored.shelf)
     lastEvent = stored.lastEvent
-    reserve(stored.members.count)
-    self.stored = stored.members.map(\.id)
-    for facts in stored.members {
-      var member = Member(machine: TransferMachine(facts.standing), facts: facts)
-      member.end = facts.standing.status.end
-      if running.contains(facts.id), member.state == .queued { _ = member.machine.granted() }
-      insert(member)
-      ranks.note(facts.standing.rank)
-      if let identifier = facts.identifier { identifiers[identifier] = facts.id }
-      if let group = facts.group {
-        groups.added(group)
-        if let end = member.end { _ = groups.ended(group, end) }
-      }
+    self.stored = stored.ids
+    for id in running where members[id]?.state == .queued {
+      change(id) { _ = $0.machine.granted() }
     }
-    let nodes = stored.members.filter { !$0.after.isEmpty }
-      .map { DependencyGraph.Node(id: $0.id, after: $0.after, policy: $0.whenDependencyFails) }
     // What was stored had no circle.
-    try? graph.add(nodes) {
+    try? graph.add(stored.nodes) {
       members[$0]?.end?.dependencyEnd ?? (members[$0] == nil ? .removed : nil)
     }
   }
 
-  /// What is to be done with a queue that was just opened: what waits is scheduled, orders that were not carried out are.
-  /// - Parameter wallSeconds: the time; what was to be tried again later still is.
-  package mutating func recover(at wallSeconds: Double, _ decision: inout QueueDecision) {
+  /// The members that were stored, in the order of the list; once.
+  package mutating func takeStored() -> [TransferID] {
     defer { stored = [] }
-    for id in stored {
-      switch members[id]?.state {
+    return stored
+  }
+
+  /// What is to be done with these of a queue that was just opened: what waits is scheduled, orders that were not carried out are.
+  /// - Parameters:
+  ///   - wallSeconds: the time; what was to be tried again later still is.
+  ///   - isLast: as for `handle`.
+  package mutating func recover(
+    _ ids: some Sequence<TransferID>, at wallSeconds: Double, isLast: Bool = true,
+    _ decision: inout QueueDecision
+  ) {
+    for id in ids {
+      switch members.state(of: id) {
       case .queued: recoverQueued(id, at: wallSeconds, &decision)
       case .stopping(.pause), .stopping(.cancelKeepingBytes):
         ended(id, .paused, nil, by: .user, &decision)
@@ -38,20 +37,23 @@ extension QueueMachine {
       default: continue
       }
     }
-    settle(&decision)
+    if isLast { settle(&decision) } else { settleLater(&decision) }
   }
 
   /// Schedules what waits and may run, of a queue that was read again while it runs: nothing of this is to be stored or told.
-  /// Whoever waits for the time of its next attempt goes on doing so.
+  /// Whoever waits for the time of its next attempt goes on doing so; who is to be skipped is with the next decision.
   package mutating func reschedule(at wallSeconds: Double, _ decision: inout QueueDecision) {
-    defer { stored = [] }
-    for id in stored {
+    for id in takeStored() {
       guard let member = members[id], member.state == .queued else { continue }
       if let time = member.facts.standing.retryAt, time > wallSeconds {
         change(id) { $0.isPostponed = true }
         decision.effects.append(.postpone(id, until: time))
-      } else if graph.verdict(of: id) == .ready {
-        place(id, &decision)
+      } else {
+        switch graph.verdict(of: id) {
+        case .ready: place(id, &decision)
+        case .skipped: unsettled.append(id)
+        case .waiting, .blocked: continue
+        }
       }
     }
   }
@@ -88,24 +90,14 @@ extension QueueMachine {
 
   /// Its time has come. Does nothing for one that has been started, paused or ended since.
   package mutating func due(_ id: TransferID, _ decision: inout QueueDecision) {
-    guard change(id, { $0.isPostponed }) == true else { return }
+    guard members.isPostponed(id) else { return }
     change(id) { ($0.isPostponed, $0.facts.standing.retryAt) = (false, nil) }
     place(id, &decision)
   }
 
   /// It waits for that no more. What is stored lies in the past then, and says nothing.
   package mutating func triesAgain(_ id: TransferID) {
+    guard members.hasRetry(id) else { return }
     change(id) { $0.facts.standing.retryAt = nil }
-  }
-}
-
-extension TransferStatus {
-  fileprivate var end: TransferResult.State? {
-    switch self {
-    case .queued, .paused: nil
-    case .failed: .failed
-    case .completed: .completed
-    case .cancelled: .cancelled
-    }
   }
 }

@@ -14,9 +14,12 @@ package struct QueueMachine: Sendable {
     package var state: TransferMachine.State { machine.state }
 
     /// Whether something goes on, or will by itself.
-    var isBusy: Bool {
+    var isBusy: Bool { Self.isBusy(state, isAwaited: isScheduled || isPostponed) }
+
+    /// - Parameter isAwaited: whether it is to start when there is a slot, or at some time.
+    static func isBusy(_ state: TransferMachine.State, isAwaited: Bool) -> Bool {
       switch state {
-      case .queued: isScheduled || isPostponed
+      case .queued: isAwaited
       case .running, .stopping: true
       case .paused, .failed, .completed, .cancelled, .removed: false
       }
@@ -33,13 +36,28 @@ package struct QueueMachine: Sendable {
   /// Members that were being stopped to be queued again before they were changed: that is not stored, and must not be forgotten
   /// when the change is refused. Whoever decides empties it first.
   package var calledBack: Set<TransferID> = []
-  /// The members that were stored, in the order of the list, until `recover`.
+  /// Members whose dependencies have changed, to be looked at with the next decision.
+  var unsettled: [TransferID] = []
+  /// The members that were stored, in the order of the list, until they are taken.
   var stored: [TransferID] = []
   /// The number of the newest state change; 0 before the first.
   package internal(set) var lastEvent = 0
 
   /// A queue without members.
   package init() {}
+
+  /// A queue with these members, none of which waits for another.
+  init(_ shelf: MemberShelf) {
+    members = shelf
+    shelf.tell { facts, end, isBusy in
+      busy += isBusy ? 1 : 0
+      ranks.note(facts.rank)
+      guard let group = facts.group else { return }
+      groups.added(group)
+      if let end { _ = groups.ended(group, end) }
+    }
+    identifiers = shelf.idsByIdentifier
+  }
 
   /// The member that has an identifier of the caller's.
   package func id(of identifier: String) -> TransferID? { identifiers[identifier] }
@@ -48,10 +66,12 @@ package struct QueueMachine: Sendable {
   package func verdict(of id: TransferID) -> DependencyGraph.Verdict { graph.verdict(of: id) }
 
   /// Carries a command out on each of these; those that refuse it stay as they are. O(members concerned).
+  /// - Parameter isLast: whether it comes to no others. Until then those behind them stay as they are: they may be among the
+  ///   others.
   /// - Returns: who refused, and why.
   package mutating func handle(
     _ command: TransferMachine.Command, _ ids: some Sequence<TransferID>,
-    by origin: TransferEvent.Origin, _ decision: inout QueueDecision
+    by origin: TransferEvent.Origin, isLast: Bool = true, _ decision: inout QueueDecision
   ) -> [TransferID: CommandRefusal] {
     var refusals: [TransferID: CommandRefusal] = [:]
     for id in ids {
@@ -67,7 +87,7 @@ package struct QueueMachine: Sendable {
         if origin != .signal { due(id, &decision) }
       }
     }
-    settle(&decision)
+    if isLast { settle(&decision) } else { settleLater(&decision) }
     return refusals
   }
 
@@ -121,8 +141,6 @@ package struct QueueMachine: Sendable {
 
   /// It is of another host from now on.
   mutating func move(_ id: TransferID, toHost host: String?) { members.move(id, toHost: host) }
-
-  mutating func reserve(_ count: Int) { members.reserve(count) }
 
   mutating func insert(_ member: Member) {
     busy += member.isBusy ? 1 : 0

@@ -82,7 +82,7 @@ package struct Scheduler: Sendable {
     let host = members[number].host
     members.remove(number)
     hosts.states[host].members -= 1
-    refresh(host)
+    forget(host)
     return heldSlot
   }
 
@@ -130,7 +130,7 @@ extension Scheduler {
     members[number].phase = .queued
     hosts.states[member.host].queues[member.lane.rawValue].insert(number, in: &members)
     hosts.states[member.host].waiting += 1
-    refresh(member.host)
+    refresh(member.host, member.lane)
   }
 
   /// Takes a queued member out of its queue; `refresh` its host afterwards.
@@ -148,7 +148,12 @@ extension Scheduler {
     switch member.phase {
     case .paused: return false
     case .waitingForDisk: waitingForDisk -= 1
-    case .queued: dequeue(number)
+    case .queued:
+      let lane = member.lane
+      dequeue(number)
+      members[number].phase = .paused
+      refresh(member.host, lane)
+      return false
     case .active:
       active -= 1
       hosts.states[member.host].active -= 1
@@ -174,12 +179,22 @@ extension Scheduler {
   /// Restores, after any change to a host, what is known of it elsewhere; forgets a host that nothing is left of.
   mutating func refresh(_ host: Int) {
     guard host != HostTable.local else { return }
-    for lane in Lane.allCases {
-      let front = hosts.states[host].queues[lane.rawValue].first
-      let isOpen = front != nil && hosts.states[host].isOpen(lane, limits)
-      ready[lane.rawValue].set(host, to: isOpen ? front.map { members.place(of: $0) } : nil)
-    }
+    for lane in Lane.allCases { refresh(host, lane) }
     alarms.set(host, to: hosts.states[host].backOffUntil)
-    if hosts.states[host].isForgettable { hosts.forget(host) }
+    forget(host)
+  }
+
+  /// The same where the host has only another queue in this lane.
+  private mutating func refresh(_ host: Int, _ lane: Lane) {
+    guard host != HostTable.local else { return }
+    let front = hosts.states[host].queues[lane.rawValue].first
+    let isOpen = front != nil && hosts.states[host].isOpen(lane, limits)
+    ready[lane.rawValue].set(host, to: isOpen ? front.map { members.place(of: $0) } : nil)
+  }
+
+  /// Forgets a host that nothing is left of.
+  private mutating func forget(_ host: Int) {
+    guard host != HostTable.local, hosts.states[host].isForgettable else { return }
+    hosts.forget(host)
   }
 }

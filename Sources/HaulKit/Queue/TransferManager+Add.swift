@@ -20,10 +20,12 @@ extension TransferManager {
     defer { if let key { endAdding(key) } }
     if let key, let ids = try await store.batch(key) { return try await transfers(ids) }
     let found = try await found(requests)
-    let additions = additions(zip(requests, found).compactMap { $1 == nil ? $0 : nil })
+    let additions = additions(
+      found.isEmpty ? requests : requests.indices.filter { found[$0] == nil }.map { requests[$0] })
     let new = additions.map { Transfer(id: $0.id, url: $0.request.download?.url, manager: self) }
     var rest = new[...]
-    let transfers = found.compactMap { $0 ?? rest.popFirst() }
+    let transfers =
+      found.isEmpty ? new : requests.indices.compactMap { found[$0] ?? rest.popFirst() }
     try await carryOut { (decision) throws(TransferError) in
       try refuseAfterShutdown()
       for addition in additions { openStream(of: addition) }
@@ -74,13 +76,14 @@ extension TransferManager {
 
   /// With ids that nobody has: among a million, two made at random are often the same.
   private func additions(_ requests: [TransferRequest]) -> [QueueMachine.Addition] {
-    var new: Set<TransferID> = []
+    var new = IDTable()
+    new.reserve(requests.count)
     return engine.random.withGenerator { generator in
       requests.map { request in
         var id: TransferID
         repeat {
           id = TransferID(using: &generator)
-        } while queue.members[id] != nil || !new.insert(id).inserted
+        } while queue.members.contains(id) || !new.set(id, to: 0)
         return QueueMachine.Addition(id: id, request: request, target: request.download?.target)
       }
     }
@@ -93,19 +96,16 @@ extension TransferManager {
       buffer: StreamBuffer(size: engine.streamWindow, io: engine.io))
   }
 
-  /// For each request the transfer that has its identifier, if there is one.
-  private func found(_ requests: [TransferRequest]) async throws(TransferError) -> [Transfer?] {
-    var found: [Transfer?] = []
-    for request in requests {
-      guard let identifier = request.identifier, let id = queue.id(of: identifier) else {
-        found.append(nil)
-        continue
-      }
+  /// By the places of the requests the transfers that have their identifiers already.
+  private func found(_ requests: [TransferRequest]) async throws(TransferError) -> [Int: Transfer] {
+    var found: [Int: Transfer] = [:]
+    for (index, request) in requests.enumerated() {
+      guard let identifier = request.identifier, let id = queue.id(of: identifier) else { continue }
       guard let record = try await store.records([id]).first, record.request.work == request.work
       else {
         throw TransferError(.inUse, "the identifier \(identifier) belongs to another transfer")
       }
-      found.append(Transfer(id: id, url: record.request.download?.url, manager: self))
+      found[index] = Transfer(id: id, url: record.request.download?.url, manager: self)
     }
     return found
   }

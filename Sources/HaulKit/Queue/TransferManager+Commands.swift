@@ -6,10 +6,13 @@ public struct CommandReport: Sendable, Hashable {
   public let refused: [TransferID: CommandRefusal]
 }
 
+/// A command on more than some eight thousand transfers is stored in portions, in the order in which they are given or listed.
+/// Nothing new starts before the last one. When a portion cannot be stored the command throws, or when the program dies, those before
+/// it have been changed, and the others not.
 extension TransferManager {
   /// Pauses: the slot is free, and the next transfer starts, when the connections are closed and the bytes are claimed.
   /// Returns then; with strict durability the bytes survive a power cut.
-  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
+  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed (of many: from some place on).
   @discardableResult
   public func pause(
     _ selection: TransferSelection, by origin: TransferEvent.Origin = .user
@@ -18,7 +21,7 @@ extension TransferManager {
   }
 
   /// Lets paused transfers go on from their bytes, each when a slot is free. One that is still stopping goes on after that.
-  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
+  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed (of many: from some place on).
   @discardableResult
   public func resume(
     _ selection: TransferSelection, by origin: TransferEvent.Origin = .user
@@ -27,7 +30,7 @@ extension TransferManager {
   }
 
   /// Puts running and paused transfers back to waiting; bytes and places are kept.
-  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
+  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed (of many: from some place on).
   @discardableResult
   public func requeue(
     _ selection: TransferSelection
@@ -38,7 +41,7 @@ extension TransferManager {
   /// - Parameters:
   ///   - selection: which of them.
   ///   - keepingBytes: leaves the part files, for `retry` to go on from.
-  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
+  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed (of many: from some place on).
   @discardableResult
   public func cancel(
     _ selection: TransferSelection, keepingBytes: Bool = false
@@ -47,21 +50,21 @@ extension TransferManager {
   }
 
   /// Puts failed and cancelled transfers back to waiting, in their old places; they go on from the bytes that are there.
-  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
+  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed (of many: from some place on).
   @discardableResult
   public func retry(
     _ selection: TransferSelection
   ) async throws(TransferError) -> CommandReport { try await command(.retry, selection) }
 
   /// Begins again at byte 0, from every state, in the old places. A completed file stays until the new one is whole.
-  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
+  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed (of many: from some place on).
   @discardableResult
   public func restart(
     _ selection: TransferSelection
   ) async throws(TransferError) -> CommandReport { try await command(.restart, selection) }
 
   /// Takes transfers off the list; what has not ended is cancelled first. Finished files stay.
-  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
+  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed (of many: from some place on).
   @discardableResult
   public func remove(
     _ selection: TransferSelection
@@ -71,7 +74,7 @@ extension TransferManager {
   /// - Parameters:
   ///   - selection: which of them.
   ///   - force: also beyond the limits.
-  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
+  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed (of many: from some place on).
   @discardableResult
   public func start(
     _ selection: TransferSelection, force: Bool = false
@@ -91,13 +94,12 @@ extension TransferManager {
   }
 
   /// Gives transfers another share of the slots.
-  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
+  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed (of many: from some place on).
   public func setPriority(
     _ priority: Priority, of selection: TransferSelection
   ) async throws(TransferError) {
-    let ids = ids(of: selection)
-    try await carryOut { (decision) throws(TransferError) in
-      queue.set(priority, of: ids, &decision)
+    try await carryOut(inPortions: ids(of: selection)) { some, _, decision in
+      queue.set(priority, of: some, &decision)
     }
     await startWhatMay()
   }
@@ -136,17 +138,21 @@ extension TransferManager {
     by origin: TransferEvent.Origin = .user
   ) async throws(TransferError) -> CommandReport {
     let ids = ids(of: selection)
-    let refused = try await carryOut { (decision) throws(TransferError) in
-      queue.handle(command, ids, by: origin, &decision)
+    var refused: [TransferID: CommandRefusal] = [:]
+    try await carryOut(inPortions: ids) { some, isLast, decision in
+      let refusals = queue.handle(command, some, by: origin, isLast: isLast, &decision)
+      refused.merge(refusals) { $1 }
     }
     await startWhatMay()
-    for id in ids where command.isCarriedOutWhenStopped { await stopped(id) }
+    for id in ids where command.isCarriedOutWhenStopped {
+      if case .stopping = queue.members.state(of: id) { await stopped(id) }
+    }
     return CommandReport(refused: refused)
   }
 
   /// Until nothing is being stopped.
   private func stopped(_ id: TransferID) async {
-    while case .stopping = queue.members[id]?.state, !Task.isCancelled,
+    while case .stopping = queue.members.state(of: id), !Task.isCancelled,
       !isShutDown || runs[id] != nil
     {
       _ = await waits.stopped.valueUnlessCancelled(for: id)

@@ -14,11 +14,47 @@ extension TransferManager {
     }
   }
 
+  /// Carries out, portion by portion, what is decided of many: a decision on a million would need gigabytes. Each portion is
+  /// decided, stored and done before the next, all in one turn, and nothing new starts before the last one is decided.
+  /// - Parameter decide: is told whether the portion is the last.
+  /// - Throws: `io` or `disk-full` when a portion could not be stored; those before it are stored and stay so.
+  func carryOut(
+    inPortions ids: [TransferID],
+    _ decide: (ArraySlice<TransferID>, _ isLast: Bool, inout QueueDecision) -> Void
+  ) async throws(TransferError) {
+    do throws(TransferError) {
+      try await turns.run { () async throws(TransferError) in
+        defer { holdsStarts = false }
+        var rest = ids[...]
+        repeat {
+          let some = rest.prefix(portion)
+          rest = rest.dropFirst(portion)
+          holdsStarts = !rest.isEmpty
+          try await carryOutNow { (decision) throws(TransferError) in
+            decide(some, rest.isEmpty, &decision)
+          }
+        } while !rest.isEmpty
+      }
+    } catch {
+      if ids.count > portion { await settleRest() }
+      throw error
+    }
+  }
+
+  /// After a portion that was not stored: what follows from those before it.
+  private func settleRest() async {
+    do {
+      try await carryOut { (decision) throws(TransferError) in queue.settle(&decision) }
+    } catch { engine.log(error) }
+    await startWhatMay()
+  }
+
   /// The same, for one whose turn it is.
   func carryOutNow<Result>(
     _ decide: (inout QueueDecision) throws(TransferError) -> Result,
     onceStored: () async -> Void = {}
   ) async throws(TransferError) -> Result {
+    if mustReadAgain { try await readAgain(without: QueueDecision()) }
     var decision = QueueDecision()
     queue.calledBack = []
     let result = try decide(&decision)
@@ -32,7 +68,6 @@ extension TransferManager {
   }
 
   private func store(_ decision: inout QueueDecision) async throws(TransferError) {
-    if mustReadAgain { try await readAgain(without: decision) }
     guard !decision.change.isEmpty else { return }
     do {
       try await keepOlderFiles(&decision)
@@ -73,7 +108,8 @@ extension TransferManager {
     queue.reschedule(at: engine.clock.wallSeconds, &decision)
     // That one runs to be queued again is not stored.
     let running = calledBack.filter { queue.members[$0]?.state == .running }
-    _ = queue.handle(.requeue, running.sorted(), by: .user, &decision)
+    // What follows for those behind others is decided with the next change.
+    _ = queue.handle(.requeue, running.sorted(), by: .user, isLast: false, &decision)
     for effect in decision.effects {
       switch effect {
       case .schedule(let id): schedule(id)
@@ -100,10 +136,8 @@ extension TransferManager {
       await perform(effect)
       engine.hooks.passes(.acted)
     }
-    for update in decision.change.updated where runs[update.id] == nil {
-      waits.stopped.resume(update.id, ())
-    }
-    if queue.busy == 0 { waits.empty.resume(.init(), ()) }
+    for id in decision.updated where runs[id] == nil { waits.stopped.resume(id, ()) }
+    if queue.busy == 0, !holdsStarts { waits.empty.resume(.init(), ()) }
   }
 
   private func perform(_ effect: QueueDecision.Effect) async {

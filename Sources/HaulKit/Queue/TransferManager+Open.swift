@@ -63,11 +63,12 @@ extension TransferManager {
   /// Once, before anything is added; steps that it is to run are registered before.
   /// - Throws: `io`, when the store cannot be read.
   package func open() async throws(TransferError) {
-    let stored = try await store.open()
+    // Nothing else holds it: a million would be copied with the first change.
+    queue = QueueMachine(try await store.open())
     engine.hooks.passes(.read)
-    try await carryOut { (decision) throws(TransferError) in
-      queue = QueueMachine(stored)
-      queue.recover(at: engine.clock.wallSeconds, &decision)
+    let now = engine.clock.wallSeconds
+    try await carryOut(inPortions: queue.takeStored()) { some, isLast, decision in
+      queue.recover(some, at: now, isLast: isLast, &decision)
     }
     if store.isDurable { await tidyAfterCrash() }
     await startWhatMay()

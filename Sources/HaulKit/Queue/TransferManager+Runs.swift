@@ -5,7 +5,7 @@ extension TransferManager {
   /// Starts what the scheduler lets start, and comes back when a host's pause ends.
   func startWhatMay() async {
     // While the store takes nothing, nothing that starts could be stored either.
-    guard !isShutDown, storingAgain == nil else { return }
+    guard !isShutDown, !holdsStarts, storingAgain == nil else { return }
     let now = engine.clock.now
     let (ids, next) = engine.slots.update { ($0.next(at: now), $0.nextWakeUp()) }
     await start(ids)
@@ -22,6 +22,7 @@ extension TransferManager {
 
   private func start(_ ids: [TransferID]) async {
     var grants: [(id: TransferID, grant: TransferMachine.Grant)] = []
+    var isSlotLeft = false
     for id in ids {
       if let run = runs[id] {
         run.orders.send(.slotGranted)
@@ -30,8 +31,15 @@ extension TransferManager {
         grants.append((id, grant))
       } else {
         engine.slots.update { _ = $0.paused(id) }
+        isSlotLeft = true
       }
     }
+    await begin(grants)
+    // One that was not to start any more leaves its slot to the next.
+    if isSlotLeft { await startWhatMay() }
+  }
+
+  private func begin(_ grants: [(id: TransferID, grant: TransferMachine.Grant)]) async {
     guard !grants.isEmpty else { return }
     do {
       try await carryOut { (decision) throws(TransferError) in
@@ -180,11 +188,20 @@ extension TransferManager {
       unstored = [:]
     } catch {
       unstored = [:]
-      guard !isShutDown else { return taken.forEach { waits.stopped.resume($0.id, ()) } }
       // It holds a place among the runs until it is stored.
       for ((id, _), run) in zip(taken, ended) { runs[id] = run }
       endings = taken + endings
-      retryEndings()
+      if isShutDown { letGo() } else { retryEndings() }
+    }
+  }
+
+  /// Of ends that nobody will store.
+  private func letGo() {
+    let left = endings.map(\.id)
+    endings = []
+    for id in left {
+      runs[id] = nil
+      waits.stopped.resume(id, ())
     }
   }
 

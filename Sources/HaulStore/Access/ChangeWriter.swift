@@ -8,8 +8,9 @@ struct ChangeWriter {
   private let keptEvents: Int
   private let passes: @Sendable () -> Void
   private let coding = FormCoding()
-  /// The rows of those that this change adds.
-  private var added: [TransferID: UInt32] = [:]
+  /// The rows of those that this change adds: to look them up, and in order.
+  private var numbers = IDTable()
+  private var added: [(id: TransferID, number: UInt32)] = []
 
   init(
     db: Database, rows: RowNumbers, keptEvents: Int, passes: @escaping @Sendable () -> Void
@@ -44,26 +45,30 @@ struct ChangeWriter {
 
   /// Nil for one that nobody knows.
   private func number(of id: TransferID) -> Int64? {
-    added[id].map(Int64.init) ?? rows.number(of: id)
+    numbers[id].map(Int64.init) ?? rows.number(of: id)
   }
 
   private mutating func add(_ records: [TransferRecord]) throws {
     guard !records.isEmpty else { return }
     var requests = try RequestWriter(db: db, coding: coding)
-    var results = ResultWriter(db: db, coding: coding)
-    let insert = try db.cachedStatement(sql: Self.insertMember)
+    var results = try ResultWriter(db: db, coding: coding)
+    var insert = try RowStatement(db, Self.insertMember)
+    var sequence = try Int64.fetchOne(db, sql: "SELECT max(seq) FROM members") ?? 0
+    numbers.reserve(records.count)
+    added.reserveCapacity(records.count)
     for record in records {
-      guard number(of: record.id) == nil else {
+      sequence += 1
+      let row = try RowNumbers.number(sequence)
+      guard rows.number(of: record.id) == nil, numbers.set(record.id, to: row) else {
         throw TransferError(.io, "an id was added twice; use one of its own")
       }
-      var values: [DatabaseValue] = []
-      values.reserveCapacity(16)
-      values.append(Int64(record.id.bits).databaseValue)
-      StandingColumns.append(record.standing, to: &values)
-      MemberColumns.append(record.request, to: &values)
-      try insert.execute(arguments: StatementArguments(of: values))
-      let sequence = db.lastInsertedRowID
-      added[record.id] = try RowNumbers.number(sequence)
+      added.append((record.id, row))
+      insert.begin()
+      try insert.bind(sequence)
+      try insert.bind(Int64(record.id.bits))
+      try StandingColumns.bind(record.standing, to: &insert)
+      try MemberColumns.bind(record.request, to: &insert)
+      try insert.execute()
       passes()
       try requests.insert(record.request, sequence)
       if let result = record.result { try results.set(result, of: sequence...sequence) }
@@ -74,7 +79,7 @@ struct ChangeWriter {
   private func update(_ updates: [StoreChange.Update]) throws {
     guard !updates.isEmpty else { return }
     var requests = try RequestWriter(db: db, coding: coding)
-    var results = ResultWriter(db: db, coding: coding)
+    var results = try ResultWriter(db: db, coding: coding)
     var run: UpdateRun?
     for update in updates {
       guard let sequence = number(of: update.id) else { continue }
@@ -89,10 +94,12 @@ struct ChangeWriter {
 
   private func remove(_ ids: [TransferID]) throws {
     guard !ids.isEmpty else { return }
-    let statement = try db.cachedStatement(sql: "DELETE FROM members WHERE seq = ?")
+    var delete = try RowStatement(db, "DELETE FROM members WHERE seq = ?")
     for id in ids {
       guard let sequence = number(of: id) else { continue }
-      try statement.execute(arguments: StatementArguments(of: [sequence.databaseValue]))
+      delete.begin()
+      try delete.bind(sequence)
+      try delete.execute()
       passes()
     }
   }
@@ -108,11 +115,11 @@ struct ChangeWriter {
   private func replace(
     _ request: TransferRequest, of sequence: Int64, _ requests: inout RequestWriter
   ) throws {
-    var values: [DatabaseValue] = []
-    MemberColumns.append(request, to: &values)
-    values.append(sequence.databaseValue)
-    try db.cachedStatement(sql: Self.updateMember).execute(
-      arguments: StatementArguments(of: values))
+    var update = try RowStatement(db, Self.updateMember)
+    update.begin()
+    try MemberColumns.bind(request, to: &update)
+    try update.bind(sequence)
+    try update.execute()
     for table in ["requests", "secrets", "dependencies"] {
       try db.cachedStatement(sql: "DELETE FROM \(table) WHERE member = ?")
         .execute(arguments: StatementArguments([sequence]))
@@ -121,8 +128,8 @@ struct ChangeWriter {
   }
 
   private static let insertMember = """
-    INSERT INTO members (id, \(StandingColumns.list), \(MemberColumns.list))
-    VALUES (?\(String(repeating: ", ?", count: 8 + 7)))
+    INSERT INTO members (seq, id, \(StandingColumns.list), \(MemberColumns.list))
+    VALUES (?\(String(repeating: ", ?", count: 1 + 8 + 7)))
     """
   private static let updateMember = "UPDATE members SET \(MemberColumns.assignments) WHERE seq = ?"
 }

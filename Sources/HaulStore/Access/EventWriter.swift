@@ -9,17 +9,18 @@ struct EventWriter {
 
   func write(_ events: [StoredEvent]) throws {
     guard let last = events.last else { return }
-    let insert = try db.cachedStatement(
-      sql: "INSERT INTO events (number, id, kind, detail) VALUES (?, ?, ?, ?)")
+    var insert = try RowStatement(
+      db, "INSERT INTO events (number, id, kind, detail) VALUES (?, ?, ?, ?)")
     var results = FormMemory<StoredResult>()
     // What would be dropped at once is not written at all.
     for event in events.suffix(max(kept, 1)) {
       let kind = try storedKind(event.kind, &results)
-      try insert.execute(
-        arguments: StatementArguments(of: [
-          event.number.databaseValue, Int64(event.id.bits).databaseValue,
-          kind.code.databaseValue, StoredText.value(kind.detail),
-        ]))
+      insert.begin()
+      try insert.bind(event.number)
+      try insert.bind(Int64(event.id.bits))
+      try insert.bind(kind.code)
+      try insert.bind(text: kind.detail)
+      try insert.execute()
     }
     // One is always kept: it has the number that the next one follows.
     try db.cachedStatement(sql: "DELETE FROM events WHERE number <= ?")

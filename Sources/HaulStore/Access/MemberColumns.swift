@@ -10,18 +10,18 @@ enum MemberColumns {
   static let list = names.joined(separator: ", ")
   static let assignments = names.map { "\($0) = ?" }.joined(separator: ", ")
 
-  static func append(_ request: TransferRequest, to values: inout [DatabaseValue]) {
-    values.append(StoredText.value(request.host))
-    values.append(StoredText.value(request.group))
-    values.append(StoredText.value(request.identifier))
-    values.append(request.whenDependencyFails.code.databaseValue)
+  static func bind(_ request: TransferRequest, to statement: inout RowStatement) throws {
+    try statement.bind(text: request.host)
+    try statement.bind(text: request.group)
+    try statement.bind(text: request.identifier)
+    try statement.bind(request.whenDependencyFails.code)
     if case .step(let step) = request.work {
-      values.append(true.databaseValue)
-      values.append(step.isIdempotent.databaseValue)
+      try statement.bind(true)
+      try statement.bind(step.isIdempotent)
     } else {
-      values.append(false.databaseValue)
-      values.append(true.databaseValue)
+      try statement.bind(false)
+      try statement.bind(true)
     }
-    values.append(request.after.count.databaseValue)
+    try statement.bind(request.after.count)
   }
 }

@@ -5,54 +5,102 @@ import HaulCore
 struct QueueReader {
   let db: Database
 
-  func queue() throws -> StoredQueue {
-    var members = try members()
-    // They were mostly added in this order, so this is mostly a look.
-    let isSorted = zip(members, members.dropFirst()).allSatisfy { $0.precedes($1) }
-    if !isSorted { members.sort { $0.precedes($1) } }
+  /// - Parameter numbers: takes the rows of all ids, unless it is nil.
+  func queue(noting numbers: inout IDTable?) throws -> StoredQueue {
     let last = try Int.fetchOne(db, sql: "SELECT max(number) FROM events")
-    return StoredQueue(members: members, lastEvent: last ?? 0)
-  }
-
-  private func members() throws -> [QueuedMember] {
-    var members: [QueuedMember] = []
-    members.reserveCapacity(try Int.fetchOne(db, sql: "SELECT count(*) FROM members") ?? 0)
+    var queue = StoredQueue(lastEvent: last ?? 0)
+    let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM members") ?? 0
+    queue.reserve(count)
+    numbers?.reserve(count)
     var dependencies = try DependencyRows(db: db)
-    var (hosts, groups) = (Interner(), Interner())
-    let rows = try Row.fetchCursor(
-      db,
-      sql:
-        "SELECT seq, id, \(StandingColumns.list), \(MemberColumns.list) FROM members ORDER BY seq")
-    while let row = try rows.next() {
-      members.append(try member(row, &dependencies, &hosts, &groups))
+    var marks = MemberMarks(0)
+    var like: QueuedMember?
+    let statement = try db.makeStatement(sql: MemberMarks.query)
+    let rows = try Row.fetchCursor(statement)
+    while try rows.next() != nil {
+      let row = RowColumns(statement)
+      let sequence = row.number(0)
+      let id = try TransferID(stored: row.number(1))
+      let found = MemberMarks(row.number(3))
+      // Most are like the one before.
+      if like == nil || found != marks { (marks, like) = (found, try found.member()) }
+      guard var member = like?.with(id) else { continue }
+      member.standing.rank = row.number(2)
+      member.host = try row.text(4)
+      try read(row, marks, &member)
+      if marks.hasDependencies { member.after = try dependencies.ids(of: sequence) }
+      try numbers?.note(sequence, of: id)
+      queue.append(member)
     }
-    return members
+    return queue
   }
 
-  private func member(
-    _ row: Row, _ dependencies: inout DependencyRows, _ hosts: inout Interner,
-    _ groups: inout Interner
-  ) throws -> QueuedMember {
-    let sequence = try row.decode(Int64.self, atIndex: 0)
-    let hasDependencies = try row.decode(Int.self, atIndex: 16) > 0
-    return QueuedMember(
-      id: try TransferID(stored: row.decode(Int64.self, atIndex: 1)),
-      standing: try StandingColumns.standing(row, from: 2),
-      host: hosts.shared(try StoredText.text(row, 10)),
-      group: groups.shared(try StoredText.text(row, 11)),
-      identifier: try StoredText.text(row, 12),
-      after: hasDependencies ? try dependencies.ids(of: sequence) : [],
-      whenDependencyFails: try TransferRequest.DependencyPolicy(
-        code: row.decode(Int.self, atIndex: 13), "rule for dependencies"),
-      isStep: try row.decode(Bool.self, atIndex: 14),
-      isIdempotent: try row.decode(Bool.self, atIndex: 15))
+  /// What few have.
+  private func read(_ row: RowColumns, _ marks: MemberMarks, _ member: inout QueuedMember) throws {
+    if marks.hasGroup { member.group = try row.text(5) }
+    if marks.hasIdentifier { member.identifier = try row.text(6) }
+    if marks.wasPaused {
+      guard let origin = try row.text(7).flatMap(TransferEvent.Origin.init) else {
+        throw TransferError.unreadable("one who paused")
+      }
+      member.standing.pausedBy = origin
+    }
+    if marks.hasRetry { member.standing.retryAt = row.real(8) }
   }
 }
 
 extension QueuedMember {
-  fileprivate func precedes(_ other: QueuedMember) -> Bool {
-    (standing.rank, id) < (other.standing.rank, other.id)
+  /// The same under another id.
+  fileprivate func with(_ id: TransferID) -> QueuedMember {
+    QueuedMember(
+      id: id, standing: standing, host: host, group: group, identifier: identifier, after: after,
+      whenDependencyFails: whenDependencyFails, isStep: isStep, isIdempotent: isIdempotent)
   }
+}
+
+/// The small columns of a member as one number, which SQLite makes: to read each by itself takes longer than all the rest.
+private struct MemberMarks: Equatable {
+  private let bits: Int64
+
+  init(_ bits: Int64) { self.bits = bits }
+
+  /// Eight bits each, then single ones.
+  static let query = """
+    SELECT seq, id, rank,
+      status | (desired << 8) | (priority << 16) | (dependency_policy << 24) | (has_run << 32)
+        | ((starts_over <> 0) << 40) | ((is_step <> 0) << 41) | ((is_idempotent <> 0) << 42)
+        | ((group_name IS NOT NULL) << 43) | ((identifier IS NOT NULL) << 44)
+        | ((paused_by IS NOT NULL) << 45) | ((retry_at IS NOT NULL) << 46)
+        | ((dependencies > 0) << 47),
+      host, group_name, identifier, paused_by, retry_at
+    FROM members ORDER BY seq
+    """
+
+  var hasGroup: Bool { bit(43) }
+  var hasIdentifier: Bool { bit(44) }
+  var wasPaused: Bool { bit(45) }
+  var hasRetry: Bool { bit(46) }
+  var hasDependencies: Bool { bit(47) }
+
+  /// A member of these marks, without a name.
+  /// - Throws: `io` for a value that this version does not know.
+  func member() throws(TransferError) -> QueuedMember {
+    var standing = Standing()
+    standing.status = try TransferStatus(code: byte(0), "state of a transfer")
+    standing.desired = try Desired(code: byte(8), "order")
+    standing.priority = try Priority(code: byte(16), "priority")
+    (standing.hasRun, standing.isUnderWay) = (byte(32) > 0, byte(32) > 1)
+    standing.startsOver = bit(40)
+    let none = try TransferID(stored: 0)
+    return QueuedMember(
+      id: none, standing: standing, host: nil, group: nil, identifier: nil, after: [],
+      whenDependencyFails: try TransferRequest.DependencyPolicy(
+        code: byte(24), "rule for dependencies"),
+      isStep: bit(41), isIdempotent: bit(42))
+  }
+
+  private func byte(_ shift: Int64) -> Int { Int(bits >> shift & 0xFF) }
+  private func bit(_ shift: Int64) -> Bool { bits >> shift & 1 == 1 }
 }
 
 /// Dependencies in the order of their members, read alongside them.
@@ -84,18 +132,5 @@ private struct DependencyRows {
         try TransferID(stored: row.decode(Int64.self, atIndex: 1))
       )
     }
-  }
-}
-
-/// Gives equal text one place in memory.
-private struct Interner {
-  private var known: Set<String> = []
-  private var last: String?
-
-  mutating func shared(_ text: String?) -> String? {
-    guard let text else { return nil }
-    if let last, last == text { return last }
-    last = known.insert(text).memberAfterInsert
-    return last
   }
 }

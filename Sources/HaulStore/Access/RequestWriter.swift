@@ -5,25 +5,26 @@ import HaulCore
 struct RequestWriter {
   private let db: Database
   private let coding: FormCoding
-  private let insertRequest: Statement
+  private var insertRequest: RowStatement
   private var forms = FormMemory<StoredRequest>()
   private var fields = FormMemory<[[String]]>()
 
   init(db: Database, coding: FormCoding) throws {
     self.db = db
     self.coding = coding
-    insertRequest = try db.cachedStatement(
-      sql: "INSERT INTO requests (member, address, target, form) VALUES (?, ?, ?, ?)")
+    insertRequest = try RowStatement(
+      db, "INSERT INTO requests (member, address, target, form) VALUES (?, ?, ?, ?)")
   }
 
   mutating func insert(_ request: TransferRequest, _ sequence: Int64) throws {
     let form = try forms.text(StoredRequest(request), coding)
     let shown = request.download?.url.redacted
-    try insertRequest.execute(
-      arguments: StatementArguments(of: [
-        sequence.databaseValue, StoredText.value(shown),
-        StoredText.value(request.download?.destination.path), form.databaseValue,
-      ]))
+    insertRequest.begin()
+    try insertRequest.bind(sequence)
+    try insertRequest.bind(text: shown)
+    try insertRequest.bind(text: request.download?.destination.path)
+    try insertRequest.bind(form)
+    try insertRequest.execute()
     let secrets = RequestSecrets(request, shown: shown)
     if !secrets.isEmpty { try insert(secrets, sequence) }
     if !request.after.isEmpty { try insert(request.after, sequence) }

@@ -4,7 +4,7 @@ import NIOConcurrencyHelpers
 
 /// In which row of `members` each id is. Known from the first call on, and as the last commit left it.
 final class RowNumbers: Sendable {
-  private let box = NIOLockedValueBox<[TransferID: UInt32]?>(nil)
+  private let box = NIOLockedValueBox<IDTable?>(nil)
 
   /// Nil when nobody has this id.
   func number(of id: TransferID) -> Int64? {
@@ -22,29 +22,49 @@ final class RowNumbers: Sendable {
   func load(_ db: Database) throws {
     try box.withLockedValue { numbers in
       guard numbers == nil else { return }
-      var found: [TransferID: UInt32] = [:]
-      found.reserveCapacity(try Int.fetchOne(db, sql: "SELECT count(*) FROM members") ?? 0)
+      var found = IDTable()
+      found.reserve(try Int.fetchOne(db, sql: "SELECT count(*) FROM members") ?? 0)
       let rows = try Row.fetchCursor(db, sql: "SELECT seq, id FROM members")
       while let row = try rows.next() {
-        let id = try TransferID(stored: row.decode(Int64.self, atIndex: 1))
-        guard
-          found.updateValue(try Self.number(row.decode(Int64.self, atIndex: 0)), forKey: id) == nil
-        else { throw TransferError.unreadable("two transfers of one id") }
+        try found.note(
+          row.decode(Int64.self, atIndex: 0),
+          of: TransferID(stored: row.decode(Int64.self, atIndex: 1)))
       }
       numbers = found
     }
   }
 
+  /// Has `body` note them along with what else it reads of every member, unless they are known: it is given nil then.
+  func loading<Result>(_ body: (inout IDTable?) throws -> Result) throws -> Result {
+    var known: IDTable?
+    if box.withLockedValue({ $0 != nil }) { return try body(&known) }
+    return try box.withLockedValue { numbers in
+      var found = numbers == nil ? IDTable() : nil
+      let result = try body(&found)
+      numbers = numbers ?? found
+      return result
+    }
+  }
+
   /// Notes what a commit has changed.
-  func note(added: [TransferID: UInt32], removed: [TransferID]) {
+  func note(added: [(id: TransferID, number: UInt32)], removed: [TransferID]) {
     box.withLockedValue { numbers in
-      numbers?.merge(added) { $1 }
-      for id in removed { numbers?[id] = nil }
+      for (id, number) in added { numbers?.set(id, to: number) }
+      for id in removed { numbers?.remove(id) }
     }
   }
 
   static func number(_ sequence: Int64) throws(TransferError) -> UInt32 {
     guard let number = UInt32(exactly: sequence) else { throw .unreadable("a row") }
     return number
+  }
+}
+
+extension IDTable {
+  /// - Throws: `io` for a row that cannot be, and for an id that has another row.
+  mutating func note(_ sequence: Int64, of id: TransferID) throws(TransferError) {
+    guard set(id, to: try RowNumbers.number(sequence)) else {
+      throw .unreadable("two transfers of one id")
+    }
   }
 }

@@ -12,19 +12,19 @@ enum StandingColumns {
     names.map { "\($0) = ?" }.joined(separator: ", ")
   }
 
-  static func append(_ standing: Standing, to values: inout [DatabaseValue]) {
-    appendState(standing, to: &values)
-    values.append(standing.rank.databaseValue)
-    values.append(standing.priority.code.databaseValue)
+  static func bind(_ standing: Standing, to statement: inout RowStatement) throws {
+    try bindState(standing, to: &statement)
+    try statement.bind(standing.rank)
+    try statement.bind(standing.priority.code)
   }
 
-  static func appendState(_ standing: Standing, to values: inout [DatabaseValue]) {
-    values.append(standing.status.code.databaseValue)
-    values.append(standing.desired.code.databaseValue)
-    values.append(standing.pausedBy?.rawValue.databaseValue ?? .null)
-    values.append(standing.startsOver.databaseValue)
-    values.append(hasRun(standing).databaseValue)
-    values.append(standing.retryAt?.databaseValue ?? .null)
+  static func bindState(_ standing: Standing, to statement: inout RowStatement) throws {
+    try statement.bind(standing.status.code)
+    try statement.bind(standing.desired.code)
+    try statement.bind(standing.pausedBy?.rawValue)
+    try statement.bind(standing.startsOver)
+    try statement.bind(hasRun(standing))
+    try statement.bind(standing.retryAt)
   }
 
   /// 0: never, 1: it has, 2: it did when this was written.

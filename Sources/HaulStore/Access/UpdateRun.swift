@@ -23,18 +23,17 @@ struct UpdateRun {
 
   func write(_ db: Database, _ results: inout ResultWriter) throws {
     let names = first.keepsPlace ? StandingColumns.state : StandingColumns.names
-    let statement = try db.cachedStatement(
-      sql: "UPDATE members SET \(StandingColumns.assignments(names)) WHERE seq BETWEEN ? AND ?")
-    var values: [DatabaseValue] = []
-    values.reserveCapacity(10)
+    var update = try RowStatement(
+      db, "UPDATE members SET \(StandingColumns.assignments(names)) WHERE seq BETWEEN ? AND ?")
+    update.begin()
     if first.keepsPlace {
-      StandingColumns.appendState(first.standing, to: &values)
+      try StandingColumns.bindState(first.standing, to: &update)
     } else {
-      StandingColumns.append(first.standing, to: &values)
+      try StandingColumns.bind(first.standing, to: &update)
     }
-    values.append(numbers.lowerBound.databaseValue)
-    values.append(numbers.upperBound.databaseValue)
-    try statement.execute(arguments: StatementArguments(of: values))
+    try update.bind(numbers.lowerBound)
+    try update.bind(numbers.upperBound)
+    try update.execute()
     if let result = first.result { try results.set(result, of: numbers) }
   }
 }
@@ -50,34 +49,43 @@ extension Standing {
 
 /// Writes results. One that says no more than which end it was stands in the member's own row.
 struct ResultWriter {
-  private let db: Database
   private let coding: FormCoding
+  private var setEnd: RowStatement
+  private var drop: RowStatement
+  private var put: RowStatement
   private var forms = FormMemory<StoredResult>()
 
-  init(db: Database, coding: FormCoding) {
-    self.db = db
+  init(db: Database, coding: FormCoding) throws {
     self.coding = coding
+    setEnd = try RowStatement(db, "UPDATE members SET plain_end = ? WHERE seq BETWEEN ? AND ?")
+    drop = try RowStatement(db, "DELETE FROM results WHERE member BETWEEN ? AND ?")
+    put = try RowStatement(
+      db,
+      """
+      INSERT INTO results (member, form) VALUES (?, ?)
+      ON CONFLICT (member) DO UPDATE SET form = excluded.form
+      """)
   }
 
   mutating func set(_ result: TransferResult, of numbers: ClosedRange<Int64>) throws {
-    let range = [numbers.lowerBound.databaseValue, numbers.upperBound.databaseValue]
     let isPlain = result == TransferResult(state: result.state)
-    let code = isPlain ? result.state.code.databaseValue : .null
-    try db.cachedStatement(sql: "UPDATE members SET plain_end = ? WHERE seq BETWEEN ? AND ?")
-      .execute(arguments: StatementArguments(of: [code] + range))
+    setEnd.begin()
+    try setEnd.bind(isPlain ? result.state.code : nil)
+    try setEnd.bind(numbers.lowerBound)
+    try setEnd.bind(numbers.upperBound)
+    try setEnd.execute()
     if isPlain {
-      return try db.cachedStatement(sql: "DELETE FROM results WHERE member BETWEEN ? AND ?")
-        .execute(arguments: StatementArguments(of: range))
+      drop.begin()
+      try drop.bind(numbers.lowerBound)
+      try drop.bind(numbers.upperBound)
+      return try drop.execute()
     }
-    let text = try forms.text(StoredResult(result), coding).databaseValue
-    let put = try db.cachedStatement(sql: Self.putResult)
+    let text = try forms.text(StoredResult(result), coding)
     for number in numbers {
-      try put.execute(arguments: StatementArguments(of: [number.databaseValue, text]))
+      put.begin()
+      try put.bind(number)
+      try put.bind(text)
+      try put.execute()
     }
   }
-
-  private static let putResult = """
-    INSERT INTO results (member, form) VALUES (?, ?)
-    ON CONFLICT (member) DO UPDATE SET form = excluded.form
-    """
 }

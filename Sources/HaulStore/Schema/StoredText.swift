@@ -9,7 +9,10 @@ enum StoredText {
   }
 
   static func text(_ row: Row, _ index: Int) throws -> String? {
-    let value = try row.decode(DatabaseValue.self, atIndex: index)
+    try text(row.decode(DatabaseValue.self, atIndex: index))
+  }
+
+  static func text(_ value: DatabaseValue) throws -> String? {
     switch value.storage {
     case .null: return nil
     case .string(let text): return text

@@ -75,7 +75,7 @@ import Testing
       member.isIdempotent = true
       var queue = QueueMachine(StoredQueue(members: [member]))
       var decision = QueueDecision()
-      queue.recover(at: time, &decision)
+      queue.recover(queue.takeStored(), at: time, &decision)
       return (queue, decision.effects)
     }
     #expect(reopened(at: 1000).1 == [.schedule(chain.first)])

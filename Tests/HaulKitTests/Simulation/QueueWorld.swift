@@ -20,6 +20,8 @@ final class QueueWorld {
   let servers = SimulatedTransport.Servers()
   let machine: SimulatedMachine
   let memory = MemoryStore()
+  /// Members that a change of a command stores at most.
+  let portion: Int
   let executor: SeededExecutor
   var random: SimulationRandom
   var configuration = Configuration()
@@ -46,6 +48,7 @@ final class QueueWorld {
     executor = SeededExecutor(seed: random.next())
     machine = SimulatedMachine(seed: random.next())
     let limits = Self.limits(&random)
+    portion = random.oneIn(2) ? 1 + random.below(3) : TransferManager.portion
     ledger = SharedLedger(Ledger(limits))
     configuration.maximumActive = limits.active
     configuration.maximumActivePerHost = limits.activePerHost
@@ -54,7 +57,7 @@ final class QueueWorld {
     configuration.idleTimeout = .milliseconds(1500)
     configuration.httpVersion = .http1
     process = Self.process(
-      configuration, random.next(), memory, machine, servers, executor, ledger)
+      configuration, random.next(), memory, machine, servers, executor, ledger, portion)
     reset()
   }
 
@@ -71,11 +74,11 @@ final class QueueWorld {
   private static func process(
     _ configuration: Configuration, _ seed: UInt64, _ memory: MemoryStore,
     _ machine: SimulatedMachine, _ servers: SimulatedTransport.Servers, _ executor: SeededExecutor,
-    _ ledger: SharedLedger
+    _ ledger: SharedLedger, _ portion: Int
   ) -> SimulatedProcess {
     SimulatedProcess(
       configuration, seed: seed, memory: memory, machine: machine, servers: servers,
-      executor: executor, ledger: ledger, wallStart: wallStart)
+      executor: executor, ledger: ledger, wallStart: wallStart, portion: portion)
   }
 
   var manager: TransferManager { process.manager }
@@ -205,7 +208,7 @@ final class QueueWorld {
     configuration.maximumActive = limits.active
     configuration.maximumActivePerHost = limits.activePerHost
     process = Self.process(
-      configuration, random.next(), memory, machine, servers, executor, ledger)
+      configuration, random.next(), memory, machine, servers, executor, ledger, portion)
     open()
   }
 }

@@ -15,7 +15,7 @@ final class Scene {
   let plans = NIOLockedValueBox<[String: QueueWorld.StepPlan]>([:])
   let process: SimulatedProcess
 
-  init(active: Int = 1, connections: Int = 4) {
+  init(active: Int = 1, connections: Int = 4, portion: Int = TransferManager.portion) {
     var limits = Ledger.Limits()
     (limits.active, limits.activePerHost) = (active, active)
     (limits.connectionsPerHost, limits.connections) = (connections, connections)
@@ -29,7 +29,8 @@ final class Scene {
     configuration.connectionsInAll = connections
     process = SimulatedProcess(
       configuration, seed: 1, memory: memory, machine: machine, servers: servers,
-      executor: SeededExecutor(seed: 1), ledger: ledger, wallStart: QueueWorld.wallStart)
+      executor: SeededExecutor(seed: 1), ledger: ledger, wallStart: QueueWorld.wallStart,
+      portion: portion)
     let (process, plans) = (process, plans)
     process.start {
       await process.manager.register(step: "work") { context in

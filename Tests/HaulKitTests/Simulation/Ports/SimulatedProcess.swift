@@ -18,7 +18,7 @@ final class SimulatedProcess: Sendable {
   init(
     _ configuration: Configuration, seed: UInt64, memory: MemoryStore, machine: SimulatedMachine,
     servers: SimulatedTransport.Servers, executor: SeededExecutor, ledger: SharedLedger,
-    wallStart: Double
+    wallStart: Double, portion: Int = TransferManager.portion
   ) {
     self.executor = executor
     dice = Dice(seed: seed)
@@ -34,7 +34,7 @@ final class SimulatedProcess: Sendable {
     let engine = Engine(
       transport: transport, disk: disk, io: .inline, clock: clock, configuration: configuration,
       seed: seed, hooks: hooks, soleExecutor: executor)
-    manager = TransferManager(engine: engine, store: store)
+    manager = TransferManager(engine: engine, store: store, portion: portion)
   }
 
   /// Whether the program has died, wherever it was.

@@ -9,6 +9,8 @@ final class SimulatedStore: Store {
   struct Habits: Sendable {
     /// Of so many changes one is refused; none when nil.
     var refusesOneIn: Int?
+    /// After so many more changes one is refused.
+    var changesUntilRefusal: Int?
     /// After so many more changes the process dies, with the last of them stored or not.
     var changesUntilCrash: Int?
     var isSlow = false
@@ -52,7 +54,7 @@ final class SimulatedStore: Store {
 
   func commit(_ change: StoreChange) async throws(TransferError) {
     try await called()
-    if let often = habits.refusesOneIn, dice.oneIn(often) {
+    if refusesNow() {
       ledger.withLockedValue { ledger in
         ledger.note("the store refuses")
         // One whose start could not be stored waits anew.
@@ -72,6 +74,15 @@ final class SimulatedStore: Store {
   private func keep(_ change: StoreChange) async throws(TransferError) {
     try await memory.commit(change)
     ledger.withLockedValue { $0.stored(change) }
+  }
+
+  private func refusesNow() -> Bool {
+    let isCounted = state.withLockedValue { state in
+      guard let left = state.habits.changesUntilRefusal else { return false }
+      state.habits.changesUntilRefusal = left > 0 ? left - 1 : nil
+      return left == 0
+    }
+    return isCounted || habits.refusesOneIn.map { dice.oneIn($0) } ?? false
   }
 
   private func diesNow() -> Bool {

@@ -1,0 +1,61 @@
+/// What is there when a store is opened, as small as a queue keeps it: a million members as they are told would be 120 MB.
+package struct StoredQueue: Sendable {
+  var shelf = MemberShelf()
+  /// What those come after that come after something.
+  var nodes: [DependencyGraph.Node] = []
+  /// The number of the newest event; 0 before the first.
+  package var lastEvent = 0
+  /// The place of the last one, as long as they come in order.
+  private var last: (rank: Int64, id: TransferID)?
+  private var isInOrder = true
+
+  package init(members: [QueuedMember] = [], lastEvent: Int = 0) {
+    self.lastEvent = lastEvent
+    shelf.reserve(members.count)
+    for member in members { append(member) }
+  }
+
+  /// Makes room for so many.
+  package mutating func reserve(_ count: Int) { shelf.reserve(count) }
+
+  /// Takes one more; its id is new. Least work in the order of their ranks.
+  package mutating func append(_ facts: QueuedMember) {
+    var member = QueueMachine.Member(machine: TransferMachine(facts.standing), facts: facts)
+    member.end = facts.standing.status.end
+    shelf.put(member)
+    if !facts.after.isEmpty {
+      nodes.append(
+        DependencyGraph.Node(
+          id: facts.id, after: facts.after, policy: facts.whenDependencyFails))
+    }
+    let place = (facts.standing.rank, facts.id)
+    if let last, place < last { isInOrder = false }
+    last = place
+  }
+
+  /// In the order of their ranks.
+  var ids: [TransferID] {
+    isInOrder ? shelf.ranks.map(\.id) : shelf.ranks.sorted { $0 < $1 }.map(\.id)
+  }
+
+  /// In the order of their ranks.
+  package var members: [QueuedMember] {
+    let after = Dictionary(nodes.map { ($0.id, $0.after) }, uniquingKeysWith: { $1 })
+    return ids.compactMap { id in
+      guard var facts = shelf[id]?.facts else { return nil }
+      facts.after = after[id] ?? []
+      return facts
+    }
+  }
+}
+
+extension TransferStatus {
+  fileprivate var end: TransferResult.State? {
+    switch self {
+    case .queued, .paused: nil
+    case .failed: .failed
+    case .completed: .completed
+    case .cancelled: .cancelled
+    }
+  }
+}

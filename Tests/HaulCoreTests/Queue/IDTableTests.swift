@@ -1,0 +1,43 @@
+import HaulCore
+import HaulTestSupport
+import Testing
+
+@Suite struct IDTableTests {
+  /// Few bits, so that many are looked for at one place; and ids as they are made.
+  @Test(arguments: [UInt64(0xFF), 0xFFF, 0xFF_FFFF_FFFF])
+  func `It says what a dictionary says, whatever is put in and taken out`(mask: UInt64) throws {
+    var generator = SplitMix64(seed: mask)
+    var table = IDTable()
+    var model: [TransferID: UInt32] = [:]
+    for step in 0..<20_000 {
+      let known = model.keys.randomElement(using: &generator)
+      let made = try #require(TransferID(bits: generator.next() & mask))
+      let id = generator.next() % 2 == 0 ? known ?? made : made
+      // It grows, shrinks, and grows again.
+      if generator.next() % 100 < (step / 5000 % 2 == 0 ? 70 : 30) {
+        let number = UInt32(truncatingIfNeeded: generator.next())
+        #expect(table.set(id, to: number) == (model.updateValue(number, forKey: id) == nil))
+      } else {
+        #expect(table.remove(id) == model.removeValue(forKey: id))
+      }
+      #expect(table.count == model.count)
+      #expect(table[made] == model[made])
+    }
+    for (id, number) in model { #expect(table[id] == number) }
+    for id in model.keys { table.remove(id) }
+    #expect(table.isEmpty)
+  }
+
+  @Test func `Room that was made for so many is enough for them`() throws {
+    var table = IDTable()
+    table.reserve(1000)
+    table.set(try #require(TransferID(bits: 7)), to: 1)
+    table.reserve(5000)
+    #expect(table[try #require(TransferID(bits: 7))] == 1)
+    for bits in UInt64(0)..<5000 {
+      table.set(try #require(TransferID(bits: bits)), to: UInt32(bits))
+    }
+    #expect(table.count == 5000)
+    #expect(table[try #require(TransferID(bits: 4999))] == 4999)
+  }
+}

@@ -1,0 +1,132 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+import Testing
+
+/// Commands on more members than one change stores.
+@Suite struct PortionTests {
+  /// So many steps, the first of which runs; each behind the one before it, if `isChain`.
+  private func steps(
+    _ count: Int, _ scene: Scene, isChain: Bool = false
+  ) throws -> [Transfer] {
+    var requests: [TransferRequest] = []
+    for number in 0..<count {
+      var request = scene.step("s\(number)", turns: 5, isPatient: true)
+      request.identifier = "s\(number)"
+      request.group = "all"
+      if isChain, number > 0 { request.after = [.identifier("s\(number - 1)")] }
+      request.whenDependencyFails = .skip
+      requests.append(request)
+    }
+    let added = requests
+    return try scene.call { try await $0.add(added) }
+  }
+
+  /// Sends a command on these, as the ledger knows it.
+  @discardableResult
+  private func send(
+    _ command: TransferMachine.Command, _ transfers: [Transfer], _ scene: Scene
+  ) -> NIOLockedValueBox<Result<CommandReport, any Error>?> {
+    let (ids, ledger) = (transfers.map(\.id), scene.ledger)
+    let number = ledger.withLockedValue { $0.sent(command, Set(ids), nil, "\(command)") }
+    return scene.begin { manager in
+      do throws(TransferError) {
+        let report = try await manager.carryOut(command, .ids(ids))
+        ledger.withLockedValue { $0.returned(number, refused: report.refused) }
+        return report
+      } catch {
+        ledger.withLockedValue { $0.threw(number, error) }
+        throw error
+      }
+    }
+  }
+
+  /// The same until it has returned.
+  private func call(
+    _ command: TransferMachine.Command, _ transfers: [Transfer], _ scene: Scene
+  ) throws {
+    let result = send(command, transfers, scene)
+    for _ in 0..<600 where result.withLockedValue({ $0 }) == nil {
+      scene.pass(.milliseconds(10))
+    }
+    _ = try #require(result.withLockedValue { $0 }, "it does not return").get()
+  }
+
+  private func told(_ transfer: Transfer, in scene: Scene) -> [String] {
+    scene.ledger.withLockedValue { $0.log.of(transfer.id) }
+  }
+
+  private func hasRun(_ transfer: Transfer, in scene: Scene) -> Bool? {
+    scene.ledger.withLockedValue { $0.members[transfer.id]?.standing.hasRun }
+  }
+
+  private func changes(_ scene: Scene) -> Int { scene.ledger.withLockedValue { $0.changes } }
+
+  @Test func `All are cancelled, in several changes, and each is told once`() throws {
+    let scene = Scene(portion: 2)
+    let steps = try steps(7, scene)
+    let before = changes(scene)
+    try call(.cancel, steps, scene)
+    #expect(changes(scene) - before >= 4)
+    for step in steps {
+      #expect(try scene.state(step) == .cancelled)
+      #expect(told(step, in: scene) == ["added", "cancelled"])
+    }
+    #expect(
+      steps.compactMap { hasRun($0, in: scene) } == [true] + Array(repeating: false, count: 6))
+    try scene.end()
+  }
+
+  @Test func `One that would be skipped for the first is cancelled with it, as it was ordered`()
+    throws
+  {
+    let scene = Scene(portion: 1)
+    let steps = try steps(4, scene, isChain: true)
+    try call(.cancel, steps, scene)
+    for step in steps { #expect(told(step, in: scene) == ["added", "cancelled"]) }
+    try scene.end()
+  }
+
+  @Test func `Nothing starts between two portions, whatever makes room`() throws {
+    let scene = Scene(portion: 1)
+    let steps = try steps(6, scene)
+    let before = changes(scene)
+    send(.cancel, steps, scene)
+    for _ in 0..<10_000 where changes(scene) == before { _ = scene.process.executor.runOne() }
+    #expect(changes(scene) == before + 1)
+    scene.ledger.withLockedValue { $0.setLimits(active: 4, perHost: 4) }
+    for _ in 0..<8 { scene.begin { await $0.setLimits(active: 4, activePerHost: 4) } }
+    try scene.runOut()
+    for step in steps.dropFirst() { #expect(hasRun(step, in: scene) == false) }
+    try scene.end()
+  }
+
+  @Test
+  func `A portion that is refused throws: those before it stay changed, the others go on`() throws {
+    let scene = Scene(portion: 2)
+    let steps = try steps(6, scene)
+    scene.process.store.habits.changesUntilRefusal = 1
+    let paused = send(.pause, steps.reversed(), scene)
+    try scene.runOut()
+    #expect(throws: TransferError.self) { try #require(paused.withLockedValue { $0 }).get() }
+    for step in steps.prefix(4) { #expect(try scene.state(step) == .completed) }
+    for step in steps.suffix(2) { #expect(try scene.state(step) == .paused) }
+    try scene.end()
+  }
+
+  @Test func `What follows from the portions before a refused one comes all the same`() throws {
+    let scene = Scene(portion: 1)
+    let steps = try steps(3, scene, isChain: true)
+    try call(.pause, [steps[0]], scene)
+    try call(.cancelKeepingBytes, [steps[2]], scene)
+    scene.process.store.habits.changesUntilRefusal = 1
+    #expect(throws: TransferError.self) {
+      try call(.cancelKeepingBytes, [steps[0], steps[1]], scene)
+    }
+    scene.pass(.seconds(1))
+    #expect(told(steps[1], in: scene) == ["added", "failed"], "what it needs was cancelled")
+    #expect(told(steps[2], in: scene) == ["added", "cancelled"])
+    try scene.end()
+  }
+}
