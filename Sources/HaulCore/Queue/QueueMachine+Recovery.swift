@@ -42,12 +42,15 @@ extension QueueMachine {
   }
 
   /// Schedules what waits and may run, of a queue that was read again while it runs: nothing of this is to be stored or told.
-  /// Whoever waits for the time of its next attempt goes on doing so.
-  package mutating func reschedule(at wallSeconds: Double, _ decision: inout QueueDecision) {
+  /// Whoever waits for `due` goes on doing so.
+  /// - Parameter held: those who wait for something in their way to be gone, which is not stored.
+  package mutating func reschedule(
+    at wallSeconds: Double, held: Set<TransferID> = [], _ decision: inout QueueDecision
+  ) {
     defer { stored = [] }
     for id in stored {
       guard let member = members[id], member.state == .queued else { continue }
-      if member.facts.standing.retryAt.map({ $0 > wallSeconds }) ?? false {
+      if held.contains(id) || member.facts.standing.retryAt.map({ $0 > wallSeconds }) ?? false {
         change(id) { $0.isPostponed = true }
       } else if graph.verdict(of: id) == .ready {
         place(id, &decision)
@@ -75,6 +78,24 @@ extension QueueMachine {
 
 /// Attempts that are due later.
 extension QueueMachine {
+  /// What ran for it has ended, as something is in its way that may go away: it is queued, and not scheduled before it is
+  /// `due`. One that was being stopped is what it was to be.
+  /// - Parameter origin: who paused it, when no command did.
+  package mutating func held(
+    _ id: TransferID, by origin: TransferEvent.Origin, _ decision: inout QueueDecision
+  ) {
+    guard members[id]?.state == .running else {
+      return ended(id, .paused, nil, by: origin, &decision)
+    }
+    change(id) { member in
+      // It has stopped by itself, and is not to be scheduled: what follows from an order to queue it again does not.
+      _ = member.machine.handle(.requeue)
+      _ = member.machine.ended(.paused)
+      member.isPostponed = true
+    }
+    note(id, nil, &decision)
+  }
+
   /// What runs for it waits until then for its next attempt: that survives the end of the program.
   package mutating func waits(
     _ id: TransferID, until wallSeconds: Double, _ decision: inout QueueDecision

@@ -6,10 +6,13 @@ struct MemberRun: Sendable {
   enum End: Sendable {
     case finished(TransferResult)
     case paused
+    /// Something is in its way that may go away: it is to go on then.
+    case held(Obstacle)
 
+    /// One that is held ends as if it were paused.
     var forMachine: TransferMachine.RunEnd {
       switch self {
-      case .paused: .paused
+      case .paused, .held: .paused
       case .finished(let result):
         switch result.state {
         case .completed: .completed
@@ -30,6 +33,8 @@ struct MemberRun: Sendable {
   }
 
   let orders = OrderRelay()
+  /// Where its file lies.
+  let place = PlaceNote()
   /// What it transfers; nil for a step.
   var url: ResourceURL?
   /// Ends a step that does not end when it is told to; nil for what always does.
