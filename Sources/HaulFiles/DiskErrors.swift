@@ -28,7 +28,9 @@ extension TransferError {
     case EROFS:
       self.init(.permissionDenied, "\(reason); choose a directory that can be written")
     case ENOSPC, EDQUOT:
-      self.init(.diskFull, "\(reason); free some space and run it again, what is there is kept")
+      self.init(
+        .diskFull, "\(reason); free some space and run it again, what is there is kept",
+        hindrance: .noRoom)
     case EFBIG:
       self.init(.diskFull, "\(reason); this file system cannot hold so large a file")
     case ELOOP, EISDIR, ENXIO:

@@ -64,8 +64,8 @@ extension TransferError {
     let ofOurFamily = failures.first { !(($0.error as? IOError)?.isOfOtherFamily ?? false) }
     guard let first = ofOurFamily ?? failures.first else {
       self.init(
-        .dns, "the host \(error.host) is unknown; check the name and the network", isRetryable: true
-      )
+        .dns, "the host \(error.host) is unknown; check the name and the network",
+        isRetryable: true, hindrance: .noRoute)
       return
     }
     let address = first.target.ipAddress.map { "\($0):\(error.port)" } ?? endpoint
@@ -77,7 +77,10 @@ extension TransferError {
     } else if case ChannelError.connectTimeout = first.error {
       self.init(.timeout, "no connection to \(address) in time; is it running?", isRetryable: true)
     } else {
-      self.init(.connect, "no connection to \(address); check the network", isRetryable: true)
+      let hasNoRoute = failures.contains { ($0.error as? IOError)?.hasNoRoute ?? false }
+      self.init(
+        .connect, "no connection to \(address); check the network", isRetryable: true,
+        hindrance: hasNoRoute ? .noRoute : nil)
     }
   }
 
@@ -129,7 +132,9 @@ extension TransferError {
       self.init(
         .connect, "connection refused by \(endpoint); is the server running?", isRetryable: true)
     case ENETUNREACH, EHOSTUNREACH:
-      self.init(.connect, "no way to \(endpoint); check the network", isRetryable: true)
+      self.init(
+        .connect, "no way to \(endpoint); check the network", isRetryable: true,
+        hindrance: .noRoute)
     case EAFNOSUPPORT, EINVAL, EADDRNOTAVAIL: self.init(localAddress: error)
     case ETIMEDOUT: self.init(.timeout, "the connection timed out", isRetryable: true)
     case ECONNRESET, EPIPE:
@@ -153,4 +158,9 @@ extension TransferError {
 extension IOError {
   /// Whether a socket was bound to an address of one family and connected to one of the other.
   fileprivate var isOfOtherFamily: Bool { errnoCode == EAFNOSUPPORT || errnoCode == EINVAL }
+
+  /// Whether no interface leads there.
+  fileprivate var hasNoRoute: Bool {
+    [ENETUNREACH, EHOSTUNREACH, ENETDOWN].contains(errnoCode)
+  }
 }

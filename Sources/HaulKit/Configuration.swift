@@ -19,6 +19,12 @@ public struct Configuration: Sendable {
   public var connectTimeout: Duration = .seconds(10)
   /// How long a connection may be silent.
   public var idleTimeout: Duration = .seconds(30)
+  /// Whether a download for whose bytes there is no room, or whose file system is gone, waits until that is otherwise; else it
+  /// fails with `disk-full` or `io`.
+  public var waitsForDisk = true
+  /// Whether a download waits for the network while there is none at all; else it fails as if its host were away. Streams
+  /// never wait.
+  public var waitsForNetwork = true
   /// The most bytes of a stream that wait for its reader.
   package var streamWindow: Int64 = 32 << 20
   /// The most events that wait in memory for the slowest subscriber.

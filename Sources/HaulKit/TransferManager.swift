@@ -20,6 +20,11 @@ public actor TransferManager {
   var streams: [TransferID: StreamPlace] = [:]
   /// Names that servers told, where they are the ones to use.
   var serverNames: [TransferID: FileName] = [:]
+  /// Where the bytes lie of those that ran and are to go on.
+  var places: [TransferID: TargetPlace] = [:]
+  /// Who waits for something in the way to be gone.
+  var obstacles = ObstacleWatch()
+  var looking: (instant: Instant, task: Task<Void, Never>)?
   var steps: [String: StepClosure] = [:]
   /// Keys of additions that are under way.
   var adding: Set<String> = []
@@ -75,6 +80,7 @@ public actor TransferManager {
 
   deinit {
     wakeUp?.task.cancel()
+    looking?.task.cancel()
     for task in postponed.values { task.cancel() }
     engine.hub.close()
   }
@@ -87,11 +93,13 @@ public actor TransferManager {
     guard !isShutDown else { return }
     isShutDown = true
     wakeUp?.task.cancel()
+    looking?.task.cancel()
     storingAgain?.cancel()
     for task in postponed.values { task.cancel() }
     for id in runs.keys.sorted() { runs[id]?.orders.send(.pause) }
     await stopRuns()
     await wakeUp?.task.value
+    await looking?.task.value
     await storingAgain?.value
     for task in postponed.values { await task.value }
     await engine.heartbeat.stop()

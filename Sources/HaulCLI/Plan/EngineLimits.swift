@@ -65,6 +65,9 @@ package struct EngineLimits: Hashable, Sendable {
     configuration.localAddress = localAddress
     configuration.addresses = addresses
     configuration.userAgent = userAgent
+    // In the foreground somebody waits, who is to know at once.
+    configuration.waitsForDisk = false
+    configuration.waitsForNetwork = false
     // The one subscriber reads all the time, and is to be told every file of a long list.
     configuration.keptEvents = .max
     if let logger { configuration.logger = logger }

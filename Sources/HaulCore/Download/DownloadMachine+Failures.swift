@@ -51,6 +51,7 @@ extension DownloadMachine {
       return stopped(id, plan: &plan, at: now, using: &rng)
     }
     if fetch.isLaidOff, error.isRetryable { return stopped(id, plan: &plan, at: now, using: &rng) }
+    if error.hindrance == .noNetwork { return disconnected(id, error, plan: &plan) }
     let isTurnedAway = fetch.body == nil && [.connectionLost, .connect].contains(error.code)
     // As many as it has borne before are not too many for it, as far as no limit is known: that was an accident.
     let isTooMany = fetches.count > max(borne, 1) || cap < rules.connections
@@ -67,6 +68,17 @@ extension DownloadMachine {
     // Another of its wave has been counted; but when nothing else will go on, this one must.
     if fetch.wave != wave, isWaitingToRetry || !fetches.isEmpty { return giveBackConnection() }
     return countAttempt(error, plan: &plan, at: now, using: &rng)
+  }
+
+  /// Nothing can be reached: no attempt is counted, and nothing is learned of the host. Connections that are there may live on;
+  /// without any the transfer ends.
+  private mutating func disconnected(
+    _ id: SegmentID, _ error: TransferError, plan: inout SegmentPlan
+  ) -> [Command] {
+    guard fetches.count > 1 else { return fail(id, error, plan: &plan) }
+    _ = close(id)
+    plan.release(id)
+    return giveBackConnection()
   }
 
   /// Whether the segment of a lost connection goes on over a new one at once, as no attempt: while others bring bytes the
@@ -154,6 +166,6 @@ extension TransferError {
     return TransferError(
       code, "\(reason) after \(attempts) attempts\(message[reason.endIndex...])", status: status,
       isRetryable: isRetryable,
-      retryAfter: retryAfter)
+      retryAfter: retryAfter, hindrance: hindrance)
   }
 }

@@ -50,16 +50,35 @@ public struct TransferError: Error, Hashable, Sendable {
   public let isRetryable: Bool
   /// How long the server asked to be left alone (RFC 9110, section 10.2.3).
   package let retryAfter: Duration?
+  /// What it comes from, where that may go away by itself.
+  package let hindrance: Hindrance?
+
+  package enum Hindrance: Hashable, Sendable {
+    /// There is no room on the file system.
+    case noRoom
+    /// Nobody knows the host, or there is no way to it: as it is without a network too.
+    case noRoute
+    /// There is no network.
+    case noNetwork
+  }
 
   package init(
     _ code: Code, _ message: String, status: Int? = nil, isRetryable: Bool = false,
-    retryAfter: Duration? = nil
+    retryAfter: Duration? = nil, hindrance: Hindrance? = nil
   ) {
     self.code = code
     self.message = message
     self.status = status
     self.isRetryable = isRetryable
     self.retryAfter = retryAfter
+    self.hindrance = hindrance
+  }
+
+  /// The same, of which it is known by now what it comes from.
+  package func with(_ hindrance: Hindrance) -> TransferError {
+    TransferError(
+      code, message, status: status, isRetryable: isRetryable, retryAfter: retryAfter,
+      hindrance: hindrance)
   }
 }
 

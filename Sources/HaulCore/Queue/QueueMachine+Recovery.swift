@@ -41,11 +41,16 @@ extension QueueMachine {
   }
 
   /// Schedules what waits and may run, of a queue that was read again while it runs: nothing of this is to be stored or told.
-  /// Whoever waits for the time of its next attempt goes on doing so; who is to be skipped is with the next decision.
-  package mutating func reschedule(at wallSeconds: Double, _ decision: inout QueueDecision) {
+  /// Whoever waits for `due` goes on doing so; who is to be skipped is with the next decision.
+  /// - Parameter held: those who wait for something in their way to be gone, which is not stored.
+  package mutating func reschedule(
+    at wallSeconds: Double, held: Set<TransferID> = [], _ decision: inout QueueDecision
+  ) {
     for id in takeStored() {
       guard let member = members[id], member.state == .queued else { continue }
-      if let time = member.facts.standing.retryAt, time > wallSeconds {
+      if held.contains(id) {
+        change(id) { $0.isPostponed = true }
+      } else if let time = member.facts.standing.retryAt, time > wallSeconds {
         change(id) { $0.isPostponed = true }
         decision.effects.append(.postpone(id, until: time))
       } else {
@@ -78,6 +83,24 @@ extension QueueMachine {
 
 /// Attempts that are due later.
 extension QueueMachine {
+  /// What ran for it has ended, as something is in its way that may go away: it is queued, and not scheduled before it is
+  /// `due`. One that was being stopped is what it was to be.
+  /// - Parameter origin: who paused it, when no command did.
+  package mutating func held(
+    _ id: TransferID, by origin: TransferEvent.Origin, _ decision: inout QueueDecision
+  ) {
+    guard members[id]?.state == .running else {
+      return ended(id, .paused, nil, by: origin, &decision)
+    }
+    change(id) { member in
+      // It has stopped by itself, and is not to be scheduled: what follows from an order to queue it again does not.
+      _ = member.machine.handle(.requeue)
+      _ = member.machine.ended(.paused)
+      member.isPostponed = true
+    }
+    note(id, nil, &decision)
+  }
+
   /// What runs for it waits until then for its next attempt: that survives the end of the program.
   package mutating func waits(
     _ id: TransferID, until wallSeconds: Double, _ decision: inout QueueDecision

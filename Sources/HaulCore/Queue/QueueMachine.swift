@@ -6,8 +6,8 @@ package struct QueueMachine: Sendable {
     package internal(set) var facts: QueuedMember
     /// Whether the scheduler is to have it: it is queued, and waits for no other member.
     package internal(set) var isScheduled = false
-    /// Whether it is queued and waits for the time of its next attempt.
-    var isPostponed = false
+    /// Whether it is queued and waits for `due`: for the time of its next attempt, or for something in its way to be gone.
+    package internal(set) var isPostponed = false
     /// The end that was told of it, until it is queued again.
     package internal(set) var end: TransferResult.State?
 

@@ -118,7 +118,7 @@ struct Adoption {
   }
 
   /// The part file, if there is one that may be taken over.
-  private func adoptPart(_ replay: JournalReplay)
+  func adoptPart(_ replay: JournalReplay)
     throws(TransferError) -> (file: any DiskFile, status: FileStatus)?
   {
     // A publication cut short leaves the mode of the final file, which a group may be able to write. That of a small file

@@ -116,7 +116,8 @@ extension PartFile {
     guard let available, length - held > available else { return }
     let (needed, free) = ByteCount.texts(length, available + held)
     throw TransferError(
-      .diskFull, "\(needed) do not fit: \(free) are free; free some space and run it again")
+      .diskFull, "\(needed) do not fit: \(free) are free; free some space and run it again",
+      hindrance: .noRoom)
   }
 }
 

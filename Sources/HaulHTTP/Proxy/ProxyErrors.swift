@@ -12,13 +12,15 @@ extension TransferError {
       self.init(proxy, "did not answer in time; is it running?", isRetryable: true)
     case let error as NIOConnectionError:
       guard !error.connectionErrors.isEmpty else {
-        self.init(proxy, "is unknown; check its name", isRetryable: true)
+        self = TransferError(proxy, "is unknown; check its name", isRetryable: true)
+          .with(.noRoute)
         return
       }
       self.init(proxy, "cannot be reached; is it running?", isRetryable: true)
-    case let error as IOError
-    where [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH]
-      .contains(error.errnoCode):
+    case let error as IOError where [EHOSTUNREACH, ENETUNREACH].contains(error.errnoCode):
+      self = TransferError(proxy, "cannot be reached; is it running?", isRetryable: true)
+        .with(.noRoute)
+    case let error as IOError where error.errnoCode == ECONNREFUSED:
       self.init(proxy, "cannot be reached; is it running?", isRetryable: true)
     default: return nil
     }

@@ -22,6 +22,10 @@ struct DownloadDriver: Sendable {
     /// Called when the file has its name, with what is to be done once that is stored; nil where nothing is stored that
     /// outlives the process.
     let published: Published?
+    /// Where an earlier run left its bytes, if this program knows.
+    let former: TargetPlace?
+    /// Where the file lies, for the queue to know.
+    let place: PlaceNote
 
     typealias Published = @Sendable (_ onceStored: @escaping @Sendable () -> Void) async -> Void
 
@@ -30,7 +34,7 @@ struct DownloadDriver: Sendable {
       stream: StreamBuffer?, executor: (any TaskExecutor)?, tellsProgress: Bool,
       named: @escaping @Sendable (FileName) async -> Void,
       startedOver: @escaping @Sendable () async -> Void,
-      published: Published? = nil
+      published: Published? = nil, former: TargetPlace? = nil, place: PlaceNote
     ) {
       self.id = id
       self.request = request
@@ -42,6 +46,8 @@ struct DownloadDriver: Sendable {
       self.named = named
       self.startedOver = startedOver
       self.published = published
+      self.former = former
+      self.place = place
     }
   }
 
@@ -120,6 +126,11 @@ struct DownloadDriver: Sendable {
             duration: engine.clock.now - started, checksum: checksum,
             verified: checksum == nil ? nil : .checksum))
       case .claimed(let claim):
+        facts.place.begin(claim)
+        if let obstacle = await refusal(of: claim) {
+          engine.targets.letGo(claim.key)
+          return .held(obstacle)
+        }
         if facts.published != nil { claim.part.keepJournal() }
         await engine.hooks.recovered(id)
         let target = FileTarget(
@@ -129,6 +140,7 @@ struct DownloadDriver: Sendable {
           driver: self, target: target, plan: SharedPlan(SegmentPlan()), started: started,
           first: first)
         let end = await run.perform()
+        facts.place.end(length: run.plan.update { $0.plan.length })
         await ended(end, claim)
         return end
       }
@@ -191,16 +203,25 @@ struct DownloadDriver: Sendable {
     guard stream == nil else { return }
     let nonce = engine.random.bytes(16)
     // What cannot be removed now stays a part file, which a later run adopts.
-    try? await engine.io.run { [request, serverName, engine] () throws(TransferError) in
-      let outcome = try TargetClaim.make(
-        for: request, serverName: serverName, on: engine.disk, nonce: nonce, book: engine.targets)
-      guard case .claimed(let claim) = outcome else { return }
-      defer { engine.targets.letGo(claim.key) }
-      // A given name is that of no other address: a run would take the part over as well.
-      var isGiven: Bool { if case .file = request.destination { true } else { false } }
-      guard isGiven || claim.part.isOf(request.url) else { return claim.part.release() }
-      try claim.part.discard()
+    try? await engine.io.run { () throws(TransferError) in
+      do throws(TransferError) {
+        try discard(nonce)
+      } catch {
+        guard error.hindrance == .noRoom, let former = facts.former else { throw error }
+        try former.discard(request.url, on: engine.disk)
+      }
     }
+  }
+
+  private func discard(_ nonce: [UInt8]) throws(TransferError) {
+    let outcome = try TargetClaim.make(
+      for: request, serverName: serverName, on: engine.disk, nonce: nonce, book: engine.targets)
+    guard case .claimed(let claim) = outcome else { return }
+    defer { engine.targets.letGo(claim.key) }
+    // A given name is that of no other address: a run would take the part over as well.
+    var isGiven: Bool { if case .file = request.destination { true } else { false } }
+    guard isGiven || claim.part.isOf(request.url) else { return claim.part.release() }
+    try claim.part.discard()
   }
 }
 
@@ -208,7 +229,7 @@ extension MemberRun.End {
   /// What the reader of a stream is told behind the last byte.
   var outcome: Result<Void, TransferError> {
     switch self {
-    case .paused, .notBegun:
+    case .paused, .held, .notBegun:
       .failure(TransferError(.interrupted, "it was stopped; a stream cannot be gone on with"))
     case .finished(let result):
       switch result.state {

@@ -141,7 +141,7 @@ struct DownloadRun {
     switch message {
     case .event(let event):
       if case .delivered = event { await delivered() }
-      await handle(event, &group)
+      await handle(driver.seen(event), &group)
     case .response(let id, let answer):
       responses[id] = answer.take()
       firstAnswer = firstAnswer ?? engine.clock.now

@@ -73,7 +73,7 @@ struct NameQuery {
 
   private mutating func receive(_ message: Message, _ group: inout DiscardingTaskGroup) async {
     switch message {
-    case .event(let event): await handle(event, &group)
+    case .event(let event): await handle(driver.seen(event), &group)
     case .response(let id, let answer):
       response = answer.take()
       driver.log(id, answer.head)

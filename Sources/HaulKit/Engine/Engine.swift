@@ -12,6 +12,11 @@ package final class Engine: Sendable {
   package let clock: any TransferClock
   package let throttle: Throttle
   package let idleTimeout: Duration
+  package let network: any NetworkState
+  let waitsForDisk: Bool
+  let waitsForNetwork: Bool
+  /// File systems that have no room for anybody.
+  let fullDevices = NIOLockedValueBox<Set<UInt64>>([])
   package let hooks: Hooks
   /// The most bytes of a stream that wait for its reader.
   let streamWindow: Int64
@@ -34,8 +39,12 @@ package final class Engine: Sendable {
   package init(
     transport: any Transport, disk: any Disk, io: BlockingIO, clock: any TransferClock,
     configuration: Configuration, seed: UInt64? = nil, hooks: Hooks = Hooks(),
-    executors: [any TaskExecutor] = [], soleExecutor: (any TaskExecutor)? = nil
+    executors: [any TaskExecutor] = [], soleExecutor: (any TaskExecutor)? = nil,
+    network: any NetworkState = UnknownNetwork()
   ) {
+    self.network = network
+    waitsForDisk = configuration.waitsForDisk
+    waitsForNetwork = configuration.waitsForNetwork
     self.executors = soleExecutor.map { [$0] } ?? executors
     self.soleExecutor = soleExecutor
     self.transport = transport

@@ -30,7 +30,8 @@ struct SystemPorts {
     let clock = SystemClock()
     engine = Engine(
       transport: transport, disk: POSIXDisk(), io: BlockingIO(pool: pool, clock: clock),
-      clock: clock, configuration: configuration, hooks: hooks, executors: LoopExecutor.all)
+      clock: clock, configuration: configuration, hooks: hooks, executors: LoopExecutor.all,
+      network: SystemNetwork())
     shutdown = {
       await transport.shutdown()
       // Fails only when it was stopped before.

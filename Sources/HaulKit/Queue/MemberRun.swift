@@ -8,10 +8,13 @@ struct MemberRun: Sendable {
     case paused
     /// That it begins could not be stored: it waits again.
     case notBegun
+    /// Something is in its way that may go away: it is to go on then.
+    case held(Obstacle)
 
+    /// One that is held ends as if it were paused.
     var forMachine: TransferMachine.RunEnd {
       switch self {
-      case .paused, .notBegun: .paused
+      case .paused, .held, .notBegun: .paused
       case .finished(let result):
         switch result.state {
         case .completed: .completed
@@ -26,7 +29,7 @@ struct MemberRun: Sendable {
       switch self {
       case .notBegun: true
       case .paused: isShutDown
-      case .finished: false
+      case .finished, .held: false
       }
     }
 
@@ -41,6 +44,8 @@ struct MemberRun: Sendable {
   }
 
   let orders = OrderRelay()
+  /// Where its file lies.
+  let place = PlaceNote()
   /// What it transfers; nil for a step.
   var url: ResourceURL?
   /// Ends a step that does not end when it is told to; nil for what always does.

@@ -105,7 +105,8 @@ extension TransferManager {
     queue = QueueMachine(stored, running: alive)
     // The scheduler knows nothing that was not stored; what it is told twice changes nothing.
     var decision = QueueDecision()
-    queue.reschedule(at: engine.clock.wallSeconds, &decision)
+    queue.reschedule(
+      at: engine.clock.wallSeconds, held: Set(obstacles.ids), &decision)
     // That one runs to be queued again is not stored.
     let running = calledBack.filter { queue.members[$0]?.state == .running }
     // What follows for those behind others is decided with the next change.
@@ -161,7 +162,7 @@ extension TransferManager {
     case .groupEnded(let group): waits.groups.resume(group, true)
     case .removed(let id):
       engine.slots.update { _ = $0.finished(id) }
-      (streams[id], serverNames[id]) = (nil, nil)
+      (streams[id], serverNames[id], places[id]) = (nil, nil, nil)
       waits.stopped.resume(id, ())
       waits.ended.resume(id, nil)
     }

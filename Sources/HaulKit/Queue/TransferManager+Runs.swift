@@ -64,7 +64,8 @@ extension TransferManager {
     case .download(var download):
       if startsOver { download.startOver = true }
       download.replace(record.result)
-      run(id, download) { await $0.run() }
+      if startsOver { places[id] = nil }
+      run(id, download) { await $0.runUnlessHeld() }
     case .step(let step): run(id, step)
     }
   }
@@ -108,7 +109,7 @@ extension TransferManager {
       tellsProgress: runs[id]?.tellsProgress ?? true,
       named: { [weak self] in await self?.named(id, $0) },
       startedOver: { [weak self] in await self?.startedOver(id) },
-      published: tellPublished(id))
+      published: tellPublished(id), former: places[id], place: runs[id]?.place ?? PlaceNote())
     let driver = DownloadDriver(facts: facts, orders: orders, serverName: serverNames[id])
     Task(executorPreference: executor) { [weak self] in
       let end = await work(driver)
@@ -163,6 +164,7 @@ extension TransferManager {
     engine.slots.update { _ = $0.paused(id) }
     guard !isLeft(id) else { return }
     let url = runs[id]?.url
+    notePlace(of: id, end)
     endings.append((id, end))
     await storeEndings()
     await startWhatMay()
@@ -186,6 +188,7 @@ extension TransferManager {
       }
       for (id, _) in taken { waits.stopped.resume(id, ()) }
       unstored = [:]
+      hold(zip(taken, ended))
     } catch {
       unstored = [:]
       // It holds a place among the runs until it is stored.
@@ -210,6 +213,7 @@ extension TransferManager {
     if end.isInterruption(isShutDown: isShutDown), queue.members[id]?.state == .running {
       _ = queue.handle(.requeue, [id], by: .signal, &decision)
     }
+    if case .held = end { return queue.held(id, by: .disk, &decision) }
     queue.ended(id, end.forMachine, end.result, by: .disk, &decision)
     // The reader holds its stream from now on; one that comes late still finds it.
     if case .finished = end, streams[id]?.isRead == true { streams[id] = nil }

@@ -36,9 +36,10 @@ final class SimulatedDirectory: DiskDirectory {
   }
 
   func status() throws(DiskError) -> FileStatus {
-    try entries("fstat") { _, _ in
+    try entries("fstat") { world, _ in
       FileStatus(
-        kind: .directory, device: 1, inode: inode, size: 0, owner: 1000, mode: 0o700, links: 1,
+        kind: .directory, device: world.device(path), inode: inode, size: 0, owner: 1000,
+        mode: 0o700, links: 1,
         modified: 0)
     }
   }
@@ -116,6 +117,6 @@ final class SimulatedDirectory: DiskDirectory {
   func checkWritable() throws(DiskError) {}
 
   func availableBytes() throws(DiskError) -> Int64? {
-    try entries("fstatvfs") { world, _ in Int64(clamping: world.room) }
+    try entries("fstatvfs") { world, _ in Int64(clamping: world.room(on: world.device(path))) }
   }
 }

@@ -37,7 +37,10 @@ final class SimulatedFile: DiskFile {
 
   func status() throws(DiskError) -> FileStatus {
     if isClosed.withLockedValue({ $0 }) { throw DiskError("fstat", EBADF) }
-    return try disk.machine.perform("fstat", by: disk.process) { $0.status(inode) }
+    return try disk.machine.perform("fstat", by: disk.process) { world throws(DiskError) in
+      guard world.inodes[inode] != nil else { throw DiskError("fstat", EIO) }
+      return world.status(inode)
+    }
   }
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DiskError) -> Int {

@@ -35,6 +35,38 @@ package final class SimulatedMachine: Sendable {
     world.withLockedValue { $0.faults = faults }
   }
 
+  /// Puts a directory on a file system of its own, or takes another number for that of one.
+  package func put(_ path: String, onDevice device: UInt64) {
+    world.withLockedValue { world in
+      world.devices[path] = device
+      world.directories[path] = world.directories[path] ?? SimulatedEntries()
+    }
+  }
+
+  /// Lets all files of a file system have so many bytes together; as many as they like for nil.
+  package func setCapacity(_ bytes: Int?, ofDevice device: UInt64 = 1) {
+    world.withLockedValue { $0.capacities[device] = .some(bytes) }
+  }
+
+  /// Takes a directory's file system away, with what lies on it; files that are open fail from then on.
+  /// - Parameter device: of the file system of the empty directory that is in its place; nil when there is none.
+  package func unmount(_ path: String, leaving device: UInt64? = nil) {
+    world.withLockedValue { world in
+      world.unmount(path)
+      guard let device else { return }
+      world.devices[path] = device
+      world.directories[path] = SimulatedEntries()
+    }
+  }
+
+  /// Brings it back, under this number.
+  package func mount(_ path: String, onDevice device: UInt64 = 1) {
+    world.withLockedValue { world in
+      world.mount(path)
+      world.devices[path] = device
+    }
+  }
+
   /// Ends all processes; the page cache stays, locks go.
   package func killProcesses() {
     world.withLockedValue { world in

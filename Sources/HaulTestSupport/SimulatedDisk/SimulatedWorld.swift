@@ -12,7 +12,7 @@ package struct SimulatedFaults: Sendable {
   package var shortWrites = false
   /// One sync in so many fails, once; the next one finds nothing to write.
   package var syncFailsOneIn: Int?
-  /// Bytes that all files together may have.
+  /// Bytes that all files of a file system together may have.
   package var capacity: Int?
   package var supportsRenameWithoutReplacing = true
   package var supportsLinks = true
@@ -71,6 +71,12 @@ struct SimulatedWorld {
   var faults: SimulatedFaults
   var inodes: [UInt64: SimulatedInode] = [:]
   var directories: [String: SimulatedEntries] = [:]
+  /// Which file system a directory is on; 1 unless told.
+  var devices: [String: UInt64] = [:]
+  /// Bytes that all files of a file system may have, where that is not what `faults` says; for nil there is no limit.
+  var capacities: [UInt64: Int?] = [:]
+  /// What lies on file systems that were taken away, by the path of their directory.
+  var unmounted: [String: (entries: SimulatedEntries, inodes: [UInt64: SimulatedInode])] = [:]
   var locks: [UInt64: UInt64] = [:]
   var boot = 1
   /// Handles and processes get their numbers from here, inodes too.
@@ -117,16 +123,34 @@ struct SimulatedWorld {
     directories.values.reduce(0) { $0 + $1.current.values.count { $0 == inode } }
   }
 
-  /// Bytes that files may still grow by.
-  var room: Int {
-    guard let capacity = faults.capacity else { return .max }
-    let held = Set(directories.values.flatMap(\.current.values))
+  func device(_ path: String) -> UInt64 { devices[path] ?? 1 }
+
+  /// Bytes that files of a file system may still grow by.
+  func room(on device: UInt64) -> Int {
+    guard let capacity = capacities[device] ?? faults.capacity else { return .max }
+    let held = Set(
+      directories.filter { self.device($0.key) == device }.values.flatMap(\.current.values))
     return max(0, capacity - held.reduce(0) { $0 + (inodes[$1]?.cache.count ?? 0) })
   }
 
   mutating func checkRoom(_ call: String, _ inode: UInt64, size: Int) throws(DiskError) {
+    guard faults.capacity != nil || !capacities.isEmpty else { return }
     let growth = size - (inodes[inode]?.cache.count ?? 0)
-    if growth > 0, growth > room { throw DiskError(call, ENOSPC) }
+    let path = directories.first { $0.value.current.values.contains(inode) }?.key
+    if growth > 0, growth > room(on: path.map(device) ?? 1) { throw DiskError(call, ENOSPC) }
+  }
+
+  mutating func unmount(_ path: String) {
+    guard let entries = directories.removeValue(forKey: path) else { return }
+    let inodes = inodes.filter { entries.current.values.contains($0.key) }
+    for inode in inodes.keys { self.inodes[inode] = nil }
+    unmounted[path] = (entries, inodes)
+  }
+
+  mutating func mount(_ path: String) {
+    guard let back = unmounted.removeValue(forKey: path) else { return }
+    directories[path] = back.entries
+    inodes.merge(back.inodes) { $1 }
   }
 
   mutating func losePower() {

@@ -10,6 +10,8 @@ extension Bench {
   ) throws -> Configuration {
     var configuration = Configuration()
     configuration.idleTimeout = .seconds(120)
+    configuration.waitsForDisk = false
+    configuration.waitsForNetwork = false
     if server.tls != .none { configuration.certificateAuthorities = try authorityFile() }
     change(&configuration)
     return configuration

@@ -63,6 +63,9 @@ struct Bench: Sendable {
     configuration.idleTimeout = idleTimeout
     // Under a sanitizer, with all tests at once, a handshake takes longer than the ten seconds it has.
     configuration.connectTimeout = .seconds(60)
+    // As in the foreground, where what does not go on is told.
+    configuration.waitsForDisk = false
+    configuration.waitsForNetwork = false
     if server.tls != .none { configuration.certificateAuthorities = try authorityFile() }
     configure(&configuration)
     let manager = try TransferManager(configuration)

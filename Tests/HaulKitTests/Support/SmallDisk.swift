@@ -30,6 +30,15 @@ enum SmallDisk {
     change(path, bytes, 32)
   }
 
+  /// Has what lies in one directory lie in another too, as if its file system were mounted there.
+  static func bind(_ path: String, to other: String) -> Bool {
+    #if canImport(Glibc)
+      mount(path, other, nil, 4096, nil) == 0
+    #else
+      false
+    #endif
+  }
+
   static func remove(_ path: String) -> Bool {
     #if canImport(Glibc)
       umount2(path, 2) == 0

@@ -156,7 +156,8 @@ extension Ledger {
     case (.queued, .running): return true
     case (.running, .completed), (.running, .failed): return true
     case (.running, .queued):
-      return old.isCalledBack || isClosing || orders.values.contains { $0.callsBack(old) }
+      return old.isCalledBack || isClosing || isHindered
+        || orders.values.contains { $0.callsBack(old) }
     case (.stopping(.pause), .paused), (.stopping(.pause), .failed): return true
     case (.stopping(.remove), .gone): return true
     case (.stopping(.cancel), .cancelled), (.stopping(.cancelKeepingBytes), .cancelled):

@@ -79,6 +79,8 @@ struct Ledger: Sendable {
   var pauses: [String: Instant] = [:]
   /// Until when ends that the store has refused may not be stored yet.
   var troubledUntil = Instant()
+  /// Whether something is in the way of runs that may make them wait: a full disk, a network that is away.
+  var isHindered = false
   var isOpening = false
   var isClosing = false
 

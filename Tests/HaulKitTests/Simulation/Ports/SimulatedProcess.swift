@@ -33,7 +33,7 @@ final class SimulatedProcess: Sendable {
     }
     let engine = Engine(
       transport: transport, disk: disk, io: .inline, clock: clock, configuration: configuration,
-      seed: seed, hooks: hooks, soleExecutor: executor)
+      seed: seed, hooks: hooks, soleExecutor: executor, network: transport.network)
     manager = TransferManager(engine: engine, store: store, portion: portion)
   }
 

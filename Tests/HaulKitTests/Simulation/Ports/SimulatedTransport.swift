@@ -1,4 +1,5 @@
 import HaulCore
+import HaulKit
 import HaulTestSupport
 import NIOConcurrencyHelpers
 
@@ -36,6 +37,7 @@ final class SimulatedTransport: Transport {
   }
 
   let servers: Servers
+  let network = SimulatedNetwork()
   let clock: ManualClock
   let executor: SeededExecutor
   let ledger: SharedLedger
@@ -97,6 +99,9 @@ final class SimulatedTransport: Transport {
 
   private func open(_ request: FetchRequest) throws -> SimulatedConnection {
     try checkAlive()
+    guard network.isUp else {
+      throw TransferError(.connect, "no way", isRetryable: true, hindrance: .noRoute)
+    }
     let (name, host) = (request.url.name, request.url.origin.host)
     let number = last.withLockedValue { last in
       last += 1
@@ -119,6 +124,15 @@ final class SimulatedTransport: Transport {
   func wait(upTo milliseconds: Int) async throws {
     guard dice.oneIn(2) else { return await Task.yield() }
     try await clock.wait(.milliseconds(1 + dice.below(milliseconds)))
+  }
+}
+
+/// A network that a test takes away and brings back.
+final class SimulatedNetwork: NetworkState {
+  private let state = NIOLockedValueBox(true)
+  var isUp: Bool {
+    get { state.withLockedValue { $0 } }
+    set { state.withLockedValue { $0 = newValue } }
   }
 }
 

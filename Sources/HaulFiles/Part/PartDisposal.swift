@@ -1,0 +1,38 @@
+package import HaulCore
+
+extension PartFile {
+  /// Removes what an earlier run left of a content, and writes nothing: to adopt it takes room, of which a full disk has none.
+  /// Nothing happens where nothing is left, or something else.
+  /// - Parameters:
+  ///   - name: the final name, in `directory`.
+  ///   - isOurs: whether it is that content.
+  /// - Throws: `in-use`, `name-conflict`, `permission-denied`, `io`.
+  package static func removeLeft(
+    of name: String, in directory: any DiskDirectory, on disk: any Disk,
+    if isOurs: (JournalHead) -> Bool
+  ) throws(TransferError) {
+    let names = try PartNames(name)
+    let hasJournal = try mapping("look at the journal") { () throws(DiskError) in
+      try directory.status(of: names.journal) != nil
+    }
+    guard hasJournal else { return }
+    let lease = try JournalLease.take(names.journal, in: directory, user: disk.effectiveUser)
+    defer { lease.file.close() }
+    let replay = JournalReplay(
+      try mapping("read the journal") { () throws(DiskError) in
+        try FileReader.contents(of: lease.file)
+      })
+    // One that has its final name, or is about to, is no leftover.
+    guard replay.condition == .valid, replay.publication == nil, let head = replay.head,
+      isOurs(head)
+    else { return }
+    let adoption = Adoption(
+      disk: disk, directory: directory, names: names, nonce: [], durability: .relaxed, lease: lease)
+    let part = try adoption.adoptPart(replay)
+    defer { part?.file.close() }
+    try mapping("remove the part file") { () throws(DiskError) in
+      if let part { try directory.unlink(names.part, ifStill: FileIdentity(part.status)) }
+      try directory.unlink(names.journal, ifStill: lease.identity)
+    }
+  }
+}

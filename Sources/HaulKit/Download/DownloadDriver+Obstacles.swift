@@ -1,0 +1,162 @@
+import HaulCore
+import HaulFiles
+import Logging
+import NIOConcurrencyHelpers
+
+/// What is in the way of a download and may go away: then it ends for now, to go on from its bytes later.
+extension DownloadDriver {
+  /// As `run`, but what would fail for something that may go away is held.
+  func runUnlessHeld() async -> MemberRun.End {
+    // What the reader of a stream has got cannot be gone on with.
+    guard stream == nil else { return await run() }
+    if let obstacle = await missingPlace() { return .held(obstacle) }
+    let end = await run()
+    defer { facts.place.letGo() }
+    guard case .finished(let result) = end, result.state == .failed, let error = result.error,
+      let obstacle = await obstacle(behind: error)
+    else { return end }
+    engine.logger.info(
+      "it waits: \(error.message)", metadata: ["transfer": "\(id)"])
+    return .held(obstacle)
+  }
+
+  /// What fails for want of a network is told as such.
+  func seen(_ event: DownloadMachine.Event) -> DownloadMachine.Event {
+    guard engine.waitsForNetwork, stream == nil, case .failed(let id, let error) = event,
+      error.hindrance == .noRoute, !engine.network.isUp
+    else { return event }
+    return .failed(id, error.with(.noNetwork))
+  }
+
+  /// Why a target that was just taken is not written to: its file system is full.
+  func refusal(of claim: TargetClaim) async -> Obstacle? {
+    let device = claim.key.device
+    guard engine.fullDevices.withLockedValue({ $0.contains(device) }) else { return nil }
+    let place = facts.place.place
+    let length = claim.part.recovery.head?.length
+    return try? await engine.io.run { () throws(TransferError) in
+      let shortage = try Shortage.find(
+        claim.directory, place?.partName, length: length, path: claim.directory.path)
+      // There is room again, and that was not seen yet.
+      if shortage.free.map({ $0 >= ObstacleWatch.reserve }) ?? true { return nil }
+      claim.part.release()
+      return .fullDisk(shortage)
+    }
+  }
+
+  /// The place where an earlier run of this program left its bytes, when that is not there. It is not made again: a directory
+  /// of that name would lie on another file system.
+  private func missingPlace() async -> Obstacle? {
+    guard engine.waitsForDisk, let former = facts.former else { return nil }
+    return try? await engine.io.run { [disk = engine.disk] () throws(TransferError) in
+      guard let found = Place.find(former.directory, on: disk) else {
+        return .missingDirectory(former.directory, seen: nil)
+      }
+      // A file system that was taken away and is back may have another number.
+      if found.device == former.device || found.holds(former.partName) { return nil }
+      return .missingDirectory(former.directory, seen: found.device)
+    }
+  }
+
+  private func obstacle(behind error: TransferError) async -> Obstacle? {
+    switch error.hindrance {
+    case .noNetwork: .noNetwork
+    case .noRoom where engine.waitsForDisk: await shortage()
+    // Only a place that was there can go away.
+    default: engine.waitsForDisk && error.code == .io ? await vanishedPlace() : nil
+    }
+  }
+
+  private func shortage() async -> Obstacle? {
+    let place = facts.place.place
+    let path = place?.directory ?? request.directoryPath
+    return try? await engine.io.run { [disk = engine.disk] () throws(TransferError) in
+      let directory = try Place.nearest(path, on: disk)
+      return .fullDisk(
+        try Shortage.find(
+          directory, place?.partName, length: place?.length, path: directory.path))
+    }
+  }
+
+  /// The directory, when it went away with its file system. One that somebody removed is no obstacle: its bytes are lost.
+  private func vanishedPlace() async -> Obstacle? {
+    guard let place = facts.place.place, let directory = facts.place.directory else { return nil }
+    return try? await engine.io.run { [disk = engine.disk] () throws(TransferError) in
+      if let found = Place.find(place.directory, on: disk) {
+        guard found.device != place.device else { return nil }
+        return .missingDirectory(place.directory, seen: found.device)
+      }
+      let isRemoved = (try? directory.status().links) == 0  // nothing is told of what is gone
+      return isRemoved ? nil : .missingDirectory(place.directory, seen: nil)
+    }
+  }
+}
+
+/// Looks at where files lie. Every call blocks.
+enum Place {
+  struct Found {
+    let directory: any DiskDirectory
+    let device: UInt64
+
+    /// Whether a file of that name is there.
+    func holds(_ name: String) -> Bool {
+      // What cannot be looked at is not there.
+      ((try? directory.status(of: name)) ?? nil) != nil
+    }
+  }
+
+  /// The directory at a path; nil when none can be opened there.
+  static func find(_ path: String, on disk: any Disk) -> Found? {
+    // Whatever the reason: a path that leads nowhere, or to a file system that does not answer.
+    guard let directory = try? disk.openDirectory(path, creating: false),
+      let device = try? directory.status().device
+    else { return nil }
+    return Found(directory: directory, device: device)
+  }
+
+  /// The directory, or, where it could not be made, the next above it.
+  static func nearest(
+    _ path: String, on disk: any Disk
+  ) throws(TransferError) -> any DiskDirectory {
+    var path = path
+    while true {
+      if let found = find(path, on: disk) { return found.directory }
+      guard let slash = path.lastIndex(of: "/"), path != "/" else {
+        return try TargetCheck.openDirectory(".", on: disk, creating: false)
+      }
+      path = slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+  }
+}
+
+typealias Shortage = Obstacle.Shortage
+
+extension Obstacle.Shortage {
+  /// What a file lacks. Room that its part holds counts as its own.
+  /// - Parameter length: of the whole file, as far as it is known.
+  fileprivate static func find(
+    _ directory: any DiskDirectory, _ part: String?, length: Int64?, path: String
+  ) throws(TransferError) -> Self {
+    try mapping("look at the directory") { () throws(DiskError) in
+      let held = try part.flatMap { part throws(DiskError) in
+        try directory.status(of: part)?.allocated
+      }
+      return Self(
+        device: try directory.status().device, directory: path,
+        needed: max(0, (length ?? 0) - (held ?? 0)), free: try directory.availableBytes())
+    }
+  }
+}
+
+extension DownloadRequest {
+  /// Where its file is to go, as the request says.
+  fileprivate var directoryPath: String {
+    switch destination {
+    case .stream: return "."
+    case .directory(let path): return path.isEmpty ? "." : path
+    case .file(let path):
+      guard let slash = path.lastIndex(of: "/") else { return "." }
+      return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import HaulCore
+import HaulFiles
+import NIOConcurrencyHelpers
+
+/// Where a run's file lies.
+struct TargetPlace: Hashable, Sendable {
+  /// The path of its directory.
+  let directory: String
+  let device: UInt64
+  /// What it is to be called, unless that is taken by then.
+  let name: String
+  /// What its bytes are called until it is whole.
+  let partName: String
+  /// In bytes; nil while nobody knows.
+  var length: Int64?
+}
+
+extension TargetPlace {
+  /// Takes away the bytes of an address that are there, where there is no room to take them over first. Blocks.
+  func discard(_ url: ResourceURL, on disk: any Disk) throws(TransferError) {
+    guard let found = Place.find(directory, on: disk) else { return }
+    let fingerprint = JournalHead.fingerprint(of: url)
+    try PartFile.removeLeft(of: name, in: found.directory, on: disk) {
+      $0.fingerprint == fingerprint
+    }
+  }
+}
+
+/// What a run tells the queue of its place, while it runs.
+final class PlaceNote: Sendable {
+  private struct State {
+    var place: TargetPlace?
+    /// Open for as long as something runs: what waits must not keep a file system from being taken away.
+    var directory: (any DiskDirectory)?
+  }
+
+  private let state = NIOLockedValueBox(State())
+
+  var place: TargetPlace? { state.withLockedValue { $0.place } }
+  var directory: (any DiskDirectory)? { state.withLockedValue { $0.directory } }
+
+  func begin(_ claim: TargetClaim) {
+    let place = TargetPlace(
+      directory: claim.directory.path, device: claim.key.device, name: claim.name.text,
+      partName: claim.part.partName)
+    state.withLockedValue { ($0.place, $0.directory) = (place, claim.directory) }
+  }
+
+  func end(length: Int64?) { state.withLockedValue { $0.place?.length = length } }
+
+  func letGo() { state.withLockedValue { $0.directory = nil } }
+}

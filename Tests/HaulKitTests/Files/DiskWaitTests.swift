@@ -1,0 +1,161 @@
+import FoundationEssentials
+import HaulCore
+import HaulFiles
+import HaulHTTP
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// Full and vanished file systems of this machine, and a queue that waits for them; its clock moves when a test says so.
+@Suite struct DiskWaitTests {
+  private static let why: Comment = "needs the right to mount a small file system"
+  private static let length = 2 << 20
+
+  /// A queue over the real disk and the real network.
+  private struct Waiting {
+    let bench: Bench
+    let manager: TransferManager
+    let log: EventLog
+    let clock: ManualClock
+
+    func add(_ name: String, as path: String) async throws -> Transfer {
+      try await manager.add(try bench.request("/\(name)", as: path) { $0.connections = 1 })
+    }
+
+    /// Lets time pass until the next look, once it is waited for.
+    func look() async throws {
+      try await until { clock.sleeping > 0 }
+      clock.move(by: ObstacleWatch.period)
+    }
+  }
+
+  private func with(
+    _ resources: [FaultScript.Resource], _ body: (Waiting) async throws -> Void
+  ) async throws {
+    try await Bench.with(resources) { bench in
+      let (clock, http) = (ManualClock(), try HTTPTransport(.init()))
+      var configuration = Configuration()
+      configuration.maximumActive = 1
+      let engine = Engine(
+        transport: http, disk: POSIXDisk(), io: .inline, clock: clock,
+        configuration: configuration, seed: 61)
+      let manager = TransferManager(engine: engine)
+      let waiting = Waiting(
+        bench: bench, manager: manager, log: EventLog(of: manager), clock: clock)
+      do {
+        try await body(waiting)
+      } catch {
+        await manager.shutdown()
+        await http.shutdown()
+        throw error
+      }
+      await manager.shutdown()
+      await http.shutdown()
+    }
+  }
+
+  private static func file(_ name: String) -> FaultScript.Resource {
+    .init("/\(name)", seed: 61, length: Int64(length))
+  }
+
+  private static func waits(_ history: History, _ transfer: Transfer, _ text: String) -> Bool {
+    history.reasons(of: transfer).contains { $0.contains(text) }
+  }
+
+  @Test(.enabled(if: SmallDisk.isPossible, why), .timeLimit(.minutes(2)))
+  func `Case 61: a full disk holds up what lies on it, nothing else, and goes on by itself`()
+    async throws
+  {
+    try await with([Self.file("f"), Self.file("g")]) { queue in
+      try await queue.bench.withSmallDisk(bytes: 1 << 20) { disk in
+        let large = try await queue.add("f", as: "small/f")
+        try await queue.log.wait { Self.waits($0, large, "1.0 MiB free, 2.0 MiB needed") }
+        let elsewhere = try await queue.add("g", as: "g")
+        _ = try await elsewhere.result
+        #expect(await large.summary?.state == .queued)
+        try #require(SmallDisk.resize(disk, bytes: 64 << 20))
+        try await queue.look()
+        _ = try await large.result
+        #expect(try queue.bench.isWhole("small/f", seed: 61, length: Self.length))
+      }
+    }
+  }
+
+  @Test(.enabled(if: SmallDisk.isPossible, why), .timeLimit(.minutes(2)))
+  func `Case 61: a body of unknown length fills the disk, and goes on from its bytes`() async throws
+  {
+    let unannounced = Self.file("f").with {
+      $0.faults = [Fault(.ignoreRange, .chunked(), when: .request(1))]
+    }
+    try await with([unannounced]) { queue in
+      try await queue.bench.withSmallDisk(bytes: 1 << 20) { disk in
+        let transfer = try await queue.add("f", as: "small/f")
+        try await queue.log.wait { Self.waits($0, transfer, "the disk is full") }
+        let names = try FileManager.default.contentsOfDirectory(atPath: disk).sorted()
+        #expect(names == ["f.haul.journal", "f.haul.part"])
+        try #require(SmallDisk.resize(disk, bytes: 64 << 20))
+        try await queue.look()
+        let result = try await transfer.result
+        #expect(result.reused > 0)
+        #expect(try queue.bench.isWhole("small/f", seed: 61, length: Self.length))
+      }
+    }
+  }
+
+  @Test(.enabled(if: SmallDisk.isPossible, why), .timeLimit(.minutes(2)))
+  func `Case 61: one that waits for a full disk is cancelled, and its bytes are taken away`()
+    async throws
+  {
+    let endless = Self.file("f").with { $0.faults = [Fault(.ignoreRange, .endless())] }
+    try await with([endless]) { queue in
+      try await queue.bench.withSmallDisk(bytes: 1 << 20) { disk in
+        let transfer = try await queue.add("f", as: "small/f")
+        try await queue.log.wait { Self.waits($0, transfer, "the disk is full") }
+        try await transfer.cancel()
+        #expect(await transfer.summary?.state == .cancelled)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: disk).isEmpty)
+      }
+    }
+  }
+
+  @Test(.enabled(if: SmallDisk.isPossible, why), .timeLimit(.minutes(2)), arguments: ["", "/sub"])
+  func `Case 67: a file system that is not there is waited for, and nothing is made in its place`(
+    sub: String
+  ) async throws {
+    try await with([.stalling("/f", seed: 61)]) { queue in
+      try await queue.bench.withSmallDisk(bytes: 64 << 20) { disk in
+        let mountPoint = queue.bench.path("mounted")
+        for path in [mountPoint, disk + sub] {
+          try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: true)
+        }
+        try #require(SmallDisk.bind(disk, to: mountPoint))
+        defer { _ = SmallDisk.remove(mountPoint) }
+        let request = try queue.bench.request("/f") {
+          $0.destination = .directory(mountPoint + sub)
+          $0.connections = 1
+        }
+        let transfer = try await queue.manager.add(request)
+        try await queue.bench.server.waitForHeld("/f")
+        try await until { try Self.names(in: disk + sub).count == 2 }
+        try await transfer.pause()
+        try #require(SmallDisk.remove(mountPoint), "what is paused keeps no file system busy")
+        try await transfer.resume()
+        try await queue.log.wait { Self.waits($0, transfer, "is not there") }
+        #expect(try Self.names(in: mountPoint).isEmpty)
+        try await queue.look()
+        #expect(await transfer.summary?.state == .queued)
+        try #require(SmallDisk.bind(disk, to: mountPoint))
+        queue.bench.server.setFaults("/f", [])
+        try await queue.look()
+        let result = try await transfer.result
+        #expect(result.reused > 0)
+        #expect(try queue.bench.isWhole("mounted\(sub)/f", seed: 61, length: Self.length))
+      }
+    }
+  }
+
+  private static func names(in path: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: path)
+  }
+}
