@@ -24,6 +24,8 @@ final class QueueWorld {
   let portion: Int
   let executor: SeededExecutor
   var random: SimulationRandom
+  /// Says when the disk is full and the network away; nil in a world where that never is.
+  var hindrances: SimulationRandom?
   var configuration = Configuration()
   var process: SimulatedProcess
   var subscribers: [SimulatedSubscriber] = []
@@ -44,6 +46,8 @@ final class QueueWorld {
 
   init(seed: UInt64, plan: Plan = Plan()) {
     random = SimulationRandom(seed: seed)
+    var hindrances = SimulationRandom(seed: ~seed)
+    self.hindrances = hindrances.oneIn(Self.hinderedOneIn) ? hindrances : nil
     self.plan = plan
     executor = SeededExecutor(seed: random.next())
     machine = SimulatedMachine(seed: random.next())
@@ -135,6 +139,7 @@ final class QueueWorld {
     servers.habits = habits
     process.store.habits = store
     machine.setFaults(disk)
+    hinder()
   }
 
   func subscribe(isSlow: Bool) {

@@ -100,6 +100,8 @@ extension Ledger {
 
   private mutating func move(_ id: TransferID, to stage: Stage, _ events: [StoredEvent]) {
     history[id]?.append((changes, stage))
+    let hasRun = members[id]?.stage == .running
+    members[id]?.isHeld = isHindered && hasRun && stage == .queued
     members[id]?.stage = stage
     for event in events where event.id == id {
       switch event.kind {

@@ -22,9 +22,10 @@ extension Ledger {
     noteReady()
   }
 
-  /// Whether it does not wait for the time of its next attempt.
+  /// Whether it waits neither for the time of its next attempt, nor for something in its way to be gone: that it goes on
+  /// then is seen in the end.
   private func isDue(_ member: Member, at wallSeconds: Double) -> Bool {
-    member.standing.retryAt.map { $0 <= wallSeconds } ?? true
+    !member.isHeld && (member.standing.retryAt.map { $0 <= wallSeconds } ?? true)
   }
 
   /// Record and live state agree, and nobody is lost.

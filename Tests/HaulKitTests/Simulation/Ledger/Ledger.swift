@@ -18,6 +18,8 @@ struct Ledger: Sendable {
     var starts = 0
     /// Whether it was told to be queued again while it ran.
     var isCalledBack = false
+    /// Whether it stopped for something in its way, and has not begun again.
+    var isHeld = false
     /// Whether it may exceed the limits.
     var isForced = false
     /// Whether what it depends on let it run at some time since the world was last at rest.
@@ -140,6 +142,7 @@ struct Ledger: Sendable {
       members[id]?.starts = 0
       members[id]?.isForced = false
       members[id]?.waited = false
+      members[id]?.isHeld = false
       guard members[id]?.stage == .running else { continue }
       members[id]?.stage = .queued
       history[id]?.append((changes, .queued))

@@ -1,0 +1,23 @@
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+
+/// What comes in the way of everything, and goes away: a full disk, a network that is not there.
+extension QueueWorld {
+  /// Of so many worlds one has such times.
+  static let hinderedOneIn = 3
+
+  /// Decides anew how it is from now on. It has a generator of its own: other worlds are what they were.
+  func hinder() {
+    guard plan.hasFaults, var random = hindrances else { return }
+    let (isUp, isFull) = (isHarmless || !random.oneIn(4), !isHarmless && random.oneIn(3))
+    let capacity = isFull ? random.below(120 << 10) : nil
+    hindrances = random
+    process.transport.network.isUp = isUp
+    machine.setCapacity(capacity)
+    ledger.withLockedValue { ledger in
+      if !isUp || isFull { ledger.isHindered = true }
+      ledger.note("network \(isUp), room \(capacity.map { "\($0)" } ?? "enough")")
+    }
+  }
+}
