@@ -25,6 +25,8 @@ package struct QueueDecision: Sendable {
   package internal(set) var added: [TransferRecord] = []
   package internal(set) var events: [StoredEvent] = []
   package var batch: StoreChange.Batch?
+  /// Processes that are about to run.
+  package var programs: [StoredProgram] = []
   var updates: OrderedDictionary<TransferID, StoreChange.Update> = [:]
   var removed: [TransferID] = []
   var satisfied: [TransferID] = []
@@ -42,6 +44,7 @@ package struct QueueDecision: Sendable {
     change.satisfied = satisfied
     change.events = events
     change.batch = batch
+    change.programs = programs
     return change
   }
 

@@ -13,6 +13,8 @@ package final class Engine: Sendable {
   package let throttle: Throttle
   package let idleTimeout: Duration
   package let hooks: Hooks
+  /// Runs programs of this machine; nil where none may run.
+  let programs: (any Programs)?
   /// The most bytes of a stream that wait for its reader.
   let streamWindow: Int64
   let httpVersion: Configuration.HTTPVersion
@@ -34,8 +36,10 @@ package final class Engine: Sendable {
   package init(
     transport: any Transport, disk: any Disk, io: BlockingIO, clock: any TransferClock,
     configuration: Configuration, seed: UInt64? = nil, hooks: Hooks = Hooks(),
-    executors: [any TaskExecutor] = [], soleExecutor: (any TaskExecutor)? = nil
+    executors: [any TaskExecutor] = [], soleExecutor: (any TaskExecutor)? = nil,
+    programs: (any Programs)? = nil
   ) {
+    self.programs = programs
     self.executors = soleExecutor.map { [$0] } ?? executors
     self.soleExecutor = soleExecutor
     self.transport = transport

@@ -55,15 +55,17 @@ extension TransferManager {
   }
 
   /// Takes up what the store holds: what ran is queued again, what was paused stays so, orders that were not carried out are.
+  /// Programs that run on are ended first.
   ///
   /// Once, before anything is added; steps that it is to run are registered before.
   /// - Throws: `io`, when the store cannot be read.
   package func open() async throws(TransferError) {
     let stored = try await store.open()
     engine.hooks.passes(.read)
+    let unended = await endPrograms(of: stored)
     try await carryOut { (decision) throws(TransferError) in
       queue = QueueMachine(stored)
-      queue.recover(at: engine.clock.wallSeconds, &decision)
+      queue.recover(at: engine.clock.wallSeconds, unended: unended, &decision)
     }
     if store.isDurable { await tidyAfterCrash() }
     await startWhatMay()

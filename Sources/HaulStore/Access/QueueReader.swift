@@ -11,7 +11,8 @@ struct QueueReader {
     let isSorted = zip(members, members.dropFirst()).allSatisfy { $0.precedes($1) }
     if !isSorted { members.sort { $0.precedes($1) } }
     let last = try Int.fetchOne(db, sql: "SELECT max(number) FROM events")
-    return StoredQueue(members: members, lastEvent: last ?? 0)
+    return StoredQueue(
+      members: members, lastEvent: last ?? 0, programs: try ProgramRows.underWay(db))
   }
 
   private func members() throws -> [QueuedMember] {

@@ -28,7 +28,7 @@ import Testing
     return samples
   }
 
-  @Test("compile as they are printed", arguments: [("README.md", 1), ("docs/library.md", 3)])
+  @Test("compile as they are printed", arguments: [("README.md", 1), ("docs/library.md", 4)])
   func compiled(document: String, count: Int) throws {
     let compiled = try lines("Tests/HaulKitTests/Samples/Samples.swift").filter { !$0.isEmpty }
     let samples = try samples(document)
