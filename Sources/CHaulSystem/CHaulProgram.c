@@ -105,7 +105,7 @@ int haul_pidfd_open(int pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
 int haul_has_ended(int pid) {
   siginfo_t info;
   info.si_pid = 0;
-  if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == -1) return 1;
+  if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == -1) return -1;
   return info.si_pid != 0;
 }
 #endif

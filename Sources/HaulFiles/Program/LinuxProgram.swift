@@ -110,7 +110,8 @@
         hasEnded =
           handle == -1 ? haul_has_ended(identity.pid) != 0 : watched[0].revents != 0
       }
-      endGroup()
+      // Where the kernel keeps no status, its number may be another's already.
+      if haul_has_ended(identity.pid) == 1 { endGroup() }
       let status = reap()
       for index in tails.indices { tails[index].readRest() }
       return ProgramEnd(status: status, output: tails[0].tail, errors: tails[1].tail)

@@ -3,7 +3,12 @@ import HaulCore
 import HaulFiles
 import HaulKit
 import HaulTestSupport
+import NIOConcurrencyHelpers
 import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
 
 /// Programs of steps that are paused, cancelled, or outlive the manager.
 @Suite(.timeLimit(.minutes(2))) struct ProgramStopTests {
@@ -184,24 +189,69 @@ import Testing
   func `Case 21: a process that only has the number of a stored one is left alone`(
     another: Another
   ) async throws {
-    let store = MemoryStore()
     let id = try #require(TransferID(bits: 7))
     let process = try LinuxPrograms().prepare(ProgramCommand(id: id, words: ["sleep", "300"]))
     try process.begin()
-    var change = StoreChange()
-    var request = StepRequest(.program(["true"]))
-    request.isIdempotent = true
-    var standing = Standing()
-    (standing.hasRun, standing.isUnderWay) = (true, true)
-    change.added = [
-      TransferRecord(id: id, request: TransferRequest(.step(request)), standing: standing)
-    ]
-    change.programs = [StoredProgram(id: id, process: another.identity(process.identity))]
-    try await store.commit(change)
+    let store = try await store(of: id, another.identity(process.identity))
     try await ProgramPlace.with(store: store) { await $0.manager.waitUntilEmpty() }
     #expect(runs(process.identity.pid) == (another != .none))
     process.send(.kill)
     #expect(await process.end().status == .signalled(another == .none ? 15 : 9))
+  }
+
+  @Test(arguments: [true, false])
+  func `Case 21: what is left of a program that has ended itself is known by the transfer's id`(
+    isItsOwn: Bool
+  ) async throws {
+    let directory = ScratchPlace.make()
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let (id, other) = (try #require(TransferID(bits: 7)), try #require(TransferID(bits: 8)))
+    let text = "(exec sh -c 'echo $$ > child; exec sleep 300') & wait"
+    let process = try LinuxPrograms().prepare(
+      ProgramCommand(id: isItsOwn ? id : other, words: ["sh", "-c", text], directory: directory))
+    try process.begin()
+    let store = try await store(of: id, process.identity)
+    try await ProgramPlace.with(store: MemoryStore(), in: directory) { place in
+      let child = try await place.process("child")
+      defer { kill(child, SIGKILL) }
+      // As the next manager finds it: it is nobody's child there.
+      kill(process.identity.pid, SIGKILL)
+      var status: Int32 = 0
+      #expect(waitpid(process.identity.pid, &status, 0) == process.identity.pid)
+      #expect(runs(child))
+      try await ProgramPlace.with(store: store) { await $0.manager.waitUntilEmpty() }
+      #expect(runs(child) != isItsOwn)
+    }
+  }
+
+  @Test func `Case 21: what cannot be ended is not run beside itself`() async throws {
+    let clock = ManualClock()
+    let programs = UnendingPrograms(clock: clock)
+    let id = try #require(TransferID(bits: 7))
+    let store = try await store(of: id, ProcessIdentity(pid: 1, start: 1, boot: "this"))
+    try await ProgramPlace.with(clock: clock, store: store, programs: programs) { place in
+      await place.manager.waitUntilEmpty()
+      let error = try await store.records([id]).first?.result?.error
+      #expect(error?.code == .interrupted)
+      #expect(error?.message.contains("could not be ended") == true)
+      #expect(programs.signals.withLockedValue { $0 } == [.terminate, .kill])
+    }
+  }
+
+  /// What was stored of a step that may run again when its program ran.
+  private func store(of id: TransferID, _ process: ProcessIdentity) async throws -> MemoryStore {
+    let store = MemoryStore()
+    var request = StepRequest(.program(["true"]))
+    request.isIdempotent = true
+    var standing = Standing()
+    (standing.hasRun, standing.isUnderWay) = (true, true)
+    var change = StoreChange()
+    change.added = [
+      TransferRecord(id: id, request: TransferRequest(.step(request)), standing: standing)
+    ]
+    change.programs = [StoredProgram(id: id, process: process)]
+    try await store.commit(change)
+    return store
   }
 
   @Test func `A program that waits to begin ends with the one who prepared it`() throws {
@@ -210,5 +260,26 @@ import Testing
     #expect(runs(process.identity.pid))
     process.abandon()
     #expect(!runs(process.identity.pid))
+  }
+}
+
+/// Of which none ends, whatever it is told. Each look at one takes a second.
+private struct UnendingPrograms: Programs {
+  let clock: ManualClock
+  let signals = NIOLockedValueBox<[ProgramSignal]>([])
+
+  init(clock: ManualClock) { self.clock = clock }
+
+  func prepare(_ command: ProgramCommand) throws(TransferError) -> any ProgramProcess {
+    throw TransferError(.internal, "it runs beside itself")
+  }
+
+  func send(_ signal: ProgramSignal, to program: StoredProgram) {
+    signals.withLockedValue { $0.append(signal) }
+  }
+
+  func isGone(_ program: StoredProgram) -> Bool {
+    clock.move(by: .seconds(1))
+    return false
   }
 }
