@@ -12,6 +12,8 @@ struct Drill: AsyncParsableCommand {
   @Argument(help: "where the queue and the files are") var directory: String
   @Argument(help: "the address that the files are below") var address: String
   @Option(help: "POINT:N: ends at the n-th passage of this point") var dieAt: String?
+  @Option(help: "a script that two steps run instead: `again`, which may run twice, and `once`")
+  var script: String?
   @Flag(help: "lets what is paused go on at the end") var finish = false
 
   func run() async throws {
@@ -27,6 +29,7 @@ struct Drill: AsyncParsableCommand {
       steps: ["note": { _ in announce("ran note") }],
       hooks: hooks)
     await tell("begins", manager)
+    if let script { return try await run(script, manager) }
     try await command(manager)
     await manager.waitUntilEmpty()
     try await manager.remove(identified("first", manager))
@@ -38,6 +41,20 @@ struct Drill: AsyncParsableCommand {
     await tell("ends", manager)
     await manager.shutdown()
     for (point, count) in passages.counts { announce("passed \(point.rawValue) \(count)") }
+  }
+
+  private func run(_ script: String, _ manager: TransferManager) async throws {
+    let steps = ["again", "once"].map { name in
+      var step = TransferRequest.step(
+        program: ["sh", "-c", script, "script", name], in: directory, isIdempotent: name == "again")
+      step.identifier = name
+      return step
+    }
+    try await manager.add(steps, key: "drill")
+    await manager.unsuspend()
+    await manager.waitUntilEmpty()
+    await tell("ends", manager)
+    await manager.shutdown()
   }
 
   private func command(_ manager: TransferManager) async throws {

@@ -180,6 +180,45 @@ struct StoreConformanceTests {
     }
   }
 
+  @Test(
+    "knows the last process of each member that is under way, and of no other",
+    arguments: Subject.allCases)
+  func programs(_ subject: Subject) async throws {
+    try await subject.use { store in
+      var added = try records(3)
+      for index in added.indices { added[index].standing.isUnderWay = true }
+      let processes = [
+        ProcessIdentity(pid: 4_194_303, start: .max, boot: "one"),
+        ProcessIdentity(pid: 2, start: 1, boot: "two"), ProcessIdentity(pid: 3, start: 2, boot: ""),
+      ]
+      let programs = zip(added, processes).map { StoredProgram(id: $0.id, process: $1) }
+      var change = adding(added)
+      change.programs = programs
+      try await store.commit(change)
+      #expect(Set(try await store.open().programs) == Set(programs))
+      // Another process of the same member, one of a stranger, and a member that is removed.
+      var next = removing([added[2].id])
+      let another = StoredProgram(
+        id: added[0].id, process: ProcessIdentity(pid: 7, start: 9, boot: "two"))
+      var ids = Ids(seed: 5)
+      next.programs = [another, StoredProgram(id: ids.id(), process: processes[0])]
+      try await store.commit(next)
+      #expect(Set(try await store.open().programs) == [another, programs[1]])
+      var standing = added[1].standing
+      standing.isUnderWay = false
+      try await store.commit(updating([.init(id: added[1].id, standing: standing)]))
+      #expect(try await store.open().programs == [another])
+      standing.isUnderWay = true
+      try await store.commit(updating([.init(id: added[1].id, standing: standing)]))
+      #expect(try await store.open().programs.contains(programs[1]))
+      // The same id again has nothing of the old one.
+      var again = try record(added[2].id, rank: 2)
+      again.standing.isUnderWay = true
+      try await store.commit(adding([again]))
+      #expect(try await !store.open().programs.contains { $0.id == again.id })
+    }
+  }
+
   @Test("carries out a change in order: adds, updates, removals", arguments: Subject.allCases)
   func oneChange(_ subject: Subject) async throws {
     try await subject.use { store in

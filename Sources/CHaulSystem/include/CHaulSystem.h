@@ -26,4 +26,36 @@ int haul_rename_noreplace(int directory, const char *from, const char *to);
 int haul_mount_id(int file, uint64_t *mount);
 /// `flock` LOCK_EX | LOCK_NB (the name is a struct's as well).
 int haul_try_lock(int file);
+
+/// A program to be: `fork` is not for Swift, and between it and the program only C may run.
+struct haul_program {
+  /// Where it may lie, in order; ends with NULL.
+  const char *const *paths;
+  char *const *arguments;
+  char *const *environment;
+  /// Where it runs; NULL: here.
+  const char *directory;
+  /// Its standard descriptors; it gets no other ones.
+  int input, output, errors;
+  /// From which it reads a byte before it becomes the program; when there is none, it ends.
+  int gate;
+  /// To which it writes `haul_report`s.
+  int report;
+};
+
+/// What a process that is to be a program has to say: first that it waits (all 0), then nothing more, or what went wrong.
+struct haul_report {
+  int32_t stage;
+  int32_t error;
+};
+enum { HAUL_PREPARING = 1, HAUL_ENTERING_DIRECTORY = 2, HAUL_EXECUTING = 3 };
+
+/// `pipe2` with O_CLOEXEC.
+int haul_pipe(int ends[2]);
+/// Makes the process, which leads a session and a group of its own, with default signals; returns its number.
+int haul_fork_program(const struct haul_program *program);
+/// `pidfd_open`: readable when the process has ended.
+int haul_pidfd_open(int pid);
+/// Whether a child has ended, and leaves it as it is; -1 when it is nobody's child any more.
+int haul_has_ended(int pid);
 #endif

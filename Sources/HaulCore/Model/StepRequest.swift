@@ -4,7 +4,11 @@ public struct StepRequest: Sendable, Hashable {
   public enum Action: Sendable, Hashable {
     /// The closure registered under this name with `TransferManager.register(step:)`, also after a restart.
     case named(String, input: String? = nil)
-    /// A program with its arguments, without a shell, in this directory (nil: that of the process).
+    /// A program with its arguments, run without a shell in this directory (nil: that of the process). A name without a slash is
+    /// looked up in `PATH`.
+    ///
+    /// Its standard input is empty. Exit code 0 completes the step; with any other it has failed. It is stored as it stands
+    /// here, and others on the machine can see the arguments of what runs: no place for secrets.
     case program([String], directory: String? = nil)
   }
 

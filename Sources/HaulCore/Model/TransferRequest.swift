@@ -58,6 +58,20 @@ public struct TransferRequest: Sendable, Hashable {
     TransferRequest(.step(StepRequest(.named(name, input: input))))
   }
 
+  /// A step that runs a program with its arguments, without a shell.
+  /// - Parameters:
+  ///   - program: its path, or a name that is looked up in `PATH`; then its arguments, which reach it as they are.
+  ///   - directory: where it runs; nil: where the process is.
+  ///   - isIdempotent: whether it may run again when it was ended midway: by a pause, or with this process. Otherwise a pause
+  ///     waits for its end, and after a crash it has failed with `interrupted`.
+  public static func step(
+    program: [String], in directory: String? = nil, isIdempotent: Bool = false
+  ) -> TransferRequest {
+    var step = StepRequest(.program(program, directory: directory))
+    step.isIdempotent = isIdempotent
+    return TransferRequest(.step(step))
+  }
+
   /// The download; nil, and not to be changed, when it is something else.
   public var download: DownloadRequest? {
     get { if case .download(let download) = work { download } else { nil } }

@@ -110,6 +110,17 @@ package struct StoredEvent: Sendable, Hashable {
   }
 }
 
+/// The process that runs a step's program, or did when the last process of ours died.
+package struct StoredProgram: Sendable, Hashable {
+  package let id: TransferID
+  package let process: ProcessIdentity
+
+  package init(id: TransferID, process: ProcessIdentity) {
+    self.id = id
+    self.process = process
+  }
+}
+
 /// What one command, or one batch of them, changes: stored as a whole or not at all.
 package struct StoreChange: Sendable {
   package struct Update: Sendable, Hashable {
@@ -153,12 +164,14 @@ package struct StoreChange: Sendable {
   /// In order, their numbers following the last stored one.
   package var events: [StoredEvent] = []
   package var batch: Batch?
+  /// Processes that are about to run for members. Each is kept until its member has another one, or is removed.
+  package var programs: [StoredProgram] = []
 
   package init() {}
 
   package var isEmpty: Bool {
     added.isEmpty && updated.isEmpty && removed.isEmpty && satisfied.isEmpty && events.isEmpty
-      && batch == nil
+      && batch == nil && programs.isEmpty
   }
 }
 
@@ -193,7 +206,8 @@ package protocol Store: Sendable {
   func open() async throws(TransferError) -> StoredQueue
   /// Makes the change as a whole; it survives a power cut when this returns, if the store is durable.
   ///
-  /// First comes what is added, then updates, removals, and what is satisfied. Updates of unknown ids, and removals of them, do nothing.
+  /// First comes what is added, then updates, removals, and what is satisfied. Updates of unknown ids,
+  /// removals and programs of them, do nothing.
   /// An id that is there already cannot be added, nor can two members have one identifier at any time.
   /// - Throws: `io`, `disk-full`; nothing has changed then.
   func commit(_ change: StoreChange) async throws(TransferError)

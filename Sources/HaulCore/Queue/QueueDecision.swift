@@ -23,6 +23,8 @@ package struct QueueDecision: Sendable {
   package internal(set) var added: [TransferRecord] = []
   package internal(set) var events: [StoredEvent] = []
   package var batch: StoreChange.Batch?
+  /// Processes that are about to run.
+  package var programs: [StoredProgram] = []
   /// In the order in which they were first noted; nil for what is removed after all.
   private var updates: [StoreChange.Update?] = []
   /// Whose update stands where.
@@ -43,6 +45,7 @@ package struct QueueDecision: Sendable {
     change.satisfied = satisfied
     change.events = events
     change.batch = batch
+    change.programs = programs
     return change
   }
 

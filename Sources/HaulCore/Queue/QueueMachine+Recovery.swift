@@ -23,14 +23,15 @@ extension QueueMachine {
   /// What is to be done with these of a queue that was just opened: what waits is scheduled, orders that were not carried out are.
   /// - Parameters:
   ///   - wallSeconds: the time; what was to be tried again later still is.
+  ///   - unended: steps whose programs run on, and could not be ended.
   ///   - isLast: as for `handle`.
   package mutating func recover(
-    _ ids: some Sequence<TransferID>, at wallSeconds: Double, isLast: Bool = true,
-    _ decision: inout QueueDecision
+    _ ids: some Sequence<TransferID>, at wallSeconds: Double, unended: Set<TransferID> = [],
+    isLast: Bool = true, _ decision: inout QueueDecision
   ) {
     for id in ids {
       switch members.state(of: id) {
-      case .queued: recoverQueued(id, at: wallSeconds, &decision)
+      case .queued: recoverQueued(id, at: wallSeconds, unended.contains(id), &decision)
       case .stopping(.pause), .stopping(.cancelKeepingBytes):
         ended(id, .paused, nil, by: .user, &decision)
       case .stopping: decision.effects.append(.discard(id))
@@ -65,16 +66,19 @@ extension QueueMachine {
 
   /// A step that ran when the process died may have done half of its work.
   private mutating func recoverQueued(
-    _ id: TransferID, at wallSeconds: Double, _ decision: inout QueueDecision
+    _ id: TransferID, at wallSeconds: Double, _ isUnended: Bool,
+    _ decision: inout QueueDecision
   ) {
     guard let member = members[id] else { return }
     if let time = member.facts.standing.retryAt, time > wallSeconds {
       change(id) { $0.isPostponed = true }
       return decision.effects.append(.postpone(id, until: time))
     }
-    guard member.facts.isStep, !member.facts.isIdempotent, member.facts.standing.isUnderWay
+    guard member.facts.isStep, !member.facts.isIdempotent || isUnended,
+      member.facts.standing.isUnderWay
     else { return place(id, &decision) }
-    let error = TransferError(.interrupted, "the program ended while it ran")
+    let reason = isUnended ? "; what it had started runs on, and could not be ended" : ""
+    let error = TransferError(.interrupted, "the program ended while it ran\(reason)")
     perform(
       change(id) { $0.machine.skip() } ?? [], on: id, by: .user,
       TransferResult(state: .failed, error: error), &decision)

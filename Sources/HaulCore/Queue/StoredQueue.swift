@@ -5,12 +5,17 @@ package struct StoredQueue: Sendable {
   var nodes: [DependencyGraph.Node] = []
   /// The number of the newest event; 0 before the first.
   package var lastEvent = 0
+  /// The last process of each member that was under way when it was stored last.
+  package var programs: [StoredProgram] = []
   /// The place of the last one, as long as they come in order.
   private var last: (rank: Int64, id: TransferID)?
   private var isInOrder = true
 
-  package init(members: [QueuedMember] = [], lastEvent: Int = 0) {
+  package init(
+    members: [QueuedMember] = [], lastEvent: Int = 0, programs: [StoredProgram] = []
+  ) {
     self.lastEvent = lastEvent
+    self.programs = programs
     shelf.reserve(members.count)
     for member in members { append(member) }
   }

@@ -18,6 +18,8 @@ package final class Engine: Sendable {
   /// File systems that have no room for anybody.
   let fullDevices = NIOLockedValueBox<Set<UInt64>>([])
   package let hooks: Hooks
+  /// Runs programs of this machine; nil where none may run.
+  let programs: (any Programs)?
   /// The most bytes of a stream that wait for its reader.
   let streamWindow: Int64
   let httpVersion: Configuration.HTTPVersion
@@ -40,11 +42,12 @@ package final class Engine: Sendable {
     transport: any Transport, disk: any Disk, io: BlockingIO, clock: any TransferClock,
     configuration: Configuration, seed: UInt64? = nil, hooks: Hooks = Hooks(),
     executors: [any TaskExecutor] = [], soleExecutor: (any TaskExecutor)? = nil,
-    network: any NetworkState = UnknownNetwork()
+    network: any NetworkState = UnknownNetwork(), programs: (any Programs)? = nil
   ) {
     self.network = network
     waitsForDisk = configuration.waitsForDisk
     waitsForNetwork = configuration.waitsForNetwork
+    self.programs = programs
     self.executors = soleExecutor.map { [$0] } ?? executors
     self.soleExecutor = soleExecutor
     self.transport = transport

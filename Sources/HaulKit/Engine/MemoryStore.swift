@@ -9,6 +9,7 @@ package struct MemoryStore: Store {
     /// Whose each identifier is.
     var identifiers: [String: TransferID] = [:]
     var batches: [String: [TransferID]] = [:]
+    var programs: [TransferID: ProcessIdentity] = [:]
     var events: Deque<StoredEvent> = []
     var lastEvent = 0
   }
@@ -26,7 +27,7 @@ package struct MemoryStore: Store {
       StoredQueue(
         members: state.records.values.map(QueuedMember.init)
           .sorted { ($0.standing.rank, $0.id) < ($1.standing.rank, $1.id) },
-        lastEvent: state.lastEvent)
+        lastEvent: state.lastEvent, programs: state.programsUnderWay)
     }
   }
 
@@ -35,7 +36,11 @@ package struct MemoryStore: Store {
       guard state.permits(change) else { return false }
       for record in change.added { state.put(record) }
       for update in change.updated { state.apply(update) }
-      for id in change.removed { state.remove(id) }
+      for id in change.removed {
+        state.remove(id)
+        state.programs[id] = nil
+      }
+      for program in change.programs { state.put(program) }
       state.dropDependencies(on: Set(change.satisfied))
       if let batch = change.batch { state.batches[batch.key] = batch.ids }
       state.events.append(contentsOf: change.events)
@@ -109,6 +114,15 @@ extension MemoryStore.State {
     record.result = update.result ?? record.result
     record.request = update.request ?? record.request
     put(record)
+  }
+
+  fileprivate mutating func put(_ program: StoredProgram) {
+    if records[program.id] != nil { programs[program.id] = program.process }
+  }
+
+  fileprivate var programsUnderWay: [StoredProgram] {
+    programs.filter { records[$0.key]?.standing.isUnderWay == true }
+      .map { StoredProgram(id: $0.key, process: $0.value) }.sorted { $0.id < $1.id }
   }
 
   fileprivate mutating func dropDependencies(on ids: Set<TransferID>) {

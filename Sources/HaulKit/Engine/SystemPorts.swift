@@ -11,6 +11,14 @@ struct SystemPorts {
 
   private static let fileThreads = 4
 
+  private static var programs: (any Programs)? {
+    #if canImport(Glibc)
+      LinuxPrograms()
+    #else
+      nil
+    #endif
+  }
+
   /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none.
   init(_ configuration: Configuration, hooks: Hooks = Hooks()) throws(TransferError) {
     var settings = HTTPTransport.Settings()
@@ -31,7 +39,7 @@ struct SystemPorts {
     engine = Engine(
       transport: transport, disk: POSIXDisk(), io: BlockingIO(pool: pool, clock: clock),
       clock: clock, configuration: configuration, hooks: hooks, executors: LoopExecutor.all,
-      network: SystemNetwork())
+      network: SystemNetwork(), programs: Self.programs)
     shutdown = {
       await transport.shutdown()
       // Fails only when it was stopped before.

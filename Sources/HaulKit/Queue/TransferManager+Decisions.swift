@@ -150,7 +150,7 @@ extension TransferManager {
     case .rearrange(let id): rearrange(id)
     case .prefer(let id): engine.slots.update { $0.starts(id) }
     case .force(let id): engine.slots.update { $0.force(id) }
-    case .stop(let id, let deletes): runs[id]?.orders.send(deletes ? .cancel : .pause)
+    case .stop(let id, let deletes): stop(id, deletingBytes: deletes)
     case .discard(let id): await startDiscarding(id)
     case .waits(let id, let other, let isBlocked):
       let reason =
@@ -166,6 +166,14 @@ extension TransferManager {
       waits.stopped.resume(id, ())
       waits.ended.resume(id, nil)
     }
+  }
+
+  /// A step has no bytes to keep: it is told that it is cancelled, and not that it is to pause.
+  private func stop(_ id: TransferID, deletingBytes: Bool) {
+    let member = queue.members[id]
+    let isCancelled =
+      member?.facts.isStep == true && member?.state == .stopping(.cancelKeepingBytes)
+    runs[id]?.orders.send(deletingBytes || isCancelled ? .cancel : .pause)
   }
 
   func schedule(_ id: TransferID) {

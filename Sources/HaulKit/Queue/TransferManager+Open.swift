@@ -59,16 +59,23 @@ extension TransferManager {
   }
 
   /// Takes up what the store holds: what ran is queued again, what was paused stays so, orders that were not carried out are.
+  /// Programs that run on are ended first.
   ///
   /// Once, before anything is added; steps that it is to run are registered before.
   /// - Throws: `io`, when the store cannot be read.
   package func open() async throws(TransferError) {
     // Nothing else holds it: a million would be copied with the first change.
-    queue = QueueMachine(try await store.open())
+    let left: [StoredProgram]
+    do {
+      let stored = try await store.open()
+      left = stored.programs
+      queue = QueueMachine(consume stored)
+    }
     engine.hooks.passes(.read)
+    let unended = await endPrograms(left)
     let now = engine.clock.wallSeconds
     try await carryOut(inPortions: queue.takeStored()) { some, isLast, decision in
-      queue.recover(some, at: now, isLast: isLast, &decision)
+      queue.recover(some, at: now, unended: unended, isLast: isLast, &decision)
     }
     if store.isDurable { await tidyAfterCrash() }
     await startWhatMay()

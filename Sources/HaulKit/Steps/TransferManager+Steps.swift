@@ -10,6 +10,11 @@ extension TransferManager {
 
   /// Runs a step for a member that has a slot.
   func run(_ id: TransferID, _ step: StepRequest) {
+    if case .program(let words, let directory) = step.action, let programs = engine.programs {
+      let command = ProgramCommand(id: id, words: words, directory: directory)
+      return run(
+        command, ProgramRun(engine, programs, isIdempotent: step.isIdempotent))
+    }
     guard let orders = runs[id]?.orders else { return }
     let started = engine.clock.now
     guard case .named(let name, let input) = step.action, let closure = steps[name] else {

@@ -1,7 +1,8 @@
 import GRDB
 import HaulCore
 
-/// Writes a change in one transaction: first what is added, then updates, removals, what is satisfied, the batch, the events.
+/// Writes a change in one transaction: first what is added, then updates, removals, what is satisfied, programs, the batch,
+/// the events.
 struct ChangeWriter {
   private let db: Database
   private let rows: RowNumbers
@@ -31,6 +32,7 @@ struct ChangeWriter {
       try update(change.updated)
       try remove(change.removed)
       try forgetDependencies(on: change.satisfied)
+      try note(change.programs)
       if let batch = change.batch { try StoredBatch.write(batch, db: db) }
       passes()
       try EventWriter(db: db, kept: keptEvents, coding: coding).write(change.events)
@@ -108,6 +110,14 @@ struct ChangeWriter {
     for id in ids {
       try db.cachedStatement(sql: "DELETE FROM dependencies WHERE id = ?")
         .execute(arguments: StatementArguments(of: [Int64(id.bits).databaseValue]))
+      passes()
+    }
+  }
+
+  private func note(_ programs: [StoredProgram]) throws {
+    for program in programs {
+      guard let sequence = number(of: program.id) else { continue }
+      try ProgramRows.put(program.process, of: sequence, db: db)
       passes()
     }
   }

@@ -8,7 +8,7 @@ struct QueueReader {
   /// - Parameter numbers: takes the rows of all ids, unless it is nil.
   func queue(noting numbers: inout IDTable?) throws -> StoredQueue {
     let last = try Int.fetchOne(db, sql: "SELECT max(number) FROM events")
-    var queue = StoredQueue(lastEvent: last ?? 0)
+    var queue = StoredQueue(lastEvent: last ?? 0, programs: try ProgramRows.underWay(db))
     let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM members") ?? 0
     queue.reserve(count)
     numbers?.reserve(count)

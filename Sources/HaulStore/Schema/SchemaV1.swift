@@ -63,6 +63,14 @@ enum SchemaV1 {
     """,
     "CREATE INDEX dependencies_by_id ON dependencies (id) WHERE id IS NOT NULL",
     """
+    CREATE TABLE programs (
+      member INTEGER PRIMARY KEY REFERENCES members (seq) ON DELETE CASCADE,
+      pid INTEGER NOT NULL,
+      start INTEGER NOT NULL,
+      boot TEXT NOT NULL
+    ) STRICT
+    """,
+    """
     CREATE TABLE secrets (
       member INTEGER PRIMARY KEY REFERENCES members (seq) ON DELETE CASCADE,
       address TEXT,

@@ -58,6 +58,15 @@ private struct Sample {
     await manager.shutdown()
   }
 
+  // docs/library.md
+  func unpack(_ url: ResourceURL) async throws {
+    let archive = try await manager.add(.download(url, to: .file("work/app.tar.gz")))
+    var unpack = TransferRequest.step(
+      program: ["tar", "-xzf", "app.tar.gz"], in: "work", isIdempotent: true)
+    unpack.after = [.transfer(archive.id)]
+    try await manager.add(unpack)
+  }
+
   // README.md
   func first() async throws {
     let manager = try TransferManager()

@@ -18,6 +18,9 @@ struct ReplayStore: Store {
   /// How many changes were stored.
   var count: Int { state.withLockedValue { $0.changes.count } }
 
+  /// The processes that were stored, in order.
+  var programs: [StoredProgram] { state.withLockedValue { $0.changes.flatMap(\.programs) } }
+
   /// What is there when the program dies after so many changes, by default after all.
   func afterCrash(_ count: Int? = nil) async -> MemoryStore {
     let changes = state.withLockedValue { $0.changes }

@@ -14,6 +14,7 @@ struct StepBench: Sendable {
   static func with(
     kept: Int = 10_000, active: Int = 8, clock: any TransferClock = SystemClock(),
     store: any Store = MemoryStore(), gate: StepGate = StepGate(),
+    programs: (any Programs)? = nil,
     register: (TransferManager) async -> Void = { _ in },
     _ body: (StepBench) async throws -> Void
   ) async throws {
@@ -22,7 +23,7 @@ struct StepBench: Sendable {
     configuration.maximumActive = active
     let engine = Engine(
       transport: NoNetwork(), disk: POSIXDisk(), io: BlockingIO(), clock: clock,
-      configuration: configuration)
+      configuration: configuration, programs: programs)
     let manager = TransferManager(engine: engine, store: store)
     await manager.register(step: "pass") { _ in }
     await manager.register(step: "gate", gate.step)

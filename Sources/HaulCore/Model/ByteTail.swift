@@ -1,0 +1,33 @@
+/// The last bytes of what may be without end.
+package struct ByteTail: Sendable, Hashable {
+  /// The most bytes that are kept.
+  package static let limit = 8 << 10
+
+  private var kept: [UInt8] = []
+
+  package init() {}
+
+  /// At most `limit`.
+  package var bytes: ArraySlice<UInt8> { kept.suffix(Self.limit) }
+
+  package mutating func append(_ bytes: some Collection<UInt8>) {
+    kept.append(contentsOf: bytes.suffix(Self.limit))
+    // Not for every few bytes: what is moved is at most what was added.
+    if kept.count > 2 * Self.limit { kept = Array(kept.suffix(Self.limit)) }
+  }
+
+  /// Its last lines in one, fit for a terminal and no longer than so many cells; nil when there are none.
+  package func lines(_ count: Int, cells: Int) -> String? {
+    let text = String(decoding: bytes, as: UTF8.self)
+    let lines = text.split(whereSeparator: \.isNewline)
+      .map { TerminalText.escaped(String($0)).trimmed }.filter { !$0.isEmpty }
+    guard !lines.isEmpty else { return nil }
+    return TerminalText.cut(lines.suffix(count).joined(separator: " / "), to: cells)
+  }
+}
+
+extension String {
+  fileprivate var trimmed: String {
+    String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+  }
+}

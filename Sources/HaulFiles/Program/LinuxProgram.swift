@@ -1,0 +1,178 @@
+#if canImport(Glibc)
+  import CHaulSystem
+  import Glibc
+  import HaulCore
+  import NIOConcurrencyHelpers
+  import NIOPosix
+
+  /// A process that was forked and is, or is to become, a program.
+  final class LinuxProgram: ProgramProcess {
+    let identity: ProcessIdentity
+    private let command: ProgramCommand
+    private let report: Descriptor
+    private let output: Descriptor
+    private let errors: Descriptor
+    private let state: NIOLockedValueBox<State>
+
+    private struct State {
+      /// The program begins when a byte goes into it. Both of its ends, so that somebody can read that byte in any case.
+      var gate: Pipes.Ends?
+      /// Whether its number may be another's.
+      var isReaped = false
+    }
+
+    init(
+      _ command: ProgramCommand, paths: [String], environment: [String]
+    ) throws(TransferError) {
+      self.command = command
+      let ends = try Self.fork(command, paths, environment)
+      (report, output, errors) = (ends.report, ends.output, ends.errors)
+      state = NIOLockedValueBox(State(gate: ends.gate))
+      let answer = Self.read(report)
+      identity = ProcessIdentity(
+        pid: ends.pid, start: ProcessTable.entry(ends.pid)?.start ?? 0,
+        boot: PlatformCalls.bootID() ?? "")
+      guard let answer, answer.stage == 0 else {
+        abandon()
+        throw .cannotRun(command.name, answer?.error ?? EIO)
+      }
+    }
+
+    private struct Ours {
+      let pid: Int32
+      let gate: Pipes.Ends
+      let report, output, errors: Descriptor
+    }
+
+    /// When it returns, the other process alone has the other ends.
+    private static func fork(
+      _ command: ProgramCommand, _ paths: [String], _ environment: [String]
+    ) throws(TransferError) -> Ours {
+      let pipes = try Pipes()
+      let child = CStrings.with([paths, command.words, environment]) { lists in
+        pipes.fork(lists[0], lists[1], lists[2], in: command.directory)
+      }
+      guard child.pid > 0 else { throw .cannotRun(command.name, child.error) }
+      return Ours(
+        pid: child.pid, gate: pipes.gate, report: pipes.report.reading,
+        output: pipes.output.reading, errors: pipes.errors.reading)
+    }
+
+    func begin() throws(TransferError) {
+      state.withLockedValue { state in
+        // An empty pipe takes it.
+        if let gate = state.gate { _ = write(gate.writing.number, [1], 1) }
+        state.gate = nil
+      }
+      // Silence: it has become the program.
+      guard let failure = Self.read(report) else { return }
+      _ = reap()
+      throw .cannotRun(
+        command.name, failure.error,
+        in: Int(failure.stage) == HAUL_ENTERING_DIRECTORY ? command.directory : nil)
+    }
+
+    func abandon() {
+      state.withLockedValue { $0.gate = nil }
+      _ = reap()
+    }
+
+    func send(_ signal: ProgramSignal) {
+      state.withLockedValue { state in
+        guard !state.isReaped else { return }
+        signal.send(to: -identity.pid)
+      }
+    }
+
+    func end() async -> ProgramEnd {
+      let thread = NIOThreadPool(numberOfThreads: 1)
+      thread.start()
+      let end = await withCheckedContinuation { continuation in
+        thread.submit { _ in continuation.resume(returning: self.watch()) }
+      }
+      // It is stopped once.
+      try? await thread.shutdownGracefully()
+      return end
+    }
+
+    /// Reads what it writes until it has ended; then nothing of its group is left.
+    private func watch() -> ProgramEnd {
+      var tails = [ProgramOutput(output), ProgramOutput(errors)]
+      let handle = haul_pidfd_open(identity.pid)
+      defer { if handle != -1 { _ = close(handle) } }
+      var hasEnded = false
+      while !hasEnded {
+        var watched = [pollfd(fd: handle, events: Int16(POLLIN), revents: 0)]
+        watched += tails.map { pollfd(fd: $0.number, events: Int16(POLLIN), revents: 0) }
+        // A kernel without such handles is asked again and again.
+        _ = poll(&watched, nfds_t(watched.count), handle == -1 ? 50 : -1)
+        for index in tails.indices where watched[index + 1].revents != 0 { tails[index].read() }
+        hasEnded =
+          handle == -1 ? haul_has_ended(identity.pid) != 0 : watched[0].revents != 0
+      }
+      // Where the kernel keeps no status, its number may be another's already.
+      if haul_has_ended(identity.pid) == 1 { endGroup() }
+      let status = reap()
+      for index in tails.indices { tails[index].readRest() }
+      return ProgramEnd(status: status, output: tails[0].tail, errors: tails[1].tail)
+    }
+
+    private static let mostWaits = 20
+
+    /// Its number is its own until it is reaped. What may not be ended by us is left after a second.
+    private func endGroup() {
+      let leader = identity.pid
+      for _ in 0..<Self.mostWaits {
+        ProgramSignal.kill.send(to: -leader)
+        let isOver = ProcessTable.waitForEnd {
+          let rest = ProcessTable.led(by: leader).map(\.pid).filter { $0 != leader }
+          for pid in rest { ProgramSignal.kill.send(to: pid) }
+          return rest
+        }
+        if isOver { return }
+      }
+    }
+
+    private func reap() -> ProgramEnd.Status {
+      var status: Int32 = 0
+      // Out of the lock: it may take a moment, and an order must not wait.
+      while haul_has_ended(identity.pid) == 0 { _ = ProcessTable.waitForEnd { [identity.pid] } }
+      return state.withLockedValue { state in
+        state.isReaped = true
+        var found: Int32
+        repeat { found = waitpid(identity.pid, &status, 0) } while found == -1 && errno == EINTR
+        guard found == identity.pid else { return .unknown }
+        let signal = status & 0x7F
+        return signal == 0 ? .exited((status >> 8) & 0xFF) : .signalled(signal)
+      }
+    }
+
+    /// Nil when it has no more to say.
+    private static func read(_ report: Descriptor) -> haul_report? {
+      var words = haul_report()
+      let size = MemoryLayout<haul_report>.size
+      var count: Int
+      repeat { count = Glibc.read(report.number, &words, size) } while count == -1 && errno == EINTR
+      return count == size ? words : nil
+    }
+  }
+
+  extension TransferError {
+    /// - Parameter directory: the one that it could not enter.
+    fileprivate static func cannotRun(
+      _ name: String, _ error: Int32, in directory: String? = nil
+    ) -> TransferError {
+      let place = directory.map { " in \(Printable.text($0))" } ?? ""
+      let reason = "cannot run \(name)\(place): \(String(cString: strerror(error)))"
+      switch error {
+      case ENOENT where directory == nil:
+        return TransferError(.io, "\(reason); check its name and that it is installed")
+      case EACCES, EPERM:
+        return TransferError(.permissionDenied, "\(reason); check that you may run it")
+      case ENOEXEC:
+        return TransferError(.io, "\(reason); a script must begin with #! and its interpreter")
+      default: return TransferError(.io, reason)
+      }
+    }
+  }
+#endif

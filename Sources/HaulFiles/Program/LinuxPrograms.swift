@@ -1,0 +1,64 @@
+#if canImport(Glibc)
+  import FoundationEssentials
+  import Glibc
+  package import HaulCore
+
+  /// Runs programs by `fork` and `execve`: the file to write again for a port.
+  package struct LinuxPrograms: Programs {
+    private let environment: [String: String]
+
+    /// - Parameter environment: what programs find of it, but for the password that Haul itself takes from there.
+    package init(environment: [String: String] = ProcessInfo.processInfo.environment) {
+      self.environment = environment.filter { $0.key != "HAUL_PASSWORD" }
+    }
+
+    /// By which a process that outlived the leader of its group is known.
+    static let mark = "HAUL_TRANSFER_ID"
+
+    package func prepare(
+      _ command: ProgramCommand
+    ) throws(TransferError) -> any ProgramProcess {
+      guard let word = command.words.first, !word.isEmpty else {
+        throw TransferError(.io, "cannot run a program without a name; give its name or its path")
+      }
+      guard !(command.words + [command.directory ?? ""]).contains(where: { $0.utf8.contains(0) })
+      else {
+        throw TransferError(
+          .io, "cannot run \(command.name): an argument contains U+0000, which no program can get")
+      }
+      var variables = environment
+      variables[Self.mark] = "\(command.id)"
+      return try LinuxProgram(
+        command, paths: paths(of: word), environment: variables.map { "\($0.key)=\($0.value)" })
+    }
+
+    /// Where a program may lie, as `execvp` looks for it.
+    private func paths(of word: String) -> [String] {
+      guard !word.contains("/") else { return [word] }
+      let search = environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
+      return search.split(separator: ":", omittingEmptySubsequences: false)
+        .map { $0.isEmpty ? "./\(word)" : "\($0)/\(word)" }
+    }
+
+    package func send(_ signal: ProgramSignal, to program: StoredProgram) {
+      for pid in ProcessTable.rest(of: program) { signal.send(to: pid) }
+    }
+
+    package func isGone(_ program: StoredProgram) -> Bool {
+      ProcessTable.waitForEnd { ProcessTable.rest(of: program) }
+    }
+  }
+
+  extension ProgramSignal {
+    /// - Parameter pid: negative for a group. That nobody is left to hear it does no harm.
+    func send(to pid: Int32) {
+      switch self {
+      case .terminate:
+        Glibc.kill(pid, SIGTERM)
+        // One that was stopped hears it only when it goes on.
+        Glibc.kill(pid, SIGCONT)
+      case .kill: Glibc.kill(pid, SIGKILL)
+      }
+    }
+  }
+#endif

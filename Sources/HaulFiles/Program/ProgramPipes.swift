@@ -1,0 +1,115 @@
+#if canImport(Glibc)
+  import CHaulSystem
+  import Glibc
+  import HaulCore
+  import NIOConcurrencyHelpers
+
+  /// What connects a process that is to be a program with this one.
+  struct Pipes {
+    struct Ends {
+      let reading: Descriptor
+      let writing: Descriptor
+
+      init() throws(TransferError) {
+        var ends: [Int32] = [-1, -1]
+        guard haul_pipe(&ends) == 0 else { throw .noDescriptor() }
+        (reading, writing) = (Descriptor(ends[0]), Descriptor(ends[1]))
+      }
+    }
+
+    let gate: Ends
+    let report: Ends
+    let output: Ends
+    let errors: Ends
+    private let input: Descriptor
+
+    init() throws(TransferError) {
+      (gate, report, output, errors) = (try Ends(), try Ends(), try Ends(), try Ends())
+      let number = open("/dev/null", O_RDONLY | O_CLOEXEC)
+      guard number != -1 else { throw .noDescriptor() }
+      input = Descriptor(number)
+    }
+
+    /// The number of the new process, or -1 and why there is none.
+    func fork(
+      _ paths: CStrings.List, _ arguments: CStrings.List, _ environment: CStrings.List,
+      in directory: String?
+    ) -> (pid: Int32, error: Int32) {
+      let place = directory.flatMap { strdup($0) }
+      defer { free(place) }
+      var program = haul_program(
+        paths: UnsafeRawPointer(paths).assumingMemoryBound(to: UnsafePointer<CChar>?.self),
+        arguments: arguments, environment: environment, directory: place,
+        input: input.number, output: output.writing.number, errors: errors.writing.number,
+        gate: gate.reading.number, report: report.writing.number)
+      let pid = haul_fork_program(&program)
+      return (pid, errno)
+    }
+  }
+
+  /// Strings as C takes them.
+  enum CStrings {
+    typealias List = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+
+    static func with<Value>(_ lists: [[String]], _ body: ([List]) -> Value) -> Value {
+      let copies = lists.map { strings in
+        let list = List.allocate(capacity: strings.count + 1)
+        for (index, string) in strings.enumerated() {
+          list.advanced(by: index).initialize(to: strdup(string))
+        }
+        list.advanced(by: strings.count).initialize(to: nil)
+        return (list: list, count: strings.count)
+      }
+      defer {
+        for (list, count) in copies {
+          for index in 0..<count { free(list[index]) }
+          list.deallocate()
+        }
+      }
+      return body(copies.map(\.list))
+    }
+  }
+
+  /// One of its outputs, read as it comes, of which the last is kept.
+  struct ProgramOutput {
+    private(set) var tail = ByteTail()
+    private let file: Descriptor
+    private var isOpen = true
+    private var buffer = [UInt8](repeating: 0, count: 64 << 10)
+
+    init(_ file: Descriptor) { self.file = file }
+
+    /// For `poll`, which passes over -1.
+    var number: Int32 { isOpen ? file.number : -1 }
+
+    /// Reads once.
+    mutating func read() {
+      let count = Glibc.read(file.number, &buffer, buffer.count)
+      if count > 0 {
+        tail.append(buffer.prefix(count))
+      } else if count == 0 || errno != EINTR && errno != EAGAIN {
+        isOpen = false
+      }
+    }
+
+    private static let mostReads = 16
+
+    /// What is in the pipe yet; without waiting, as one that has left the group may hold it open.
+    mutating func readRest() {
+      for _ in 0..<Self.mostReads {
+        var watched = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+        guard isOpen, poll(&watched, 1, 0) > 0 else { return }
+        read()
+      }
+    }
+  }
+
+  extension TransferError {
+    fileprivate static func noDescriptor() -> TransferError {
+      TransferError(
+        .io,
+        "cannot start a program: \(String(cString: strerror(errno))); "
+          + "too many files are open")
+    }
+  }
+#endif

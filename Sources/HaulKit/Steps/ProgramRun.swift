@@ -1,0 +1,132 @@
+import HaulCore
+import HaulFiles
+import NIOConcurrencyHelpers
+
+/// One run of a step's program: performs what `ProgramMachine` says.
+final class ProgramRun: Sendable {
+  private struct State {
+    var machine: ProgramMachine
+    /// While there is something to tell.
+    var process: (any ProgramProcess)?
+    /// Ends it when its grace is over.
+    var killing: Task<Void, Never>?
+  }
+
+  private let engine: Engine
+  private let programs: any Programs
+  private let state: NIOLockedValueBox<State>
+
+  init(_ engine: Engine, _ programs: any Programs, isIdempotent: Bool) {
+    self.engine = engine
+    self.programs = programs
+    state = NIOLockedValueBox(State(machine: ProgramMachine(isIdempotent: isIdempotent)))
+  }
+
+  func take(_ order: MemberRun.Order) {
+    switch order {
+    case .pause: handle(.pause)
+    case .cancel: handle(.cancel)
+    case .slotGranted: break
+    }
+  }
+
+  /// The manager ends, and waits a second yet.
+  func cutShort() { handle(.cutShort) }
+
+  private func handle(_ order: ProgramMachine.Order) {
+    state.withLockedValue { state in
+      let action = state.machine.handle(order, at: engine.clock.now)
+      guard let action, let process = state.process else { return }
+      switch action {
+      case .kill: process.send(.kill)
+      case .terminate(let deadline):
+        process.send(.terminate)
+        let clock = engine.clock
+        state.killing = Task(executorPreference: engine.soleExecutor) {
+          // It has ended before.
+          guard (try? await clock.sleep(until: deadline)) != nil else { return }
+          process.send(.kill)
+        }
+      }
+    }
+  }
+
+  /// Returns when nothing of it is left.
+  /// - Parameter record: stores the process before the program's first instruction, so that it is found after a crash.
+  func perform(
+    _ command: ProgramCommand,
+    record: (ProcessIdentity) async throws(TransferError) -> Void
+  ) async -> MemberRun.End {
+    let started = engine.clock.now
+    let outcome: ProgramMachine.Outcome
+    do throws(TransferError) {
+      outcome = try await run(command, record)
+    } catch {
+      outcome = .failed(error)
+    }
+    return MemberRun.End(outcome, duration: engine.clock.now - started)
+  }
+
+  private func run(
+    _ command: ProgramCommand, _ record: (ProcessIdentity) async throws(TransferError) -> Void
+  ) async throws(TransferError) -> ProgramMachine.Outcome {
+    let process = try await engine.io.run { [programs] () throws(TransferError) in
+      try programs.prepare(command)
+    }
+    do throws(TransferError) {
+      try await record(process.identity)
+    } catch {
+      try await engine.io.run { process.abandon() }
+      throw error
+    }
+    guard begins(process) else {
+      try await engine.io.run { process.abandon() }
+      return state.withLockedValue { $0.machine.outcomeUnbegun }
+    }
+    let outcome = await outcome(of: process, command.name)
+    return try outcome.get()
+  }
+
+  /// From here on orders reach the process.
+  private func begins(_ process: any ProgramProcess) -> Bool {
+    state.withLockedValue { state in
+      guard state.machine.begin() else { return false }
+      state.process = process
+      return true
+    }
+  }
+
+  private func outcome(
+    of process: any ProgramProcess, _ name: String
+  ) async -> Result<ProgramMachine.Outcome, TransferError> {
+    let begun = await beginning(process)
+    let end: ProgramEnd? = if case .success = begun { await process.end() } else { nil }
+    let (machine, killing) = state.withLockedValue { state in
+      state.process = nil
+      return (state.machine, state.killing)
+    }
+    killing?.cancel()
+    await killing?.value
+    return begun.map { end.map { machine.outcome(of: $0, name: name) } ?? machine.outcomeUnbegun }
+  }
+
+  private func beginning(_ process: any ProgramProcess) async -> Result<Void, TransferError> {
+    do throws(TransferError) {
+      return .success(try await engine.io.run { () throws(TransferError) in try process.begin() })
+    } catch {
+      return .failure(error)
+    }
+  }
+}
+
+extension MemberRun.End {
+  fileprivate init(_ outcome: ProgramMachine.Outcome, duration: Duration) {
+    switch outcome {
+    case .completed: self = .finished(TransferResult(state: .completed, duration: duration))
+    case .failed(let error):
+      self = .finished(TransferResult(state: .failed, duration: duration, error: error))
+    case .cancelled: self = .finished(TransferResult(state: .cancelled, duration: duration))
+    case .paused: self = .paused
+    }
+  }
+}

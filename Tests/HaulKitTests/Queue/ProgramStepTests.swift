@@ -1,0 +1,193 @@
+import FoundationEssentials
+import HaulCore
+import HaulFiles
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+import Testing
+
+/// Steps that run programs.
+@Suite(.timeLimit(.minutes(2))) struct ProgramStepTests {
+  @Test func `C7: arguments reach a program as they are, without a shell`() async throws {
+    let words = [
+      "a b", "it's \"quoted\"", "two\nlines", "", "äöü 漢字 🧵", "$HOME `id` $(id) ; * \\", "-n",
+    ]
+    try await ProgramPlace.with { place in
+      let step = try await place.manager.add(
+        .step(
+          program: ["sh", "-c", #"printf '%s\0' "$@" > got"#, "script"] + words,
+          in: place.directory))
+      #expect(try await step.result.state == .completed)
+      #expect(place.text("got") == words.map { "\($0)\0" }.joined())
+    }
+  }
+
+  @Test func `A program has an empty input, its three descriptors and the environment`()
+    async throws
+  {
+    let variables = [
+      "PATH": "/usr/bin:/bin", "KEPT": "1", "HAUL_PASSWORD": "secret-password",
+    ]
+    try await ProgramPlace.with(programs: LinuxPrograms(environment: variables)) { place in
+      // The fourth is the one that it lists them by.
+      let step = try await place.add("cat > input; ls /proc/self/fd > files; env > variables")
+      _ = try await step.result
+      #expect(place.text("input") == nil)
+      #expect(place.lines("files") == ["0", "1", "2", "3"])
+      let found = place.lines("variables")
+      #expect(found.contains("KEPT=1") && found.contains("HAUL_TRANSFER_ID=\(step.id)"))
+      #expect(!found.contains { $0.contains("secret-password") })
+    }
+  }
+
+  @Test func `C6: another exit code than 0 is a failure, told with the last lines of its errors`()
+    async throws
+  {
+    try await ProgramPlace.with { place in
+      let step = try await place.add(
+        #"echo shown; echo one >&2; echo two >&2; echo three >&2; printf '\033[31mred' >&2; exit 3"#,
+        "secret-argument")
+      let error = try await place.failure(of: step)
+      #expect(error.code == .io)
+      #expect(
+        error.message == #"sh ended with exit code 3; it said: two / three / \x1b[31mred"#)
+      // Without errors it is the last that it wrote.
+      let quiet = try await place.failure(of: place.add("echo shown; exit 4"))
+      #expect(quiet.message == "sh ended with exit code 4; it said: shown")
+      let silent = try await place.failure(of: place.add("exit 255"))
+      #expect(silent.message == "sh ended with exit code 255")
+    }
+  }
+
+  @Test func `C6: a program that a signal ends has failed`() async throws {
+    try await ProgramPlace.with { place in
+      let error = try await place.failure(of: place.add("kill -9 $$"))
+      #expect(error.message == "sh was ended by signal 9 (SIGKILL)")
+      #expect(error.code == .io)
+    }
+  }
+
+  @Test func `C6: what is no program fails at once, and says why`() async throws {
+    try await ProgramPlace.with { place in
+      func message(_ words: [String], in directory: String? = nil) async throws -> String {
+        let step = try await place.manager.add(.step(program: words, in: directory))
+        return try await place.failure(of: step).message
+      }
+      #expect(
+        try await message(["no-such-program-of-haul"])
+          == "cannot run no-such-program-of-haul: No such file or directory; "
+          + "check its name and that it is installed")
+      let plain = "\(place.directory)/plain"
+      try Data("echo".utf8).write(to: URL(filePath: plain))
+      #expect(try await message([plain]).hasPrefix("cannot run plain: Permission denied"))
+      try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: plain)
+      #expect(try await message([plain]).hasPrefix("cannot run plain: Exec format error"))
+      #expect(
+        try await message(["sh"], in: "\(place.directory)/none")
+          == "cannot run sh in \(place.directory)/none: No such file or directory")
+      #expect(try await message([]).hasPrefix("cannot run a program without a name"))
+      #expect(try await message(["sh", "a\0b"]).contains("U+0000"))
+    }
+  }
+
+  @Test func `What it writes is read, and only the last of it is kept`() async throws {
+    let command = ProgramCommand(
+      id: try #require(TransferID(bits: 1)),
+      words: ["sh", "-c", "head -c 104857600 /dev/zero | tr '\\0' x; echo end"])
+    let process = try LinuxPrograms().prepare(command)
+    try process.begin()
+    let end = await process.end()
+    #expect(end.status == .exited(0))
+    #expect(end.output.bytes.count == ByteTail.limit)
+    #expect(end.output.bytes.suffix(5).elementsEqual("xend\n".utf8))
+  }
+
+  @Test func `C7: download, program, closure, one after the other`() async throws {
+    let size = NIOLockedValueBox<String?>(nil)
+    try await QueueBench.with([.plain("a")], active: 2) { queue in
+      let directory = queue.bench.directory
+      await queue.manager.register(step: "read") { context in
+        let data = FileManager.default.contents(atPath: "\(directory)/size")
+        size.withLockedValue { $0 = data.map { String(decoding: $0, as: UTF8.self) } }
+      }
+      var download = try queue.request("a")
+      download.identifier = "a"
+      var program = TransferRequest.step(
+        program: ["sh", "-c", "wc -c < a | tr -d ' \\n' > size"], in: directory)
+      (program.identifier, program.after) = ("program", [.identifier("a")])
+      var closure = TransferRequest.step("read")
+      closure.after = [.identifier("program")]
+      let added = try await queue.manager.add([closure, program, download])
+      _ = try await added[0].result
+      #expect(size.withLockedValue { $0 } == "\(QueueBench.length)")
+      #expect(await queue.states == [.completed, .completed, .completed])
+    }
+  }
+
+  @Test func `It is stored which process runs before the program's first instruction`() async throws
+  {
+    let store = ReplayStore()
+    let programs = WatchedPrograms(store: store)
+    try await ProgramPlace.with(store: store, programs: programs) { place in
+      let step = try await place.add("echo $$ > pid")
+      _ = try await step.result
+      let stored = try #require(programs.storedAtBegin.withLockedValue { $0 }.first)
+      #expect(stored.id == step.id)
+      #expect(place.lines("pid") == ["\(stored.process.pid)"])
+      #expect(stored.process.start > 0 && !stored.process.boot.isEmpty)
+    }
+  }
+
+  @Test func `A program whose process cannot be stored runs nothing`() async throws {
+    let store = ReplayStore()
+    let programs = WatchedPrograms(store: store, refuses: true)
+    try await ProgramPlace.with(store: store, programs: programs) { place in
+      let error = try await place.failure(of: place.add("echo $$ > pid"))
+      #expect(error.code == .diskFull)
+      #expect(place.text("pid") == nil)
+      #expect(programs.storedAtBegin.withLockedValue { $0 }.isEmpty && store.programs.isEmpty)
+    }
+  }
+}
+
+/// Notes what was stored when each program began.
+private struct WatchedPrograms: Programs {
+  let store: ReplayStore
+  /// Whether the store is full from the time that a process is there until it is given up.
+  let refuses: Bool
+  let storedAtBegin = NIOLockedValueBox<[StoredProgram]>([])
+  private let base = LinuxPrograms()
+
+  init(store: ReplayStore, refuses: Bool = false) {
+    (self.store, self.refuses) = (store, refuses)
+  }
+
+  func prepare(_ command: ProgramCommand) throws(TransferError) -> any ProgramProcess {
+    if refuses { store.refuse(TransferError(.diskFull, "no space is left")) }
+    return Process(base: try base.prepare(command), watch: self)
+  }
+
+  func send(_ signal: ProgramSignal, to program: StoredProgram) { base.send(signal, to: program) }
+  func isGone(_ program: StoredProgram) -> Bool { base.isGone(program) }
+
+  private struct Process: ProgramProcess {
+    let base: any ProgramProcess
+    let watch: WatchedPrograms
+
+    var identity: ProcessIdentity { base.identity }
+
+    func begin() throws(TransferError) {
+      let stored = watch.store.programs.filter { $0.process == identity }
+      watch.storedAtBegin.withLockedValue { $0 += stored }
+      try base.begin()
+    }
+
+    func abandon() {
+      base.abandon()
+      watch.store.refuse(nil)
+    }
+
+    func send(_ signal: ProgramSignal) { base.send(signal) }
+    func end() async -> ProgramEnd { await base.end() }
+  }
+}
