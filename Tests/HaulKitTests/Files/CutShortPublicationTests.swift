@@ -13,10 +13,13 @@ import Testing
   /// Downloads into the directory, as a process of its own; the download may fail with the disk.
   private func download(_ request: DownloadRequest, on machine: SimulatedMachine) async throws {
     let transport = try HTTPTransport(HTTPTransport.Settings())
+    var configuration = Configuration()
+    // To one that is dead its file system looks as if it had gone.
+    configuration.waitsForDisk = false
     let manager = TransferManager(
       engine: Engine(
         transport: transport, disk: machine.startProcess(), io: .inline, clock: SystemClock(),
-        configuration: Configuration()))
+        configuration: configuration))
     let events = manager.events()
     try await manager.add(request)
     for await event in events {
