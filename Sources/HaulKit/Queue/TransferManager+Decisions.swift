@@ -94,6 +94,8 @@ extension TransferManager {
   /// What was decided could not be stored: what is stored is what holds. What runs, runs on.
   private func readAgain(without refused: QueueDecision) async throws(TransferError) {
     let stored = try await store.open()
+    // Who was held and is not any more is not to be held again.
+    forgetThoseWhoLeft()
     // What has begun meanwhile runs too; ends that could not be stored are still to come.
     let alive = Set(runs.keys).union(unstored.keys)
     let calledBack = alive.filter { id in

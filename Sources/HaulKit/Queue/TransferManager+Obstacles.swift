@@ -66,7 +66,7 @@ extension TransferManager {
     for id in released where queue.members[id]?.state == .queued { tellWaiting(id, nil) }
   }
 
-  private func forgetThoseWhoLeft() {
+  func forgetThoseWhoLeft() {
     for id in Array(obstacles.ids) where !waitsForDue(id) {
       _ = obstacles.handle(.left(id), at: engine.clock.now)
     }

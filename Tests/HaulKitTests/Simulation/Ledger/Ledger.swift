@@ -81,6 +81,8 @@ struct Ledger: Sendable {
   var pauses: [String: Instant] = [:]
   /// Until when ends that the store has refused may not be stored yet.
   var troubledUntil = Instant()
+  /// Whether the store of this process refused anything: one that had its slot then may not have begun.
+  var hasRefused = false
   /// Whether something is in the way of runs that may make them wait: a full disk, a network that is away.
   var isHindered = false
   var isOpening = false
@@ -137,7 +139,7 @@ struct Ledger: Sendable {
     note("crash: \(how)")
     (orders, calls, moves, steps) = ([:], [:], 0, [])
     (fetches, idle) = ([:], [:])
-    (shyHosts, pauses, troubledUntil) = ([], [:], Instant())
+    (shyHosts, pauses, troubledUntil, hasRefused) = ([], [:], Instant(), false)
     for id in members.keys {
       members[id]?.starts = 0
       members[id]?.isForced = false

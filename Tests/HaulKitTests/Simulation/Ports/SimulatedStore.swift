@@ -59,6 +59,7 @@ final class SimulatedStore: Store {
         ledger.note("the store refuses")
         // One whose start could not be stored waits anew.
         for id in ledger.members.keys { ledger.members[id]?.waited = false }
+        ledger.hasRefused = true
         ledger.troubledUntil = clock.now + .milliseconds(1500)
       }
       throw TransferError(.io, "the store refuses")
