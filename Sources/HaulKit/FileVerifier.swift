@@ -8,9 +8,7 @@ public enum FileVerifier {
   /// - Throws: `checksum-mismatch`, `source-unreadable`, `not-a-regular-file`, `io`.
   public static func verify(path: String, checksum: Checksum) async throws(TransferError) {
     let found = try await BlockingIO(pool: .singleton).run { () throws(TransferError) in
-      let slash = path.lastIndex(of: "/")
-      let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-      let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+      let (parent, name) = path.pathParts
       let directory = try TargetCheck.openDirectory(parent, on: POSIXDisk(), creating: false)
       guard case .regular(let size, _) = try TargetCheck.state(of: name, in: directory) else {
         throw TransferError(.sourceUnreadable, "there is no such file")

@@ -8,6 +8,9 @@ public struct DownloadRequest: Sendable, Hashable {
     case directory(String)
     /// To whoever reads it, in order, with `TransferManager.bytes(of:)`: no file is made.
     case stream
+
+    /// Whether the file's name is given, and not derived.
+    package var isExact: Bool { if case .file = self { true } else { false } }
   }
 
   /// What happens when the final name is taken.

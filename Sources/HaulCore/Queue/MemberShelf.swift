@@ -68,6 +68,12 @@ package struct MemberShelf: Sendable {
     numbers[id].map { rows[Int($0)].machine.state }
   }
 
+  /// How it left the way of those behind it; nil as long as it has not.
+  func dependencyEnd(of id: TransferID) -> DependencyGraph.End? {
+    guard let number = numbers[id] else { return .removed }
+    return rows[Int(number)].end?.dependencyEnd
+  }
+
   /// Tells of each member what a queue counts.
   func tell(
     _ body: (

@@ -12,7 +12,10 @@ extension QueueMachine {
     guard let member = members[id] else { return .isUnknown }
     if let refusal = member.state.refusalOfChange { return refusal }
     try record.request.permits(request)
-    if member.hasRun, names.old != names.new || record.request.mayGoElsewhere(with: request) {
+    // Once something has run for it there may be bytes.
+    if member.standing.hasRun,
+      names.old != names.new || record.request.mayGoElsewhere(with: request)
+    {
       throw TransferError(
         .internal, "there may be bytes of it under its old name; remove it, and add the new one")
     }
@@ -24,9 +27,7 @@ extension QueueMachine {
     let node = DependencyGraph.Node(
       id: id, after: changed.after.compactMap(\.id), policy: changed.whenDependencyFails)
     do {
-      try graph.set(node) { id in
-        members[id] == nil ? .removed : members[id]?.end?.dependencyEnd
-      }
+      try graph.set(node) { members.dependencyEnd(of: $0) }
     } catch {
       throw TransferError(.dependencyFailed, Self.words(error) { members[$0]?.facts.identifier })
     }
@@ -60,15 +61,6 @@ extension QueueMachine {
   }
 }
 
-extension QueueMachine.Member {
-  /// Whether something has run for it, so that there may be bytes.
-  fileprivate var hasRun: Bool {
-    var standing = facts.standing
-    machine.write(into: &standing)
-    return standing.hasRun
-  }
-}
-
 extension TransferMachine.State {
   fileprivate var refusalOfChange: CommandRefusal? {
     switch self {
@@ -84,8 +76,7 @@ extension TransferRequest {
   fileprivate func mayGoElsewhere(with other: TransferRequest) -> Bool {
     guard let old = download, let new = other.download else { return false }
     if old.ifExists != new.ifExists || old.usesServerName != new.usesServerName { return true }
-    if case .file = old.destination { return false }
-    return old.url != new.url
+    return !old.destination.isExact && old.url != new.url
   }
 
   /// - Throws: `internal` when the other has what one keeps for ever.

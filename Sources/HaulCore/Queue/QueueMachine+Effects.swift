@@ -69,9 +69,7 @@ extension QueueMachine {
     keepsPlace: Bool = true
   ) {
     guard let member = members[id] else { return }
-    var standing = member.facts.standing
-    member.machine.write(into: &standing)
-    decision.note(id, standing, result, keepsPlace: keepsPlace)
+    decision.note(id, member.standing, result, keepsPlace: keepsPlace)
   }
 
   mutating func tell(

@@ -9,9 +9,7 @@ extension QueueMachine {
       change(id) { _ = $0.machine.granted() }
     }
     // What was stored had no circle.
-    try? graph.add(stored.nodes) {
-      members[$0]?.end?.dependencyEnd ?? (members[$0] == nil ? .removed : nil)
-    }
+    try? graph.add(stored.nodes) { members.dependencyEnd(of: $0) }
   }
 
   /// The members that were stored, in the order of the list; once.

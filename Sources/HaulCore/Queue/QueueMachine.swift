@@ -13,6 +13,13 @@ package struct QueueMachine: Sendable {
 
     package var state: TransferMachine.State { machine.state }
 
+    /// As it is to be stored.
+    var standing: Standing {
+      var standing = facts.standing
+      machine.write(into: &standing)
+      return standing
+    }
+
     /// Whether something goes on, or will by itself.
     var isBusy: Bool { Self.isBusy(state, isAwaited: isScheduled || isPostponed) }
 

@@ -55,7 +55,8 @@ package struct StoredQueue: Sendable {
 }
 
 extension TransferStatus {
-  fileprivate var end: TransferResult.State? {
+  /// The end that it is; nil for none.
+  package var end: TransferResult.State? {
     switch self {
     case .queued, .paused: nil
     case .failed: .failed

@@ -92,43 +92,6 @@ extension DownloadDriver {
   }
 }
 
-/// Looks at where files lie. Every call blocks.
-enum Place {
-  struct Found {
-    let directory: any DiskDirectory
-    let device: UInt64
-
-    /// Whether a file of that name is there.
-    func holds(_ name: String) -> Bool {
-      // What cannot be looked at is not there.
-      ((try? directory.status(of: name)) ?? nil) != nil
-    }
-  }
-
-  /// The directory at a path; nil when none can be opened there.
-  static func find(_ path: String, on disk: any Disk) -> Found? {
-    // Whatever the reason: a path that leads nowhere, or to a file system that does not answer.
-    guard let directory = try? disk.openDirectory(path, creating: false),
-      let device = try? directory.status().device
-    else { return nil }
-    return Found(directory: directory, device: device)
-  }
-
-  /// The directory, or, where it could not be made, the next above it.
-  static func nearest(
-    _ path: String, on disk: any Disk
-  ) throws(TransferError) -> any DiskDirectory {
-    var path = path
-    while true {
-      if let found = find(path, on: disk) { return found.directory }
-      guard let slash = path.lastIndex(of: "/"), path != "/" else {
-        return try TargetCheck.openDirectory(".", on: disk, creating: false)
-      }
-      path = slash == path.startIndex ? "/" : String(path[..<slash])
-    }
-  }
-}
-
 typealias Shortage = Obstacle.Shortage
 
 extension Obstacle.Shortage {
@@ -152,11 +115,9 @@ extension DownloadRequest {
   /// Where its file is to go, as the request says.
   fileprivate var directoryPath: String {
     switch destination {
-    case .stream: return "."
-    case .directory(let path): return path.isEmpty ? "." : path
-    case .file(let path):
-      guard let slash = path.lastIndex(of: "/") else { return "." }
-      return slash == path.startIndex ? "/" : String(path[..<slash])
+    case .stream: "."
+    case .directory(let path): path.isEmpty ? "." : path
+    case .file(let path): path.pathParts.directory
     }
   }
 }

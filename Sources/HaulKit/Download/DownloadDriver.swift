@@ -219,8 +219,9 @@ struct DownloadDriver: Sendable {
     guard case .claimed(let claim) = outcome else { return }
     defer { engine.targets.letGo(claim.key) }
     // A given name is that of no other address: a run would take the part over as well.
-    var isGiven: Bool { if case .file = request.destination { true } else { false } }
-    guard isGiven || claim.part.isOf(request.url) else { return claim.part.release() }
+    guard request.destination.isExact || claim.part.isOf(request.url) else {
+      return claim.part.release()
+    }
     try claim.part.discard()
   }
 }

@@ -80,19 +80,17 @@ private struct TargetSearch {
     self.book = book
     self.disk = disk
     self.nonce = nonce
+    isExact = request.destination.isExact
     let directoryPath: String
     switch request.destination {
     case .directory(let path):
-      isExact = false
       directoryPath = path
       name = serverName ?? FileName(request.url)
     case .stream:
       throw TransferError(.internal, "a stream has no file")
     case .file(let path):
-      isExact = true
-      let slash = path.lastIndex(of: "/")
-      directoryPath = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-      let last = slash.map { String(path[path.index(after: $0)...]) } ?? path
+      let last: String
+      (directoryPath, last) = path.pathParts
       guard !last.isEmpty, last != ".", last != ".." else {
         throw TransferError(.notARegularFile, "the target is a directory; give a file name")
       }
@@ -267,17 +265,5 @@ extension PartFile {
   func isOf(_ url: ResourceURL) -> Bool {
     guard let head = recovery.head else { return true }
     return head.fingerprint == JournalHead.fingerprint(of: url)
-  }
-}
-
-extension DiskDirectory {
-  /// The path of a name in the directory.
-  func filePath(_ name: String) -> String { path.filePath(name) }
-}
-
-extension String {
-  /// The path of a name in the directory that this text is the path of.
-  func filePath(_ name: String) -> String {
-    self == "." ? name : hasSuffix("/") ? self + name : "\(self)/\(name)"
   }
 }

@@ -88,7 +88,7 @@ extension TransferList.Row {
       case .program(let words, _): take(path: words.first ?? name)
       }
     }
-    if let result = record.result, record.standing.status.isEnded { take(result) }
+    if let result = record.result, record.standing.status.end != nil { take(result) }
   }
 
   fileprivate mutating func take(_ kind: TransferEvent.Kind) {
@@ -150,14 +150,5 @@ extension TransferList.Row {
   /// Shows the last part of a path.
   private mutating func take(path: String) {
     if let last = path.split(separator: "/").last { name = String(last) }
-  }
-}
-
-extension TransferStatus {
-  fileprivate var isEnded: Bool {
-    switch self {
-    case .failed, .completed, .cancelled: true
-    case .queued, .paused: false
-    }
   }
 }

@@ -32,13 +32,8 @@ extension TransferManager {
 extension PartFile {
   /// - Parameter path: of the finished file.
   fileprivate static func removeKeptJournal(of path: String, on disk: any Disk) throws {
-    guard let slash = path.lastIndex(of: "/") else {
-      let directory = try TargetCheck.openDirectory(".", on: disk, creating: false)
-      return try removeKeptJournal(of: path, in: directory, on: disk)
-    }
-    let parent = slash == path.startIndex ? "/" : String(path[..<slash])
+    let (parent, name) = path.pathParts
     let directory = try TargetCheck.openDirectory(parent, on: disk, creating: false)
-    try removeKeptJournal(
-      of: String(path[path.index(after: slash)...]), in: directory, on: disk)
+    try removeKeptJournal(of: name, in: directory, on: disk)
   }
 }

@@ -19,7 +19,14 @@ package final class WaitList<Key: Hashable & Sendable, Value: Sendable>: Sendabl
       return last
     }
 
-    /// Takes one off the list that is told this; nil when it does not wait yet, and finds it.
+    /// Takes one off the list; nil when it is not there any more.
+    mutating func remove(_ number: UInt64, of key: Key) -> Waiter?? {
+      guard let waiter = waiting[key]?.removeValue(forKey: number) else { return nil }
+      if waiting[key]?.isEmpty == true { waiting[key] = nil }
+      return waiter
+    }
+
+    /// Whom to tell this, of one who was taken off the list; nil when it does not wait yet, and finds it.
     mutating func tell(_ number: UInt64, _ waiter: Waiter?, _ value: Value?) -> Waiter? {
       if waiter == nil { told.updateValue(value, forKey: number) }
       return waiter
@@ -48,7 +55,7 @@ package final class WaitList<Key: Hashable & Sendable, Value: Sendable>: Sendabl
       await withCheckedContinuation { wait(number, for: key, $0) }
     } onCancel: {
       let waiter = state.withLockedValue { state -> Waiter? in
-        guard let waiter = state.waiting[key]?.removeValue(forKey: number) else { return nil }
+        guard let waiter = state.remove(number, of: key) else { return nil }
         return state.tell(number, waiter, nil)
       }
       waiter?.resume(returning: nil)
