@@ -9,14 +9,14 @@ public struct TransferEvent: Sendable, Hashable {
     /// Newest only; at most 10 per second and transfer. The one that tells all of a file is told to everyone, once, before
     /// the end.
     case progress(Progress)
-    case attempt(number: Int, error: TransferError, delay: Duration)
+    indirect case attempt(number: Int, error: TransferError, delay: Duration)
     /// The server refused one connection while others of its host went on: the host gets no more than so many from now
     /// on, all transfers together. No attempt was counted.
-    case limited(connections: Int, error: TransferError)
+    indirect case limited(connections: Int, error: TransferError)
     /// How many connections it settled on.
     case connections(ConnectionChoice)
     /// The one real end.
-    case finished(TransferResult)
+    indirect case finished(TransferResult)
     /// It is not in the list any more.
     case removed
     /// How it stands, in place of what the subscriber has not seen of it.

@@ -2,7 +2,8 @@
 public struct TransferRequest: Sendable, Hashable {
   /// The kinds of members that a queue has.
   public enum Work: Sendable, Hashable {
-    case download(DownloadRequest)
+    /// As one reference: a list of many is copied often.
+    indirect case download(DownloadRequest)
     case step(StepRequest)
   }
 

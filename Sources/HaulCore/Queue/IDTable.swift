@@ -38,6 +38,16 @@ package struct IDTable: Sendable {
     return isNew
   }
 
+  /// The number of an id; one that has none gets this one, and nil is returned.
+  package mutating func number(of id: TransferID, orSet number: UInt32) -> UInt32? {
+    if count >= Self.room(ids.count) { move(to: ids.count / 2 * 3 + 16) }
+    let place = find(id.bits)
+    guard ids[place] == Self.none else { return numbers[place] }
+    (ids[place], numbers[place]) = (id.bits, number)
+    count += 1
+    return nil
+  }
+
   /// Takes an id out.
   /// - Returns: the number that it had.
   @discardableResult

@@ -107,17 +107,42 @@ package struct MemberShelf: Sendable {
     let id = member.facts.id
     let marks = marks(of: member)
     note(member, marks)
-    if let number = numbers[id] {
+    if let number = numbers.number(of: id, orSet: UInt32(rows.count)) {
       let row = rows[Int(number)]
       rows[Int(number)] = make(member, marks, host: row.host, group: row.group)
     } else {
-      numbers.set(id, to: UInt32(rows.count))
       rows.append(
         make(
           member, marks, host: names.number(member.facts.host),
           group: names.number(member.facts.group)))
     }
   }
+
+  /// What a stored member needs when its list is opened.
+  enum Opened {
+    case nothing, recovery
+    /// It waits for a slot only, and counts as scheduled from now on.
+    case slot(host: String?, Priority, rank: Int64)
+  }
+
+  /// - Parameter isReady: whether it waits for no other member.
+  mutating func open(_ id: TransferID, isReady: Bool) -> Opened {
+    guard let number = numbers[id].map(Int.init) else { return .nothing }
+    let row = rows[number]
+    switch row.machine.state {
+    case .queued:
+      guard isReady, row.marks.isDisjoint(with: [.hasRetry, .isScheduled]),
+        !row.marks.isSuperset(of: [.isStep, .isUnderWay])
+      else { return .recovery }
+      rows[number].marks.insert(.isScheduled)
+      return .slot(host: names.name(row.host), row.priority, rank: row.rank)
+    case .running, .stopping: return .recovery
+    case .paused, .failed, .completed, .cancelled, .removed: return .nothing
+    }
+  }
+
+  /// How many are queued.
+  package var queued: Int { rows.reduce(0) { $0 + ($1.machine.state == .queued ? 1 : 0) } }
 
   /// It is of another host from now on.
   mutating func move(_ id: TransferID, toHost host: String?) {

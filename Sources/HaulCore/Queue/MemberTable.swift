@@ -85,6 +85,11 @@ struct MemberTable: HeapOrder, Sendable {
 
   func member(_ id: TransferID) -> Member? { number(of: id).map { self[$0] } }
 
+  mutating func reserve(_ more: Int) {
+    numbers.reserve(numbers.count + more)
+    members.reserveCapacity(members.count + more)
+  }
+
   mutating func insert(_ member: Member) -> Int32 {
     let number: Int32
     if let old = free.popLast() {

@@ -52,6 +52,14 @@ package struct QueueDecision: Sendable {
   /// Whose updates are to be stored.
   package var updated: some Sequence<TransferID> { updates.lazy.compactMap { $0?.id } }
 
+  /// Those that have run, and end now without success.
+  package var unsuccessful: [TransferID] {
+    updates.compactMap { update in
+      guard let update, update.standing.hasRun, let result = update.result else { return nil }
+      return result.state == .completed ? nil : update.id
+    }
+  }
+
   mutating func note(
     _ id: TransferID, _ standing: Standing, _ result: TransferResult?, keepsPlace: Bool
   ) {

@@ -12,6 +12,22 @@ extension QueueMachine {
     try? graph.add(stored.nodes) { members.dependencyEnd(of: $0) }
   }
 
+  /// In a queue that was just opened, has those scheduled that wait for a slot only, in the order of the list: of a million, most.
+  /// What else is to be seen to is left to `takeStored` and `recover`.
+  package mutating func scheduleStored(
+    _ schedule: (TransferID, _ host: String?, Priority, _ rank: Int64) -> Void
+  ) {
+    stored = stored.filter { id in
+      switch open(id) {
+      case .nothing: return false
+      case .recovery: return true
+      case .slot(let host, let priority, let rank):
+        schedule(id, host, priority, rank)
+        return false
+      }
+    }
+  }
+
   /// The members that were stored, in the order of the list; once.
   package mutating func takeStored() -> [TransferID] {
     defer { stored = [] }

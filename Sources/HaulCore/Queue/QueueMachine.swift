@@ -149,6 +149,13 @@ package struct QueueMachine: Sendable {
   /// It is of another host from now on.
   mutating func move(_ id: TransferID, toHost host: String?) { members.move(id, toHost: host) }
 
+  /// Counts one that is stored as scheduled, if it waits for a slot only.
+  mutating func open(_ id: TransferID) -> MemberShelf.Opened {
+    let opened = members.open(id, isReady: graph.verdict(of: id) == .ready)
+    if case .slot = opened { busy += 1 }
+    return opened
+  }
+
   mutating func insert(_ member: Member) {
     busy += member.isBusy ? 1 : 0
     members.put(member)

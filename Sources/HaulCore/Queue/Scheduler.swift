@@ -37,6 +37,9 @@ package struct Scheduler: Sendable {
     for host in Array(hosts.all) { refresh(host) }
   }
 
+  /// Makes room for so many more.
+  package mutating func reserve(_ more: Int) { members.reserve(more) }
+
   /// Queues a transfer; one that was paused goes back to its old place, with the priority and the rank that it has
   /// (the host may be another now). No effect on any other known one.
   ///
@@ -126,11 +129,12 @@ extension Scheduler {
   }
 
   private mutating func enqueue(_ number: Int32) {
-    let member = members[number]
     members[number].phase = .queued
-    hosts.states[member.host].queues[member.lane.rawValue].insert(number, in: &members)
-    hosts.states[member.host].waiting += 1
-    refresh(member.host, member.lane)
+    let (host, lane) = (members[number].host, members[number].lane)
+    hosts.states[host].queues[lane.rawValue].insert(number, in: &members)
+    hosts.states[host].waiting += 1
+    // Behind another it changes nothing for the host.
+    if members[number].position == 0 { refresh(host, lane) }
   }
 
   /// Takes a queued member out of its queue; `refresh` its host afterwards.

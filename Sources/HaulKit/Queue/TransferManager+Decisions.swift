@@ -68,10 +68,11 @@ extension TransferManager {
   }
 
   private func store(_ decision: inout QueueDecision) async throws(TransferError) {
-    guard !decision.change.isEmpty else { return }
     do {
       try await keepOlderFiles(&decision)
-      try await store.commit(decision.change)
+      let change = decision.change
+      guard !change.isEmpty else { return }
+      try await store.commit(change)
     } catch {
       engine.log(error)
       mustReadAgain = true
@@ -82,11 +83,9 @@ extension TransferManager {
 
   /// An end that is none of success leaves the file that a restart was to replace: it is still there.
   private func keepOlderFiles(_ decision: inout QueueDecision) async throws(TransferError) {
-    let ended = decision.change.updated.filter { update in
-      update.standing.hasRun && update.result.map { $0.state != .completed } ?? false
-    }
+    let ended = decision.unsuccessful
     guard !ended.isEmpty else { return }
-    let records = try await store.records(ended.map(\.id))
+    let records = try await store.records(ended)
     let older = records.compactMap { record in record.result?.path.map { (record.id, $0) } }
     decision.keepFiles(Dictionary(older, uniquingKeysWith: { $1 }))
   }

@@ -73,6 +73,10 @@ extension TransferManager {
     }
     engine.hooks.passes(.read)
     let unended = await endPrograms(left)
+    engine.slots.update { scheduler in
+      scheduler.reserve(queue.members.queued)
+      queue.scheduleStored { scheduler.add($0, host: $1, priority: $2, rank: $3) }
+    }
     let now = engine.clock.wallSeconds
     try await carryOut(inPortions: queue.takeStored()) { some, isLast, decision in
       queue.recover(some, at: now, unended: unended, isLast: isLast, &decision)

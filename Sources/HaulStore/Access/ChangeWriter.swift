@@ -70,6 +70,7 @@ struct ChangeWriter {
       try insert.bind(Int64(record.id.bits))
       try StandingColumns.bind(record.standing, to: &insert)
       try MemberColumns.bind(record.request, to: &insert)
+      try insert.bind(record.result?.plainEnd)
       try insert.execute()
       passes()
       try requests.insert(record.request, sequence)
@@ -138,8 +139,8 @@ struct ChangeWriter {
   }
 
   private static let insertMember = """
-    INSERT INTO members (seq, id, \(StandingColumns.list), \(MemberColumns.list))
-    VALUES (?\(String(repeating: ", ?", count: 1 + 8 + 7)))
+    INSERT INTO members (seq, id, \(StandingColumns.list), \(MemberColumns.list), plain_end)
+    VALUES (?\(String(repeating: ", ?", count: 1 + 8 + 7 + 1)))
     """
   private static let updateMember = "UPDATE members SET \(MemberColumns.assignments) WHERE seq = ?"
 }

@@ -1,10 +1,14 @@
 import GRDB
 import HaulCore
 
-/// A page as one search for each state, each along an index and of a page's length at most, merged by rank.
+/// A page along the ranks. The states that few are in have an index: each is searched by itself, for a page's length at most, and they
+/// are merged. Any other is looked for along the ranks of the list, or of the group.
 struct PageQuery {
   private let query: RecordQuery
   private let statuses: [TransferStatus]
+
+  /// As in the index `members_by_status`.
+  private static let few: Set<TransferStatus> = [.paused, .failed]
 
   init(_ query: RecordQuery) {
     self.query = query
@@ -13,24 +17,30 @@ struct PageQuery {
 
   func sequences(_ db: Database) throws -> [Int64] {
     guard !statuses.isEmpty, query.atMost > 0 else { return [] }
-    let parts = statuses.map { _ in part }.joined(separator: " UNION ALL ")
+    let parts = searches.map { search in
+      "SELECT * FROM (SELECT seq, rank, id FROM members WHERE \(search) ORDER BY rank, id LIMIT ?)"
+    }
     let statement = try db.cachedStatement(
-      sql: "SELECT seq FROM (\(parts)) ORDER BY rank, id LIMIT ?")
-    let values = statuses.flatMap(values) + [query.atMost.databaseValue]
+      sql: "SELECT seq FROM (\(parts.joined(separator: " UNION ALL "))) ORDER BY rank, id LIMIT ?")
+    let values = parts.flatMap { _ in bound } + [query.atMost.databaseValue]
     return try Int64.fetchAll(statement, arguments: StatementArguments(of: values))
   }
 
-  private var part: String {
-    let group = query.group == nil ? "" : "group_name = ? AND "
+  /// The conditions, one for each search. SQLite finds an index of some states for codes only that stand in them as they are.
+  private var searches: [String] {
+    let isOfFew = query.group == nil && Self.few.isSuperset(of: statuses)
+    let codes = statuses.map { "\($0.code)" }
+    let states =
+      isOfFew ? codes.map { "status = \($0)" } : ["status IN (\(codes.joined(separator: ", ")))"]
+    let group = query.group == nil ? "" : " AND group_name = ?"
     let rank = query.afterRank == nil ? "" : " AND rank > ?"
-    return "SELECT * FROM (SELECT seq, rank, id FROM members "
-      + "WHERE \(group)status = ?\(rank) ORDER BY rank, id LIMIT ?)"
+    return states.map { "\($0)\(group)\(rank)" }
   }
 
-  private func values(_ status: TransferStatus) -> [DatabaseValue] {
+  /// The values of one search.
+  private var bound: [DatabaseValue] {
     var values: [DatabaseValue] = []
     if let group = query.group { values.append(StoredText.value(group)) }
-    values.append(status.code.databaseValue)
     if let rank = query.afterRank { values.append(rank.databaseValue) }
     values.append(query.atMost.databaseValue)
     return values

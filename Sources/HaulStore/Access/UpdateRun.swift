@@ -22,7 +22,8 @@ struct UpdateRun {
   }
 
   func write(_ db: Database, _ results: inout ResultWriter) throws {
-    let names = first.keepsPlace ? StandingColumns.state : StandingColumns.names
+    var names = first.keepsPlace ? StandingColumns.state : StandingColumns.names
+    if first.result != nil { names.append("plain_end") }
     var update = try RowStatement(
       db, "UPDATE members SET \(StandingColumns.assignments(names)) WHERE seq BETWEEN ? AND ?")
     update.begin()
@@ -31,6 +32,7 @@ struct UpdateRun {
     } else {
       try StandingColumns.bind(first.standing, to: &update)
     }
+    if let result = first.result { try update.bind(result.plainEnd) }
     try update.bind(numbers.lowerBound)
     try update.bind(numbers.upperBound)
     try update.execute()
@@ -50,14 +52,12 @@ extension Standing {
 /// Writes results. One that says no more than which end it was stands in the member's own row.
 struct ResultWriter {
   private let coding: FormCoding
-  private var setEnd: RowStatement
   private var drop: RowStatement
   private var put: RowStatement
   private var forms = FormMemory<StoredResult>()
 
   init(db: Database, coding: FormCoding) throws {
     self.coding = coding
-    setEnd = try RowStatement(db, "UPDATE members SET plain_end = ? WHERE seq BETWEEN ? AND ?")
     drop = try RowStatement(db, "DELETE FROM results WHERE member BETWEEN ? AND ?")
     put = try RowStatement(
       db,
@@ -67,14 +67,9 @@ struct ResultWriter {
       """)
   }
 
+  /// - Parameter numbers: of rows that have `plainEnd` of it.
   mutating func set(_ result: TransferResult, of numbers: ClosedRange<Int64>) throws {
-    let isPlain = result == TransferResult(state: result.state)
-    setEnd.begin()
-    try setEnd.bind(isPlain ? result.state.code : nil)
-    try setEnd.bind(numbers.lowerBound)
-    try setEnd.bind(numbers.upperBound)
-    try setEnd.execute()
-    if isPlain {
+    guard result.plainEnd == nil else {
       drop.begin()
       try drop.bind(numbers.lowerBound)
       try drop.bind(numbers.upperBound)
@@ -88,4 +83,9 @@ struct ResultWriter {
       try put.execute()
     }
   }
+}
+
+extension TransferResult {
+  /// Which end it was, when it says no more.
+  var plainEnd: Int? { self == TransferResult(state: state) ? state.code : nil }
 }

@@ -1,6 +1,6 @@
 /// The first tables. `ANY` columns hold text, or its bytes where it contains U+0000.
 enum SchemaV1 {
-  static let statements = [members, byStatus, byGroup, byIdentifier] + parts + logs
+  static let statements = [members, byRank, byStatus, byGroup, byIdentifier] + parts + logs
 
   /// What changes often, and all that `open` reads: rows as small as they can be, in the order in which they came, so that
   /// adding many writes whole pages. Ids are random: an index of them would be written all over for each batch, so that
@@ -27,10 +27,13 @@ enum SchemaV1 {
       dependencies INTEGER NOT NULL
     ) STRICT
     """
-  private static let byStatus = "CREATE INDEX members_by_status ON members (status, rank)"
+  private static let byRank = "CREATE INDEX members_by_rank ON members (rank)"
+  /// Of what few are: no index is written when all of a list are cancelled.
+  private static let byStatus = """
+    CREATE INDEX members_by_status ON members (status, rank) WHERE status = 1 OR status = 2
+    """
   private static let byGroup = """
-    CREATE INDEX members_by_group ON members (group_name, status, rank)
-      WHERE group_name IS NOT NULL
+    CREATE INDEX members_by_group ON members (group_name, rank) WHERE group_name IS NOT NULL
     """
   private static let byIdentifier = """
     CREATE UNIQUE INDEX members_by_identifier ON members (identifier)
