@@ -31,7 +31,7 @@ package struct MemberShelf: Sendable {
   }
 
   private var numbers = IDTable()
-  private var rows: ContiguousArray<Row> = []
+  private var rows = ChunkedArray<Row>()
   private var names = NameTable()
   private var identifiers: [TransferID: String] = [:]
   private var retries: [TransferID: Double] = [:]
@@ -39,11 +39,6 @@ package struct MemberShelf: Sendable {
   init() {}
 
   package var count: Int { rows.count }
-
-  mutating func reserve(_ count: Int) {
-    numbers.reserve(count)
-    rows.reserveCapacity(count)
-  }
 
   /// The member with this id; its dependencies are the graph's business and not told.
   package subscript(id: TransferID) -> QueueMachine.Member? {
@@ -102,6 +97,20 @@ package struct MemberShelf: Sendable {
     rows.lazy.map { ($0.rank, $0.id) }
   }
 
+  /// Adds a member whose id is new; it is found once `index` was called.
+  mutating func append(_ member: QueueMachine.Member) {
+    let marks = marks(of: member)
+    note(member, marks)
+    rows.append(row(of: member, marks))
+  }
+
+  /// Has those found that were appended.
+  mutating func index() {
+    let (rows, first) = (rows, numbers.count)
+    _ = numbers.add(
+      (first..<rows.count).lazy.map { (rows[$0].id, UInt32(truncatingIfNeeded: $0)) })
+  }
+
   /// Adds a member, or changes it.
   mutating func put(_ member: QueueMachine.Member) {
     let id = member.facts.id
@@ -111,11 +120,13 @@ package struct MemberShelf: Sendable {
       let row = rows[Int(number)]
       rows[Int(number)] = make(member, marks, host: row.host, group: row.group)
     } else {
-      rows.append(
-        make(
-          member, marks, host: names.number(member.facts.host),
-          group: names.number(member.facts.group)))
+      rows.append(row(of: member, marks))
     }
+  }
+
+  private mutating func row(of member: QueueMachine.Member, _ marks: Marks) -> Row {
+    make(
+      member, marks, host: names.number(member.facts.host), group: names.number(member.facts.group))
   }
 
   /// What a stored member needs when its list is opened.

@@ -68,7 +68,7 @@ struct Place: Comparable, Sendable {
 /// All members of a scheduler, each under a small number that everything else knows it by.
 struct MemberTable: HeapOrder, Sendable {
   private var numbers = IDTable()
-  private var members: [Member] = []
+  private var members = ChunkedArray<Member>()
   private var free: [Int32] = []
   /// In which order starts were called for, of those that have not started.
   private var calls: [Int32: UInt64] = [:]
@@ -76,7 +76,7 @@ struct MemberTable: HeapOrder, Sendable {
 
   subscript(number: Int32) -> Member {
     get { members[Int(number)] }
-    set { members[Int(number)] = newValue }
+    _modify { yield &members[Int(number)] }
   }
 
   func number(of id: TransferID) -> Int32? {
@@ -87,7 +87,6 @@ struct MemberTable: HeapOrder, Sendable {
 
   mutating func reserve(_ more: Int) {
     numbers.reserve(numbers.count + more)
-    members.reserveCapacity(members.count + more)
   }
 
   mutating func insert(_ member: Member) -> Int32 {
@@ -97,10 +96,6 @@ struct MemberTable: HeapOrder, Sendable {
       self[number] = member
     } else {
       number = Int32(truncatingIfNeeded: members.count)
-      // By a quarter, where arrays double: a million members more than fit would cost another million.
-      if members.count == members.capacity {
-        members.reserveCapacity(members.count + members.count / 4 + 16)
-      }
       members.append(member)
     }
     numbers.set(member.id, to: UInt32(truncatingIfNeeded: number))

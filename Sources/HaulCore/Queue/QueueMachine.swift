@@ -56,6 +56,7 @@ package struct QueueMachine: Sendable {
   /// A queue with these members, none of which waits for another.
   init(_ shelf: MemberShelf) {
     members = shelf
+    members.index()
     shelf.tell { facts, end, isBusy in
       busy += isBusy ? 1 : 0
       ranks.note(facts.rank)

@@ -16,18 +16,14 @@ package struct StoredQueue: Sendable {
   ) {
     self.lastEvent = lastEvent
     self.programs = programs
-    shelf.reserve(members.count)
     for member in members { append(member) }
   }
-
-  /// Makes room for so many.
-  package mutating func reserve(_ count: Int) { shelf.reserve(count) }
 
   /// Takes one more; its id is new. Least work in the order of their ranks.
   package mutating func append(_ facts: QueuedMember) {
     var member = QueueMachine.Member(machine: TransferMachine(facts.standing), facts: facts)
     member.end = facts.standing.status.end
-    shelf.put(member)
+    shelf.append(member)
     if !facts.after.isEmpty {
       nodes.append(
         DependencyGraph.Node(
@@ -46,11 +42,12 @@ package struct StoredQueue: Sendable {
   /// In the order of their ranks.
   package var members: [QueuedMember] {
     let after = Dictionary(nodes.map { ($0.id, $0.after) }, uniquingKeysWith: { $1 })
-    return ids.compactMap { id in
-      guard var facts = shelf[id]?.facts else { return nil }
-      facts.after = after[id] ?? []
+    let members = shelf.values.map { member in
+      var facts = member.facts
+      facts.after = after[facts.id] ?? []
       return facts
     }
+    return members.sorted { ($0.standing.rank, $0.id) < ($1.standing.rank, $1.id) }
   }
 }
 

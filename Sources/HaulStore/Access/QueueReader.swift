@@ -9,9 +9,7 @@ struct QueueReader {
   func queue(noting numbers: inout IDTable?) throws -> StoredQueue {
     let last = try Int.fetchOne(db, sql: "SELECT max(number) FROM events")
     var queue = StoredQueue(lastEvent: last ?? 0, programs: try ProgramRows.underWay(db))
-    let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM members") ?? 0
-    queue.reserve(count)
-    numbers?.reserve(count)
+    var places = ContiguousArray<(id: TransferID, number: UInt32)>()
     var dependencies = try DependencyRows(db: db)
     var marks = MemberMarks(0)
     var like: QueuedMember?
@@ -29,9 +27,10 @@ struct QueueReader {
       member.host = try row.text(4)
       try read(row, marks, &member)
       if marks.hasDependencies { member.after = try dependencies.ids(of: sequence) }
-      try numbers?.note(sequence, of: id)
+      if numbers != nil { places.append((id, try RowNumbers.number(sequence))) }
       queue.append(member)
     }
+    if numbers?.add(places) == false { throw TransferError.unreadable("two transfers of one id") }
     return queue
   }
 

@@ -22,13 +22,12 @@ final class RowNumbers: Sendable {
   func load(_ db: Database) throws {
     try box.withLockedValue { numbers in
       guard numbers == nil else { return }
-      var found = IDTable()
-      found.reserve(try Int.fetchOne(db, sql: "SELECT count(*) FROM members") ?? 0)
       let rows = try Row.fetchCursor(db, sql: "SELECT seq, id FROM members")
+      var found = IDTable()
       while let row = try rows.next() {
-        try found.note(
-          row.decode(Int64.self, atIndex: 0),
-          of: TransferID(stored: row.decode(Int64.self, atIndex: 1)))
+        let number = try Self.number(row.decode(Int64.self, atIndex: 0))
+        guard found.set(try TransferID(stored: row.decode(Int64.self, atIndex: 1)), to: number)
+        else { throw TransferError.unreadable("two transfers of one id") }
       }
       numbers = found
     }
@@ -57,14 +56,5 @@ final class RowNumbers: Sendable {
   static func number(_ sequence: Int64) throws(TransferError) -> UInt32 {
     guard let number = UInt32(exactly: sequence) else { throw .unreadable("a row") }
     return number
-  }
-}
-
-extension IDTable {
-  /// - Throws: `io` for a row that cannot be, and for an id that has another row.
-  mutating func note(_ sequence: Int64, of id: TransferID) throws(TransferError) {
-    guard set(id, to: try RowNumbers.number(sequence)) else {
-      throw .unreadable("two transfers of one id")
-    }
   }
 }

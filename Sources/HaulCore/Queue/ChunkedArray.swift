@@ -1,0 +1,34 @@
+/// An array in pieces: it grows without being copied, so that a million take no more than their own memory meanwhile.
+struct ChunkedArray<Element: Sendable>: Sendable {
+  private static var size: Int { 4096 }
+
+  private var chunks: ContiguousArray<ContiguousArray<Element>> = []
+  private(set) var count = 0
+
+  subscript(index: Int) -> Element {
+    get { chunks[index / Self.size][index % Self.size] }
+    _modify { yield &chunks[index / Self.size][index % Self.size] }
+  }
+
+  mutating func append(_ element: Element) {
+    if count % Self.size == 0 {
+      chunks.append([])
+      // The first one stays small in a small list.
+      if chunks.count > 1 { chunks[chunks.count - 1].reserveCapacity(Self.size) }
+    }
+    chunks[chunks.count - 1].append(element)
+    count += 1
+  }
+
+  mutating func removeLast() -> Element {
+    let last = chunks[chunks.count - 1].removeLast()
+    if chunks[chunks.count - 1].isEmpty { chunks.removeLast() }
+    count -= 1
+    return last
+  }
+}
+
+extension ChunkedArray: RandomAccessCollection {
+  var startIndex: Int { 0 }
+  var endIndex: Int { count }
+}
