@@ -127,7 +127,11 @@ package struct StoreChange: Sendable {
     package var id: TransferID
     package var standing: Standing
     /// The result to keep from now on; nil leaves what is there.
-    package var result: TransferResult?
+    package var result: TransferResult? {
+      get { if case .result(let result) = kept { result } else { nil } }
+      set { kept = newValue.map { .result($0) } ?? .asItIs }
+    }
+    private var kept: Kept
     /// The request to keep from now on; nil leaves what is there.
     package var request: TransferRequest?
     /// Whether rank and priority are as they were stored last, so that they need not be written.
@@ -139,9 +143,15 @@ package struct StoreChange: Sendable {
     ) {
       self.id = id
       self.standing = standing
-      self.result = result
+      kept = result.map { .result($0) } ?? .asItIs
       self.request = request
       self.keepsPlace = keepsPlace
+    }
+
+    /// Apart, as few updates have one, and those of many are copied often.
+    private enum Kept: Hashable {
+      case asItIs
+      indirect case result(TransferResult)
     }
   }
 

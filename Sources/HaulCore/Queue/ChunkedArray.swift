@@ -29,6 +29,8 @@ struct ChunkedArray<Element: Sendable>: Sendable {
 }
 
 extension ChunkedArray: RandomAccessCollection {
+  typealias Indices = Range<Int>
+
   var startIndex: Int { 0 }
   var endIndex: Int { count }
 }

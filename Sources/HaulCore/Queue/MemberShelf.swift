@@ -136,9 +136,12 @@ package struct MemberShelf: Sendable {
     case slot(host: String?, Priority, rank: Int64)
   }
 
-  /// - Parameter isReady: whether it waits for no other member.
-  mutating func open(_ id: TransferID, isReady: Bool) -> Opened {
-    guard let number = numbers[id].map(Int.init) else { return .nothing }
+  /// - Parameters:
+  ///   - place: where it probably is: lists are mostly in the order of adding.
+  ///   - isReady: whether it waits for no other member.
+  mutating func open(_ id: TransferID, near place: Int, isReady: Bool) -> Opened {
+    let isThere = place < rows.count && rows[place].id == id
+    guard let number = isThere ? place : numbers[id].map(Int.init) else { return .nothing }
     let row = rows[number]
     switch row.machine.state {
     case .queued:

@@ -17,15 +17,15 @@ extension QueueMachine {
   package mutating func scheduleStored(
     _ schedule: (TransferID, _ host: String?, Priority, _ rank: Int64) -> Void
   ) {
-    stored = stored.filter { id in
-      switch open(id) {
-      case .nothing: return false
-      case .recovery: return true
-      case .slot(let host, let priority, let rank):
-        schedule(id, host, priority, rank)
-        return false
+    var rest: [TransferID] = []
+    for (place, id) in stored.enumerated() {
+      switch open(id, near: place) {
+      case .nothing: continue
+      case .recovery: rest.append(id)
+      case .slot(let host, let priority, let rank): schedule(id, host, priority, rank)
       }
     }
+    stored = rest
   }
 
   /// The members that were stored, in the order of the list; once.

@@ -151,8 +151,8 @@ package struct QueueMachine: Sendable {
   mutating func move(_ id: TransferID, toHost host: String?) { members.move(id, toHost: host) }
 
   /// Counts one that is stored as scheduled, if it waits for a slot only.
-  mutating func open(_ id: TransferID) -> MemberShelf.Opened {
-    let opened = members.open(id, isReady: graph.verdict(of: id) == .ready)
+  mutating func open(_ id: TransferID, near place: Int) -> MemberShelf.Opened {
+    let opened = members.open(id, near: place, isReady: graph.verdict(of: id) == .ready)
     if case .slot = opened { busy += 1 }
     return opened
   }

@@ -39,7 +39,7 @@ final class EventHub: Sendable {
   }
 
   /// Tells events, in order. Progress of what has ended is not told any more.
-  func publish(_ events: [TransferEvent]) { change { $0.publish(events) } }
+  func publish(_ events: some Sequence<TransferEvent>) { change { $0.publish(events) } }
 
   /// Tells progress of what runs; one that was not read yet is replaced.
   func publish(progress: Progress, of id: TransferID, _ url: ResourceURL?) {

@@ -51,7 +51,7 @@ struct HubState {
 
   var next: Int { first + log.count }
 
-  mutating func publish(_ events: [TransferEvent]) {
+  mutating func publish(_ events: some Sequence<TransferEvent>) {
     for event in events {
       publish(event)
       // Many at once are not all kept first.

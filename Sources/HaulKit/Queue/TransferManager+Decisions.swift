@@ -203,7 +203,9 @@ extension TransferManager {
       if let end = event.kind.streamEnd { stream.finish(.failure(end)) }
     }
     engine.hub.publish(
-      events.map { TransferEvent(number: $0.number, id: $0.id, url: urls[$0.id], kind: $0.kind) })
+      events.lazy.map {
+        TransferEvent(number: $0.number, id: $0.id, url: urls[$0.id], kind: $0.kind)
+      })
   }
 
   private func urls(of decision: QueueDecision) async -> [TransferID: ResourceURL] {

@@ -40,4 +40,28 @@ import Testing
     #expect(table.count == 5000)
     #expect(table[try #require(TransferID(bits: 4999))] == 4999)
   }
+
+  @Test func `Many are put in at once, and it is said whether one was there already`() throws {
+    var generator = SplitMix64(seed: 5)
+    let ids = (0..<50_000).map { _ in TransferID(using: &generator) }
+    let entries = ids.enumerated().map { (id: $1, number: UInt32($0)) }
+    var table = IDTable()
+    let areNew = [table.add(entries[..<20_000]), table.add(entries[20_000...])]
+    #expect(areNew == [true, true])
+    #expect(table.count == Set(ids).count)
+    for (id, number) in entries { #expect(table[id] == number) }
+    let isNew = table.add(entries[7...7])
+    #expect(!isNew)
+    for id in ids[1...] { table.remove(id) }
+    #expect(table.count == 1)
+    #expect(table[ids[0]] == 0)
+  }
+
+  @Test func `The number that an id has stays, and one without gets the one that is told`() throws {
+    let id = try #require(TransferID(bits: 9))
+    var table = IDTable()
+    let numbers = [table.number(of: id, orSet: 4), table.number(of: id, orSet: 5)]
+    #expect(numbers == [nil, 4])
+    #expect(table[id] == 4)
+  }
 }
