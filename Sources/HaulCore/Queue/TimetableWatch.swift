@@ -48,7 +48,7 @@ package struct TimetableWatch: Sendable {
     let end = state.until.map(Double.init) ?? .infinity
     last = Look(instant: now, span: wallSeconds..<max(end, wallSeconds))
     let left = end - wallSeconds
-    nextLook = now + (left < 60 ? max(.seconds(left), Self.shortest) : Self.period)
+    nextLook = now + max(min(.seconds(min(left, 60)), Self.period), Self.shortest)
   }
 
   /// What could not be done is tried again in a second.

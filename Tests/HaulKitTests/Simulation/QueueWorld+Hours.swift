@@ -35,7 +35,7 @@ extension QueueWorld {
     call(words) { manager in
       try await manager.setTimetable(timetable)
       if process.isDead { return }
-      ledger.withLockedValue { $0.hours?.isKnown(from: process.clock.now + SimulatedHours.grace) }
+      ledger.withLockedValue { $0.hours?.isKnown(from: process.clock.now) }
     }
   }
 

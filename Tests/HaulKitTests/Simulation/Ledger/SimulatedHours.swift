@@ -27,17 +27,18 @@ struct SimulatedHours: Sendable {
     case unknown
   }
 
-  /// How long what runs may take to stop, in a world where the store is slow.
-  static let grace: Duration = .seconds(3)
+  /// How late something may begin that had its slot in time, in a world where the store is slow.
+  static let grace: Duration = .milliseconds(500)
   /// Until when a clock that was set must be noticed.
-  static let notice: Duration = .seconds(60) + grace
+  static let notice: Duration = .seconds(61)
 
   var rule = Rule.always
   /// Whether the clock on the wall was ever set.
   private(set) var wasSet = false
   /// False where only a test knows the times.
   var isWatched = true
-  private var knownFrom = Instant()
+  /// When the manager was told what holds.
+  private(set) var toldAt = Instant()
   private var clockKnownFrom = Instant()
 
   init(isWatched: Bool = true) { self.isWatched = isWatched }
@@ -48,17 +49,17 @@ struct SimulatedHours: Sendable {
   }
 
   /// What was told is heeded from that time on.
-  mutating func isKnown(from instant: Instant) { knownFrom = instant }
+  mutating func isKnown(from instant: Instant) { toldAt = instant }
 
   mutating func clockWasSet(at now: Instant) {
     (wasSet, clockKnownFrom) = (true, now + Self.notice)
   }
 
   /// Another process reads the clocks as they are.
-  mutating func crashed() { (knownFrom, clockKnownFrom) = (Instant(), Instant()) }
+  mutating func crashed() { (toldAt, clockKnownFrom) = (Instant(), Instant()) }
 
   func gate(at now: Instant, wallSeconds: Double) -> Gate {
-    guard isWatched, now >= max(knownFrom, clockKnownFrom) else { return .unknown }
+    guard isWatched, now >= max(toldAt, clockKnownFrom) else { return .unknown }
     switch rule {
     case .always: return .open
     case .never: return .closed
@@ -66,7 +67,7 @@ struct SimulatedHours: Sendable {
       let second = Int(wallSeconds.rounded(.down)) % 120
       switch second {
       case 1..<60: return .open
-      case 63..<120: return .closed
+      case 61..<120: return .closed
       default: return .unknown
       }
     }
@@ -76,15 +77,17 @@ struct SimulatedHours: Sendable {
 extension Ledger {
   /// What begins, begins in its time.
   mutating func checkTime(_ id: TransferID, _ clock: ManualClock) {
-    guard let gate = hours?.gate(at: clock.now, wallSeconds: clock.wallSeconds), gate == .closed,
-      clock.now >= troubledUntil + SimulatedHours.grace, let member = members[id], !member.isForced
+    let (now, wallSeconds) = (clock.now, clock.wallSeconds)
+    guard let hours, now >= max(troubledUntil, hours.toldAt) + SimulatedHours.grace,
+      hours.gate(at: now, wallSeconds: wallSeconds) == .closed, let member = members[id],
+      !member.isForced
     else { return }
     violate("\(member.name) begins outside of its time")
   }
 
-  /// Of downloads: a step runs to its end.
+  /// Of downloads, at rest: a step runs to its end.
   mutating func checkNothingRuns(at now: Instant) {
-    guard now >= troubledUntil + SimulatedHours.grace else { return }
+    guard now >= troubledUntil else { return }
     for id in Set(fetches.values.map(\.member)).sorted() where members[id]?.isForced == false {
       violate("\(name(id)) runs on outside of its time")
     }
