@@ -6,7 +6,7 @@ extension Scheduler {
     wakeHosts(at: now)
     var started: [TransferID] = []
     while let number = front(of: .forced) { started.append(start(number)) }
-    guard !isSuspended, closed == nil else { return started }
+    guard !startsForcedOnly else { return started }
     while active < limits.active, let number = pick() { started.append(start(number)) }
     return started
   }

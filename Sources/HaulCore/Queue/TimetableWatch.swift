@@ -35,11 +35,13 @@ package struct TimetableWatch: Sendable {
   package var isOpen: Bool { closed == nil }
 
   /// Another timetable, or none, holds from the next look on.
-  package mutating func set(_ hours: OpenHours?) { (self.hours, last) = (hours, nil) }
+  package mutating func set(_ hours: OpenHours?) {
+    (self.hours, last, nextLook) = (hours, nil, nil)
+  }
 
   /// Looks at what the clocks tell; O(1) before there is something new. Call it before anything starts, and at `nextLook`.
   package mutating func look(at now: Instant, wallSeconds: Double) {
-    guard let hours else { return (closed, nextLook, last) = (nil, nil, nil) }
+    guard let hours else { return (closed, nextLook) = (nil, nil) }
     if let last, let nextLook, now < nextLook, last.holds(at: now, wallSeconds: wallSeconds) {
       return
     }

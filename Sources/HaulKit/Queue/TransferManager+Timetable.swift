@@ -22,11 +22,10 @@ extension TransferManager {
 
   /// Lets the time of the week decide whether anything may start, and stops what may not go on. Before anything starts.
   func keepToTimetable() async {
-    guard !isShutDown else { return }
+    guard !isShutDown, times.hours != nil || !times.isOpen else { return }
     let wasOpen = times.isOpen
     times.look(at: engine.clock.now, wallSeconds: engine.clock.wallSeconds)
     defer { lookAtTimesLater() }
-    guard times.hours != nil || !wasOpen else { return }
     engine.slots.update { $0.closed = times.closed }
     if times.isOpen {
       leaving = []

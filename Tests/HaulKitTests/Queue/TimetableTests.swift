@@ -256,6 +256,25 @@ import Testing
     try scene.end()
   }
 
+  @Test func `Case 25: one that waits for its next attempt waits for the next window then`() throws
+  {
+    let scene = Scene(timetable: Self.twice)
+    scene.process.clock.setWall(by: 57)
+    scene.servers.habits.faultOneIn = 1
+    let transfer = try add(scene, "f") { $0.download?.retry.retries = 100 }
+    for _ in 0..<290 where count(scene, "fault") == 0 { scene.pass(.milliseconds(10)) }
+    scene.pass(.seconds(10))
+    #expect(try scene.state(transfer) == .queued)
+    let asked = count(scene, "asks")
+    #expect(asked > 0)
+    scene.servers.habits.faultOneIn = nil
+    scene.pass(.seconds(500))
+    #expect(count(scene, "asks") == asked, "no attempt is made")
+    scene.pass(.seconds(60))
+    #expect(try scene.state(transfer) == .completed)
+    try scene.end()
+  }
+
   @Test func `Case 25: after a restart outside of the window nothing starts`() async throws {
     let scene = Scene(timetable: Self.twice)
     let transfer = try add(scene, "f", length: Self.long)
