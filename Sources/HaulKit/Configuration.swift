@@ -9,6 +9,8 @@ public struct Configuration: Sendable {
   public var maximumActivePerHost = 4
   /// Whether nothing starts before `TransferManager.unsuspend()`.
   public var isSuspended = false
+  /// When transfers run; nil for always. See `TransferManager.setTimetable(_:)`.
+  public var timetable: Timetable?
   /// Connections to one host, all transfers together.
   public var connectionsPerHost = 16
   /// Connections of all transfers together.

@@ -25,6 +25,11 @@ public actor TransferManager {
   /// Who waits for something in the way to be gone.
   var obstacles = ObstacleWatch()
   var looking: (instant: Instant, task: Task<Void, Never>)?
+  /// Whether the time of the week lets anything start, and what it had stopped, until that is stored and told.
+  var times: TimetableWatch
+  var timing: (instant: Instant, task: Task<Void, Never>)?
+  var leaving: Set<TransferID> = []
+  var toldClosed: Set<TransferID> = []
   var steps: [String: StepClosure] = [:]
   /// Keys of additions that are under way.
   var adding: Set<String> = []
@@ -54,13 +59,15 @@ public actor TransferManager {
   }
 
   /// A manager whose list lives in memory.
-  /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none.
+  /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none; `internal` for a timetable as
+  ///   `setTimetable` does.
   public init(_ configuration: Configuration = Configuration()) throws(TransferError) {
     self.init(try SystemPorts(configuration), store: MemoryStore())
   }
 
   init(_ ports: SystemPorts, store: any Store, damage: TransferError? = nil) {
     engine = ports.engine
+    times = TimetableWatch(ports.engine.hours)
     self.store = store
     self.damage = damage
     portion = Self.portion
@@ -72,6 +79,7 @@ public actor TransferManager {
     engine: Engine, store: any Store = MemoryStore(), portion: Int = TransferManager.portion
   ) {
     self.engine = engine
+    times = TimetableWatch(engine.hours)
     self.store = store
     self.portion = max(portion, 1)
     damage = nil
@@ -81,6 +89,7 @@ public actor TransferManager {
   deinit {
     wakeUp?.task.cancel()
     looking?.task.cancel()
+    timing?.task.cancel()
     for task in postponed.values { task.cancel() }
     engine.hub.close()
   }
@@ -94,12 +103,14 @@ public actor TransferManager {
     isShutDown = true
     wakeUp?.task.cancel()
     looking?.task.cancel()
+    timing?.task.cancel()
     storingAgain?.cancel()
     for task in postponed.values { task.cancel() }
     for id in runs.keys.sorted() { runs[id]?.orders.send(.pause) }
     await stopRuns()
     await wakeUp?.task.value
     await looking?.task.value
+    await timing?.task.value
     await storingAgain?.value
     for task in postponed.values { await task.value }
     await engine.heartbeat.stop()

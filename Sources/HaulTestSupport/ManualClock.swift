@@ -8,6 +8,8 @@ package final class ManualClock: TransferClock {
 
   private struct State {
     var now = Instant()
+    /// How far the clock on the wall was set since its beginning.
+    var wallChange: Double = 0
     var sleepers: [UInt64: (until: Instant, waiter: Waiter)] = [:]
     var last: UInt64 = 0
 
@@ -26,7 +28,12 @@ package final class ManualClock: TransferClock {
   package init(wallStart: Double = 0) { self.wallStart = wallStart }
 
   package var now: Instant { state.withLockedValue { $0.now } }
-  package var wallSeconds: Double { wallStart + (now - Instant()) / .seconds(1) }
+  package var wallSeconds: Double {
+    state.withLockedValue { wallStart + $0.wallChange + ($0.now - Instant()) / .seconds(1) }
+  }
+
+  /// Sets the clock on the wall forward by so many seconds, or back; no time passes.
+  package func setWall(by seconds: Double) { state.withLockedValue { $0.wallChange += seconds } }
 
   /// How many wait at this moment.
   package var sleeping: Int { state.withLockedValue { $0.sleepers.count } }

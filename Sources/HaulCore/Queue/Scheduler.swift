@@ -8,6 +8,9 @@ package struct Scheduler: Sendable {
   package internal(set) var limits: Limits
   /// While set, `next(at:)` starts forced ones only; what runs, runs on.
   package var isSuspended = false
+  /// While set, the same; why, for a person.
+  package var closed: String?
+  var startsForcedOnly: Bool { isSuspended || closed != nil }
   /// Transfers that hold a slot, forced ones too.
   package internal(set) var active = 0
   /// Transfers that wait for the disk only.

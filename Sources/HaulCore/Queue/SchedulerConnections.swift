@@ -102,7 +102,7 @@ extension Scheduler {
   /// Whether a transfer of this host, or any other, has a slot to go to and waits for a connection only.
   private func isStartBlocked(on host: HostState) -> Bool {
     if host.queues[Lane.forced.rawValue].count > 0 || isReady(.forced) { return true }
-    guard !isSuspended, active < limits.active else { return false }
+    guard !startsForcedOnly, active < limits.active else { return false }
     if host.waiting > 0, host.active < limits.activePerHost { return true }
     return Lane.allCases.contains { isReady($0) }
   }

@@ -36,5 +36,7 @@ extension Scheduler {
     case hostBackOff(until: Instant)
     /// The queue is suspended: nothing starts that is not forced.
     case suspended
+    /// The timetable says so, in these words: nothing starts that is not forced.
+    case closed(String)
   }
 }

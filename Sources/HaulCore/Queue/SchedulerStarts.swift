@@ -6,7 +6,7 @@ extension Scheduler {
     wakeHosts(at: now)
     var started: [TransferID] = []
     while let number = front(of: .forced) { started.append(start(number)) }
-    guard !isSuspended else { return started }
+    guard !startsForcedOnly else { return started }
     while active < limits.active, let number = pick() { started.append(start(number)) }
     return started
   }
@@ -19,6 +19,7 @@ extension Scheduler {
     guard let member = members.member(id), member.phase == .queued else { return nil }
     let isForced = member.call == .forced
     if isSuspended, !isForced { return .suspended }
+    if let closed, !isForced { return .closed(closed) }
     let hasSlot = isForced || active < limits.active
     guard member.host != HostTable.local else { return hasSlot ? nil : .slot }
     let host = hosts.states[member.host]

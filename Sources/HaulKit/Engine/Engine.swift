@@ -15,6 +15,8 @@ package final class Engine: Sendable {
   package let network: any NetworkState
   let waitsForDisk: Bool
   let waitsForNetwork: Bool
+  /// When transfers run, at first; nil for always.
+  let hours: OpenHours?
   /// File systems that have no room for anybody.
   let fullDevices = NIOLockedValueBox<Set<UInt64>>([])
   package let hooks: Hooks
@@ -42,9 +44,11 @@ package final class Engine: Sendable {
     transport: any Transport, disk: any Disk, io: BlockingIO, clock: any TransferClock,
     configuration: Configuration, seed: UInt64? = nil, hooks: Hooks = Hooks(),
     executors: [any TaskExecutor] = [], soleExecutor: (any TaskExecutor)? = nil,
-    network: any NetworkState = UnknownNetwork(), programs: (any Programs)? = nil
+    network: any NetworkState = UnknownNetwork(), programs: (any Programs)? = nil,
+    hours: OpenHours? = nil
   ) {
     self.network = network
+    self.hours = hours
     waitsForDisk = configuration.waitsForDisk
     waitsForNetwork = configuration.waitsForNetwork
     self.programs = programs

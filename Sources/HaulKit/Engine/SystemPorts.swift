@@ -19,8 +19,10 @@ struct SystemPorts {
     #endif
   }
 
-  /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none.
+  /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none; `internal` for a timetable that is none.
   init(_ configuration: Configuration, hooks: Hooks = Hooks()) throws(TransferError) {
+    var hours: OpenHours?
+    if let timetable = configuration.timetable { hours = try OpenHours(timetable) }
     var settings = HTTPTransport.Settings()
     settings.connectTimeout = configuration.connectTimeout
     settings.headTimeout = configuration.idleTimeout
@@ -39,7 +41,7 @@ struct SystemPorts {
     engine = Engine(
       transport: transport, disk: POSIXDisk(), io: BlockingIO(pool: pool, clock: clock),
       clock: clock, configuration: configuration, hooks: hooks, executors: LoopExecutor.all,
-      network: SystemNetwork(), programs: Self.programs)
+      network: SystemNetwork(), programs: Self.programs, hours: hours)
     shutdown = {
       await transport.shutdown()
       // Fails only when it was stopped before.

@@ -4,6 +4,7 @@ import HaulCore
 extension TransferManager {
   /// Starts what the scheduler lets start, and comes back when a host's pause ends.
   func startWhatMay() async {
+    await keepToTimetable()
     // While the store takes nothing, nothing that starts could be stored either.
     guard !isShutDown, !holdsStarts, storingAgain == nil else { return }
     let now = engine.clock.now
@@ -258,6 +259,7 @@ extension Scheduler.WaitReason {
     switch self {
     case .slot: "every slot is taken"
     case .suspended: "the queue is suspended"
+    case .closed(let words): words
     case .hostLimit: "the host has as many transfers as it may have"
     case .hostBackOff(let until):
       "the host asked to be left alone for \((until - now).components.seconds) s more"

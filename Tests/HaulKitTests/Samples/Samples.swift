@@ -50,6 +50,16 @@ private struct Sample {
     }
   }
 
+  // docs/library.md
+  func nights() {
+    var configuration = Configuration()
+    configuration.timetable = Timetable(
+      [
+        .init(.workdays, from: 22 * 60, to: 6 * 60),  // minutes of the day; to 06:00 of the next
+        .init([.sunday], from: 0, to: 24 * 60),
+      ], timeZone: "Europe/Berlin")
+  }
+
   // HaulKit.md, the first page of the documentation
   func page(_ url: ResourceURL) async throws {
     let manager = try TransferManager()

@@ -7,6 +7,7 @@ import NIOConcurrencyHelpers
 extension QueueWorld {
   func step() throws {
     if hindrances?.oneIn(5) == true { hinder() }
+    if times?.oneIn(4) == true { changeTimes() }
     for _ in 0..<(random.oneIn(4) ? 2 : 1) { try act() }
     switch random.below(4) {
     case 0: for _ in 0..<random.below(40) where !process.isDead { _ = executor.runOne() }

@@ -14,6 +14,7 @@ extension QueueWorld {
     reset()
     rest()
     if isSuspended { toggle() }
+    if times != nil { setTimes(.always) }
     setLimits(active: 2, perHost: 2)
     passTime(.seconds(5))
     for command in [TransferMachine.Command.resume, .retry] where !isBroken {

@@ -20,7 +20,10 @@ extension QueueWorld {
     _ plans: NIOLockedValueBox<[String: StepPlan]>
   ) async throws {
     guard !process.isDead else { return }
-    ledger.withLockedValue { $0.stepBegan(context.id) }
+    ledger.withLockedValue { ledger in
+      ledger.stepBegan(context.id)
+      ledger.checkTime(context.id, process.clock)
+    }
     let plan = plans.withLockedValue { $0[context.input ?? ""] } ?? StepPlan()
     do {
       for turn in 1...plan.turns {

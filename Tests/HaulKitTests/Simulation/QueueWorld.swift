@@ -26,6 +26,8 @@ final class QueueWorld {
   var random: SimulationRandom
   /// Says when the disk is full and the network away; nil in a world where that never is.
   var hindrances: SimulationRandom?
+  /// Says when the week is open and the clock set; nil in a world without a timetable.
+  var times: SimulationRandom?
   var configuration = Configuration()
   var process: SimulatedProcess
   var subscribers: [SimulatedSubscriber] = []
@@ -48,12 +50,15 @@ final class QueueWorld {
     random = SimulationRandom(seed: seed)
     var hindrances = SimulationRandom(seed: ~seed)
     self.hindrances = hindrances.oneIn(Self.hinderedOneIn) ? hindrances : nil
+    var times = SimulationRandom(seed: ~seed &* 0x9E37_79B9_7F4A_7C15)
+    self.times = times.oneIn(Self.timedOneIn) ? times : nil
     self.plan = plan
     executor = SeededExecutor(seed: random.next())
     machine = SimulatedMachine(seed: random.next())
     let limits = Self.limits(&random)
     portion = random.oneIn(2) ? 1 + random.below(3) : TransferManager.portion
     ledger = SharedLedger(Ledger(limits))
+    if self.times != nil { ledger.withLockedValue { $0.hours = SimulatedHours() } }
     configuration.maximumActive = limits.active
     configuration.maximumActivePerHost = limits.activePerHost
     configuration.connectionsPerHost = limits.connectionsPerHost

@@ -11,20 +11,26 @@ final class Scene {
   let ledger: SharedLedger
   let servers = SimulatedTransport.Servers()
   let machine = SimulatedMachine(seed: 1)
-  let memory = MemoryStore()
+  let memory: MemoryStore
   let plans = NIOLockedValueBox<[String: QueueWorld.StepPlan]>([:])
   let process: SimulatedProcess
 
-  init(active: Int = 1, connections: Int = 4, portion: Int = TransferManager.portion) {
+  init(
+    active: Int = 1, connections: Int = 4, portion: Int = TransferManager.portion,
+    timetable: Timetable? = nil, memory: MemoryStore = MemoryStore()
+  ) {
+    self.memory = memory
     var limits = Ledger.Limits()
     (limits.active, limits.activePerHost) = (active, active)
     (limits.connectionsPerHost, limits.connections) = (connections, connections)
     (limits.formerActive, limits.formerPerHost) = (active, active)
     let ledger = SharedLedger(Ledger(limits))
+    if timetable != nil { ledger.withLockedValue { $0.hours = SimulatedHours(isWatched: false) } }
     self.ledger = ledger
     var configuration = Configuration()
     configuration.maximumActive = active
     configuration.maximumActivePerHost = active
+    configuration.timetable = timetable
     configuration.connectionsPerHost = connections
     configuration.connectionsInAll = connections
     process = SimulatedProcess(

@@ -158,7 +158,7 @@ extension Ledger {
     case (.queued, .running): return true
     case (.running, .completed), (.running, .failed): return true
     case (.running, .queued):
-      return old.isCalledBack || isClosing || isHindered || hasRefused
+      return old.isCalledBack || isClosing || isHindered || hasRefused || hours != nil
         || orders.values.contains { $0.callsBack(old) }
     case (.stopping(.pause), .paused), (.stopping(.pause), .failed): return true
     case (.stopping(.remove), .gone): return true

@@ -8,7 +8,9 @@ extension Ledger {
   ) {
     checkList(live)
     checkLimitsLowered()
-    if !isSuspended { checkNobodyStarves(at: now, wallSeconds: wallSeconds) }
+    let gate = hours?.gate(at: now, wallSeconds: wallSeconds) ?? .open
+    if !isSuspended, gate == .open { checkNobodyStarves(at: now, wallSeconds: wallSeconds) }
+    if gate == .closed { checkNothingRuns(at: now) }
     if isSuspended, wasSuspended { checkNothingStarted() }
     wasSuspended = isSuspended
     for id in members.keys {
@@ -25,7 +27,9 @@ extension Ledger {
   /// Whether it waits neither for the time of its next attempt, nor for something in its way to be gone: that it goes on
   /// then is seen in the end.
   private func isDue(_ member: Member, at wallSeconds: Double) -> Bool {
-    !member.isHeld && (member.standing.retryAt.map { $0 <= wallSeconds } ?? true)
+    // Who waits does so by the other clock.
+    if hours?.wasSet == true, member.standing.retryAt != nil { return false }
+    return !member.isHeld && (member.standing.retryAt.map { $0 <= wallSeconds } ?? true)
   }
 
   /// Record and live state agree, and nobody is lost.
@@ -33,7 +37,9 @@ extension Ledger {
     // One that is stopped to be queued again is stored as one that runs.
     let stopping = Set(live.filter { $0.state == .stopping }.map(\.id))
     let wanted = listed.map { member in
-      let isCalledBack = member.isCalledBack && stopping.contains(member.id)
+      let isCalledBack =
+        (member.isCalledBack || hours != nil) && stopping.contains(member.id)
+        && member.stage == .running
       return "\(member.name) \(isCalledBack ? .stopping : member.stage.summary)"
     }
     let found = live.map { "\(name($0.id)) \($0.state)" }

@@ -85,6 +85,8 @@ struct Ledger: Sendable {
   var hasRefused = false
   /// Whether something is in the way of runs that may make them wait: a full disk, a network that is away.
   var isHindered = false
+  /// When the week is open; nil in a world that has no timetable.
+  var hours: SimulatedHours?
   var isOpening = false
   var isClosing = false
 
@@ -140,6 +142,7 @@ struct Ledger: Sendable {
     (orders, calls, moves, steps) = ([:], [:], 0, [])
     (fetches, idle) = ([:], [:])
     (shyHosts, pauses, troubledUntil, hasRefused) = ([], [:], Instant(), false)
+    hours?.crashed()
     for id in members.keys {
       members[id]?.starts = 0
       members[id]?.isForced = false

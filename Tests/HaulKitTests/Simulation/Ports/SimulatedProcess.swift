@@ -28,12 +28,18 @@ final class SimulatedProcess: Sendable {
     transport = SimulatedTransport(
       servers: servers, clock: clock, executor: executor, ledger: ledger, dice: dice)
     var hooks = Hooks()
-    hooks.recovered = { [store] id in
-      if !store.isDead { ledger.withLockedValue { $0.began(id) } }
+    hooks.recovered = { [store, clock] id in
+      if !store.isDead {
+        ledger.withLockedValue { ledger in
+          ledger.began(id)
+          ledger.checkTime(id, clock)
+        }
+      }
     }
     let engine = Engine(
       transport: transport, disk: disk, io: .inline, clock: clock, configuration: configuration,
-      seed: seed, hooks: hooks, soleExecutor: executor, network: transport.network)
+      seed: seed, hooks: hooks, soleExecutor: executor, network: transport.network,
+      hours: SimulatedHours.hours(configuration.timetable))
     manager = TransferManager(engine: engine, store: store, portion: portion)
   }
 

@@ -1,0 +1,63 @@
+/// Whether the timetable lets transfers run, as the clock on the wall has it, and when to look again. It looks at no clock itself.
+///
+/// A clock on the wall may be set, or jump when a machine wakes up. So it is not trusted to reach an end of a window: there is a look
+/// at least every minute, by the other clock, and what is known from the last one holds only between the ends that it found.
+package struct TimetableWatch: Sendable {
+  /// From one look to the next, at most.
+  package static let period: Duration = .seconds(60)
+  /// So much two clocks may differ that nobody has set.
+  static let drift: Duration = .milliseconds(500)
+  /// From one look to the next, at least, when an end of a window is near.
+  static let shortest: Duration = .milliseconds(100)
+
+  package private(set) var hours: OpenHours?
+  /// Why nothing may start, for a person; nil while it may.
+  package private(set) var closed: String?
+  /// When to look again; nil without a timetable.
+  package private(set) var nextLook: Instant?
+  private var last: Look?
+
+  private struct Look: Sendable {
+    let instant: Instant
+    /// From the time that the clock on the wall told to the end of the window, or its beginning.
+    let span: Range<Double>
+
+    /// Whether a look now would find the same.
+    func holds(at now: Instant, wallSeconds: Double) -> Bool {
+      let passed = (now - instant) / .seconds(1)
+      return span.contains(wallSeconds)
+        && abs(wallSeconds - span.lowerBound - passed) < drift / .seconds(1)
+    }
+  }
+
+  package init(_ hours: OpenHours? = nil) { self.hours = hours }
+
+  package var isOpen: Bool { closed == nil }
+
+  /// Another timetable, or none, holds from the next look on.
+  package mutating func set(_ hours: OpenHours?) {
+    (self.hours, last, nextLook) = (hours, nil, nil)
+  }
+
+  /// Looks at what the clocks tell; O(1) before there is something new. Call it before anything starts, and at `nextLook`.
+  package mutating func look(at now: Instant, wallSeconds: Double) {
+    guard let hours else { return (closed, nextLook) = (nil, nil) }
+    if let last, let nextLook, now < nextLook, last.holds(at: now, wallSeconds: wallSeconds) {
+      return
+    }
+    let state = hours.state(at: Int64(wallSeconds.rounded(.down)))
+    closed = state.isOpen ? nil : Self.words(state.until.map { hours.words($0) })
+    let end = state.until.map(Double.init) ?? .infinity
+    last = Look(instant: now, span: wallSeconds..<max(end, wallSeconds))
+    let left = end - wallSeconds
+    nextLook = now + max(min(.seconds(min(left, 60)), Self.period), Self.shortest)
+  }
+
+  /// What could not be done is tried again in a second.
+  package mutating func lookSoon(at now: Instant) { nextLook = now + .seconds(1) }
+
+  private static func words(_ opening: String?) -> String {
+    opening.map { "it is outside the timetable until \($0)" }
+      ?? "the timetable has no time at which anything runs"
+  }
+}

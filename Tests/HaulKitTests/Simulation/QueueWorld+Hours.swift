@@ -1,0 +1,50 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+
+/// Times of the week at which nothing runs, and a clock on the wall that is set.
+extension QueueWorld {
+  /// Of so many worlds one has a timetable. It has a generator of its own: other worlds are what they were.
+  static let timedOneIn = 4
+
+  func changeTimes() {
+    guard var random = times else { return }
+    let what = random.below(5)
+    let seconds = Double(random.below(180) - 90)
+    let time = Duration.seconds(30 + random.below(60))
+    times = random
+    switch what {
+    case 0..<3: setTimes(SimulatedHours.Rule.allCases[what])
+    case 3: setClock(by: seconds)
+    default: passTime(time)
+    }
+  }
+
+  func setTimes(_ rule: SimulatedHours.Rule) {
+    let words = "times \(rule)"
+    let isUnderWay = ledger.withLockedValue { $0.calls.values.contains { $0.hasPrefix("times") } }
+    guard !isUnderWay else { return }
+    configuration.timetable = rule.timetable
+    let (process, ledger, timetable) = (process, ledger, configuration.timetable)
+    ledger.withLockedValue { ledger in
+      ledger.hours?.rule = rule
+      // Until it has returned nobody can tell.
+      ledger.hours?.isKnown(from: process.clock.now + .seconds(3600))
+    }
+    call(words) { manager in
+      try await manager.setTimetable(timetable)
+      if process.isDead { return }
+      ledger.withLockedValue { $0.hours?.isKnown(from: process.clock.now) }
+    }
+  }
+
+  private func setClock(by seconds: Double) {
+    process.clock.setWall(by: seconds)
+    let now = process.clock.now
+    ledger.withLockedValue { ledger in
+      ledger.note("the clock is set by \(seconds) s")
+      ledger.hours?.clockWasSet(at: now)
+    }
+  }
+}
