@@ -73,7 +73,7 @@ extension TransferManager {
   /// Has waiting and paused transfers go before all others, within the limits.
   /// - Parameters:
   ///   - selection: which of them.
-  ///   - force: also beyond the limits.
+  ///   - force: also beyond the limits, and outside of the timetable.
   /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed (of many: from some place on).
   @discardableResult
   public func start(

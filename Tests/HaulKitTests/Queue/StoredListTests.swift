@@ -38,7 +38,7 @@ import Testing
   @Test func `What was added is there when it is opened again, and goes on by itself`()
     async throws
   {
-    try await Bench.with([.held("a"), .plain("b")]) { bench in
+    try await Bench.with([.held("a"), .held("b")]) { bench in
       var added: [Transfer] = []
       try await open(bench) { manager in
         added = try await manager.add(
