@@ -5,27 +5,28 @@
 /// leave behind holes that nothing fits into.
 package struct IDTable: Sendable {
   /// One while there are few.
-  private var parts: ContiguousArray<Part> = [Part()]
+  private var pieces: ContiguousArray<Piece> = [Piece()]
 
-  /// Entries of one table before they are spread, and over how many.
+  /// Entries of one table before they are spread.
   private static let mostInOne = 16_384
-  private static let spread = 64
+  /// Tables that they are spread over.
+  private static let many = 64
 
   package init() {}
 
-  package var count: Int { parts.reduce(0) { $0 + $1.count } }
+  package var count: Int { pieces.reduce(0) { $0 + $1.count } }
 
-  package var isEmpty: Bool { parts.allSatisfy { $0.count == 0 } }
+  package var isEmpty: Bool { pieces.allSatisfy { $0.count == 0 } }
 
   /// Makes room for so many in all.
   package mutating func reserve(_ wanted: Int) {
     if wanted > Self.mostInOne { spread() }
     // Random ids do not spread quite evenly.
-    let each = parts.count == 1 ? wanted : wanted / parts.count + wanted / parts.count / 32
-    for index in parts.indices { parts[index].reserve(each) }
+    let each = pieces.count == 1 ? wanted : wanted / pieces.count + wanted / pieces.count / 32
+    for index in pieces.indices { pieces[index].reserve(each) }
   }
 
-  package subscript(id: TransferID) -> UInt32? { parts[part(of: id.bits)].number(of: id.bits) }
+  package subscript(id: TransferID) -> UInt32? { pieces[piece(of: id.bits)].number(of: id.bits) }
 
   /// Gives an id a number, or another one.
   /// - Returns: whether it had none.
@@ -46,20 +47,19 @@ package struct IDTable: Sendable {
     }
   }
 
-  /// Gives each of these its place among them, in a fraction of the time that it takes one by one: each table is filled while it is
-  /// at hand.
+  /// Gives each of these its number, table by table: among a million, each one by itself is found in memory that nobody has at hand.
   /// - Returns: whether none had a number.
   package mutating func add(_ ids: some RandomAccessCollection<(id: TransferID, number: UInt32)>)
     -> Bool
   {
     reserve(count + ids.count)
-    var parted = [[(bits: UInt64, number: UInt32)]](repeating: [], count: parts.count)
-    for list in parted.indices { parted[list].reserveCapacity(ids.count / parts.count * 17 / 16) }
-    for (id, number) in ids { parted[part(of: id.bits)].append((id.bits, number)) }
+    var sorted = [[(bits: UInt64, number: UInt32)]](repeating: [], count: pieces.count)
+    for list in sorted.indices { sorted[list].reserveCapacity(ids.count / pieces.count * 17 / 16) }
+    for (id, number) in ids { sorted[piece(of: id.bits)].append((id.bits, number)) }
     var areNew = true
-    for (index, list) in parted.enumerated() {
+    for (index, list) in sorted.enumerated() {
       for (bits, number) in list {
-        parts[index].update(bits) { place, isNew in
+        pieces[index].update(bits) { place, isNew in
           place = number
           areNew = areNew && isNew
         }
@@ -72,7 +72,7 @@ package struct IDTable: Sendable {
   /// - Returns: the number that it had.
   @discardableResult
   package mutating func remove(_ id: TransferID) -> UInt32? {
-    guard let number = parts[part(of: id.bits)].remove(id.bits) else { return nil }
+    guard let number = pieces[piece(of: id.bits)].remove(id.bits) else { return nil }
     // Emptied tables of a million give their memory back.
     if isEmpty { self = IDTable() }
     return number
@@ -81,26 +81,26 @@ package struct IDTable: Sendable {
   private mutating func update<Result>(
     _ id: TransferID, _ body: (inout UInt32, _ isNew: Bool) -> Result
   ) -> Result {
-    if parts[0].count >= Self.mostInOne { spread() }
-    return parts[part(of: id.bits)].update(id.bits, body)
+    if pieces[0].count >= Self.mostInOne { spread() }
+    return pieces[piece(of: id.bits)].update(id.bits, body)
   }
 
-  private func part(of bits: UInt64) -> Int {
-    parts.count == 1 ? 0 : Int(truncatingIfNeeded: Part.hash(bits)) % Self.spread
+  private func piece(of bits: UInt64) -> Int {
+    pieces.count == 1 ? 0 : Int(truncatingIfNeeded: Piece.hash(bits)) % Self.many
   }
 
   private mutating func spread() {
-    guard parts.count == 1 else { return }
-    let all = parts[0]
-    parts = ContiguousArray(repeating: Part(), count: Self.spread)
+    guard pieces.count == 1 else { return }
+    let all = pieces[0]
+    pieces = ContiguousArray(repeating: Piece(), count: Self.many)
     all.forEach { bits, number in
-      parts[part(of: bits)].update(bits) { place, _ in place = number }
+      pieces[piece(of: bits)].update(bits) { place, _ in place = number }
     }
   }
 }
 
 /// One table.
-private struct Part: Sendable {
+private struct Piece: Sendable {
   private static let none = UInt64.max
 
   /// By place; `none` where nothing is.
