@@ -19,6 +19,18 @@ extension TransferManager {
     if let key { await beginAdding(key) }
     defer { if let key { endAdding(key) } }
     if let key, let ids = try await store.batch(key) { return try await transfers(ids) }
+    let (transfers, new) = try await turns.run { () async throws(TransferError) in
+      try await addNow(requests, key: key)
+    }
+    await startWhatMay()
+    if engine.hub.isHeard { for transfer in new { tellWaiting(transfer.id, transfer.url) } }
+    return transfers
+  }
+
+  /// For one whose turn it is: what another call is about to add is there.
+  private func addNow(
+    _ requests: [TransferRequest], key: String?
+  ) async throws(TransferError) -> (all: [Transfer], new: [Transfer]) {
     let found = try await found(requests)
     let additions = additions(
       found.isEmpty ? requests : requests.indices.filter { found[$0] == nil }.map { requests[$0] })
@@ -26,15 +38,14 @@ extension TransferManager {
     var rest = new[...]
     let transfers =
       found.isEmpty ? new : requests.indices.compactMap { found[$0] ?? rest.popFirst() }
-    try await carryOut { (decision) throws(TransferError) in
+    try await carryOutNow { (decision) throws(TransferError) in
       try refuseAfterShutdown()
-      for addition in additions { openStream(of: addition) }
       if let key { decision.batch = StoreChange.Batch(key: key, ids: transfers.map(\.id)) }
       try queue.add(additions, &decision)
+    } onceStored: {
+      for addition in additions { openStream(of: addition) }
     }
-    await startWhatMay()
-    if engine.hub.isHeard { for transfer in new { tellWaiting(transfer.id, transfer.url) } }
-    return transfers
+    return (transfers, new)
   }
 
   /// Adds one transfer; as `add(_:key:)` of several.
