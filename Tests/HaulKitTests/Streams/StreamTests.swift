@@ -43,7 +43,8 @@ struct StreamTests {
         if case .finished = event.kind { break }
       }
       #expect(bench.requests.count == requests)
-      #expect(bench.server.snapshot.bytesSent(resourcePath) < length)
+      // Where the machine stood still, there was more than one request before the window was full.
+      #expect(bench.server.snapshot.bytesSent(resourcePath) < length * Int64(requests))
       let outcome = try await run.finish()
       #expect(outcome.isBeginning(seed: 7, count: length))
       #expect(run.bytes.mostHeld <= 1 << 20)
