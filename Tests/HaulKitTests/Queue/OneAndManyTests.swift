@@ -83,22 +83,6 @@ import Testing
     }
   }
 
-  @Test func `E1: two who add one identifier at the same time get the same transfer`() async throws
-  {
-    try await QueueBench.with([]) { queue in
-      await queue.manager.suspend()
-      var request = try queue.request("a")
-      request.identifier = "mine"
-      let (same, manager) = (request, queue.manager)
-      let all = try await withThrowingTaskGroup(of: Transfer.self) { group in
-        for _ in 0..<8 { group.addTask { try await manager.add(same) } }
-        return try await group.reduce(into: []) { $0.append($1) }
-      }
-      #expect(all.count == 8 && Set(all.map(\.id)).count == 1)
-      #expect(await manager.counts == [.queued: 1])
-    }
-  }
-
   @Test func `E1: without an identifier each has a made one of its own`() async throws {
     try await QueueBench.with([]) { queue in
       await queue.manager.suspend()

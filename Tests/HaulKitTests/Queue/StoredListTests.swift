@@ -62,6 +62,24 @@ import Testing
     }
   }
 
+  @Test func `E1: two who add one identifier at the same time get the same transfer`() async throws
+  {
+    try await Bench.with([]) { bench in
+      try await open(bench) { manager in
+        await manager.suspend()
+        var request = TransferRequest(.download(try bench.request("/a", as: "a")))
+        request.identifier = "mine"
+        let same = request
+        let all = try await withThrowingTaskGroup(of: Transfer.self) { group in
+          for _ in 0..<8 { group.addTask { try await manager.add(same) } }
+          return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(all.count == 8 && Set(all.map(\.id)).count == 1)
+        #expect(await manager.counts == [.queued: 1])
+      }
+    }
+  }
+
   @Test func `A step is found again by its name, and what it was needed for comes after it`()
     async throws
   {
