@@ -80,17 +80,6 @@ extension BlockingIO {
       }
     }
   }
-
-  /// `PartFile.write` on a helper thread; gives the writer back, moved on.
-  package func write(
-    _ chunks: [any ByteChunk], to part: PartFile, with writer: ExtentWriter, now: Instant
-  ) async throws(TransferError) -> ExtentWriter {
-    try await run { () throws(TransferError) in
-      var writer = writer
-      try part.write(chunks, with: &writer, now: now)
-      return writer
-    }
-  }
 }
 
 /// Calls that several threads share out among themselves.

@@ -187,8 +187,8 @@ package struct DownloadMachine: Sendable {
   var isFinishing = false
   var isPublishing = false
 
-  /// Connections that may be open, and the most that the rules and the server allow.
-  var held = 1
+  /// Connections that may be open, none while a slot is waited for, and the most that the rules and the server allow.
+  var held = 0
   var cap = 1
   /// How many are worth it.
   var tuner: ConnectionTuner
@@ -290,6 +290,7 @@ package struct DownloadMachine: Sendable {
   }
 
   private mutating func start(_ recovered: Recovered?, plan: inout SegmentPlan) -> [Command] {
+    held = 1
     if let recovered, plan.receivedCount > 0 {
       let isProved = recovered.version.validator.isStrong && !recovered.isFromAnotherOrigin
       if isProved || rules.checksum != nil || canCompare(recovered, plan) {

@@ -108,10 +108,6 @@ package struct Scheduler: Sendable {
   /// What they hold is memory, and they are fetched again after a crash.
   private static let mostWaitingForDisk = 128
 
-  /// Forgets a transfer, whatever it does; as `finished`.
-  @discardableResult
-  package mutating func remove(_ id: TransferID) -> Bool { finished(id) }
-
   /// Lets a host alone until `until`: nothing starts there and no connection is added; what runs, runs on.
   /// A shorter wish never shortens a longer one.
   package mutating func backOff(_ host: String, until: Instant) {

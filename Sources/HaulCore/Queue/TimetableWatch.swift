@@ -50,7 +50,7 @@ package struct TimetableWatch: Sendable {
     let end = state.until.map(Double.init) ?? .infinity
     last = Look(instant: now, span: wallSeconds..<max(end, wallSeconds))
     let left = end - wallSeconds
-    nextLook = now + max(min(.seconds(min(left, 60)), Self.period), Self.shortest)
+    nextLook = now + max(.seconds(min(left, Self.period / .seconds(1))), Self.shortest)
   }
 
   /// What could not be done is tried again in a second.

@@ -186,6 +186,8 @@ struct DownloadRun {
       return
     }
     if case .start = event { waitingStart = event }
+    // Nor may an answer that is there already keep its connection.
+    _ = first?.take()
     await driver.slot.leave(nil)
     await driver.slot.enter()
   }

@@ -17,6 +17,14 @@ struct DownloadMachineTests {
     check(script.send(.connectionGranted), is: ["open 4 76-99 if"])
   }
 
+  @Test("While the slot that came with the start is waited for anew, nothing is asked")
+  func startPutOff() throws {
+    var script = try MachineScript()
+    check(script.send(.tick), is: [])
+    check(script.send(.windowMoved), is: [])
+    check(script.start(), is: ["connecting", "open 1 0-"])
+  }
+
   @Test("A file that is there whole is verified by its length and published once")
   func completes() throws {
     var script = try MachineScript.running { $0.connections = 1 }

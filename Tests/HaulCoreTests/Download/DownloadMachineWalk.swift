@@ -25,7 +25,7 @@ struct DownloadMachineWalk {
   /// What is in the inbox, first come, first served.
   private var inbox: [DownloadMachine.Event] = []
   private var timers: [(timer: DownloadMachine.Timer, at: Instant)] = []
-  private var held = 1
+  private var held = 0
   private var awaitsSlot = false
   /// The version and the bytes of the file on disk.
   private var file: (version: Int, bytes: ByteRangeSet) = (0, ByteRangeSet())
@@ -45,6 +45,8 @@ struct DownloadMachineWalk {
   }
 
   mutating func run() {
+    // The start may have to wait for its slot.
+    while Int.random(in: 0..<3, using: &random) == 0 { send(.tick) }
     send(.start(nil))
     for _ in 0..<50_000 where end == nil && violations.isEmpty { step() }
     if end == nil { violations.append("it never ended; open: \(opened.count), held: \(held)") }
@@ -88,7 +90,7 @@ struct DownloadMachineWalk {
     switch event {
     // One that crossed with the slot's return must not be used.
     case .connectionGranted: held += held > 0 ? 1 : 0
-    case .slotGranted: held = 1
+    case .start, .slotGranted: held = 1
     case .ended(let id), .failed(let id, _), .stopped(let id): opened[id] = nil
     default: break
     }

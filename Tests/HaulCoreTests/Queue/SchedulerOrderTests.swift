@@ -101,7 +101,7 @@ import Testing
     queue.add(ids[3], host: "a")
     check(queue.next(at: now), is: [ids[4]])
     queue.add(ids[5], host: "a", priority: .background, rank: 0)
-    queue.remove(ids[0])
+    queue.finished(ids[0])
     check(queue.finished(ids[4]), is: true)
     // The word held until it had started: now it is the second of its priority again.
     check(queue.next(at: now), is: [ids[5]])

@@ -40,7 +40,7 @@ import Testing
     check(queue.paused(ids[0]), is: true)
     check(queue.paused(ids[0]), is: false)
     check(queue.finished(ids[0]), is: false)
-    check(queue.remove(ids[0]), is: false)
+    check(queue.finished(ids[0]), is: false)
     #expect(queue.active == 0)
     check(queue.next(at: at(0)), is: [ids[1]])
     check(queue.next(at: at(0)).isEmpty, is: true)

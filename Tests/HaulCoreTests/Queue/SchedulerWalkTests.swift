@@ -61,7 +61,7 @@ private struct NaiveScheduler {
     let ids = (0..<5000).map { _ in TransferID(using: &generator) }
     var queue = Scheduler()
     for id in ids { queue.add(id, host: "a") }
-    for (index, id) in ids.enumerated() where !index.isMultiple(of: 7) { queue.remove(id) }
+    for (index, id) in ids.enumerated() where !index.isMultiple(of: 7) { queue.finished(id) }
     var order: [TransferID] = []
     while case let started = queue.next(at: Instant()), !started.isEmpty {
       order += started

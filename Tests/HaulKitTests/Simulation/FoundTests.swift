@@ -219,6 +219,22 @@ import Testing
     try scene.end()
   }
 
+  @Test func `The answer that told the name keeps no connection while its host pauses`() throws {
+    let scene = Scene(active: 2)
+    let pausing = try scene.download("a") { $0.retry.retries = 1 }
+    scene.servers["a"]?.pause = 5
+    let named = try scene.download("b") { $0.usesServerName = true }
+    let others = try ["c", "d"].map { name in
+      try scene.download(name) { $0.url = try ResourceURL("http://h1/\(name)") }
+    }
+    let transfers = try scene.call { try await $0.add([pausing, named] + others) }
+    try scene.runOut()
+    let trace = scene.ledger.withLockedValue { $0.trace }
+    #expect(trace.count { $0.hasSuffix("b 0-") } == 2, "it is asked for again")
+    for transfer in transfers { #expect(try scene.state(transfer) == .completed) }
+    try scene.end()
+  }
+
   @Test func `An answer that is no use is let go of before another transfer begins`() throws {
     let scene = Scene()
     let requests = try (0..<4).map { number in

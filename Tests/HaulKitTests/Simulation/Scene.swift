@@ -111,14 +111,15 @@ final class Scene {
   }
 
   func download(
-    _ name: String, length: Int64 = 40 << 10, _ change: (inout DownloadRequest) -> Void = { _ in }
+    _ name: String, length: Int64 = 40 << 10,
+    _ change: (inout DownloadRequest) throws -> Void = { _ in }
   ) throws -> TransferRequest {
     servers[name] = SimulatedTransport.Resource(
       content: SeededContent(seed: 7), length: length)
     var download = DownloadRequest(
       url: try ResourceURL("http://h0/\(name)"), to: .directory(QueueWorld.directory))
     download.connections = 1
-    change(&download)
+    try change(&download)
     return TransferRequest(.download(download))
   }
 

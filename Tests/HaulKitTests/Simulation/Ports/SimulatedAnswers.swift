@@ -19,17 +19,15 @@ extension SimulatedTransport {
     switch fault {
     case .refused: throw TransferError(.connect, "refused", isRetryable: true)
     case .unavailable: return refusal(503, to: request, on: connection)
-    case .pausing:
-      let seconds = 1 + dice.below(3)
-      ledger.withLockedValue { ledger in
-        let until = clock.now + .seconds(seconds)
-        ledger.pauses[connection.host] = max(ledger.pauses[connection.host] ?? until, until)
-      }
-      return refusal(503, [("Retry-After", "\(seconds)")], to: request, on: connection)
+    case .pausing: return pause(1 + dice.below(3), to: request, on: connection)
     case .silent: try await clock.wait(.seconds(600))
     default: break
     }
     if resource.isMissing { return refusal(404, to: request, on: connection) }
+    if let seconds = resource.pause {
+      servers[request.url.name]?.pause = nil
+      return pause(seconds, to: request, on: connection)
+    }
     return whole(resource, request, connection, fault)
   }
 
@@ -41,6 +39,16 @@ extension SimulatedTransport {
       _ = ledger.shyHosts.insert(connection.host)
     }
     return fault
+  }
+
+  private func pause(
+    _ seconds: Int, to request: FetchRequest, on connection: SimulatedConnection
+  ) -> FetchResponse {
+    ledger.withLockedValue { ledger in
+      let until = clock.now + .seconds(seconds)
+      ledger.pauses[connection.host] = max(ledger.pauses[connection.host] ?? until, until)
+    }
+    return refusal(503, [("Retry-After", "\(seconds)")], to: request, on: connection)
   }
 
   private func refusal(

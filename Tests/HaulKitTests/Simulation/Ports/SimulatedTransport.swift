@@ -13,6 +13,8 @@ final class SimulatedTransport: Transport {
     let length: Int64
     var isMissing = false
     var knowsRanges = true
+    /// For so many seconds its host is to be left alone, it says, once.
+    var pause: Int?
   }
 
   struct Habits: Sendable {
