@@ -66,7 +66,8 @@ final class QueueWorld {
     configuration.idleTimeout = .milliseconds(1500)
     configuration.httpVersion = .http1
     process = Self.process(
-      configuration, random.next(), memory, machine, servers, executor, ledger, portion)
+      configuration, random.next(), memory, machine, servers, executor, ledger, portion,
+      wallStart: Self.wallStart)
     reset()
   }
 
@@ -83,7 +84,7 @@ final class QueueWorld {
   private static func process(
     _ configuration: Configuration, _ seed: UInt64, _ memory: MemoryStore,
     _ machine: SimulatedMachine, _ servers: SimulatedTransport.Servers, _ executor: SeededExecutor,
-    _ ledger: SharedLedger, _ portion: Int
+    _ ledger: SharedLedger, _ portion: Int, wallStart: Double
   ) -> SimulatedProcess {
     SimulatedProcess(
       configuration, seed: seed, memory: memory, machine: machine, servers: servers,
@@ -217,8 +218,10 @@ final class QueueWorld {
     let limits = ledger.withLockedValue { $0.limits }
     configuration.maximumActive = limits.active
     configuration.maximumActivePerHost = limits.activePerHost
+    // The clock on the wall goes on: what is to be tried again is stored by it.
     process = Self.process(
-      configuration, random.next(), memory, machine, servers, executor, ledger, portion)
+      configuration, random.next(), memory, machine, servers, executor, ledger, portion,
+      wallStart: process.clock.wallSeconds)
     open()
   }
 }

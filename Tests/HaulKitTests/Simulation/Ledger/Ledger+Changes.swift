@@ -194,8 +194,10 @@ extension Ledger {
     if !late.wasReady { violate("\(late.name) started before what it comes after") }
     guard !late.wasCalled, !late.isRearranged else { return }
     // A command to one that has its slot is stored before those who got theirs with it.
-    guard !orders.values.contains(where: { $0.command == .restart && $0.covers(late) })
-    else { return }
+    let isCommanded = orders.values.contains { order in
+      [.restart, .requeue].contains(order.command) && order.covers(late)
+    }
+    guard !isCommanded else { return }
     for early in listed where early.waited && early.stage == .queued && early.id != id {
       guard early.host == late.host, early.standing.priority == late.standing.priority,
         early.standing.rank < late.standing.rank
