@@ -29,7 +29,8 @@ extension Ledger {
   private func isDue(_ member: Member, at wallSeconds: Double) -> Bool {
     // Who waits does so by the other clock.
     if hours?.wasSet == true, member.standing.retryAt != nil { return false }
-    return !member.isHeld && (member.standing.retryAt.map { $0 <= wallSeconds } ?? true)
+    // Seconds since 1970 are exact to a part of a microsecond only.
+    return !member.isHeld && (member.standing.retryAt.map { $0 + 0.001 <= wallSeconds } ?? true)
   }
 
   /// Record and live state agree, and nobody is lost.
