@@ -11,8 +11,9 @@ let manager = try TransferManager(configuration)
 let isTerminal = isatty(STDOUT_FILENO) == 1
 let machine = await Machine(manager) { line in
   // In place on a terminal; a line each elsewhere.
-  print(isTerminal ? "\r\(line)\u{1B}[K" : line, terminator: isTerminal ? "" : "\n")
-  fflush(nil)
+  let text = isTerminal ? "\r\(line)\u{1B}[K" : "\(line)\n"
+  // At once, and without the lock that the thread which waits for a key holds: `fflush(nil)` would wait for it.
+  FileHandle.standardOutput.write(Data(text.utf8))
 }
 let events = manager.events()
 let drawing = Task {

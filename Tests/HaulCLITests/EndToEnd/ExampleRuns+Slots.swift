@@ -1,0 +1,133 @@
+import Foundation
+import HaulTestSupport
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// SlotMachine, by the lines that it draws.
+extension ExampleRuns {
+  @Test(
+    "SlotMachine: each press starts what stands and stops what spins, however fast it is pressed")
+  func slots() async throws {
+    try await Workplace.with { place in
+      // Seven presses at once, then the end.
+      let words = ["-c", "printf xxxxxxxq | '\(program("SlotMachine"))'"]
+      let result = try await CommandRun(words, in: place.directory, program: "/bin/sh").end()
+      #expect(result.status == 0, "\(result.errors)")
+      let drawing = Drawing(result.output)
+      drawing.expectSound()
+      let changes = drawing.frames.map(\.isSpinning).reduce(into: [Bool]()) {
+        if $0.last != $1 { $0.append($1) }
+      }
+      #expect(changes == [true, false, true, false, true, false, true], "\(result.output)")
+      // It is drawn once when it stops, and then there is nothing to draw.
+      #expect(drawing.stops == 3, "\(result.output)")
+    }
+  }
+
+  @Test(
+    "SlotMachine: the digits change while it spins, by one of each reel, and stay when it stops")
+  func spins() async throws {
+    try await Workplace.with { place in
+      try #require(mkfifo(place.path("keys"), 0o600) == 0)
+      // For both ways, or it would wait for the program to open the other end.
+      let file = open(place.path("keys"), O_RDWR | O_CLOEXEC)
+      try #require(file >= 0)
+      let keys = FileHandle(fileDescriptor: file, closeOnDealloc: true)
+      let run = try await CommandRun(
+        ["-c", "exec '\(program("SlotMachine"))' < keys"], in: place.directory, program: "/bin/sh")
+      for turn in 1...2 {
+        try keys.write(contentsOf: Data("x".utf8))
+        try await run.reach("the reels turned, time \(turn)") { output, _ in
+          let spins = Drawing(output).spins
+          return spins.count == turn && spins[turn - 1].allSatisfy { $0.count > 20 }
+        }
+        try keys.write(contentsOf: Data("x".utf8))
+        try await run.reach("they stopped, time \(turn)") { output, _ in
+          Drawing(output).stops == turn
+        }
+      }
+      try keys.write(contentsOf: Data("q".utf8))
+      let result = await run.end()
+      #expect(result.status == 0, "\(result.errors)")
+      let drawing = Drawing(result.output)
+      drawing.expectSound()
+      #expect(drawing.stops == 2 && drawing.spins.count == 2, "\(result.output)")
+      #expect(drawing.frames.last?.isSpinning == false, "\(result.output)")
+      for reel in drawing.spins.joined() {
+        #expect(Set(reel).count > 5, "\(reel)")
+        // It goes back after 9 only. Two of it would take turns with digits that are far apart.
+        let back = zip(reel, reel.dropFirst()).count { $1 < $0 }
+        #expect(back <= reel.count / 3, "\(reel)")
+      }
+      // Two of it in step would tell each digit twice.
+      #expect(drawing.repeated <= drawing.frames.count / 10, "\(result.output)")
+    }
+  }
+}
+
+/// What SlotMachine has drawn so far, each frame in a line: `[ 1 2 3 ]  spinning: any key stops`.
+private struct Drawing {
+  struct Frame {
+    let digits: [Int]
+    let isSpinning: Bool
+  }
+
+  let frames: [Frame]
+
+  /// - Parameter output: its last line may not be whole.
+  init(_ output: String) {
+    let lines = output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+    frames = lines.compactMap { line in
+      let parts = line.split(separator: "]").map(String.init)
+      guard parts.count == 2, let isSpinning = Self.labels[parts[1]] else { return nil }
+      let digits = parts[0].split(separator: " ").compactMap { Int($0) }
+      guard digits.count == Self.reels else { return nil }
+      return Frame(digits: digits, isSpinning: isSpinning)
+    }
+  }
+
+  private static let reels = 3
+  private static let labels = [
+    "  spinning: any key stops": true, "  stopped: any key starts": false,
+  ]
+
+  private var pairs: Zip2Sequence<[Frame], ArraySlice<Frame>> { zip(frames, frames.dropFirst()) }
+
+  /// How often it was drawn while it stood.
+  var stops: Int { frames.count { !$0.isSpinning } }
+
+  /// How often a digit was told that was there already.
+  var repeated: Int {
+    pairs.count { $0.isSpinning && $1.isSpinning && $0.digits == $1.digits }
+  }
+
+  /// The digits that each reel came to, one after the other, each time that they spun.
+  var spins: [[[Int]]] {
+    frames.split { !$0.isSpinning }.map { spin in
+      (0..<Self.reels).map { Self.digits(of: $0, in: spin) }
+    }
+  }
+
+  private static func digits(of reel: Int, in spin: ArraySlice<Frame>) -> [Int] {
+    zip(spin, spin.dropFirst()).compactMap { last, next in
+      last.digits[reel] == next.digits[reel] ? nil : next.digits[reel]
+    }
+  }
+
+  /// Expects digits of which one at most changes with each frame, and none while they stand.
+  func expectSound(sourceLocation: SourceLocation = #_sourceLocation) {
+    let isRight = frames.allSatisfy { $0.digits.allSatisfy { (0...9).contains($0) } }
+    #expect(isRight, "\(frames)", sourceLocation: sourceLocation)
+    for (last, next) in pairs {
+      let changed = zip(last.digits, next.digits).count { $0 != $1 }
+      // A press tells no digit.
+      let most = last.isSpinning && next.isSpinning ? 1 : 0
+      #expect(changed <= most, "\(last), \(next)", sourceLocation: sourceLocation)
+    }
+  }
+}

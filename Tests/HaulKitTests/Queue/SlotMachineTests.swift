@@ -1,0 +1,169 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+import Testing
+
+/// C4 of the mission: numbers that spin until a button stops them, by a clock that only the test moves.
+@Suite(.timeLimit(.minutes(2))) struct SlotMachineTests {
+  private static let beat: Duration = .milliseconds(50)
+
+  /// A step that tells the next digit at each beat.
+  private static func reel(_ clock: ManualClock) -> StepClosure {
+    { context in
+      var value = Int64(0)
+      while true {
+        try context.checkpoint()
+        value = (value + 1) % 10
+        context.progress(value)
+        try await clock.wait(Self.beat)
+      }
+    }
+  }
+
+  /// Runs `body` with a manager. Its reels are cancelled then: a shutdown would have them wait for their next beat.
+  private func with(
+    _ clock: ManualClock, _ body: (TransferManager) async throws -> Void
+  ) async throws {
+    try await StepBench.with(active: 3, clock: clock) { bench in
+      do {
+        try await body(bench.manager)
+      } catch {
+        try await bench.manager.cancel(.all)
+        throw error
+      }
+      try await bench.manager.cancel(.all)
+    }
+  }
+
+  /// Carries a command out while time passes: a reel stops at its next beat.
+  @discardableResult
+  private func whileTimePasses<Value: Sendable>(
+    by clock: ManualClock, _ command: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    let hasReturned = NIOLockedValueBox(false)
+    let task = Task {
+      defer { hasReturned.withLockedValue { $0 = true } }
+      return try await command()
+    }
+    try await until {
+      clock.move(by: Self.beat)
+      return hasReturned.withLockedValue { $0 }
+    }
+    return try await task.value
+  }
+
+  /// What a person sees, and when it came.
+  @MainActor private final class Label {
+    private(set) var values: [Int64] = []
+    private(set) var times: [Duration] = []
+    private(set) var isPaused = false
+
+    func show(_ kind: TransferEvent.Kind, at time: Duration) {
+      MainActor.assertIsolated()
+      switch kind {
+      case .progress(let progress):
+        values.append(progress.bytes)
+        times.append(time)
+      case .paused: isPaused = true
+      default: break
+      }
+    }
+  }
+
+  @MainActor
+  @Test func `C4: its digits come one each 50 ms on the main actor, and stay while it is stopped`()
+    async throws
+  {
+    let clock = ManualClock()
+    try await with(clock) { manager in
+      await manager.register(step: "reel", Self.reel(clock))
+      let label = Label()
+      let events = manager.events()
+      // Ends with the manager.
+      Task {
+        for await event in events { label.show(event.kind, at: clock.now.sinceStart) }
+      }
+      let reel = try await manager.add(.step("reel"))
+      for turn in 1...25 {
+        try await until { label.values.count == turn && clock.sleeping == 1 }
+        clock.move(by: .milliseconds(49))
+        #expect(clock.sleeping == 1, "it does not wait for the next beat")
+        clock.move(by: .milliseconds(1))
+      }
+      try await until { label.values.count == 26 }
+      #expect(label.values == (1...26).map { Int64($0 % 10) })
+      #expect(label.times == (0..<26).map { Self.beat * $0 })
+
+      let refusal = try await whileTimePasses(by: clock) { try await reel.pause() }
+      #expect(refusal == nil)
+      // What was told before is shown by then.
+      try await until { label.isPaused }
+      let stopped = label.values
+      #expect(clock.sleeping == 0, "something of it goes on")
+      clock.move(by: .seconds(1))
+      try await reel.resume()
+      try await until { label.values.count > stopped.count }
+      // It begins again, and nothing came in between.
+      #expect(label.values == stopped + [1])
+    }
+  }
+
+  /// How many of each reel run.
+  private final class Tally: Sendable {
+    private struct State {
+      var running: [TransferID: Int] = [:]
+      var most = 0
+    }
+
+    private let state = NIOLockedValueBox(State())
+
+    var running: Int { state.withLockedValue { $0.running.values.reduce(0, +) } }
+    /// The most of one reel at once.
+    var most: Int { state.withLockedValue { $0.most } }
+
+    func enters(_ id: TransferID) {
+      state.withLockedValue { state in
+        state.running[id, default: 0] += 1
+        state.most = max(state.most, state.running[id] ?? 0)
+      }
+    }
+
+    func leaves(_ id: TransferID) { state.withLockedValue { $0.running[id, default: 0] -= 1 } }
+  }
+
+  @Test
+  func `C4: a button for three, however fast it is pressed: never two of one, and it is not dead`()
+    async throws
+  {
+    let (clock, tally) = (ManualClock(), Tally())
+    try await with(clock) { manager in
+      await manager.register(step: "reel") { context in
+        tally.enters(context.id)
+        defer { tally.leaves(context.id) }
+        try await Self.reel(clock)(context)
+      }
+      let requests = (0..<3).map { _ in
+        var request = TransferRequest.step("reel")
+        request.group = "reels"
+        return request
+      }
+      try await manager.add(requests)
+      for press in 1...40 {
+        // The next press is there before those that the last one started have done anything.
+        if press.isMultiple(of: 2) {
+          try await manager.resume(.group("reels"))
+          #expect(await manager.counts == [.running: 3])
+        } else {
+          try await whileTimePasses(by: clock) { try await manager.pause(.group("reels")) }
+          #expect(await manager.counts == [.paused: 3])
+          #expect(tally.running == 0)
+        }
+      }
+      try await until { tally.running == 3 }
+      #expect(tally.most == 1)
+      try await manager.cancel(.all)
+      #expect(tally.running == 0)
+    }
+  }
+}
