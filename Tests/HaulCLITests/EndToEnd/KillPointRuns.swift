@@ -27,7 +27,7 @@ struct KillPointRuns {
     let counts = try await Self.place { try await $0.run(["--finish"]).passages }
     #expect(counts.values.allSatisfy { $0 > 0 }, "\(counts)")
     let isWhole = ProcessInfo.processInfo.environment["HAUL_KILL_POINTS"] == "all"
-    var killed: [String: Int] = [:]
+    var (killed, killedAgain): ([String: Int], [String: Int]) = ([:], [:])
     for point in counts.keys.sorted() {
       let count = counts[point] ?? 0
       let numbers = isWhole ? Array(1...count) : Array(Set([1, count / 2 + 1, count])).sorted()
@@ -37,15 +37,21 @@ struct KillPointRuns {
         let kills = try await Self.place {
           try await $0.sequence("\(point):\(number)", "\(again):\(number % 3 + 1)")
         }
-        for kill in kills { killed[kill, default: 0] += 1 }
+        for kill in kills {
+          if kill.start == 1 {
+            killed[kill.point, default: 0] += 1
+          } else {
+            killedAgain[kill.point, default: 0] += 1
+          }
+        }
       }
     }
     print("kill points: \(killed.sorted { $0.key < $1.key })")
+    print("killed again: \(killedAgain.sorted { $0.key < $1.key })")
     #expect(Set(killed.keys) == Set(counts.keys), "not every point was reached: \(killed)")
   }
 
-  private static func place<Value>(_ body: (DrillPlace) async throws -> Value) async throws -> Value
-  {
+  static func place<Value>(_ body: (DrillPlace) async throws -> Value) async throws -> Value {
     try await withFaultServer(FaultScript(resources)) { server in
       let directory = FileManager.default.temporaryDirectory
         .appending(path: "haul-drill-\(UUID().uuidString)").resolvingSymlinksInPath().path
@@ -75,11 +81,23 @@ struct DrillPlace {
 
     func did(_ command: String) -> Bool { lines.contains(["did", command]) }
 
+    /// Whether its list was open, and what was stored taken up.
+    var hasBegun: Bool { lines.contains(["begins"]) }
+
     /// Name and state of each, in order; nil when it did not come so far.
     func states(_ when: String) -> [(name: String, state: String, priority: String)]? {
       guard lines.contains([when]) else { return nil }
       return lines.filter { $0[0] == when && $0.count == 4 }.map { ($0[1], $0[2], $0[3]) }
     }
+  }
+
+  /// Where a run was killed.
+  struct Kill {
+    let point: String
+    /// Which start of the program it was, from 1.
+    let start: Int
+    /// Whether its list was not open yet.
+    let isOpening: Bool
   }
 
   func run(_ options: [String]) async throws -> Run {
@@ -95,11 +113,11 @@ struct DrillPlace {
   }
 
   /// Two runs that are killed, if they come so far, and one that ends; gives the points where they were.
-  func sequence(_ first: String, _ second: String) async throws -> [String] {
+  func sequence(_ first: String, _ second: String) async throws -> [Kill] {
     var done: Set<String> = []
     var whole: Set<String> = []
-    var kills: [String] = []
-    for point in [first, second, nil] {
+    var kills: [Kill] = []
+    for (index, point) in [first, second, nil].enumerated() {
       let sent = sent()
       let run = try await run(point.map { ["--die-at", $0] } ?? ["--finish"])
       let what = "\(first), \(second): \(run.lines)"
@@ -113,7 +131,10 @@ struct DrillPlace {
       }
       whole = try names().filter { !$0.contains(".haul.") }.reduce(into: []) { $0.insert($1) }
       for name in whole { try expectWhole(name, what) }
-      if run.wasKilled, let point { kills.append(String(point.prefix { $0 != ":" })) }
+      if run.wasKilled, let point {
+        let name = String(point.prefix { $0 != ":" })
+        kills.append(Kill(point: name, start: index + 1, isOpening: !run.hasBegun))
+      }
       if point == nil { try expectEnd(run, isCancelled: done.contains("cancel"), what) }
     }
     return kills
@@ -149,7 +170,7 @@ struct DrillPlace {
     #expect(try names() == (files + (isCancelled ? [] : ["cancelled"])).sorted(), "\(what)")
   }
 
-  private func names() throws -> [String] {
+  func names() throws -> [String] {
     let path = "\(directory)/files"
     guard FileManager.default.fileExists(atPath: path) else { return [] }
     return try FileManager.default.contentsOfDirectory(atPath: path).sorted()

@@ -17,9 +17,17 @@ extension QueueWorld {
     if times != nil { setTimes(.always) }
     setLimits(active: 2, perHost: 2)
     passTime(.seconds(5))
+    let before = checks
     for command in [TransferMachine.Command.resume, .retry] where !isBroken {
       send(command, .all, "all, in the end")
       runOut()
+    }
+    guard !isBroken else { return }
+    let isUnseen = checks == before
+    ledger.withLockedValue { ledger in
+      // A world where somebody waits is not looked at, and who waits when nothing runs waits for ever.
+      ledger.checkReturned("though nothing runs")
+      if isUnseen { ledger.violate("nobody looked at the world in the end") }
     }
     guard !isBroken else { return }
     checkFates()
@@ -116,6 +124,7 @@ extension QueueWorld {
     passTime(.seconds(300))
     ledger.withLockedValue { ledger in
       if !isOver.withLockedValue({ $0 }) { ledger.violate("shutdown does not return") }
+      ledger.checkReturned("after the shutdown")
       if !ledger.fetches.isEmpty { ledger.violate("connections are left: \(ledger.fetches)") }
     }
     for subscriber in subscribers {

@@ -36,6 +36,8 @@ final class QueueWorld {
   var hasLostPower = false
   /// Completed members whose files were looked at, since the last crash.
   var seen: Set<TransferID> = []
+  /// How often the world was looked at while it was at rest.
+  private(set) var checks = 0
   var added = 0
   var isSuspended = false
   var isHarmless = false
@@ -193,6 +195,7 @@ final class QueueWorld {
     guard process.settle(), !process.isDead, !process.store.isBusy,
       let live = found.withLockedValue({ $0 })
     else { return }
+    checks += 1
     let isSuspended = isSuspended
     let wall = process.clock.wallSeconds
     ledger.withLockedValue {

@@ -17,7 +17,7 @@ final class Scene {
 
   init(
     active: Int = 1, connections: Int = 4, portion: Int = TransferManager.portion,
-    timetable: Timetable? = nil, memory: MemoryStore = MemoryStore()
+    timetable: Timetable? = nil, rateLimit: Int64? = nil, memory: MemoryStore = MemoryStore()
   ) {
     self.memory = memory
     var limits = Ledger.Limits()
@@ -31,6 +31,7 @@ final class Scene {
     configuration.maximumActive = active
     configuration.maximumActivePerHost = active
     configuration.timetable = timetable
+    configuration.rateLimit = rateLimit
     configuration.connectionsPerHost = connections
     configuration.connectionsInAll = connections
     process = SimulatedProcess(

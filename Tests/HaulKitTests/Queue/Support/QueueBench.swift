@@ -28,8 +28,12 @@ struct QueueBench: Sendable {
     hooks: Hooks? = nil, sourceLocation: SourceLocation = #_sourceLocation,
     _ body: (QueueBench) async throws -> Void
   ) async throws -> History {
-    try await Bench.with(resources) { bench in
-      let history = try await bench.queue(active: active, hooks: hooks, body)
+    let limit = most ?? active
+    return try await Bench.with(resources) { bench in
+      let crowds = CrowdWatch(bench.server, limit: limit)
+      let history = try await crowds.watch {
+        try await bench.queue(active: active, hooks: hooks, body)
+      }
       history.expectSound(sourceLocation: sourceLocation)
       let snapshot = bench.server.snapshot
       let requests = snapshot.requests.map {
@@ -38,7 +42,11 @@ struct QueueBench: Sendable {
       // Of a connection that was closed by an order the server may hear after the next one's request.
       let closing = history.hasStopped ? 1 : 0
       #expect(
-        snapshot.total.maximumInProgress <= (most ?? active) + closing,
+        snapshot.total.maximumInProgress <= limit + closing,
+        "\(requests); \(history)", sourceLocation: sourceLocation)
+      // Of what the client has not broken off there is never one more.
+      #expect(
+        crowds.most(of: snapshot.requests) <= limit,
         "\(requests); \(history)", sourceLocation: sourceLocation)
       return history
     }

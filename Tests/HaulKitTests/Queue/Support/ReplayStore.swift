@@ -8,6 +8,8 @@ struct ReplayStore: Store {
   private struct State {
     var changes: [StoreChange] = []
     var refusal: TransferError?
+    /// Whether what is there cannot be read either.
+    var isUnreadable = false
   }
 
   private let memory = MemoryStore()
@@ -33,9 +35,15 @@ struct ReplayStore: Store {
   }
 
   /// Refuses every change from now on; nil takes them again.
-  func refuse(_ error: TransferError?) { state.withLockedValue { $0.refusal = error } }
+  func refuse(_ error: TransferError?, reading isUnreadable: Bool = false) {
+    state.withLockedValue { ($0.refusal, $0.isUnreadable) = (error, isUnreadable) }
+  }
 
-  func open() async throws(TransferError) -> StoredQueue { try await memory.open() }
+  func open() async throws(TransferError) -> StoredQueue {
+    let refusal = state.withLockedValue { $0.isUnreadable ? $0.refusal : nil }
+    if let refusal { throw refusal }
+    return try await memory.open()
+  }
 
   func commit(_ change: StoreChange) async throws(TransferError) {
     if let refusal = state.withLockedValue({ $0.refusal }) { throw refusal }

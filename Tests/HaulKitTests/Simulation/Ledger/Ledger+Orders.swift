@@ -50,6 +50,17 @@ extension Ledger {
     return true
   }
 
+  /// To be asked when everything that was sent must have returned. What a crash cut off is not there any more.
+  mutating func checkReturned(_ when: String) {
+    for number in orders.keys.sorted() {
+      guard let order = orders[number] else { continue }
+      violate("command \(number), \(order.command), does not return \(when)")
+    }
+    for number in calls.keys.sorted() {
+      violate("call \(number), \(calls[number] ?? ""), does not return \(when)")
+    }
+  }
+
   private mutating func check(_ order: Order, _ id: TransferID, _ refusal: CommandRefusal?) {
     let (stages, command) = (stages(of: id, since: order.sent), order.command)
     let possible = stages.contains { stage in

@@ -22,6 +22,8 @@ final class SimulatedTransport: Transport {
     var faultOneIn: Int?
     /// Whether requests may be begun without a task.
     var begins = false
+    /// Whether answers and bytes may take their time; else all of them are there at once.
+    var pauses = true
   }
 
   /// By name; the same for every process.
@@ -125,7 +127,7 @@ final class SimulatedTransport: Transport {
   }
 
   func wait(upTo milliseconds: Int) async throws {
-    guard dice.oneIn(2) else { return await Task.yield() }
+    guard servers.habits.pauses, dice.oneIn(2) else { return await Task.yield() }
     try await clock.wait(.milliseconds(1 + dice.below(milliseconds)))
   }
 }

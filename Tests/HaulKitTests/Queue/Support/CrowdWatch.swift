@@ -1,0 +1,70 @@
+import HaulTestSupport
+import NIOConcurrencyHelpers
+
+/// Sees every moment at which a server answers more requests than it may be asked at once.
+///
+/// That a connection was closed the server may hear after the next request has come. Such an answer is one that the client broke
+/// off: of the others there are never more than the limit.
+final class CrowdWatch: Sendable {
+  private struct State {
+    var hasBegun = false
+    var isOver = false
+    /// The numbers of requests that were answered at the same time.
+    var crowds: Set<Set<Int>> = []
+  }
+
+  private let server: FaultServer
+  private let limit: Int
+  private let state = NIOLockedValueBox(State())
+
+  init(_ server: FaultServer, limit: Int) {
+    self.server = server
+    self.limit = limit
+  }
+
+  /// Looks on while `body` runs.
+  func watch<Value>(during body: () async throws -> Value) async throws -> Value {
+    let (server, limit, state) = (server, limit, state)
+    let watching = Task {
+      // A condition is looked at with every change of the server. A test is over long before the time is.
+      try await server.waitUntil(timeout: .seconds(3600)) { Self.note($0, limit, state) }
+    }
+    let value: Value
+    do {
+      try await until { state.withLockedValue { $0.hasBegun } }
+      value = try await body()
+    } catch {
+      await end(watching)
+      throw error
+    }
+    await end(watching)
+    return value
+  }
+
+  /// The most answers at once that the client did not break off; 0 if there were never more than the limit.
+  func most(of requests: [RequestRecord]) -> Int {
+    let kept = requests.filter { $0.outcome != nil && $0.outcome != .abandoned }.map(\.number)
+    return state.withLockedValue { state in
+      state.crowds.map { $0.intersection(kept).count }.max() ?? 0
+    }
+  }
+
+  private func end(_ watching: Task<Void, any Error>) async {
+    state.withLockedValue { $0.isOver = true }
+    // No answer has this path: it is a change that changes nothing.
+    server.release("")
+    _ = await watching.result
+  }
+
+  private static func note(
+    _ snapshot: FaultServerSnapshot, _ limit: Int, _ state: NIOLockedValueBox<State>
+  ) -> Bool {
+    let isCrowded = snapshot.total.inProgress > limit
+    let crowd = isCrowded ? snapshot.requests.filter { $0.outcome == nil }.map(\.number) : []
+    return state.withLockedValue { state in
+      state.hasBegun = true
+      if isCrowded { state.crowds.insert(Set(crowd)) }
+      return state.isOver
+    }
+  }
+}
