@@ -115,18 +115,18 @@ package final class HTTPTransport: Transport {
 
   private func client(
     for request: FetchRequest, over route: Route, usesHTTP2: Bool
-  ) -> HTTPClient {
-    clients[
-      Clients.Key(
+  ) throws(TransferError) -> HTTPClient {
+    try clients.client(
+      for: Clients.Key(
         route: route, speaksHTTP2: usesHTTP2,
         isUnchecked: route.endsTLSItself && request.allowInsecure,
-        certifiedHost: certifiedHost(of: request))]
+        certifiedHost: certifiedHost(of: request)))
   }
 
   private func send(
     _ request: FetchRequest, over route: Route, usesHTTP2: Bool
   ) async throws -> Answer {
-    let client = client(for: request, over: route, usesHTTP2: usesHTTP2)
+    let client = try client(for: request, over: route, usesHTTP2: usesHTTP2)
     var message = HTTPClientRequest(url: address(of: request.url, over: route))
     message.headers = headers(of: request, over: route)
     if request.allowInsecure { message.tlsConfiguration = clients.tls.unchecked }
@@ -152,11 +152,11 @@ package final class HTTPTransport: Transport {
     guard request.url.hasTextualPath, (try? checkTrust(of: request, over: route)) != nil,
       let message = try? HTTPClient.Request(
         url: address(of: request.url, over: route), headers: headers(of: request, over: route),
-        tlsConfiguration: request.allowInsecure ? clients.tls.unchecked : nil)
+        tlsConfiguration: request.allowInsecure ? clients.tls.unchecked : nil),
+      let client = try? client(
+        for: request, over: route, usesHTTP2: mayUseHTTP2(request, over: route))
     else { return nil }
     let executor = loops.executor(for: request)
-    let client = client(
-      for: request, over: route, usesHTTP2: mayUseHTTP2(request, over: route))
     let sent = SentRequest(from: request.url.origin) { [self] handle, result in
       let checked = result.flatMap { answer in
         Result { () throws(TransferError) in

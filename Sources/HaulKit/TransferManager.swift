@@ -41,8 +41,10 @@ public actor TransferManager {
   /// Stores ends again that could not be stored.
   var storingAgain: Task<Void, Never>?
   private(set) var isShutDown = false
-  /// Whether the store refused something, and what it has could not be read since.
-  var mustReadAgain = false
+  /// Whether something did not stop in time, and is left to itself.
+  var hasLeftRuns = false
+  /// What the store refused, while what it has could not be read since.
+  var refusedDecision: QueueDecision?
   /// Members that one change of a command stores at most.
   let portion: Int
   /// Whether nothing may start: a command on many has been carried out on some of them.
@@ -97,7 +99,8 @@ public actor TransferManager {
   /// Stops what runs, closes every connection, and ends every event stream. A second call does nothing.
   ///
   /// What ran is queued again when its store is opened the next time, and what was paused is paused. A step that does not
-  /// pause has its task cancelled after four seconds, and is left to itself after one more; it counts as interrupted.
+  /// pause has its task cancelled after four seconds. What has not stopped after one more second is left to itself: a step counts as
+  /// interrupted, a download goes on from its last checkpoint.
   public func shutdown() async {
     guard !isShutDown else { return }
     isShutDown = true
@@ -116,7 +119,8 @@ public actor TransferManager {
     await engine.heartbeat.stop()
     await turns.run {}
     await store.close()
-    await onShutdown()
+    // Threads that do not come back are not waited for.
+    if hasLeftRuns { Task { [onShutdown] in await onShutdown() } } else { await onShutdown() }
     steps = [:]
     waits.endAll()
     engine.hub.close()

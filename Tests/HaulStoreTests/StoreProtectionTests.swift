@@ -141,10 +141,40 @@ struct StoreProtectionTests {
     await store.close()
   }
 
+  @Test("takes over what the first version has written: files are somebody's own from then on")
+  func firstSchema() async throws {
+    let scratch = Scratch()
+    let url = try ResourceURL("https://h/x")
+    let destinations: [DownloadRequest.Destination] = [
+      .file("/d/a"), .directory("/d"), .file("b\0c"), .stream,
+    ]
+    var ids = Ids()
+    let added = destinations.map { destination in
+      TransferRecord(
+        id: ids.id(),
+        request: TransferRequest(.download(DownloadRequest(url: url, to: destination))))
+    }
+    let store = try await scratch.open()
+    try await store.commit(adding(added))
+    let members = try await store.open().members
+    await store.close()
+    #expect(members.map(\.target) == [TargetPath("/d/a"), nil, TargetPath("b\0c"), nil])
+    try scratch.sql { db in
+      for statement in [
+        "DROP INDEX requests_of_exact_targets", "ALTER TABLE requests DROP COLUMN is_exact",
+        "DELETE FROM grdb_migrations WHERE identifier <> 'v1'", "PRAGMA user_version = 1",
+      ] { try db.execute(sql: statement) }
+    }
+    let again = try await scratch.open()
+    #expect(try await again.open().members == members)
+    #expect(try await again.records(added.map(\.id)) == added)
+    await again.close()
+  }
+
   @Test("refuses a newer schema and leaves it as it is")
   func newerSchema() async throws {
     for change in [
-      "PRAGMA user_version = 2", "INSERT INTO grdb_migrations VALUES ('v2')",
+      "PRAGMA user_version = 3", "INSERT INTO grdb_migrations VALUES ('v3')",
     ] {
       let scratch = Scratch()
       try await scratch.open().close()
@@ -200,11 +230,11 @@ struct StoreProtectionTests {
     let settings = try ["application_id", "user_version", "journal_mode"].map { name in
       try scratch.sql { try String.fetchOne($0, sql: "PRAGMA \(name)") }
     }
-    #expect(settings == ["1214346604", "1", "wal"])
+    #expect(settings == ["1214346604", "2", "wal"])
     let migrations = try scratch.sql {
       try String.fetchAll($0, sql: "SELECT identifier FROM grdb_migrations")
     }
-    #expect(migrations == ["v1"])
+    #expect(migrations == ["v1", "v2: files that are somebody's own"])
     #expect(try String(decoding: scratch.bytes("queue.lock"), as: UTF8.self) == "closed\n")
   }
 }

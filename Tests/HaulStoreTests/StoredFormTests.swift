@@ -135,7 +135,7 @@ struct StoredFormTests {
   @Test("Every kind of event comes back; progress is refused")
   func events() async throws {
     let kinds = try allKinds()
-    #expect(Set(kinds.map(name)).count == 9)
+    #expect(Set(kinds.map(name)).count == 10)
     var ids = Ids()
     let id = ids.id()
     var change = StoreChange()

@@ -9,17 +9,15 @@ struct TargetSet {
     var origins: [ResourceURL: String?]
   }
 
-  private var targets: [[Substring]: Target] = [:]
+  private var targets: [TargetPath: Target] = [:]
 
   /// Two addresses that name their files alike are two files, where a number may be added; one address twice is one.
   /// - Throws: when another item has the same target.
   mutating func insert(_ request: DownloadRequest, of item: GetItem) throws(UsageError) {
     guard let (path, isExact) = Self.target(of: request) else { return }
-    // As text: what links make of it, the engine finds out.
-    var parts = path.split(separator: "/").filter { $0 != "." }
-    if path.hasPrefix("/") { parts.insert("/", at: 0) }
-    guard let target = targets[parts] else {
-      targets[parts] = Target(first: item, isExact: isExact, origins: [item.url: item.origin])
+    let key = TargetPath(path)
+    guard let target = targets[key] else {
+      targets[key] = Target(first: item, isExact: isExact, origins: [item.url: item.origin])
       return
     }
     let start = item.origin.map { "\($0): " } ?? ""
@@ -35,7 +33,7 @@ struct TargetSet {
         "\(start)the target \(path) is that of another address too, "
           + "\(target.first.url.redacted)\(Self.place(target.first.origin))")
     }
-    targets[parts]?.origins[item.url] = .some(item.origin)
+    targets[key]?.origins[item.url] = .some(item.origin)
   }
 
   /// Nil when it is no file, or the server tells its name.

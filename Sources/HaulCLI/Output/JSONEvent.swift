@@ -95,6 +95,7 @@ extension TransferEvent.Kind {
       try result.encode(to: &line)
     // Of others' lists; not told of what a `get` downloads.
     case .removed: try line.encode("removed", forKey: .type)
+    case .moved: try line.encode("moved", forKey: .type)
     case .snapshot: try line.encode("snapshot", forKey: .type)
     }
   }

@@ -152,7 +152,8 @@ extension GetReport {
     case .finished(let result):
       return result.state == .cancelled
         ? Messages.cancelled(url) : Messages.completed(file.name, result)
-    case .added, .phase, .progress, .resumed, .limited, .connections, .removed, .snapshot:
+    case .added, .phase, .progress, .resumed, .limited, .connections, .moved, .removed,
+      .snapshot:
       return nil
     }
   }
@@ -188,7 +189,7 @@ extension FileProgress {
       if let target { name = GetReport.lastComponent(target) }
     case .phase(let phase, _): self.phase = phase
     case .paused: phase = .waiting
-    case .resumed, .limited, .connections, .removed, .snapshot: break
+    case .resumed, .limited, .connections, .moved, .removed, .snapshot: break
     case .progress(let progress): self.progress = progress
     case .attempt: progress?.stop()
     case .finished(let result): end(result)

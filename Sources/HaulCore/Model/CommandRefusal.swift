@@ -12,6 +12,8 @@ public enum CommandRefusal: String, Sendable, Hashable, Error, CaseIterable {
   case isBeingCancelled
   /// It is being taken off the list at this moment.
   case isBeingRemoved
+  /// The file that it was to make is that of another transfer since, which has not ended.
+  case targetIsTaken
   /// It is not in the list.
   case isUnknown
 }

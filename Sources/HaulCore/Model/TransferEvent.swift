@@ -17,6 +17,8 @@ public struct TransferEvent: Sendable, Hashable {
     case connections(ConnectionChoice)
     /// The one real end.
     indirect case finished(TransferResult)
+    /// It was moved: the order of the list is another, as `TransferManager.summaries(of:)` tells.
+    case moved
     /// It is not in the list any more.
     case removed
     /// How it stands, in place of what the subscriber has not seen of it.

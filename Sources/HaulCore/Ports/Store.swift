@@ -60,9 +60,12 @@ package struct QueuedMember: Sendable, Hashable {
   package var whenDependencyFails: TransferRequest.DependencyPolicy
   package var isStep: Bool
   package var isIdempotent: Bool
+  /// The file that is to be its own.
+  package var target: TargetPath?
 
   package init(_ record: TransferRecord) {
     id = record.id
+    target = record.request.exactTarget
     standing = record.standing
     host = record.request.host
     group = record.request.group

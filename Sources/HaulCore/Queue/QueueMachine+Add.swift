@@ -16,7 +16,7 @@ extension QueueMachine {
 
   /// Adds members at the end, in order, all of them or none.
   /// - Throws: `dependency-failed` when one depends on something that is not there, or on itself by way of others, which are
-  ///   named; `in-use` when an identifier is taken.
+  ///   named; `in-use` when an identifier is taken, or the file is to be that of another member.
   package mutating func add(
     _ additions: [Addition], _ decision: inout QueueDecision
   ) throws(TransferError) {
@@ -29,6 +29,7 @@ extension QueueMachine {
         throw TransferError(.inUse, "the identifier \(identifier) belongs to another transfer")
       }
     }
+    try refuseTakenTargets(additions)
     let nodes = try resolve(additions, named)
     do {
       try graph.add(nodes) { members[$0]?.end?.dependencyEnd }
@@ -100,6 +101,7 @@ extension QueueMachine {
     // Nobody can have been waiting for one that is new.
     if after.isEmpty { member.isScheduled = true }
     insert(member)
+    if let target = record.request.exactTarget { take(target, for: new.id) }
     if after.isEmpty {
       decision.effects.append(.schedule(new.id))
     } else {

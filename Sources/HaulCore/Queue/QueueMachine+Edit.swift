@@ -3,7 +3,7 @@ extension QueueMachine {
   /// Gives a member another request, from its next run on.
   /// - Parameter names: where its file is to go by the old request and the new one, as far as that is known.
   /// - Returns: why not, when it must stop first or is gone.
-  /// - Throws: `dependency-failed` as `add`; `internal` when what stays for ever would change. Nothing has changed then.
+  /// - Throws: `dependency-failed`, `in-use` as `add`; `internal` when what stays for ever would change. Nothing has changed then.
   package mutating func set(
     _ request: TransferRequest, of record: TransferRecord,
     names: (old: String?, new: String?), _ decision: inout QueueDecision
@@ -19,6 +19,9 @@ extension QueueMachine {
       throw TransferError(
         .internal, "there may be bytes of it under its old name; remove it, and add the new one")
     }
+    if request.exactTarget != record.request.exactTarget {
+      try refuseTakenTarget(of: request, for: id)
+    }
     var changed = request
     // Those that it came after already may be off the list.
     let old = Set(record.request.after.compactMap(\.id))
@@ -30,6 +33,10 @@ extension QueueMachine {
       try graph.set(node) { members.dependencyEnd(of: $0) }
     } catch {
       throw TransferError(.dependencyFailed, Self.words(error) { members[$0]?.facts.identifier })
+    }
+    if request.exactTarget != record.request.exactTarget {
+      record.request.exactTarget.map { targets.letGo($0, of: id) }
+      request.exactTarget.map { take($0, for: id) }
     }
     apply(changed, to: member, &decision)
     return nil

@@ -97,6 +97,7 @@ extension QueueMachine {
   private mutating func reopen(_ id: TransferID, _ decision: inout QueueDecision) {
     if let end = members[id]?.end {
       change(id) { $0.end = nil }
+      takeBackTarget(of: id)
       if let group = members[id]?.facts.group { groups.reopened(group, from: end) }
       decision.concerned.append(contentsOf: graph.revived(id))
     }
@@ -128,6 +129,7 @@ extension QueueMachine {
     guard let member = takeOut(id) else { return }
     if let group = member.facts.group { _ = groups.removed(group, member.end) }
     if let identifier = member.facts.identifier { identifiers[identifier] = nil }
+    targets.removed(id)
     let dependents = graph.remove(id)
     if member.end == .completed, !dependents.isEmpty { decision.satisfied.append(id) }
     decision.concerned.append(contentsOf: dependents)

@@ -5,12 +5,19 @@ extension QueueMachine {
     _ ids: [TransferID], to place: QueuePlace, _ decision: inout QueueDecision
   ) {
     let moved = ids.filter { members[$0] != nil }
-    guard !moved.isEmpty else { return }
+    guard !moved.isEmpty, place.other.map({ members[$0] != nil && !moved.contains($0) }) ?? true
+    else { return }
+    rearrange(moved, to: place, &decision)
+    for id in moved { tell(.moved, of: id, &decision) }
+  }
+
+  private mutating func rearrange(
+    _ moved: [TransferID], to place: QueuePlace, _ decision: inout QueueDecision
+  ) {
     switch place {
     case .first: for id in moved.reversed() { set(rank: ranks.prepend(), of: id, &decision) }
     case .last: for id in moved { set(rank: ranks.append(), of: id, &decision) }
     case .before(let other), .after(let other):
-      guard members[other] != nil, !moved.contains(other) else { return }
       if case .before = place {
         squeeze(moved, beside: other, before: true, &decision)
       } else {
@@ -57,5 +64,15 @@ extension QueueMachine {
     ranks.note(rank)
     note(id, nil, &decision, keepsPlace: false)
     decision.effects.append(.rearrange(id))
+  }
+}
+
+extension QueuePlace {
+  /// The member that it is told by.
+  fileprivate var other: TransferID? {
+    switch self {
+    case .first, .last: nil
+    case .before(let other), .after(let other): other
+    }
   }
 }

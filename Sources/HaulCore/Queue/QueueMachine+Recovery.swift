@@ -8,6 +8,7 @@ extension QueueMachine {
     for id in running where members[id]?.state == .queued {
       change(id) { _ = $0.machine.granted() }
     }
+    for (id, target) in stored.targets { take(target, for: id) }
     // What was stored had no circle.
     try? graph.add(stored.nodes) { members.dependencyEnd(of: $0) }
   }
@@ -46,6 +47,8 @@ extension QueueMachine {
     for id in ids {
       switch members.state(of: id) {
       case .queued: recoverQueued(id, at: wallSeconds, unended.contains(id), &decision)
+      case .stopping(.pause) where wasCutOff(id, unended.contains(id)):
+        ended(id, .failed, Self.cutOff(unended.contains(id)), by: .user, &decision)
       case .stopping(.pause), .stopping(.cancelKeepingBytes):
         ended(id, .paused, nil, by: .user, &decision)
       case .stopping: decision.effects.append(.discard(id))
@@ -88,14 +91,22 @@ extension QueueMachine {
       change(id) { $0.isPostponed = true }
       return decision.effects.append(.postpone(id, until: time))
     }
-    guard member.facts.isStep, !member.facts.isIdempotent || isUnended,
-      member.facts.standing.isUnderWay
-    else { return place(id, &decision) }
-    let reason = isUnended ? "; what it had started runs on, and could not be ended" : ""
-    let error = TransferError(.interrupted, "the program ended while it ran\(reason)")
+    guard wasCutOff(id, isUnended) else { return place(id, &decision) }
     perform(
-      change(id) { $0.machine.skip() } ?? [], on: id, by: .user,
-      TransferResult(state: .failed, error: error), &decision)
+      change(id) { $0.machine.skip() } ?? [], on: id, by: .user, Self.cutOff(isUnended), &decision)
+  }
+
+  /// Whether it is a step that was under way when the process died, and must not be run as if it had not been.
+  private func wasCutOff(_ id: TransferID, _ isUnended: Bool) -> Bool {
+    guard let facts = members[id]?.facts else { return false }
+    return facts.isStep && facts.standing.isUnderWay && (!facts.isIdempotent || isUnended)
+  }
+
+  private static func cutOff(_ isUnended: Bool) -> TransferResult {
+    let reason = isUnended ? "; what it had started runs on, and could not be ended" : ""
+    return TransferResult(
+      state: .failed,
+      error: TransferError(.interrupted, "the program ended while it ran\(reason)"))
   }
 }
 
@@ -127,6 +138,17 @@ extension QueueMachine {
     guard members[id]?.state == .running else { return }
     change(id) { $0.facts.standing.retryAt = wallSeconds }
     note(id, nil, &decision)
+  }
+
+  /// It was to begin again, and found that an earlier run had given its file its name, which nobody had stored: it is queued once
+  /// more, and its next run replaces that.
+  package mutating func foundPublished(
+    _ id: TransferID, _ result: TransferResult, by origin: TransferEvent.Origin,
+    _ decision: inout QueueDecision
+  ) {
+    if members[id]?.state == .running { _ = handle(.requeue, [id], by: .signal, &decision) }
+    ended(id, .paused, nil, by: origin, &decision)
+    note(id, result, &decision)
   }
 
   /// Its time has come. Does nothing for one that has been started, paused or ended since.

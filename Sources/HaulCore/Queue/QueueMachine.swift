@@ -39,6 +39,7 @@ package struct QueueMachine: Sendable {
   package private(set) var busy = 0
   var graph = DependencyGraph()
   var identifiers: [String: TransferID] = [:]
+  var targets = TargetOwners()
   var ranks = RankSpan()
   /// Members that were being stopped to be queued again before they were changed: that is not stored, and must not be forgotten
   /// when the change is refused. Whoever decides empties it first.
@@ -83,6 +84,10 @@ package struct QueueMachine: Sendable {
   ) -> [TransferID: CommandRefusal] {
     var refusals: [TransferID: CommandRefusal] = [:]
     for id in ids {
+      if let refusal = targetRefusal(of: id, command) {
+        refusals[id] = refusal
+        continue
+      }
       switch change(id, { $0.machine.handle(command) }) {
       case nil: if command != .remove { refusals[id] = .isUnknown }
       case .unchanged: continue
@@ -120,6 +125,8 @@ package struct QueueMachine: Sendable {
     change(id) { $0.facts.standing.pausedBy = $0.facts.standing.pausedBy ?? origin }
     perform(
       effects, on: id, by: members[id]?.facts.standing.pausedBy ?? origin, result, &decision)
+    // A restart came while the file got its name: the next run is to replace it.
+    if end == .completed, members[id]?.state == .queued { note(id, result, &decision) }
     settle(&decision)
   }
 

@@ -3,6 +3,8 @@ package struct StoredQueue: Sendable {
   var shelf = MemberShelf()
   /// What those come after that come after something.
   var nodes: [DependencyGraph.Node] = []
+  /// The files that are to be somebody's own.
+  var targets: [(id: TransferID, target: TargetPath)] = []
   /// The number of the newest event; 0 before the first.
   package var lastEvent = 0
   /// The last process of each member that was under way when it was stored last.
@@ -29,6 +31,7 @@ package struct StoredQueue: Sendable {
         DependencyGraph.Node(
           id: facts.id, after: facts.after, policy: facts.whenDependencyFails))
     }
+    if let target = facts.target { targets.append((facts.id, target)) }
     let place = (facts.standing.rank, facts.id)
     if let last, place < last { isInOrder = false }
     last = place
@@ -42,9 +45,11 @@ package struct StoredQueue: Sendable {
   /// In the order of their ranks.
   package var members: [QueuedMember] {
     let after = Dictionary(nodes.map { ($0.id, $0.after) }, uniquingKeysWith: { $1 })
+    let targets = Dictionary(targets.map { ($0.id, $0.target) }, uniquingKeysWith: { $1 })
     let members = shelf.values.map { member in
       var facts = member.facts
       facts.after = after[facts.id] ?? []
+      facts.target = targets[facts.id]
       return facts
     }
     return members.sorted { ($0.standing.rank, $0.id) < ($1.standing.rank, $1.id) }

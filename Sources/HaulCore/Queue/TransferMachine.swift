@@ -186,7 +186,9 @@ extension TransferMachine {
       return done(.stopping(.remove), intent == .cancel ? [] : [.stop(deletingBytes: true)])
     case (_, .cancel): return done(.stopping(.cancel), [.stop(deletingBytes: true)])
     case (.cancel, _), (.cancelKeepingBytes, _): return .refused(.isBeingCancelled)
-    case (_, .cancelKeepingBytes): return done(.stopping(.cancelKeepingBytes))
+    // A step that may wait with a pause is not to wait with this.
+    case (_, .cancelKeepingBytes):
+      return done(.stopping(.cancelKeepingBytes), [.stop(deletingBytes: false)])
     case (_, .pause):
       onceQueued = nil
       return done(.stopping(.pause))

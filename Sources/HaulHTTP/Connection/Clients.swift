@@ -18,27 +18,36 @@ final class Clients: Sendable {
 
   private let settings: HTTPTransport.Settings
   let tls: TLSSettings
-  private let made = NIOLockedValueBox<[Key: HTTPClient]>([:])
+  private struct State {
+    var made: [Key: HTTPClient] = [:]
+    var isShutDown = false
+  }
+
+  private let state = NIOLockedValueBox(State())
 
   init(_ settings: HTTPTransport.Settings) throws(TransferError) {
     self.settings = settings
     tls = try TLSSettings(settings)
   }
 
-  subscript(key: Key) -> HTTPClient {
-    made.withLockedValue { made in
-      if let client = made[key] { return client }
+  /// - Throws: `interrupted` after `shutdown`: nobody would shut down a client that is made then.
+  func client(for key: Key) throws(TransferError) -> HTTPClient {
+    let client: HTTPClient? = state.withLockedValue { state in
+      if state.isShutDown { return nil }
+      if let client = state.made[key] { return client }
       let client = make(key)
-      made[key] = client
+      state.made[key] = client
       return client
     }
+    guard let client else { throw TransferError(.interrupted, "the manager was shut down") }
+    return client
   }
 
   /// Closes every connection.
   func shutdown() async {
-    let clients = made.withLockedValue { made in
-      defer { made = [:] }
-      return Array(made.values)
+    let clients = state.withLockedValue { state in
+      defer { state = State(isShutDown: true) }
+      return Array(state.made.values)
     }
     // Fails only when it was shut down before: nothing is left to close then.
     for client in clients { try? await client.shutdown() }

@@ -128,7 +128,7 @@ struct DownloadDriver: Sendable {
       case .claimed(let claim):
         facts.place.begin(claim)
         if let obstacle = await refusal(of: claim) {
-          engine.targets.letGo(claim.key)
+          engine.targets.keep(claim.key)
           return .held(obstacle)
         }
         if facts.published != nil { claim.part.keepJournal() }
@@ -151,7 +151,8 @@ struct DownloadDriver: Sendable {
 
   /// Lets go of the target, or has that done once it is stored that the file is there.
   private func ended(_ end: MemberRun.End, _ claim: TargetClaim) async {
-    guard let published = facts.published, case .completed = end.forMachine else {
+    guard end.isOver else { return engine.targets.keep(claim.key) }
+    guard let published = facts.published, end.hasFile else {
       return engine.targets.letGo(claim.key)
     }
     await published { [engine] in
@@ -167,14 +168,14 @@ struct DownloadDriver: Sendable {
     if executor != nil {
       let new = try await engine.io.inPlace.run { () throws(TransferError) in
         try TargetClaim.makeNew(
-          for: request, serverName: serverName, on: engine.disk, nonce: nonce,
+          for: request, of: id, serverName: serverName, on: engine.disk, nonce: nonce,
           book: engine.targets)
       }
       if let new { return .claimed(new) }
     }
     return try await engine.io.run { () throws(TransferError) in
       try TargetClaim.make(
-        for: request, serverName: serverName, on: engine.disk, nonce: nonce,
+        for: request, of: id, serverName: serverName, on: engine.disk, nonce: nonce,
         book: engine.targets)
     }
   }
@@ -215,7 +216,8 @@ struct DownloadDriver: Sendable {
 
   private func discard(_ nonce: [UInt8]) throws(TransferError) {
     let outcome = try TargetClaim.make(
-      for: request, serverName: serverName, on: engine.disk, nonce: nonce, book: engine.targets)
+      for: request, of: id, serverName: serverName, on: engine.disk, nonce: nonce,
+      book: engine.targets)
     guard case .claimed(let claim) = outcome else { return }
     defer { engine.targets.letGo(claim.key) }
     // A given name is that of no other address: a run would take the part over as well.
@@ -230,7 +232,7 @@ extension MemberRun.End {
   /// What the reader of a stream is told behind the last byte.
   var outcome: Result<Void, TransferError> {
     switch self {
-    case .paused, .held, .notBegun:
+    case .paused, .held, .notBegun, .foundPublished:
       .failure(TransferError(.interrupted, "it was stopped; a stream cannot be gone on with"))
     case .finished(let result):
       switch result.state {

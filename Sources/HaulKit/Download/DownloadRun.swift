@@ -100,7 +100,8 @@ struct DownloadRun {
     reused = recovery.publishedLength ?? 0
     await target.release()
     let path = recovery.publishedName.flatMap(target.path)
-    return .finished(result(.completed, path: path, bytes: reused, verified: .length))
+    let found = result(.completed, path: path, bytes: reused, verified: .length)
+    return request.startOver ? .foundPublished(found) : .finished(found)
   }
 
   /// What the part file is worth to this request.

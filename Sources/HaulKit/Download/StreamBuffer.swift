@@ -70,6 +70,8 @@ final class StreamBuffer: Sendable {
     }
   }
 
+  var hasEnded: Bool { state.withLockedValue { $0.end != nil } }
+
   /// Tells the reader that nothing follows what is there.
   func finish(_ end: Result<Void, TransferError>) {
     change { $0.end = $0.end ?? end }

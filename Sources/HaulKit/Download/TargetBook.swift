@@ -11,27 +11,63 @@ final class TargetBook: Sendable {
     let name: String
   }
 
-  private let holders = NIOLockedValueBox<[Key: ResourceURL]>([:])
+  fileprivate struct Holder {
+    let id: TransferID
+    let url: ResourceURL
+    /// Whether it runs; else its bytes are there, and it is to go on.
+    var isRunning = true
+  }
+
+  fileprivate struct State {
+    var holders: [Key: Holder] = [:]
+    var kept: [TransferID: Key] = [:]
+  }
+
+  private let state = NIOLockedValueBox(State())
   private let searching = NIOLock()
 
-  /// Takes a target for a transfer; false when another has it.
-  func hold(_ key: Key, for url: ResourceURL) -> Bool {
-    holders.withLockedValue { holders in
-      guard holders[key] == nil else { return false }
-      holders[key] = url
+  /// Takes a target for a transfer that runs; false when another has it.
+  func hold(_ key: Key, for id: TransferID, _ url: ResourceURL) -> Bool {
+    state.withLockedValue { state in
+      if let holder = state.holders[key], holder.isRunning || holder.id != id { return false }
+      state.holders[key] = Holder(id: id, url: url)
       return true
     }
   }
 
-  func letGo(_ key: Key) { holders.withLockedValue { $0[key] = nil } }
+  func letGo(_ key: Key) { state.withLockedValue { $0.holders[key] = nil } }
 
-  /// What is being downloaded to a target.
-  func holder(of key: Key) -> ResourceURL? { holders.withLockedValue { $0[key] } }
+  /// It runs no more and is to go on with the bytes that are there: nobody else is to take them over.
+  func keep(_ key: Key) {
+    state.withLockedValue { state in
+      guard let id = state.holders[key]?.id else { return }
+      state.holders[key]?.isRunning = false
+      if let former = state.kept.updateValue(key, forKey: id), former != key {
+        state.letGo(former, of: id)
+      }
+    }
+  }
+
+  /// It will not go on.
+  func forget(_ id: TransferID) {
+    state.withLockedValue { state in
+      if let key = state.kept.removeValue(forKey: id) { state.letGo(key, of: id) }
+    }
+  }
+
+  /// What is being downloaded to a target, or is to be.
+  func holder(of key: Key) -> ResourceURL? { state.withLockedValue { $0.holders[key]?.url } }
 
   /// Looks for a name; one search at a time, so that a name at which another search only looks is not taken for its.
   func search<Value>(_ body: () throws(TransferError) -> Value) throws(TransferError) -> Value {
     try searching.withLock {
       Result { () throws(TransferError) in try body() }
     }.get()
+  }
+}
+
+extension TargetBook.State {
+  fileprivate mutating func letGo(_ key: TargetBook.Key, of id: TransferID) {
+    if let holder = holders[key], holder.id == id, !holder.isRunning { holders[key] = nil }
   }
 }

@@ -31,10 +31,10 @@ struct TargetClaim: Sendable {
   ///   - book: where the target is held, for the caller to let go of at the end.
   /// - Throws: `not-a-regular-file`, `permission-denied`, `name-conflict`, `in-use`, `disk-full`, `io`.
   static func make(
-    for request: DownloadRequest, serverName: FileName? = nil, on disk: any Disk, nonce: [UInt8],
-    book: TargetBook
+    for request: DownloadRequest, of id: TransferID, serverName: FileName? = nil,
+    on disk: any Disk, nonce: [UInt8], book: TargetBook
   ) throws(TransferError) -> Outcome {
-    let search = try TargetSearch(request, serverName, on: disk, nonce: nonce, book: book)
+    let search = try TargetSearch(request, of: id, serverName, on: disk, nonce: nonce, book: book)
     switch try TargetCheck.state(of: search.name.text, in: search.directory) {
     case .absent: return .claimed(try book.search(search.claimFree))
     case .regular(let size, let modified): return try search.taken(size: size, modified: modified)
@@ -44,10 +44,10 @@ struct TargetClaim: Sendable {
   /// As `make` for a wanted name of which nothing is there, not even of an earlier run; nil, and nothing is held, for any
   /// other. It waits for no other search and reads no file.
   static func makeNew(
-    for request: DownloadRequest, serverName: FileName? = nil, on disk: any Disk, nonce: [UInt8],
-    book: TargetBook
+    for request: DownloadRequest, of id: TransferID, serverName: FileName? = nil,
+    on disk: any Disk, nonce: [UInt8], book: TargetBook
   ) throws(TransferError) -> TargetClaim? {
-    try TargetSearch(request, serverName, on: disk, nonce: nonce, book: book).claimNew()
+    try TargetSearch(request, of: id, serverName, on: disk, nonce: nonce, book: book).claimNew()
   }
 
   /// The next name to try when the wanted one was taken meanwhile.
@@ -63,6 +63,7 @@ struct TargetClaim: Sendable {
 /// Looks for a name as `--if-exists` says.
 private struct TargetSearch {
   let request: DownloadRequest
+  let id: TransferID
   let disk: any Disk
   let nonce: [UInt8]
   let book: TargetBook
@@ -73,10 +74,11 @@ private struct TargetSearch {
   let isExact: Bool
 
   init(
-    _ request: DownloadRequest, _ serverName: FileName?, on disk: any Disk, nonce: [UInt8],
-    book: TargetBook
+    _ request: DownloadRequest, of id: TransferID, _ serverName: FileName?, on disk: any Disk,
+    nonce: [UInt8], book: TargetBook
   ) throws(TransferError) {
     self.request = request
+    self.id = id
     self.book = book
     self.disk = disk
     self.nonce = nonce
@@ -121,7 +123,7 @@ private struct TargetSearch {
   /// The wanted name, if nothing of it is there. It is looked at before it is held, so that no other search finds it held
   /// in vain, and afterwards, as another transfer may have ended meanwhile.
   func claimNew() throws(TransferError) -> TargetClaim? {
-    guard try acquireNew() != nil, book.hold(key(name), for: request.url) else { return nil }
+    guard try acquireNew() != nil, book.hold(key(name), for: id, request.url) else { return nil }
     do throws(TransferError) {
       if let part = try acquireNew() { return claim(name, part) }
     } catch {
@@ -151,7 +153,7 @@ private struct TargetSearch {
     let other = book.holder(of: key(name)).map { "\($0.redacted) is" } ?? "another file is"
     return TransferError(
       .inUse,
-      "\(other) being downloaded to \(name.text) by this run; leave one out or give it another name"
+      "\(other) being downloaded to \(name.text) by this run, or is to go on; leave one out or give it another name"
     )
   }
 
@@ -226,7 +228,7 @@ private struct TargetSearch {
 
   /// The part file of a name; nil when another transfer of this manager has it.
   private func acquire(_ name: FileName) throws(TransferError) -> PartFile? {
-    guard book.hold(key(name), for: request.url) else { return nil }
+    guard book.hold(key(name), for: id, request.url) else { return nil }
     do throws(TransferError) {
       return try PartFile.acquire(
         disk: disk, directory: directory, name: name.text, nonce: nonce,

@@ -97,7 +97,7 @@ struct HubState {
       forgetProgress(of: id)
       live[id]?.progress = nil
       live[id]?.isWhole = false
-    case .added, .resumed, .progress, .attempt, .limited, .connections, .snapshot: break
+    case .added, .resumed, .progress, .attempt, .limited, .connections, .moved, .snapshot: break
     }
     append(event)
   }

@@ -10,15 +10,18 @@ struct ListBoard: Sendable {
   private var changed: OrderedSet<TransferID> = []
   private var removed: Set<TransferID> = []
   private var isWhole = false
+  /// Whether the order of the rows may be another.
+  private(set) var isMoved = false
 
   mutating func take(_ events: [QueueEvent], _ store: any Store) async {
     for event in events {
       switch event {
       case .reset(let snapshot): await reset(snapshot, store)
       case .transfer(let event):
-        if case .removed = event.kind {
-          remove(event.id)
-        } else {
+        switch event.kind {
+        case .removed: remove(event.id)
+        case .moved: isMoved = true
+        default:
           if rows[event.id] == nil || event.kind.isSnapshot { await add(event, store) }
           rows[event.id]?.take(event.kind)
           changed.append(event.id)
@@ -28,11 +31,12 @@ struct ListBoard: Sendable {
   }
 
   /// What has changed since the last call.
-  mutating func takeUpdate(isLast: Bool = false) -> ListUpdate {
-    defer { (changed, removed, isWhole) = ([], [], false) }
+  /// - Parameter order: of all that are in the list, when it may be another.
+  mutating func takeUpdate(isLast: Bool = false, order: [TransferID]? = nil) -> ListUpdate {
+    defer { (changed, removed, isWhole, isMoved) = ([], [], false, false) }
     return ListUpdate(
       isWhole: isWhole, isLast: isLast, changed: changed.compactMap { rows[$0] },
-      removed: removed)
+      removed: removed, order: order)
   }
 
   private mutating func reset(_ snapshot: QueueSnapshot, _ store: any Store) async {
@@ -105,7 +109,7 @@ extension TransferList.Row {
     case .snapshot(let snapshot):
       state = snapshot.state
       if let progress = snapshot.progress { take(progress) }
-    case .limited, .connections, .removed: break
+    case .limited, .connections, .moved, .removed: break
     }
   }
 

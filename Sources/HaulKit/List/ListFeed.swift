@@ -9,7 +9,7 @@ final class ListFeed: Sendable {
   init(_ manager: TransferManager, _ handOver: @escaping @Sendable (ListUpdate) async -> Void) {
     let feed = EventFeed(of: manager, from: .nothing)
     let (store, clock) = (manager.store, manager.engine.clock)
-    task = Task {
+    task = Task { [weak manager] in
       var board = ListBoard()
       while true {
         let events = await feed.next(atMost: .max)
@@ -17,7 +17,8 @@ final class ListFeed: Sendable {
         guard !events.isEmpty else { return await handOver(board.takeUpdate(isLast: true)) }
         await board.take(events, store)
         let until = clock.now + Self.tick
-        await handOver(board.takeUpdate())
+        let order = board.isMoved ? await manager?.ids(of: .all) : nil
+        await handOver(board.takeUpdate(order: order))
         // Cut short when nobody has the list any more: then the next events are none.
         try? await clock.sleep(until: until)
       }
@@ -35,4 +36,6 @@ struct ListUpdate: Sendable {
   /// Those that are new, in order, or are another.
   var changed: [TransferList.Row] = []
   var removed: Set<TransferID> = []
+  /// Of all that are in the list, when it may be another.
+  var order: [TransferID]?
 }

@@ -37,7 +37,7 @@ public final class TransferList {
     public internal(set) var error: TransferError?
   }
 
-  /// In the order in which they were added.
+  /// In the order of the list.
   public private(set) var rows: [Row] = []
   /// Whether there will be no more changes, as the manager has shut down.
   public private(set) var hasEnded = false
@@ -71,6 +71,18 @@ public final class TransferList {
       }
     }
     rows = next
+    if let order = update.order { sort(by: order) }
     if update.isLast { (hasEnded, feed) = (true, nil) }
+  }
+
+  /// Those that are not in the order any more stand last until it is told that they are gone.
+  private func sort(by order: [TransferID]) {
+    let ranks = Dictionary(zip(order, order.indices), uniquingKeysWith: { $1 })
+    let standing = rows.enumerated().sorted { left, right in
+      let ranks = (ranks[left.element.id] ?? .max, ranks[right.element.id] ?? .max)
+      return ranks.0 == ranks.1 ? left.offset < right.offset : ranks.0 < ranks.1
+    }
+    rows = standing.map(\.element)
+    places = Dictionary(zip(rows.map(\.id), rows.indices), uniquingKeysWith: { $1 })
   }
 }

@@ -10,11 +10,13 @@ struct MemberRun: Sendable {
     case notBegun
     /// Something is in its way that may go away: it is to go on then.
     case held(Obstacle)
+    /// It was to begin again, and the file of an earlier run, whose end nobody stored, has its name already.
+    case foundPublished(TransferResult)
 
     /// One that is held ends as if it were paused.
     var forMachine: TransferMachine.RunEnd {
       switch self {
-      case .paused, .held, .notBegun: .paused
+      case .paused, .held, .notBegun, .foundPublished: .paused
       case .finished(let result):
         switch result.state {
         case .completed: .completed
@@ -29,7 +31,24 @@ struct MemberRun: Sendable {
       switch self {
       case .notBegun: true
       case .paused: isShutDown
-      case .finished, .held: false
+      case .finished, .held, .foundPublished: false
+      }
+    }
+
+    /// Whether it does not go on with the bytes that are there.
+    var isOver: Bool {
+      switch self {
+      case .paused, .held, .notBegun: false
+      case .finished, .foundPublished: true
+      }
+    }
+
+    /// Whether its file has its name.
+    var hasFile: Bool {
+      switch self {
+      case .paused, .held, .notBegun: false
+      case .finished(let result): result.state == .completed
+      case .foundPublished: true
       }
     }
 

@@ -18,7 +18,7 @@ extension TransferManager {
     try refuseAfterShutdown()
     if let key { await beginAdding(key) }
     defer { if let key { endAdding(key) } }
-    if let key, let ids = try await store.batch(key) { return try await transfers(ids) }
+    if let key, let ids = try await store.batch(key) { return try await handles(ids) }
     let (transfers, new) = try await turns.run { () async throws(TransferError) in
       try await addNow(requests, key: key)
     }
@@ -102,9 +102,11 @@ extension TransferManager {
 
   /// Its reader may come before it starts.
   private func openStream(of addition: QueueMachine.Addition) {
-    guard addition.request.download?.destination == .stream else { return }
-    streams[addition.id] = StreamPlace(
-      buffer: StreamBuffer(size: engine.streamWindow, io: engine.io))
+    if addition.request.download?.destination == .stream { openStream(addition.id) }
+  }
+
+  func openStream(_ id: TransferID) {
+    streams[id] = StreamPlace(buffer: StreamBuffer(size: engine.streamWindow, io: engine.io))
   }
 
   /// By the places of the requests the transfers that have their identifiers already.
@@ -116,14 +118,14 @@ extension TransferManager {
       else {
         throw TransferError(.inUse, "the identifier \(identifier) belongs to another transfer")
       }
+      guard queue.members.state(of: id) != .stopping(.remove) else {
+        throw TransferError(
+          .inUse, "the transfer of the identifier \(identifier) is being removed; add it again then"
+        )
+      }
       found[index] = Transfer(id: id, url: record.request.download?.url, manager: self)
     }
     return found
-  }
-
-  private func transfers(_ ids: [TransferID]) async throws(TransferError) -> [Transfer] {
-    let records = try await store.records(ids)
-    return records.map { Transfer(id: $0.id, url: $0.request.download?.url, manager: self) }
   }
 }
 

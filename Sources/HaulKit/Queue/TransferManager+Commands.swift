@@ -82,16 +82,22 @@ extension TransferManager {
     try await command(force ? .force : .start, selection)
   }
 
-  /// Moves transfers, in the order given, next to each other; running ones too. Order counts within a priority.
+  /// Moves transfers next to each other, in the order given or listed; running ones too. Order counts within a priority.
   /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
   /// - Complexity: O(members of the list) for a place beside another, else O(moved).
   public func move(
-    _ transfers: [TransferID], to place: QueuePlace
+    _ selection: TransferSelection, to place: QueuePlace
   ) async throws(TransferError) {
     try await carryOut { (decision) throws(TransferError) in
-      queue.move(transfers, to: place, &decision)
+      queue.move(ids(of: selection), to: place, &decision)
     }
   }
+
+  /// As `move(_:to:)` of a selection.
+  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
+  public func move(
+    _ transfers: [TransferID], to place: QueuePlace
+  ) async throws(TransferError) { try await move(.ids(transfers), to: place) }
 
   /// Gives transfers another share of the slots.
   /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed (of many: from some place on).
@@ -120,16 +126,6 @@ extension TransferManager {
   /// Starts again what may.
   public func unsuspend() async {
     engine.slots.update { $0.isSuspended = false }
-    await startWhatMay()
-  }
-
-  /// Changes how many transfers run at once. Raising starts more; lowering stops none.
-  public func setLimits(active: Int, activePerHost: Int) async {
-    engine.slots.update { scheduler in
-      var limits = scheduler.limits
-      (limits.active, limits.activePerHost) = (active, activePerHost)
-      scheduler.setLimits(limits)
-    }
     await startWhatMay()
   }
 

@@ -54,7 +54,7 @@ extension TransferManager {
     _ decide: (inout QueueDecision) throws(TransferError) -> Result,
     onceStored: () async -> Void = {}
   ) async throws(TransferError) -> Result {
-    if mustReadAgain { try await readAgain(without: QueueDecision()) }
+    if let refusedDecision { try await readAgain(without: refusedDecision) }
     var decision = QueueDecision()
     queue.calledBack = []
     let result = try decide(&decision)
@@ -75,7 +75,7 @@ extension TransferManager {
       try await store.commit(change)
     } catch {
       engine.log(error)
-      mustReadAgain = true
+      refusedDecision = decision
       try await readAgain(without: decision)
       throw error
     }
@@ -119,7 +119,7 @@ extension TransferManager {
       default: continue
       }
     }
-    mustReadAgain = false
+    refusedDecision = nil
     lookAgain()
   }
 
@@ -159,10 +159,12 @@ extension TransferManager {
       engine.hub.publish(.phase(.waiting, reason: reason), of: id, nil)
     case .ended(let id, let result):
       engine.slots.update { _ = $0.finished(id) }
+      engine.targets.forget(id)
       waits.ended.resume(id, result)
     case .groupEnded(let group): waits.groups.resume(group, true)
     case .removed(let id):
       engine.slots.update { _ = $0.finished(id) }
+      engine.targets.forget(id)
       (streams[id], serverNames[id], places[id]) = (nil, nil, nil)
       waits.stopped.resume(id, ())
       waits.ended.resume(id, nil)
@@ -200,7 +202,12 @@ extension TransferManager {
     let urls = engine.hub.isHeard ? await urls(of: decision) : [:]
     for event in events where runs[event.id] == nil {
       guard let stream = streams[event.id]?.buffer else { continue }
-      if let end = event.kind.streamEnd { stream.finish(.failure(end)) }
+      switch event.kind {
+      case .finished(let result): stream.finish(.failure(result.streamError))
+      // Whoever read of its end has been told; what begins again is to be read anew.
+      case .resumed where stream.hasEnded: openStream(event.id)
+      default: continue
+      }
     }
     engine.hub.publish(
       events.lazy.map {
@@ -223,14 +230,9 @@ extension TransferManager {
   }
 }
 
-extension TransferEvent.Kind {
-  /// What the reader of a stream is told when this happens before the stream has begun.
-  fileprivate var streamEnd: TransferError? {
-    switch self {
-    case .paused: TransferError(.interrupted, "it was stopped before it began")
-    case .finished(let result):
-      result.error ?? TransferError(.cancelled, "it was cancelled before it began")
-    default: nil
-    }
+extension TransferResult {
+  /// What the reader of a stream is told when it ended before it had begun.
+  fileprivate var streamError: TransferError {
+    error ?? TransferError(.cancelled, "it was cancelled before it began")
   }
 }

@@ -7,7 +7,7 @@ extension TransferManager {
   /// Notes where the bytes of a run lie that is to go on.
   func notePlace(of id: TransferID, _ end: MemberRun.End) {
     switch end {
-    case .finished: places[id] = nil
+    case .finished, .foundPublished: places[id] = nil
     case .paused, .held, .notBegun: if let place = runs[id]?.place.place { places[id] = place }
     }
   }

@@ -1,4 +1,32 @@
-import HaulCore
+public import HaulCore
+
+/// Handles of what is in the list, also of what an earlier program added.
+extension TransferManager {
+  /// The handle of that transfer; nil when it is not in the list.
+  /// - Throws: `io`.
+  public func transfer(_ id: TransferID) async throws(TransferError) -> Transfer? {
+    try await handles([id]).first
+  }
+
+  /// The handle of the transfer that has this identifier of the caller's; nil when none in the list has.
+  /// - Throws: `io`.
+  public func transfer(identifier: String) async throws(TransferError) -> Transfer? {
+    guard let id = queue.id(of: identifier) else { return nil }
+    return try await transfer(id)
+  }
+
+  /// Handles of transfers, in the order of the list.
+  /// - Throws: `io`.
+  /// - Complexity: O(n log n) in the members of the list; each one's request is read from the store.
+  public func transfers(
+    of selection: TransferSelection = .all
+  ) async throws(TransferError) -> [Transfer] { try await handles(ids(of: selection)) }
+
+  func handles(_ ids: [TransferID]) async throws(TransferError) -> [Transfer] {
+    let records = try await store.records(ids)
+    return records.map { Transfer(id: $0.id, url: $0.request.download?.url, manager: self) }
+  }
+}
 
 /// How things stand, and waiting for them.
 extension TransferManager {

@@ -79,7 +79,7 @@ extension TransferManager {
     }
     runs[id] = MemberRun()
     let record = (try? await store.records([id]))?.first
-    guard var download = record?.request.download else {
+    guard var download = record?.request.download, !queue.isDisplaced(id) else {
       // Not at once: its order is being carried out.
       Task(executorPreference: engine.soleExecutor) {
         await self.ended(id, .finished(TransferResult(state: .cancelled)))
@@ -120,10 +120,8 @@ extension TransferManager {
 
   private func stream(of id: TransferID, _ download: DownloadRequest) -> StreamBuffer? {
     guard download.destination == .stream else { return nil }
-    let place =
-      streams[id] ?? StreamPlace(buffer: StreamBuffer(size: engine.streamWindow, io: engine.io))
-    streams[id] = place
-    return place.buffer
+    if streams[id] == nil { openStream(id) }
+    return streams[id]?.buffer
   }
 
   private func tellPublished(_ id: TransferID) -> DownloadDriver.Facts.Published? {
@@ -215,6 +213,9 @@ extension TransferManager {
       _ = queue.handle(.requeue, [id], by: .signal, &decision)
     }
     if case .held = end { return queue.held(id, by: .disk, &decision) }
+    if case .foundPublished(let result) = end {
+      return queue.foundPublished(id, result, by: .disk, &decision)
+    }
     queue.ended(id, end.forMachine, end.result, by: .disk, &decision)
     // The reader holds its stream from now on; one that comes late still finds it.
     if case .finished = end, streams[id]?.isRead == true { streams[id] = nil }

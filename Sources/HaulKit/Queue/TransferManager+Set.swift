@@ -33,6 +33,17 @@ extension TransferManager {
     await startWhatMay()
     return refusal
   }
+
+  /// As `set` of one, for each of them by itself, in the order of the list.
+  /// - Throws: as `set` of one; those before it have been changed then.
+  @discardableResult
+  public func set(
+    _ selection: TransferSelection, _ change: @Sendable (inout TransferRequest) -> Void
+  ) async throws(TransferError) -> CommandReport {
+    var refused: [TransferID: CommandRefusal] = [:]
+    for id in ids(of: selection) { refused[id] = try await set(id, change) }
+    return CommandReport(refused: refused)
+  }
 }
 
 extension Transfer {
@@ -42,4 +53,37 @@ extension Transfer {
   public func set(
     _ change: @Sendable (inout TransferRequest) -> Void
   ) async throws(TransferError) -> CommandRefusal? { try await manager.set(id, change) }
+
+  /// As `TransferManager.setPriority`.
+  /// - Throws: `io`, `disk-full`.
+  public func setPriority(_ priority: Priority) async throws(TransferError) {
+    try await manager.setPriority(priority, of: .ids([id]))
+  }
+
+  /// As `TransferManager.move`.
+  /// - Throws: `io`, `disk-full`.
+  public func move(to place: QueuePlace) async throws(TransferError) {
+    try await manager.move(.ids([id]), to: place)
+  }
+}
+
+extension TransferGroup {
+  /// As `TransferManager.set`, for each member.
+  /// - Throws: as `TransferManager.set`; those before it have been changed then.
+  @discardableResult
+  public func set(
+    _ change: @Sendable (inout TransferRequest) -> Void
+  ) async throws(TransferError) -> CommandReport { try await manager.set(selection, change) }
+
+  /// As `TransferManager.setPriority`.
+  /// - Throws: `io`, `disk-full`.
+  public func setPriority(_ priority: Priority) async throws(TransferError) {
+    try await manager.setPriority(priority, of: selection)
+  }
+
+  /// As `TransferManager.move`: the members in their order, next to each other.
+  /// - Throws: `io`, `disk-full`.
+  public func move(to place: QueuePlace) async throws(TransferError) {
+    try await manager.move(selection, to: place)
+  }
 }

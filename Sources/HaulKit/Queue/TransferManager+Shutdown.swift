@@ -5,7 +5,7 @@ extension TransferManager {
   private static let patience: Duration = .seconds(4)
   private static let lastMoment: Duration = .seconds(1)
 
-  /// Returns when nothing runs. All of it was told to pause; a step that does not is cut short, and at last left.
+  /// Returns when nothing runs. All of it was told to pause; a step that does not is cut short, and at last what runs still is left.
   func stopRuns() async {
     let clock = engine.clock
     let limit = Task(executorPreference: engine.soleExecutor) { [weak self] in
@@ -32,8 +32,12 @@ extension TransferManager {
     }
   }
 
+  /// A download can be held up by a disk that does not answer, or by who signs its requests: what it has claimed is there.
   private func leaveRest() {
-    for id in runs.keys.sorted() where runs[id]?.isCutShort == true { forget(id) }
+    for id in runs.keys.sorted() {
+      hasLeftRuns = true
+      forget(id)
+    }
   }
 
   /// Whether how it ended is of no interest any more.

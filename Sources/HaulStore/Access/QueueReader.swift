@@ -11,6 +11,7 @@ struct QueueReader {
     var queue = StoredQueue(lastEvent: last ?? 0, programs: try ProgramRows.underWay(db))
     var places = ContiguousArray<(id: TransferID, number: UInt32)>()
     var dependencies = try DependencyRows(db: db)
+    var targets = try TargetRows(db: db)
     var marks = MemberMarks(0)
     var like: QueuedMember?
     let statement = try db.makeStatement(sql: MemberMarks.query)
@@ -27,6 +28,7 @@ struct QueueReader {
       member.host = try row.text(4)
       try read(row, marks, &member)
       if marks.hasDependencies { member.after = try dependencies.ids(of: sequence) }
+      member.target = try targets.target(of: sequence)
       if numbers != nil { places.append((id, try RowNumbers.number(sequence))) }
       queue.append(member)
     }
@@ -130,6 +132,36 @@ private struct DependencyRows {
         try row.decode(Int64.self, atIndex: 0),
         try TransferID(stored: row.decode(Int64.self, atIndex: 1))
       )
+    }
+  }
+}
+
+/// Files that are to be somebody's own, in the order of the members, read alongside them.
+private struct TargetRows {
+  private let rows: RowCursor
+  private var next: (member: Int64, target: TargetPath)?
+
+  init(db: Database) throws {
+    rows = try Row.fetchCursor(
+      db, sql: "SELECT member, target FROM requests WHERE is_exact <> 0 ORDER BY member")
+    try advance()
+  }
+
+  /// To be called with rising numbers.
+  mutating func target(of member: Int64) throws -> TargetPath? {
+    while let found = next, found.member <= member {
+      try advance()
+      if found.member == member { return found.target }
+    }
+    return nil
+  }
+
+  private mutating func advance() throws {
+    next = try rows.next().map { row in
+      guard let path = try StoredText.text(row, 1) else {
+        throw TransferError.unreadable("the name of a file")
+      }
+      return (try row.decode(Int64.self, atIndex: 0), TargetPath(path))
     }
   }
 }

@@ -13,7 +13,7 @@ struct RequestWriter {
     self.db = db
     self.coding = coding
     insertRequest = try RowStatement(
-      db, "INSERT INTO requests (member, address, target, form) VALUES (?, ?, ?, ?)")
+      db, "INSERT INTO requests (member, address, target, is_exact, form) VALUES (?, ?, ?, ?, ?)")
   }
 
   mutating func insert(_ request: TransferRequest, _ sequence: Int64) throws {
@@ -23,6 +23,7 @@ struct RequestWriter {
     try insertRequest.bind(sequence)
     try insertRequest.bind(text: shown)
     try insertRequest.bind(text: request.download?.destination.path)
+    try insertRequest.bind(request.download?.destination.isExact ?? false)
     try insertRequest.bind(form)
     try insertRequest.execute()
     let secrets = RequestSecrets(request, shown: shown)

@@ -9,6 +9,7 @@ struct StoredKind: Hashable {
 
   static let finished = 7
   static let removed = 8
+  private static let moved = 9
 
   /// More than one thing to tell.
   private struct Detail: Codable {
@@ -41,6 +42,7 @@ struct StoredKind: Hashable {
     case .finished(let result):
       (code, detail) = (Self.finished, try coding.text(StoredResult(result)))
     case .removed: (code, detail) = (Self.removed, nil)
+    case .moved: (code, detail) = (Self.moved, nil)
     case .progress, .snapshot:
       throw TransferError(.internal, "no state change was given to the log of them; report this")
     }
@@ -55,6 +57,7 @@ struct StoredKind: Hashable {
     case 2: return .paused(by: try origin())
     case 3: return .resumed(by: try origin())
     case Self.removed: return .removed
+    case Self.moved: return .moved
     case Self.finished:
       let form = try coding.form(StoredResult.self, detail ?? "", "result")
       return .finished(try form.result())

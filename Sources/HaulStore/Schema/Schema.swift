@@ -5,7 +5,7 @@ enum Schema {
   /// "Haul" in ASCII.
   static let applicationID = 0x4861_756C
   /// That of the last migration.
-  static let version = 1
+  static let version = 2
 
   static let migrator: DatabaseMigrator = {
     var migrator = DatabaseMigrator()
@@ -13,6 +13,10 @@ enum Schema {
       for statement in SchemaV1.statements { try db.execute(sql: statement) }
       try db.execute(sql: "PRAGMA application_id = \(applicationID)")
       try db.execute(sql: "PRAGMA user_version = 1")
+    }
+    migrator.registerMigration("v2: files that are somebody's own") { db in
+      for statement in SchemaV2.statements { try db.execute(sql: statement) }
+      try db.execute(sql: "PRAGMA user_version = 2")
     }
     return migrator
   }()

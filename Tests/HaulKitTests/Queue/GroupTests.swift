@@ -218,4 +218,28 @@ import Testing
       #expect(await states() == [.running])
     }
   }
+
+  @Test func `A group is moved, gets a share and a change as one`() async throws {
+    try await StepBench.with { bench in
+      let manager = bench.manager
+      await manager.suspend()
+      let requests = (0..<5).map { number in
+        var request = TransferRequest.step("pass")
+        request.group = number % 2 == 1 ? "odd" : nil
+        return request
+      }
+      let ids = try await manager.add(requests).map(\.id)
+      let odd = manager.group("odd")
+      try await odd.move(to: .first)
+      #expect(await manager.summaries().map(\.id) == [ids[1], ids[3], ids[0], ids[2], ids[4]])
+      try await manager.move(.group("odd"), to: .after(ids[0]))
+      #expect(await manager.summaries().map(\.id) == [ids[0], ids[1], ids[3], ids[2], ids[4]])
+      try await odd.setPriority(.background)
+      #expect(await manager.summaries(of: odd.selection).allSatisfy { $0.priority == .background })
+      #expect(try await odd.set { $0.priority = .userInitiated }.refused.isEmpty)
+      #expect(
+        await manager.summaries().map { $0.priority == .userInitiated }
+          == [false, true, true, false, false])
+    }
+  }
 }

@@ -38,6 +38,26 @@ import Testing
     }
   }
 
+  @Test func `C1: connections and the rate are limited while transfers run, too`() async throws {
+    let length: Int64 = 4 << 20
+    let big = FaultScript.Resource("/big", seed: 9, length: length)
+    try await Bench.with([big]) { bench in
+      let clock = ManualClock()
+      let (manager, end) = try bench.manager(clock: clock)
+      // So slow that no more than the first bytes come: no time passes.
+      manager.setRateLimit(1)
+      await manager.setLimits(connectionsPerHost: 2, connectionsInAll: 3)
+      let transfer = try await manager.add(try bench.request("/big", as: "big"))
+      try await until { clock.sleeping > 0 && !bench.server.snapshot.requests.isEmpty }
+      #expect(await transfer.summary?.state == .running)
+      manager.setRateLimit(nil)
+      #expect(try await transfer.result.state == .completed)
+      #expect(try bench.isWhole("big", seed: 9, length: Int(length)))
+      #expect(bench.server.snapshot.total.maximumInProgress <= 2)
+      await end()
+    }
+  }
+
   @Test func `Case 13: limits that change while transfers start are never exceeded`() async throws {
     let names = (0..<40).map { "f\($0)" }
     try await QueueBench.with(names.map { .plain($0) }, active: 1, atMost: 3) { queue in

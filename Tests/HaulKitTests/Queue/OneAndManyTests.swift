@@ -83,6 +83,30 @@ import Testing
     }
   }
 
+  @Test func `E1: the identifier of one that is being removed is not taken for a new one's`()
+    async throws
+  {
+    let gate = StepGate()
+    var hooks = Hooks()
+    hooks.willPublish = { _ in await gate.pass("publish") }
+    try await QueueBench.with([.plain("a")], hooks: hooks) { queue in
+      var request = try queue.request("a")
+      request.identifier = "mine"
+      let same = request
+      let a = try await queue.manager.add(same)
+      await gate.waitForArrivals(1)
+      async let removal = a.remove()
+      try await until { await a.summary?.state != .running }
+      let error = await #expect(throws: TransferError.self) { try await queue.manager.add(same) }
+      #expect(error?.code == .inUse)
+      gate.open()
+      _ = try await removal
+      #expect(try await queue.manager.transfer(identifier: "mine") == nil)
+      #expect(try await queue.manager.add(same) != a)
+      await queue.manager.waitUntilEmpty()
+    }
+  }
+
   @Test func `E1: without an identifier each has a made one of its own`() async throws {
     try await QueueBench.with([]) { queue in
       await queue.manager.suspend()

@@ -69,6 +69,19 @@ import Testing
     }
   }
 
+  @Test func `C4: it does not wait with a pause that the program does not heed`() async throws {
+    try await ProgramPlace.with { place in
+      let step = try await place.add(Self.endless)
+      let pid = try await place.process("started")
+      async let pausing = step.pause()
+      try await until { await step.summary?.state != .running }
+      #expect(try await step.cancel(keepingBytes: true) == nil)
+      _ = try await pausing
+      #expect(!runs(pid))
+      #expect(await step.summary?.state == .cancelled)
+    }
+  }
+
   @Test func `C4: one that may run again is ended for a pause, and begins again`() async throws {
     try await ProgramPlace.with { place in
       let step = try await place.add(

@@ -47,28 +47,59 @@ import Testing
     }
   }
 
-  @Test func `Case 16: progress never falls, but for a restart, which begins at nothing`()
+  @Test
+  func `Case 16: progress never falls, also when the program ends, but for a restart from nothing`()
     async throws
   {
-    var added: Transfer?
-    let history = try await QueueBench.with([.held("a")]) { queue in
-      let a = try await queue.add("a")[0]
-      added = a
-      for round in 1...3 {
-        try await queue.server.waitForRequests(round, path: "/a")
+    let store = MemoryStore()
+    try await Bench.with([.held("a")]) { bench in
+      var added: Transfer?
+      let before = try await bench.queue(store: store) { queue in
+        let a = try await queue.add("a")[0]
+        added = a
+        for round in 1...3 {
+          try await queue.server.waitForRequests(round, path: "/a")
+          try await queue.hold(a)
+          try await a.pause()
+          try await a.resume()
+        }
+        try await queue.server.waitForRequests(4, path: "/a")
         try await queue.hold(a)
-        try await a.pause()
-        try await a.resume()
       }
-      try await queue.server.waitForRequests(4, path: "/a")
-      try await queue.hold(a)
-      queue.release(a)
-      _ = try await a.result
-      try queue.expectWhole(a)
+      before.expectSound()
+      let a = try #require(added)
+      let after = try await bench.queue(store: store) { queue in
+        // What ran goes on by itself.
+        try await queue.server.waitUntil { server in
+          server.requestCount("/a") > 4 && server.inProgress("/a") == 1 && server.held("/a") == 1
+        }
+        try await queue.log.wait { !$0.bytes(of: a).isEmpty }
+        queue.server.release("/a")
+        let again = try #require(try await queue.manager.transfer(a.id))
+        _ = try await again.result
+        #expect(try await again.restart() == nil)
+        // Midway, for it to be told how far it is.
+        try await queue.server.waitForHeld("/a")
+        try await queue.log.wait { Self.afterRestart($0.kinds(of: a)).contains { $0 > 0 } }
+        queue.release(a)
+        _ = try await again.result
+        try queue.expectWhole(a)
+      }
+      after.expectSound()
+      let kinds = after.kinds(of: a)
+      let anew = Self.afterRestart(kinds)
+      let first = before.bytes(of: a) + after.bytes(of: a).dropLast(anew.count)
+      #expect(first == first.sorted() && first.last == Int64(QueueBench.length), "\(first)")
+      #expect(anew == anew.sorted() && anew.last == Int64(QueueBench.length), "\(anew)")
+      let begins = try #require(anew.first)
+      #expect(begins <= Int64(QueueBench.heldAt), "\(anew)")
     }
-    let a = try #require(added)
-    #expect(history.bytes(of: a) == history.bytes(of: a).sorted())
-    #expect(history.bytes(of: a).allSatisfy { $0 <= Int64(QueueBench.length) })
+  }
+
+  /// The bytes that were told since it was put back to waiting.
+  private static func afterRestart(_ kinds: [TransferEvent.Kind]) -> [Int64] {
+    guard let start = kinds.firstIndex(of: .resumed(by: .user)) else { return [] }
+    return kinds[start...].compactMap { $0.progress?.bytes }
   }
 
   @Test func `Case 19: a batch is added as a whole or not at all, and its key finds it again`()
@@ -105,24 +136,21 @@ import Testing
     }
   }
 
-  @Test func `Case 20: two with one target: the second fails with in-use, the first is whole`()
+  @Test func `What cannot be stored, where nothing can be read either, is forgotten once it can`()
     async throws
   {
-    try await QueueBench.with([.held("a"), .plain("b")], active: 2) { queue in
-      let a = try await queue.add("a")[0]
-      try await queue.hold(a)
-      let same = try await queue.manager.add(try queue.request("a"))
-      #expect(same != a)
-      #expect(await code(same) == .inUse)
-      let other = try await queue.manager.add(
-        try queue.request("b") { $0.destination = .file(queue.bench.path("a")) })
-      #expect(await code(other) == .inUse)
-      // The bytes of the first are not theirs to take away.
-      try await same.cancel()
-      try await other.remove()
-      queue.release(a)
-      _ = try await a.result
-      try queue.expectWhole(a)
+    let store = ReplayStore()
+    try await Bench.with([.held("a")]) { bench in
+      _ = try await bench.queue(store: store) { queue in
+        let a = try await queue.add("a")[0]
+        try await queue.hold(a)
+        store.refuse(Self.disk, reading: true)
+        await #expect(throws: TransferError.self) { try await a.requeue() }
+        store.refuse(nil)
+        // The server holds it still: it stops because it is told to.
+        #expect(try await a.pause() == nil)
+        #expect(await queue.states == [.paused])
+      }
     }
   }
 

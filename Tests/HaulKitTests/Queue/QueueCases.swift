@@ -83,6 +83,30 @@ import Testing
     #expect(history.changes(of: try #require(added)) == [.added, .completed])
   }
 
+  @Test(arguments: [true, false])
+  func `Case 3: a restart while the file is published replaces it`(isExact: Bool) async throws {
+    let gate = StepGate()
+    var hooks = Hooks()
+    hooks.willPublish = { _ in await gate.pass("publish") }
+    let resource = FaultScript.Resource.plain("a").with { $0.lastModified = nil }
+    try await QueueBench.with([resource], hooks: hooks) { queue in
+      let a = try await queue.manager.add(
+        try queue.request("a") { request in
+          if !isExact { request.destination = .directory(queue.bench.directory) }
+        })
+      await gate.waitForArrivals(1)
+      async let command = a.restart()
+      try await until { await a.summary?.state != .running }
+      gate.open()
+      _ = try await command
+      let result = try await a.result
+      #expect(result.path == queue.bench.path("a") && result.reused == 0)
+      #expect(try queue.bench.names() == ["a"])
+      #expect(queue.requests(a).count == 2)
+      try queue.expectWhole(a)
+    }
+  }
+
   @Test func `Case 5: a cancelled one is not tried again`() async throws {
     let busy = FaultScript.Resource.plain("a").with { $0.faults = [Fault(.status(503))] }
     var added: Transfer?

@@ -62,6 +62,35 @@ import Testing
     }
   }
 
+  @Test func `A program that comes back finds the handles of what it had added`() async throws {
+    try await Bench.with([.plain("a"), .plain("b")]) { bench in
+      var ids: [TransferID] = []
+      try await open(bench) { manager in
+        await manager.suspend()
+        var requests = try ["a", "b"].map { (name: String) in
+          TransferRequest(.download(try bench.request("/\(name)", as: name)))
+        }
+        requests[1].identifier = "mine"
+        requests[1].group = "g"
+        ids = try await manager.add(requests).map(\.id)
+      }
+      try await open(bench) { manager in
+        let a = try #require(try await manager.transfer(ids[0]))
+        let address = try ResourceURL(bench.server.url("/a"))
+        #expect(a.id == ids[0] && a.url == address)
+        #expect(try await manager.transfers().map(\.id) == ids)
+        #expect(try await manager.transfers(of: .group("g")).map(\.id) == [ids[1]])
+        let b = try #require(try await manager.transfer(identifier: "mine"))
+        #expect(b.id == ids[1])
+        #expect(try await a.result.state == .completed)
+        #expect(try await b.result.state == .completed)
+        try await a.remove()
+        #expect(try await manager.transfer(ids[0]) == nil)
+        #expect(try await manager.transfer(identifier: "another's") == nil)
+      }
+    }
+  }
+
   @Test func `E1: two who add one identifier at the same time get the same transfer`() async throws
   {
     try await Bench.with([]) { bench in

@@ -125,4 +125,55 @@ struct StreamTests {
       await manager.shutdown()
     }
   }
+
+  @Test("One that was paused before it began is read when it goes on", arguments: [true, false])
+  func pausedBefore(isRead: Bool) async throws {
+    try await Bench.serving(.file(300_000)) { bench in
+      try await suspended { manager in
+        let transfer = try await manager.add(try bench.stream())
+        let early = isRead ? try await manager.bytes(of: transfer) : nil
+        try await transfer.pause()
+        try await transfer.resume()
+        await manager.unsuspend()
+        let bytes = if let early { early } else { try await manager.bytes(of: transfer) }
+        var received: [UInt8] = []
+        for try await chunk in bytes { received += chunk.bytes }
+        #expect(received.count == 300_000 && SeededContent.matches(seed: 7, received))
+        #expect(try await transfer.result.state == .completed)
+      }
+    }
+  }
+
+  @Test("One that was cancelled before it began is told so, and is another when it is tried again")
+  func cancelledBefore() async throws {
+    try await Bench.serving(.file(300_000)) { bench in
+      try await suspended { manager in
+        let transfer = try await manager.add(try bench.stream())
+        let early = try await manager.bytes(of: transfer)
+        try await transfer.cancel()
+        let error = await #expect(throws: TransferError.self) { for try await _ in early {} }
+        #expect(error?.code == .cancelled)
+        try await transfer.retry()
+        let late = try await manager.bytes(of: transfer)
+        await manager.unsuspend()
+        var count = 0
+        for try await chunk in late { count += chunk.count }
+        #expect(count == 300_000)
+        #expect(try await transfer.result.state == .completed)
+      }
+    }
+  }
+
+  private func suspended(_ body: (TransferManager) async throws -> Void) async throws {
+    var configuration = Configuration()
+    configuration.isSuspended = true
+    let manager = try TransferManager(configuration)
+    do {
+      try await body(manager)
+    } catch {
+      await manager.shutdown()
+      throw error
+    }
+    await manager.shutdown()
+  }
 }

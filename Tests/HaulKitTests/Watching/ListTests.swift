@@ -48,6 +48,26 @@ import Testing
     }
   }
 
+  @Test func `D19: its rows are in the order of the list, also when that changes`() async throws {
+    try await StepBench.with { bench in
+      await bench.manager.suspend()
+      let list = TransferList(bench.manager)
+      let ids = try await bench.manager.add((0..<5).map { _ in .step("pass") }).map(\.id)
+      try await until { list.rows.map(\.id) == ids }
+      try await bench.manager.move([ids[4], ids[0]], to: .before(ids[2]))
+      let order = [ids[1], ids[4], ids[0], ids[2], ids[3]]
+      #expect(await bench.manager.summaries().map(\.id) == order)
+      try await until { list.rows.map(\.id) == order }
+      #expect(list[ids[4]]?.id == ids[4] && list[ids[3]]?.id == ids[3])
+      let last = try await bench.manager.add(.step("pass"))
+      try await last.move(to: .first)
+      try await until { list.rows.map(\.id) == [last.id] + order }
+      // One that comes late is told the order as it stands.
+      let late = TransferList(bench.manager)
+      try await until { late.rows.map(\.id) == [last.id] + order }
+    }
+  }
+
   @Test func `One that is put back to waiting is shown as waiting, and why`() async throws {
     try await QueueBench.with([.held("a")]) { queue in
       let list = TransferList(queue.manager)

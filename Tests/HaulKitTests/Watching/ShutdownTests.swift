@@ -138,6 +138,67 @@ import Testing
     }
   }
 
+  @Test func `A step that was to pause and was cut short is interrupted, and not run once more`()
+    async throws
+  {
+    let (clock, store, runs) = (ManualClock(), MemoryStore(), NIOLockedValueBox(0))
+    try await StepBench.with(clock: clock, store: store) { bench in
+      await bench.manager.register(step: "deaf") { _ in
+        runs.withLockedValue { $0 += 1 }
+        while !Task.isCancelled { await Task.yield() }
+        throw CancellationError()
+      }
+      let step = try await bench.manager.add(.step("deaf"))
+      try await until { runs.withLockedValue { $0 } == 1 }
+      async let pause = step.pause()
+      try await until { await step.summary?.state != .running }
+      async let end: Void = bench.manager.shutdown()
+      try await until { clock.wakeUps == [.seconds(4)] }
+      clock.move(by: .seconds(4))
+      await end
+      _ = try? await pause
+    }
+    let register = { @Sendable (manager: TransferManager) in
+      await manager.register(step: "deaf") { _ in runs.withLockedValue { $0 += 1 } }
+    }
+    try await StepBench.with(store: store, register: register) { bench in
+      try await bench.manager.resume(.all)
+      await bench.manager.waitUntilEmpty()
+      let step = try #require(try await bench.manager.transfers().first)
+      #expect(await code(step) == .interrupted)
+      #expect(runs.withLockedValue { $0 } == 1)
+    }
+  }
+
+  @Test func `A download that does not stop is left after five seconds, with what it has claimed`()
+    async throws
+  {
+    let (clock, gate) = (ManualClock(), StepGate())
+    try await Bench.with([.plain("a")]) { bench in
+      let (manager, end) = try bench.manager(clock: clock) { configuration in
+        // Whoever signs requests, and takes no notice of the end.
+        configuration.prepare = { _ in
+          await gate.pass("sign")
+          return []
+        }
+      }
+      let a = try await manager.add(try bench.request("/a", as: "a"))
+      await gate.waitForArrivals(1)
+      async let shutdown: Void = manager.shutdown()
+      try await until { clock.wakeUps.contains(.seconds(4)) }
+      clock.move(by: .seconds(4))
+      try await until { clock.wakeUps.contains(.seconds(5)) }
+      clock.move(by: .seconds(1))
+      await shutdown
+      #expect(await a.summary?.state != .completed)
+      #expect(clock.sleeping == 0)
+      await end()
+      gate.open()
+      try await until { gate.inside == 0 }
+      #expect(bench.server.snapshot.requests.isEmpty)
+    }
+  }
+
   @Test func `A step that heeds nothing is left after five seconds`() async throws {
     let (clock, gate, store) = (ManualClock(), StepGate(), MemoryStore())
     try await StepBench.with(clock: clock, store: store, gate: gate) { bench in

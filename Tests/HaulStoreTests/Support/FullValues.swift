@@ -86,7 +86,8 @@ func allKinds() throws -> [TransferEvent.Kind] {
       .connections(ConnectionChoice(7, reason, rate: $0))
     }
   }
-  kinds += [.finished(try fullResult()), .finished(TransferResult(state: .cancelled)), .removed]
+  kinds += [.finished(try fullResult()), .finished(TransferResult(state: .cancelled)), .moved]
+  kinds.append(.removed)
   return kinds
 }
 
@@ -102,6 +103,7 @@ func name(_ kind: TransferEvent.Kind) -> String {
   case .limited: "limited"
   case .connections: "connections"
   case .finished: "finished"
+  case .moved: "moved"
   case .removed: "removed"
   case .snapshot: "snapshot"
   }

@@ -1,0 +1,65 @@
+/// One target, one owner: a file whose path was given is that of one member until it ends.
+extension QueueMachine {
+  /// Whether what lies under its target may be another's by now.
+  package func isDisplaced(_ id: TransferID) -> Bool { targets.isDisplaced(id) }
+
+  /// - Throws: `in-use` when one of the files is to be that of two.
+  func refuseTakenTargets(_ additions: [Addition]) throws(TransferError) {
+    var new: [TargetPath: TransferRequest] = [:]
+    for addition in additions {
+      guard let target = addition.request.exactTarget else { continue }
+      guard new.updateValue(addition.request, forKey: target) == nil else {
+        throw Self.isTaken(target, of: addition.request, by: nil)
+      }
+      try refuseTakenTarget(of: addition.request, for: addition.id)
+    }
+  }
+
+  /// - Throws: `in-use` when its file is to be that of another.
+  func refuseTakenTarget(
+    of request: TransferRequest, for id: TransferID
+  ) throws(TransferError) {
+    guard let target = request.exactTarget,
+      let other = targets.holder(of: target, otherThan: id, members.isLive)
+    else { return }
+    throw Self.isTaken(target, of: request, by: other)
+  }
+
+  mutating func take(_ target: TargetPath, for id: TransferID) {
+    targets.take(target, for: id, members.isLive)
+  }
+
+  mutating func takeBackTarget(of id: TransferID) {
+    guard targets.isDisplaced(id) else { return }
+    targets.takeBack(for: id, members.isLive)
+  }
+
+  /// Why one that has ended cannot go on.
+  func targetRefusal(
+    of id: TransferID, _ command: TransferMachine.Command
+  ) -> CommandRefusal? {
+    guard command == .retry || command == .restart, targets.isDisplaced(id),
+      targets.successor(of: id, members.isLive) != nil
+    else { return nil }
+    return .targetIsTaken
+  }
+
+  private static func isTaken(
+    _ target: TargetPath, of request: TransferRequest, by other: TransferID?
+  ) -> TransferError {
+    let whose = other.map { "that of \($0), which has not ended" } ?? "asked for twice"
+    let what = request.download?.url.redacted ?? "it"
+    return TransferError(.inUse, "\(target.text) is \(whose); give \(what) another name")
+  }
+}
+
+extension MemberShelf {
+  /// Nil when it is not in the list.
+  fileprivate func isLive(_ id: TransferID) -> Bool? {
+    switch state(of: id) {
+    case nil, .removed: nil
+    case .queued, .running, .stopping, .paused: true
+    case .failed, .completed, .cancelled: false
+    }
+  }
+}

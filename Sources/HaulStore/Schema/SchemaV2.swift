@@ -1,0 +1,8 @@
+/// Which targets are files whose paths were given: what `open` reads, without looking at the others.
+enum SchemaV2 {
+  static let statements = [
+    "ALTER TABLE requests ADD COLUMN is_exact INTEGER NOT NULL DEFAULT 0",
+    "UPDATE requests SET is_exact = 1 WHERE json_extract(form, '$.download.destination') = 'file'",
+    "CREATE INDEX requests_of_exact_targets ON requests (member) WHERE is_exact <> 0",
+  ]
+}

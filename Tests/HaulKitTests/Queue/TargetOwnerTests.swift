@@ -1,0 +1,134 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// One target, one owner, who keeps it until it ends: with the limit at 1.
+@Suite(.timeLimit(.minutes(2))) struct TargetOwnerTests {
+  private func refusal(_ body: () async throws -> Void) async -> TransferError? {
+    do {
+      try await body()
+      return nil
+    } catch { return error as? TransferError }
+  }
+
+  /// A download of `b` to the file of `a`.
+  private func intruder(_ queue: QueueBench) throws -> TransferRequest {
+    try queue.request("b") { $0.destination = .file(queue.bench.path("./a")) }
+  }
+
+  @Test(arguments: [TransferState.running, .queued, .paused])
+  func `Case 66, case 20: whose file is another's who has not ended is refused when it is added`(
+    state: TransferState
+  ) async throws {
+    try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+      if state == .queued { await queue.manager.suspend() }
+      let a = try await queue.add("a")[0]
+      if state != .queued { try await queue.hold(a) }
+      if state == .paused { try await a.pause() }
+      for request in [try intruder(queue), try queue.request("a")] {
+        let error = await refusal {
+          try await queue.manager.add([try queue.request("b"), request])
+        }
+        #expect(error?.code == .inUse)
+        #expect(error?.message.contains("\(a.id)") == true, "\(error?.message ?? "")")
+      }
+      #expect(await queue.states == [state], "of several none is added")
+      await queue.manager.unsuspend()
+      try await a.resume()
+      if state == .queued { try await queue.hold(a) }
+      queue.release(a)
+      let result = try await a.result
+      #expect(state != .paused || result.reused > 0)
+      try queue.expectWhole(a)
+    }
+  }
+
+  @Test func `Case 66: two of one call cannot have one file`() async throws {
+    try await QueueBench.with([.plain("a"), .plain("b")]) { queue in
+      let error = await refusal {
+        try await queue.manager.add([try queue.request("a"), try intruder(queue)])
+      }
+      #expect(error?.code == .inUse)
+      #expect(await queue.states.isEmpty)
+    }
+  }
+
+  @Test func `Case 66: after a restart a file is still its owner's`() async throws {
+    let store = MemoryStore()
+    try await Bench.with([.held("a"), .plain("b")]) { bench in
+      _ = try await bench.queue(store: store) { queue in
+        let a = try await queue.add("a")[0]
+        try await queue.hold(a)
+        try await a.pause()
+      }
+      _ = try await bench.queue(store: store) { queue in
+        let a = try #require(try await queue.manager.transfers().first)
+        #expect(await refusal { _ = try await queue.manager.add(intruder(queue)) }?.code == .inUse)
+        queue.release(a)
+        try await a.resume()
+        #expect(try await a.result.reused > 0)
+        try queue.expectWhole(a)
+      }
+    }
+  }
+
+  @Test func `Case 66: one cannot be given the file of another either`() async throws {
+    try await QueueBench.with([.plain("a"), .plain("b")]) { queue in
+      await queue.manager.suspend()
+      let added = try await queue.add("a", "b")
+      let path = queue.bench.path("a")
+      let error = await refusal {
+        try await added[1].set { $0.download?.destination = .file(path) }
+      }
+      #expect(error?.code == .inUse)
+      try await added[0].cancel()
+      #expect(try await added[1].set { $0.download?.destination = .file(path) } == nil)
+      #expect(try await added[0].retry() == .targetIsTaken)
+      #expect(await refusal { _ = try await queue.manager.add(queue.request("a")) }?.code == .inUse)
+      // Its own is free now.
+      try await queue.manager.add(queue.request("b"))
+    }
+  }
+
+  @Test func `Case 66: who has ended gets its file back when it is free, and takes nothing away`()
+    async throws
+  {
+    try await QueueBench.with([.held("b")]) { queue in
+      let a = try await queue.add("a")[0]
+      #expect(await code(a) == .notFound)
+      let b = try await queue.manager.add(try intruder(queue))
+      try await queue.hold(b)
+      try await b.pause()
+      #expect(try await a.retry() == .targetIsTaken)
+      #expect(try await a.restart() == .targetIsTaken)
+      try await a.cancel()
+      try await a.remove()
+      queue.release(b)
+      try await b.resume()
+      let result = try await b.result
+      #expect(result.reused > 0, "its bytes are not another's to take away")
+      #expect(try queue.bench.isWhole("a", seed: .of("b"), length: QueueBench.length))
+    }
+  }
+
+  @Test func `Case 66: two of one address in one directory keep each one's own bytes`() async throws
+  {
+    let names = ["f", "f (1)"].flatMap { ["\($0).haul.journal", "\($0).haul.part"] }.sorted()
+    try await QueueBench.with([.held("f")]) { queue in
+      let request = try queue.request("f") { $0.destination = .directory(queue.bench.directory) }
+      let added = try await queue.manager.add([request, request])
+      for transfer in added {
+        try await queue.log.wait { $0.bytes(of: transfer).contains { $0 > 0 } }
+        try await transfer.pause()
+      }
+      #expect(try queue.bench.names() == names)
+      try await added[1].cancel()
+      #expect(try queue.bench.names() == ["f.haul.journal", "f.haul.part"])
+      queue.release(added[0])
+      try await added[0].resume()
+      #expect(try await added[0].result.reused > 0)
+      #expect(try queue.bench.names() == ["f"])
+    }
+  }
+}
