@@ -64,31 +64,24 @@ public struct ResourceURL: Hashable, Sendable {
       throw TransferError(
         .unsupportedScheme, "the scheme \(scheme) is not supported; use http or https")
     }
-    guard let encodedHost = url.host(percentEncoded: false), !encodedHost.isEmpty,
-      var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
-    else { throw TransferError(.badURL, "the address has no host") }
-    let host = encodedHost.trimmingPrefix("[").lowercased()
-    let bareHost = host.hasSuffix("]") ? String(host.dropLast()) : host
-    guard Self.isHost(bareHost) else {
+    guard let sent = Sent(url, scheme: scheme) else {
+      throw TransferError(.badURL, "the address has no host")
+    }
+    guard Self.isHost(sent.host) else {
       throw TransferError(.badURL, "the address has a host that no name or address can be")
     }
     let port = url.port ?? (scheme == "https" ? 443 : 80)
     guard (1...65535).contains(port) else {
       throw TransferError(.badURL, "the port is out of range")
     }
-    origin = Origin(scheme: scheme, host: bareHost, port: port)
-    credentials = parts.user.map { Credentials(user: $0, password: parts.password ?? "") }
-    parts.user = nil
-    parts.password = nil
-    parts.fragment = nil
-    parts.scheme = scheme
-    if parts.percentEncodedPath.isEmpty { parts.percentEncodedPath = "/" }
-    guard let text = parts.string, Self.isReadable(text, host: bareHost) else {
+    guard let text = sent.parts.string, sent.isReadable else {
       throw TransferError(.badURL, "the address cannot be read")
     }
+    origin = Origin(scheme: scheme, host: sent.host, port: port)
+    credentials = sent.credentials
     absoluteString = text
-    path = parts.percentEncodedPath
-    query = parts.percentEncodedQuery
+    path = sent.parts.percentEncodedPath
+    query = sent.parts.percentEncodedQuery
   }
 
   /// Whether it is an IPv6 address, or could be a name: escapes may have brought in anything.
@@ -102,13 +95,6 @@ public struct ResourceURL: Hashable, Sendable {
       default: "-._~".utf8.contains(byte)
       }
     }
-  }
-
-  /// Whether the address as it is sent is read as the same again: of an international name not
-  /// everything is, in letters of the DNS.
-  private static func isReadable(_ text: String, host: String) -> Bool {
-    if host.utf8.allSatisfy({ $0 < 0x80 }) { return true }
-    return URL(string: text)?.host(percentEncoded: false) != nil
   }
 
   /// Whether the percent-decoded path is text.
@@ -155,4 +141,38 @@ public struct ResourceURL: Hashable, Sendable {
 extension ResourceURL: CustomStringConvertible {
   /// The redacted form.
   public var description: String { redacted }
+}
+
+/// An address as it is sent, and what is not sent with it.
+private struct Sent {
+  /// In lower case; an IPv6 address without brackets.
+  let host: String
+  let credentials: ResourceURL.Credentials?
+  let parts: URLComponents
+
+  /// Nil without a host.
+  init?(_ url: URL, scheme: String) {
+    guard let whole = url.host(percentEncoded: false), !whole.isEmpty,
+      var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+    else { return nil }
+    let open = whole.trimmingPrefix("[").lowercased()
+    host = open.hasSuffix("]") ? String(open.dropLast()) : open
+    let password = parts.password ?? ""
+    credentials = parts.user.map { ResourceURL.Credentials(user: $0, password: password) }
+    parts.user = nil
+    parts.password = nil
+    parts.fragment = nil
+    parts.scheme = scheme
+    if parts.percentEncodedPath.isEmpty { parts.percentEncodedPath = "/" }
+    self.parts = parts
+  }
+
+  /// Whether it is read as the same again: of an international name not everything is, in letters of the DNS.
+  var isReadable: Bool {
+    if host.utf8.allSatisfy({ $0 < 0x80 }), !host.contains("xn--") { return true }
+    guard let text = parts.string, let scheme = parts.scheme, let url = URL(string: text),
+      let again = Sent(url, scheme: scheme)
+    else { return false }
+    return again.host == host && again.parts.string == text
+  }
 }

@@ -45,7 +45,7 @@ extension TransferManager {
   func standing(of id: TransferID, for key: EventHub.Key) async -> [TransferEvent] {
     await turns.run {
       engine.hub.begin(key)
-      guard let snapshot = await snapshot(of: id) else { return [] }
+      guard let snapshot = await snapshotEvent(of: id) else { return [] }
       guard case .snapshot(let standing) = snapshot.kind, let result = standing.result
       else { return [snapshot] }
       return [
@@ -55,8 +55,15 @@ extension TransferManager {
     }
   }
 
+  /// How one transfer stands; nil when it is not in the list.
+  func snapshot(of id: TransferID) async -> TransferSnapshot? {
+    let event = await turns.run { await snapshotEvent(of: id) }
+    guard case .snapshot(let snapshot)? = event?.kind else { return nil }
+    return snapshot
+  }
+
   /// How one transfer stands; nil when it is not in the list. For one whose turn it is.
-  func snapshot(of id: TransferID) async -> TransferEvent? {
+  func snapshotEvent(of id: TransferID) async -> TransferEvent? {
     // A snapshot without its result is better than none.
     let record = (try? await store.records([id]))?.first
     guard let member = queue.members[id] else { return nil }

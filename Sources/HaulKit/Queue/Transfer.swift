@@ -20,6 +20,11 @@ public struct Transfer: Sendable, Identifiable {
     get async { await manager.summary(of: id) }
   }
 
+  /// How it stands at this moment, with what it does, how far it is, and how it ended; nil when it is not in the list any more.
+  public var snapshot: TransferSnapshot? {
+    get async { await manager.snapshot(of: id) }
+  }
+
   /// As `TransferManager.pause`.
   /// - Throws: `io`, `disk-full`.
   @discardableResult

@@ -94,6 +94,25 @@ extension TransferManager {
   public func summaries(of selection: TransferSelection = .all) -> [TransferSummary] {
     ids(of: selection).compactMap { queue.members[$0].map(TransferSummary.init) }
   }
+
+  /// A page of the list, in its order: how the transfers behind one stand.
+  /// - Parameters:
+  ///   - id: the last one of the page before; nil for the first page. Behind one that is not in the list there is nothing.
+  ///   - count: how many at most.
+  ///   - group: of this group only, unless it is nil.
+  /// - Throws: `io`.
+  /// - Complexity: O(the page) where the list is in a store on the disk, whatever the length of the list.
+  public func summaries(
+    after id: TransferID?, atMost count: Int, of group: String? = nil
+  ) async throws(TransferError) -> [TransferSummary] {
+    var query = RecordQuery(group: group, atMost: max(count, 0))
+    if let id {
+      guard let member = queue.members[id] else { return [] }
+      query.afterRank = member.facts.standing.rank
+    }
+    let records = try await store.records(where: query)
+    return records.compactMap { queue.members[$0.id].map(TransferSummary.init) }
+  }
 }
 
 extension TransferResult {

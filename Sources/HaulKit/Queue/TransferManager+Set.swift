@@ -27,7 +27,7 @@ extension TransferManager {
       let refusal = try await carryOutNow { (decision) throws(TransferError) in
         try queue.set(request, of: record, names: names, &decision)
       }
-      if refusal == nil, let event = await snapshot(of: id) { engine.hub.publish([event]) }
+      if refusal == nil, let event = await snapshotEvent(of: id) { engine.hub.publish([event]) }
       return refusal
     }
     await startWhatMay()

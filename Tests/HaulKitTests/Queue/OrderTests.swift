@@ -138,4 +138,32 @@ import Testing
       }
     }
   }
+
+  @Test func `Case 23: a list is read page by page, in its order`() async throws {
+    try await StepBench.with { bench in
+      let manager = bench.manager
+      await manager.suspend()
+      let requests = (0..<7).map { number in
+        var request = TransferRequest.step("pass")
+        request.group = number % 2 == 0 ? "even" : nil
+        return request
+      }
+      var ids = try await manager.add(requests).map(\.id)
+      try await manager.move([ids[6]], to: .first)
+      ids = [ids[6]] + ids[..<6]
+      var read: [TransferID] = []
+      var pages = 0
+      while true {
+        let page = try await manager.summaries(after: read.last, atMost: 3)
+        if page.isEmpty { break }
+        read += page.map(\.id)
+        pages += 1
+      }
+      #expect(read == ids && pages == 3)
+      let even = try await manager.summaries(after: ids[0], atMost: 2, of: "even")
+      #expect(even.map(\.id) == [ids[1], ids[3]])
+      try await manager.remove(.ids([ids[2]]))
+      #expect(try await manager.summaries(after: ids[2], atMost: 3).isEmpty)
+    }
+  }
 }

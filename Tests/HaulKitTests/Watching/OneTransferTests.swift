@@ -149,4 +149,23 @@ import Testing
       #expect(ends == 2000)
     }
   }
+
+  @Test func `Its handle tells at any moment how far it is`() async throws {
+    try await QueueBench.with([.held("a")]) { queue in
+      let a = try await queue.add("a")[0]
+      try await queue.hold(a)
+      let running = try #require(await a.snapshot)
+      #expect(running.state == .running && running.phase == .transferring)
+      #expect(running.progress?.total == Int64(QueueBench.length) && running.result == nil)
+      try await a.pause()
+      let paused = try #require(await a.snapshot)
+      #expect(paused.state == .paused && paused.progress?.bytes ?? 0 > 0)
+      queue.release(a)
+      try await a.resume()
+      let result = try await a.result
+      #expect(await a.snapshot?.result == result)
+      try await a.remove()
+      #expect(await a.snapshot == nil)
+    }
+  }
 }
