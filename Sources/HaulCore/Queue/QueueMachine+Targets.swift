@@ -5,10 +5,10 @@ extension QueueMachine {
 
   /// - Throws: `in-use` when one of the files is to be that of two.
   func refuseTakenTargets(_ additions: [Addition]) throws(TransferError) {
-    var new: [TargetPath: TransferRequest] = [:]
+    var new: Set<TargetPath> = []
     for addition in additions {
       guard let target = addition.request.exactTarget else { continue }
-      guard new.updateValue(addition.request, forKey: target) == nil else {
+      guard new.insert(target).inserted else {
         throw Self.isTaken(target, of: addition.request, by: nil)
       }
       try refuseTakenTarget(of: addition.request, for: addition.id)

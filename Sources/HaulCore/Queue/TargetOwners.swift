@@ -1,7 +1,7 @@
 /// Whose each file is that was asked for by its path: one target, one owner, who keeps it until it ends.
 ///
-/// A path is kept as its hash: a list may have a million. Of two paths of one hash the second would be refused, which is honest,
-/// and as likely as a wrong digest.
+/// A path is kept as its hash of 64 bits: a list may have a million. Of two paths of one hash, which one in tens of millions of such lists
+/// has, the second would be refused.
 package struct TargetOwners: Sendable {
   private var owners: [Int: TransferID] = [:]
   /// Those that have ended and whose target another one has had since.
