@@ -219,6 +219,37 @@ struct StoreConformanceTests {
     }
   }
 
+  @Test(
+    "knows where the bytes lie of those that are to go on, and of no other",
+    arguments: Subject.allCases)
+  func places(_ subject: Subject) async throws {
+    try await subject.use { store in
+      let added = try records(3)
+      let place = TargetPlace(
+        directory: "/d/\0", device: .max, boot: "one", name: "f", partName: "f.part", length: 7)
+      let other = TargetPlace(
+        directory: ".", device: 0, boot: "", name: "g", partName: "g.part", length: nil)
+      var change = adding(added)
+      change.places = added.map { StoredPlace(id: $0.id, place: place) }
+      try await store.commit(change)
+      #expect(
+        try await store.open().places
+          == Dictionary(uniqueKeysWithValues: added.map { ($0.id, place) }))
+      // Another place, none any more, one of a stranger, and a member that is removed.
+      var next = removing([added[2].id])
+      var ids = Ids(seed: 5)
+      next.places = [
+        StoredPlace(id: added[0].id, place: other), StoredPlace(id: added[1].id, place: nil),
+        StoredPlace(id: ids.id(), place: place),
+      ]
+      try await store.commit(next)
+      #expect(try await store.open().places == [added[0].id: other])
+      // The same id again has nothing of the old one.
+      try await store.commit(adding([try record(added[2].id, rank: 2)]))
+      #expect(try await store.open().places == [added[0].id: other])
+    }
+  }
+
   @Test("carries out a change in order: adds, updates, removals", arguments: Subject.allCases)
   func oneChange(_ subject: Subject) async throws {
     try await subject.use { store in

@@ -179,12 +179,14 @@ package struct StoreChange: Sendable {
   package var batch: Batch?
   /// Processes that are about to run for members. Each is kept until its member has another one, or is removed.
   package var programs: [StoredProgram] = []
+  /// Where bytes lie from now on. Each is kept until its member has another one, or none, or is removed.
+  package var places: [StoredPlace] = []
 
   package init() {}
 
   package var isEmpty: Bool {
     added.isEmpty && updated.isEmpty && removed.isEmpty && satisfied.isEmpty && events.isEmpty
-      && batch == nil && programs.isEmpty
+      && batch == nil && programs.isEmpty && places.isEmpty
   }
 }
 
@@ -220,7 +222,7 @@ package protocol Store: Sendable {
   /// Makes the change as a whole; it survives a power cut when this returns, if the store is durable.
   ///
   /// First comes what is added, then updates, removals, and what is satisfied. Updates of unknown ids,
-  /// removals and programs of them, do nothing.
+  /// removals, programs and places of them, do nothing.
   /// An id that is there already cannot be added, nor can two members have one identifier at any time.
   /// - Throws: `io`, `disk-full`; nothing has changed then.
   func commit(_ change: StoreChange) async throws(TransferError)

@@ -25,10 +25,12 @@ package struct QueueDecision: Sendable {
   package var batch: StoreChange.Batch?
   /// Processes that are about to run.
   package var programs: [StoredProgram] = []
+  /// Where bytes lie from now on.
+  package var places: [StoredPlace] = []
   /// In the order in which they were first noted; nil for what is removed after all.
   private var updates: [StoreChange.Update?] = []
   /// Whose update stands where.
-  private var places = IDTable()
+  private var noted = IDTable()
   var removed: [TransferID] = []
   var satisfied: [TransferID] = []
   /// Whose dependencies have changed since they were looked at.
@@ -46,6 +48,7 @@ package struct QueueDecision: Sendable {
     change.events = events
     change.batch = batch
     change.programs = programs
+    change.places = places
     return change
   }
 
@@ -63,8 +66,8 @@ package struct QueueDecision: Sendable {
   mutating func note(
     _ id: TransferID, _ standing: Standing, _ result: TransferResult?, keepsPlace: Bool
   ) {
-    guard let place = places[id].map(Int.init), let former = updates[place] else {
-      places.set(id, to: UInt32(updates.count))
+    guard let place = noted[id].map(Int.init), let former = updates[place] else {
+      noted.set(id, to: UInt32(updates.count))
       return updates.append(
         StoreChange.Update(id: id, standing: standing, result: result, keepsPlace: keepsPlace))
     }
@@ -75,14 +78,14 @@ package struct QueueDecision: Sendable {
 
   /// Of one whose standing is noted.
   mutating func set(_ request: TransferRequest, of id: TransferID) {
-    if let place = places[id] { updates[Int(place)]?.request = request }
+    if let place = noted[id] { updates[Int(place)]?.request = request }
   }
 
   /// These files, of earlier runs of members that end now without success, are still there. O(the decision).
   package mutating func keepFiles(_ paths: [TransferID: String]) {
     guard !paths.isEmpty else { return }
     for (id, path) in paths {
-      guard let place = places[id].map(Int.init) else { continue }
+      guard let place = noted[id].map(Int.init) else { continue }
       let result = updates[place]?.result?.keeping(path)
       updates[place]?.result = result
     }
@@ -98,7 +101,7 @@ package struct QueueDecision: Sendable {
   }
 
   mutating func remove(_ id: TransferID) {
-    if let place = places[id] { updates[Int(place)] = nil }
+    if let place = noted[id] { updates[Int(place)] = nil }
     removed.append(id)
     effects.append(.removed(id))
   }

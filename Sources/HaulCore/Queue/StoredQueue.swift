@@ -9,6 +9,8 @@ package struct StoredQueue: Sendable {
   package var lastEvent = 0
   /// The last process of each member that was under way when it was stored last.
   package var programs: [StoredProgram] = []
+  /// Where the bytes lie of those that are to go on.
+  package var places: [TransferID: TargetPlace] = [:]
   /// The place of the last one, as long as they come in order.
   private var last: (rank: Int64, id: TransferID)?
   private var isInOrder = true

@@ -44,7 +44,7 @@ extension DownloadDriver {
     }
   }
 
-  /// The place where an earlier run of this program left its bytes, when that is not there. It is not made again: a directory
+  /// The place where an earlier run left its bytes, when that is not there. It is not made again: a directory
   /// of that name would lie on another file system.
   private func missingPlace() async -> Obstacle? {
     guard engine.waitsForDisk, let former = facts.former else { return nil }
@@ -52,8 +52,12 @@ extension DownloadDriver {
       guard let found = Place.find(former.directory, on: disk) else {
         return .missingDirectory(former.directory, seen: nil)
       }
-      // A file system that was taken away and is back may have another number.
-      if found.device == former.device || found.holds(former.partName) { return nil }
+      // A file system that was taken away and is back may have another number, and has after a boot.
+      if found.device == former.device || former.boot != disk.bootID
+        || found.holds(former.partName)
+      {
+        return nil
+      }
       return .missingDirectory(former.directory, seen: found.device)
     }
   }

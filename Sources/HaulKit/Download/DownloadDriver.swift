@@ -126,7 +126,7 @@ struct DownloadDriver: Sendable {
             duration: engine.clock.now - started, checksum: checksum,
             verified: checksum == nil ? nil : .checksum))
       case .claimed(let claim):
-        facts.place.begin(claim)
+        facts.place.begin(claim, boot: engine.disk.bootID)
         if let obstacle = await refusal(of: claim) {
           engine.targets.keep(claim.key)
           return .held(obstacle)

@@ -2,19 +2,6 @@ import HaulCore
 import HaulFiles
 import NIOConcurrencyHelpers
 
-/// Where a run's file lies.
-struct TargetPlace: Hashable, Sendable {
-  /// The path of its directory.
-  let directory: String
-  let device: UInt64
-  /// What it is to be called, unless that is taken by then.
-  let name: String
-  /// What its bytes are called until it is whole.
-  let partName: String
-  /// In bytes; nil while nobody knows.
-  var length: Int64?
-}
-
 extension TargetPlace {
   /// Takes away the bytes of an address that are there, where there is no room to take them over first. Blocks.
   func discard(_ url: ResourceURL, on disk: any Disk) throws(TransferError) {
@@ -39,10 +26,10 @@ final class PlaceNote: Sendable {
   var place: TargetPlace? { state.withLockedValue { $0.place } }
   var directory: (any DiskDirectory)? { state.withLockedValue { $0.directory } }
 
-  func begin(_ claim: TargetClaim) {
+  func begin(_ claim: TargetClaim, boot: String) {
     let place = TargetPlace(
-      directory: claim.directory.path, device: claim.key.device, name: claim.name.text,
-      partName: claim.part.partName)
+      directory: claim.directory.path, device: claim.key.device, boot: boot,
+      name: claim.name.text, partName: claim.part.partName)
     state.withLockedValue { ($0.place, $0.directory) = (place, claim.directory) }
   }
 

@@ -10,6 +10,7 @@ package struct MemoryStore: Store {
     var identifiers: [String: TransferID] = [:]
     var batches: [String: [TransferID]] = [:]
     var programs: [TransferID: ProcessIdentity] = [:]
+    var places: [TransferID: TargetPlace] = [:]
     var events: Deque<StoredEvent> = []
     var lastEvent = 0
   }
@@ -24,10 +25,12 @@ package struct MemoryStore: Store {
 
   package func open() async throws(TransferError) -> StoredQueue {
     state.withLockedValue { state in
-      StoredQueue(
+      var queue = StoredQueue(
         members: state.records.values.map(QueuedMember.init)
           .sorted { ($0.standing.rank, $0.id) < ($1.standing.rank, $1.id) },
         lastEvent: state.lastEvent, programs: state.programsUnderWay)
+      queue.places = state.places
+      return queue
     }
   }
 
@@ -38,9 +41,12 @@ package struct MemoryStore: Store {
       for update in change.updated { state.apply(update) }
       for id in change.removed {
         state.remove(id)
-        state.programs[id] = nil
+        (state.programs[id], state.places[id]) = (nil, nil)
       }
       for program in change.programs { state.put(program) }
+      for stored in change.places where state.records[stored.id] != nil {
+        state.places[stored.id] = stored.place
+      }
       state.dropDependencies(on: Set(change.satisfied))
       if let batch = change.batch { state.batches[batch.key] = batch.ids }
       state.events.append(contentsOf: change.events)

@@ -69,6 +69,8 @@ extension TransferManager {
     do {
       let stored = try await store.open()
       left = stored.programs
+      places = stored.places
+      placed = Set(places.keys)
       queue = QueueMachine(consume stored)
     }
     engine.hooks.passes(.read)

@@ -181,8 +181,10 @@ extension TransferManager {
           unstored[id] = queue.members[id]?.state == .stopping(.requeue)
           ended.append(runs.removeValue(forKey: id) ?? MemberRun())
           note(id, end, &decision)
+          storePlace(of: id, &decision)
         }
       } onceStored: {
+        for (id, _) in taken { placeIsStored(of: id) }
         await tidy(ended)
       }
       for (id, _) in taken { waits.stopped.resume(id, ()) }

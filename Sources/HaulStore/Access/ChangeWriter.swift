@@ -1,8 +1,8 @@
 import GRDB
 import HaulCore
 
-/// Writes a change in one transaction: first what is added, then updates, removals, what is satisfied, programs, the batch,
-/// the events.
+/// Writes a change in one transaction: first what is added, then updates, removals, what is satisfied, programs, places, the
+/// batch, the events.
 struct ChangeWriter {
   private let db: Database
   private let rows: RowNumbers
@@ -33,6 +33,7 @@ struct ChangeWriter {
       try remove(change.removed)
       try forgetDependencies(on: change.satisfied)
       try note(change.programs)
+      try note(change.places)
       if let batch = change.batch { try StoredBatch.write(batch, db: db) }
       passes()
       try EventWriter(db: db, kept: keptEvents, coding: coding).write(change.events)
@@ -119,6 +120,14 @@ struct ChangeWriter {
     for program in programs {
       guard let sequence = number(of: program.id) else { continue }
       try ProgramRows.put(program.process, of: sequence, db: db)
+      passes()
+    }
+  }
+
+  private func note(_ places: [StoredPlace]) throws {
+    for stored in places {
+      guard let sequence = number(of: stored.id) else { continue }
+      try PlaceRows.put(stored.place, of: sequence, db: db)
       passes()
     }
   }

@@ -9,6 +9,7 @@ struct QueueReader {
   func queue(noting numbers: inout IDTable?) throws -> StoredQueue {
     let last = try Int.fetchOne(db, sql: "SELECT max(number) FROM events")
     var queue = StoredQueue(lastEvent: last ?? 0, programs: try ProgramRows.underWay(db))
+    queue.places = try PlaceRows.all(db)
     var places = ContiguousArray<(id: TransferID, number: UInt32)>()
     var dependencies = try DependencyRows(db: db)
     var targets = try TargetRows(db: db)

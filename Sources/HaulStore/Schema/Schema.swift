@@ -5,7 +5,7 @@ enum Schema {
   /// "Haul" in ASCII.
   static let applicationID = 0x4861_756C
   /// That of the last migration.
-  static let version = 2
+  static let version = 3
 
   static let migrator: DatabaseMigrator = {
     var migrator = DatabaseMigrator()
@@ -17,6 +17,10 @@ enum Schema {
     migrator.registerMigration("v2: files that are somebody's own") { db in
       for statement in SchemaV2.statements { try db.execute(sql: statement) }
       try db.execute(sql: "PRAGMA user_version = 2")
+    }
+    migrator.registerMigration("v3: places of bytes") { db in
+      for statement in SchemaV3.statements { try db.execute(sql: statement) }
+      try db.execute(sql: "PRAGMA user_version = 3")
     }
     return migrator
   }()

@@ -190,6 +190,34 @@ import Testing
     try scene.end()
   }
 
+  @Test(arguments: [nil, UInt64(9)])
+  func `Case 67: a file system that is gone when the program starts is waited for as well`(
+    leaving: UInt64?
+  ) throws {
+    let scene = hindered()
+    let transfer = try add(scene, "f", length: 4 << 20)
+    while scene.received("f") < 1 << 20 { scene.pass(.milliseconds(50)) }
+    _ = try scene.call { _ in try await transfer.pause() }
+    try scene.call { await $0.shutdown() }
+    scene.machine.unmount(Self.directory, leaving: leaving)
+    let next = scene.next()
+    try next.call { try await $0.open() }
+    let again = try #require(try next.call { try await $0.transfer(transfer.id) })
+    _ = try next.call { _ in try await again.resume() }
+    next.pass(.seconds(30))
+    #expect(try next.state(again) == .queued)
+    #expect(next.machine.names(in: Self.directory).isEmpty)
+    next.machine.mount(Self.directory, onDevice: 5)
+    next.pass(Self.look)
+    let result = try next.call { _ in try await again.result }
+    #expect(result.reused > 1 << 19)
+    expectWhole(next, "f", length: 4 << 20)
+    try next.call { await $0.shutdown() }
+    let memory = scene.memory
+    let left = try next.call { _ in try await memory.open().places }
+    #expect(left.isEmpty, "what has ended lies nowhere that must be known")
+  }
+
   @Test
   func `Without a network everything waits, spends no attempt, and goes on when there is one`()
     throws

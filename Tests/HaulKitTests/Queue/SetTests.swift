@@ -62,7 +62,7 @@ import Testing
   @Test func `Where the name comes from the address, that stays once there may be bytes`()
     async throws
   {
-    try await QueueBench.with([.held("a")]) { queue in
+    try await QueueBench.with([.held("a")], atMost: 2) { queue in
       let directory = queue.bench.path("")
       let a = try await queue.manager.add(
         queue.request("a") { $0.destination = .directory(directory) })

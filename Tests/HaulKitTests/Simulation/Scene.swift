@@ -9,17 +9,21 @@ import Testing
 /// it as it watches a world.
 final class Scene {
   let ledger: SharedLedger
-  let servers = SimulatedTransport.Servers()
-  let machine = SimulatedMachine(seed: 1)
+  let servers: SimulatedTransport.Servers
+  let machine: SimulatedMachine
   let memory: MemoryStore
   let plans = NIOLockedValueBox<[String: QueueWorld.StepPlan]>([:])
   let process: SimulatedProcess
 
   init(
     active: Int = 1, connections: Int = 4, portion: Int = TransferManager.portion,
-    timetable: Timetable? = nil, rateLimit: Int64? = nil, memory: MemoryStore = MemoryStore()
+    timetable: Timetable? = nil, rateLimit: Int64? = nil, memory: MemoryStore = MemoryStore(),
+    machine: SimulatedMachine = SimulatedMachine(seed: 1),
+    servers: SimulatedTransport.Servers = SimulatedTransport.Servers()
   ) {
     self.memory = memory
+    self.machine = machine
+    self.servers = servers
     var limits = Ledger.Limits()
     (limits.active, limits.activePerHost) = (active, active)
     (limits.connectionsPerHost, limits.connections) = (connections, connections)
@@ -45,6 +49,14 @@ final class Scene {
       }
     }
     pass(.zero)
+  }
+
+  /// The next program of this machine, which has not opened the list yet.
+  func next() -> Scene {
+    let next = Scene(memory: memory, machine: machine, servers: servers)
+    let members = ledger.withLockedValue { $0.members }
+    next.ledger.withLockedValue { $0.members = members }
+    return next
   }
 
   /// Runs what can run while so much time passes.

@@ -1,0 +1,16 @@
+/// Where the bytes lie of those that are to go on.
+enum SchemaV3 {
+  static let statements = [
+    """
+    CREATE TABLE places (
+      member INTEGER PRIMARY KEY REFERENCES members (seq) ON DELETE CASCADE,
+      directory ANY NOT NULL,
+      device INTEGER NOT NULL,
+      boot TEXT NOT NULL,
+      name ANY NOT NULL,
+      part ANY NOT NULL,
+      length INTEGER
+    ) STRICT
+    """
+  ]
+}
