@@ -112,6 +112,27 @@ import Testing
     }
   }
 
+  @Test func `Case 66: after a restart, too, who has ended takes nothing away`() async throws {
+    let store = MemoryStore()
+    try await Bench.with([.held("b")]) { bench in
+      _ = try await bench.queue(store: store) { queue in
+        let a = try await queue.add("a")[0]
+        #expect(await code(a) == .notFound)
+        let b = try await queue.manager.add(try intruder(queue))
+        try await queue.hold(b)
+        try await b.pause()
+      }
+      _ = try await bench.queue(store: store) { queue in
+        let added = try await queue.manager.transfers()
+        try await added[0].cancel()
+        try await added[0].remove()
+        queue.release(added[1])
+        try await added[1].resume()
+        #expect(try await added[1].result.reused > 0)
+      }
+    }
+  }
+
   @Test func `Case 66: two of one address in one directory keep each one's own bytes`() async throws
   {
     let names = ["f", "f (1)"].flatMap { ["\($0).haul.journal", "\($0).haul.part"] }.sorted()
