@@ -22,8 +22,7 @@ public actor TransferManager {
   var serverNames: [TransferID: FileName] = [:]
   /// Where the bytes lie of those that ran and are to go on.
   var places: [TransferID: TargetPlace] = [:]
-  /// Of whom the store knows it.
-  var placed: Set<TransferID> = []
+  var storedPlaces: Set<TransferID> = []
   /// Who waits for something in the way to be gone.
   var obstacles = ObstacleWatch()
   var looking: (instant: Instant, task: Task<Void, Never>)?

@@ -19,9 +19,8 @@ extension QueueMachine {
       throw TransferError(
         .internal, "there may be bytes of it under its old name; remove it, and add the new one")
     }
-    if request.exactTarget != record.request.exactTarget {
-      try refuseTakenTarget(of: request, for: id)
-    }
+    let targets = (old: record.request.exactTarget, new: request.exactTarget)
+    if targets.new != targets.old { try refuseTakenTarget(of: request, for: id) }
     var changed = request
     // Those that it came after already may be off the list.
     let old = Set(record.request.after.compactMap(\.id))
@@ -34,9 +33,9 @@ extension QueueMachine {
     } catch {
       throw TransferError(.dependencyFailed, Self.words(error) { members[$0]?.facts.identifier })
     }
-    if request.exactTarget != record.request.exactTarget {
-      record.request.exactTarget.map { targets.letGo($0, of: id) }
-      request.exactTarget.map { take($0, for: id) }
+    if targets.new != targets.old {
+      if let old = targets.old { self.targets.letGo(old, of: id) }
+      if let new = targets.new { take(new, for: id) }
     }
     apply(changed, to: member, &decision)
     return nil

@@ -17,12 +17,8 @@ extension QueueMachine {
     switch place {
     case .first: for id in moved.reversed() { set(rank: ranks.prepend(), of: id, &decision) }
     case .last: for id in moved { set(rank: ranks.append(), of: id, &decision) }
-    case .before(let other), .after(let other):
-      if case .before = place {
-        squeeze(moved, beside: other, before: true, &decision)
-      } else {
-        squeeze(moved, beside: other, before: false, &decision)
-      }
+    case .before(let other): squeeze(moved, beside: other, before: true, &decision)
+    case .after(let other): squeeze(moved, beside: other, before: false, &decision)
     }
   }
 

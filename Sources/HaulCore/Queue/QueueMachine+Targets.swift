@@ -29,19 +29,14 @@ extension QueueMachine {
     targets.take(target, for: id, members.isLive)
   }
 
-  mutating func takeBackTarget(of id: TransferID) {
-    guard targets.isDisplaced(id) else { return }
-    targets.takeBack(for: id, members.isLive)
-  }
+  mutating func takeBackTarget(of id: TransferID) { targets.takeBack(for: id, members.isLive) }
 
   /// Why one that has ended cannot go on.
   func targetRefusal(
     of id: TransferID, _ command: TransferMachine.Command
   ) -> CommandRefusal? {
-    guard command == .retry || command == .restart, targets.isDisplaced(id),
-      targets.successor(of: id, members.isLive) != nil
-    else { return nil }
-    return .targetIsTaken
+    guard command == .retry || command == .restart else { return nil }
+    return targets.successor(of: id, members.isLive).map { _ in .targetIsTaken }
   }
 
   private static func isTaken(

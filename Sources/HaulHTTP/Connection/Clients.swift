@@ -16,13 +16,13 @@ final class Clients: Sendable {
     let certifiedHost: String?
   }
 
-  private let settings: HTTPTransport.Settings
-  let tls: TLSSettings
   private struct State {
     var made: [Key: HTTPClient] = [:]
     var isShutDown = false
   }
 
+  private let settings: HTTPTransport.Settings
+  let tls: TLSSettings
   private let state = NIOLockedValueBox(State())
 
   init(_ settings: HTTPTransport.Settings) throws(TransferError) {

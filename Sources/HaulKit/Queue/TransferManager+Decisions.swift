@@ -166,7 +166,7 @@ extension TransferManager {
       engine.slots.update { _ = $0.finished(id) }
       engine.targets.forget(id)
       (streams[id], serverNames[id], places[id]) = (nil, nil, nil)
-      placed.remove(id)
+      storedPlaces.remove(id)
       waits.stopped.resume(id, ())
       waits.ended.resume(id, nil)
     }

@@ -14,12 +14,12 @@ extension TransferManager {
 
   /// Where its bytes lie is stored as long as it is to go on with them: after a restart their file system may be gone.
   func storePlace(of id: TransferID, _ decision: inout QueueDecision) {
-    guard places[id] != nil || placed.contains(id) else { return }
+    guard places[id] != nil || storedPlaces.contains(id) else { return }
     decision.places.append(StoredPlace(id: id, place: places[id]))
   }
 
-  func placeIsStored(of id: TransferID) {
-    if places[id] == nil { placed.remove(id) } else { placed.insert(id) }
+  func noteStoredPlace(of id: TransferID) {
+    if places[id] == nil { storedPlaces.remove(id) } else { storedPlaces.insert(id) }
   }
 
   /// Has those wait whose runs found something in their way. It is stored by now that they are queued.

@@ -70,7 +70,7 @@ extension TransferManager {
       let stored = try await store.open()
       left = stored.programs
       places = stored.places
-      placed = Set(places.keys)
+      storedPlaces = Set(places.keys)
       queue = QueueMachine(consume stored)
     }
     engine.hooks.passes(.read)

@@ -184,7 +184,7 @@ extension TransferManager {
           storePlace(of: id, &decision)
         }
       } onceStored: {
-        for (id, _) in taken { placeIsStored(of: id) }
+        for (id, _) in taken { noteStoredPlace(of: id) }
         await tidy(ended)
       }
       for (id, _) in taken { waits.stopped.resume(id, ()) }

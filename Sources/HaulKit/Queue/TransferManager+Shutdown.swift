@@ -34,10 +34,8 @@ extension TransferManager {
 
   /// A download can be held up by a disk that does not answer, or by who signs its requests: what it has claimed is there.
   private func leaveRest() {
-    for id in runs.keys.sorted() {
-      hasLeftRuns = true
-      forget(id)
-    }
+    hasLeftRuns = !runs.isEmpty
+    for id in runs.keys.sorted() { forget(id) }
   }
 
   /// Whether how it ended is of no interest any more.

@@ -11,8 +11,8 @@ struct QueueReader {
     var queue = StoredQueue(lastEvent: last ?? 0, programs: try ProgramRows.underWay(db))
     queue.places = try PlaceRows.all(db)
     var places = ContiguousArray<(id: TransferID, number: UInt32)>()
-    var dependencies = try DependencyRows(db: db)
-    var targets = try TargetRows(db: db)
+    var dependencies = try dependencies()
+    var targets = try targets()
     var marks = MemberMarks(0)
     var like: QueuedMember?
     let statement = try db.makeStatement(sql: MemberMarks.query)
@@ -28,13 +28,31 @@ struct QueueReader {
       member.standing.rank = row.number(2)
       member.host = try row.text(4)
       try read(row, marks, &member)
-      if marks.hasDependencies { member.after = try dependencies.ids(of: sequence) }
-      member.target = try targets.target(of: sequence)
+      if marks.hasDependencies { member.after = try dependencies.values(of: sequence) }
+      member.target = try targets.values(of: sequence).first
       if numbers != nil { places.append((id, try RowNumbers.number(sequence))) }
       queue.append(member)
     }
     if numbers?.add(places) == false { throw TransferError.unreadable("two transfers of one id") }
     return queue
+  }
+
+  private func dependencies() throws -> RowsOfFew<TransferID> {
+    try RowsOfFew(
+      db, "SELECT member, id FROM dependencies WHERE id IS NOT NULL ORDER BY member, position"
+    ) { try TransferID(stored: $0.decode(Int64.self, atIndex: 1)) }
+  }
+
+  /// Files that are to be somebody's own.
+  private func targets() throws -> RowsOfFew<TargetPath> {
+    try RowsOfFew(
+      db, "SELECT member, target FROM requests WHERE is_exact <> 0 ORDER BY member"
+    ) { row in
+      guard let path = try StoredText.text(row, 1) else {
+        throw TransferError.unreadable("the name of a file")
+      }
+      return TargetPath(path)
+    }
   }
 
   /// What few have.
@@ -105,64 +123,34 @@ private struct MemberMarks: Equatable {
   private func bit(_ shift: Int64) -> Bool { bits >> shift & 1 == 1 }
 }
 
-/// Dependencies in the order of their members, read alongside them.
-private struct DependencyRows {
+/// What few members have, in the order of the members, read alongside them.
+private struct RowsOfFew<Value> {
   private let rows: RowCursor
-  private var next: (member: Int64, id: TransferID)?
+  private let value: (Row) throws -> Value
+  private var next: (member: Int64, value: Value)?
 
-  init(db: Database) throws {
-    rows = try Row.fetchCursor(
-      db,
-      sql: "SELECT member, id FROM dependencies WHERE id IS NOT NULL ORDER BY member, position")
+  /// - Parameters:
+  ///   - sql: selects members, in their order, and what they have.
+  ///   - value: reads that.
+  init(_ db: Database, _ sql: String, _ value: @escaping (Row) throws -> Value) throws {
+    rows = try Row.fetchCursor(db, sql: sql)
+    self.value = value
     try advance()
   }
 
   /// To be called with rising numbers.
-  mutating func ids(of member: Int64) throws -> [TransferID] {
-    var ids: [TransferID] = []
+  mutating func values(of member: Int64) throws -> [Value] {
+    var values: [Value] = []
     while let found = next, found.member <= member {
-      if found.member == member { ids.append(found.id) }
+      if found.member == member { values.append(found.value) }
       try advance()
     }
-    return ids
+    return values
   }
 
   private mutating func advance() throws {
     next = try rows.next().map { row in
-      (
-        try row.decode(Int64.self, atIndex: 0),
-        try TransferID(stored: row.decode(Int64.self, atIndex: 1))
-      )
-    }
-  }
-}
-
-/// Files that are to be somebody's own, in the order of the members, read alongside them.
-private struct TargetRows {
-  private let rows: RowCursor
-  private var next: (member: Int64, target: TargetPath)?
-
-  init(db: Database) throws {
-    rows = try Row.fetchCursor(
-      db, sql: "SELECT member, target FROM requests WHERE is_exact <> 0 ORDER BY member")
-    try advance()
-  }
-
-  /// To be called with rising numbers.
-  mutating func target(of member: Int64) throws -> TargetPath? {
-    while let found = next, found.member <= member {
-      try advance()
-      if found.member == member { return found.target }
-    }
-    return nil
-  }
-
-  private mutating func advance() throws {
-    next = try rows.next().map { row in
-      guard let path = try StoredText.text(row, 1) else {
-        throw TransferError.unreadable("the name of a file")
-      }
-      return (try row.decode(Int64.self, atIndex: 0), TargetPath(path))
+      (try row.decode(Int64.self, atIndex: 0), try value(row))
     }
   }
 }

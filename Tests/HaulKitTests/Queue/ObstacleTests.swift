@@ -32,6 +32,13 @@ import Testing
     return try scene.call { try await $0.add(request) }
   }
 
+  /// A download of 4 MiB, of which a quarter has come and more.
+  private func addPartly(_ scene: Scene) throws -> Transfer {
+    let transfer = try add(scene, "f", length: 4 << 20)
+    while scene.received("f") < 1 << 20 { scene.pass(.milliseconds(50)) }
+    return transfer
+  }
+
   private func reasons(_ scene: Scene, _ text: String) -> Int {
     scene.ledger.withLockedValue { $0.trace.count { $0.contains("told") && $0.contains(text) } }
   }
@@ -70,8 +77,7 @@ import Testing
     throws
   {
     let scene = hindered()
-    let transfer = try add(scene, "f", length: 4 << 20)
-    while scene.received("f") < 1 << 20 { scene.pass(.milliseconds(50)) }
+    let transfer = try addPartly(scene)
     scene.machine.setCapacity(scene.received("f") + (64 << 10))
     scene.pass(.seconds(30))
     #expect(try scene.state(transfer) == .queued)
@@ -153,8 +159,7 @@ import Testing
     ) throws
   {
     let scene = hindered()
-    let transfer = try add(scene, "f", length: 4 << 20)
-    while scene.received("f") < 1 << 20 { scene.pass(.milliseconds(50)) }
+    let transfer = try addPartly(scene)
     scene.machine.unmount(Self.directory, leaving: leaving)
     scene.pass(.seconds(30))
     #expect(
@@ -174,8 +179,7 @@ import Testing
     leaving: UInt64?
   ) throws {
     let scene = hindered()
-    let transfer = try add(scene, "f", length: 4 << 20)
-    while scene.received("f") < 1 << 20 { scene.pass(.milliseconds(50)) }
+    let transfer = try addPartly(scene)
     scene.send(.pause, transfer)
     scene.pass(.seconds(1))
     scene.machine.unmount(Self.directory, leaving: leaving)
@@ -195,8 +199,7 @@ import Testing
     leaving: UInt64?
   ) throws {
     let scene = hindered()
-    let transfer = try add(scene, "f", length: 4 << 20)
-    while scene.received("f") < 1 << 20 { scene.pass(.milliseconds(50)) }
+    let transfer = try addPartly(scene)
     _ = try scene.call { _ in try await transfer.pause() }
     try scene.call { await $0.shutdown() }
     scene.machine.unmount(Self.directory, leaving: leaving)

@@ -129,7 +129,7 @@ struct StreamTests {
   @Test("One that was paused before it began is read when it goes on", arguments: [true, false])
   func pausedBefore(isRead: Bool) async throws {
     try await Bench.serving(.file(300_000)) { bench in
-      try await suspended { manager in
+      try await bench.withManager({ $0.isSuspended = true }) { manager in
         let transfer = try await manager.add(try bench.stream())
         let early = isRead ? try await manager.bytes(of: transfer) : nil
         try await transfer.pause()
@@ -147,7 +147,7 @@ struct StreamTests {
   @Test("One that was cancelled before it began is told so, and is another when it is tried again")
   func cancelledBefore() async throws {
     try await Bench.serving(.file(300_000)) { bench in
-      try await suspended { manager in
+      try await bench.withManager({ $0.isSuspended = true }) { manager in
         let transfer = try await manager.add(try bench.stream())
         let early = try await manager.bytes(of: transfer)
         try await transfer.cancel()
@@ -162,18 +162,5 @@ struct StreamTests {
         #expect(try await transfer.result.state == .completed)
       }
     }
-  }
-
-  private func suspended(_ body: (TransferManager) async throws -> Void) async throws {
-    var configuration = Configuration()
-    configuration.isSuspended = true
-    let manager = try TransferManager(configuration)
-    do {
-      try await body(manager)
-    } catch {
-      await manager.shutdown()
-      throw error
-    }
-    await manager.shutdown()
   }
 }
