@@ -37,18 +37,16 @@ package struct BlockingIO: Sendable {
   ) async throws(TransferError) -> Value {
     guard let pool else { return try body() }
     if waitsInPlace, let pace, pace.isPrompt { return try pace.timing(body) }
-    let result: Result<Value, TransferError> = await withCheckedContinuation { continuation in
+    return try await Handover<Result<Value, TransferError>>.wait { handover in
       pool.submit { state in
         switch state {
-        case .active:
-          continuation.resume(returning: Result { () throws(TransferError) in try body() })
+        case .active: handover.give(Result { () throws(TransferError) in try body() })
         case .cancelled:
-          continuation.resume(
-            returning: .failure(TransferError(.cancelled, "the file threads have been stopped")))
+          handover.give(
+            .failure(TransferError(.cancelled, "the file threads have been stopped")))
         }
       }
-    }
-    return try result.get()
+    }.get()
   }
 }
 

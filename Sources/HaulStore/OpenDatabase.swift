@@ -20,10 +20,8 @@ final class OpenDatabase: Sendable {
     _ action: String, _ body: @escaping @Sendable (Database) throws -> Value
   ) async throws(TransferError) -> Value {
     try checkOpen()
-    let result: Result<Value, any Error> = await withCheckedContinuation { continuation in
-      pool.asyncRead { database in
-        continuation.resume(returning: Result { try body(database.get()) })
-      }
+    let result = await Handover<Result<Value, any Error>>.wait { handover in
+      pool.asyncRead { database in handover.give(Result { try body(database.get()) }) }
     }
     return try value(of: result, action)
   }
@@ -32,10 +30,8 @@ final class OpenDatabase: Sendable {
     _ action: String, _ body: @escaping @Sendable (Database) throws -> Void
   ) async throws(TransferError) {
     try checkOpen()
-    let result: Result<Void, any Error> = await withCheckedContinuation { continuation in
-      pool.asyncWriteWithoutTransaction { db in
-        continuation.resume(returning: Result { try body(db) })
-      }
+    let result = await Handover<Result<Void, any Error>>.wait { handover in
+      pool.asyncWriteWithoutTransaction { db in handover.give(Result { try body(db) }) }
     }
     try value(of: result, action)
   }
@@ -61,7 +57,7 @@ final class OpenDatabase: Sendable {
 
   func close() async {
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    await withCheckedContinuation { continuation in
+    await Handover.wait { handover in
       // Behind every write that was begun, on a thread that may block.
       StoreThreads.run { [pool, lease, isSound = !isDamaged.load(ordering: .acquiring)] in
         do {
@@ -72,7 +68,7 @@ final class OpenDatabase: Sendable {
           // All that was committed is in the log; without the mark of a clean end the next opening looks at it.
           lease.release(isClean: false)
         }
-        continuation.resume()
+        handover.give(())
       }
     }
   }

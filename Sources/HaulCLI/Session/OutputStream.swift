@@ -1,4 +1,5 @@
 import Dispatch
+import HaulCore
 package import HaulKit
 
 #if canImport(Glibc)
@@ -31,10 +32,9 @@ package struct OutputStream: Sendable {
 
   /// Writes all of these bytes of a file.
   package func write(_ chunk: TransferBytes.Chunk) async -> Outcome {
-    await withCheckedContinuation { continuation in
+    await Handover.wait { handover in
       queue.async { [descriptor] in
-        continuation.resume(
-          returning: chunk.withUnsafeBytes { Self.write($0, to: descriptor) })
+        handover.give(chunk.withUnsafeBytes { Self.write($0, to: descriptor) })
       }
     }
   }
@@ -44,10 +44,8 @@ package struct OutputStream: Sendable {
   package func write(_ text: String) async -> Outcome {
     if text.isEmpty { return .written }
     let bytes = Array(text.utf8)
-    return await withCheckedContinuation { continuation in
-      queue.async { [descriptor] in
-        continuation.resume(returning: Self.write(bytes, to: descriptor))
-      }
+    return await Handover.wait { handover in
+      queue.async { [descriptor] in handover.give(Self.write(bytes, to: descriptor)) }
     }
   }
 

@@ -87,8 +87,8 @@
     func end() async -> ProgramEnd {
       let thread = NIOThreadPool(numberOfThreads: 1)
       thread.start()
-      let end = await withCheckedContinuation { continuation in
-        thread.submit { _ in continuation.resume(returning: self.watch()) }
+      let end = await Handover.wait { handover in
+        thread.submit { _ in handover.give(self.watch()) }
       }
       // It is stopped once.
       try? await thread.shutdownGracefully()

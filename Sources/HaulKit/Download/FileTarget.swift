@@ -103,10 +103,9 @@ struct FileTarget: DownloadTarget {
 
   func publish(length: Int64, modified: Double?) async throws(TransferError) -> String? {
     if part.isPutOff {
-      let result: Result<String?, TransferError> = await withCheckedContinuation { waiter in
-        commit(length: length, modified: modified) { waiter.resume(returning: $0) }
-      }
-      return try result.get()
+      return try await Handover<Result<String?, TransferError>>.wait { handover in
+        commit(length: length, modified: modified) { handover.give($0) }
+      }.get()
     }
     let name = try await io.run { [claim] () throws(TransferError) in
       let name = try claim.publish(length: length, modified: modified)

@@ -10,17 +10,11 @@ struct Opening: Sendable {
 
   /// - Throws: as `SQLiteStore.init`.
   func perform() async throws(TransferError) -> (OpenDatabase, damage: TransferError?) {
-    let result: Result<(OpenDatabase, TransferError?), TransferError> =
-      await withCheckedContinuation { continuation in
-        StoreThreads.run {
-          do throws(TransferError) {
-            continuation.resume(returning: .success(try steps()))
-          } catch {
-            continuation.resume(returning: .failure(error))
-          }
-        }
+    try await Handover<Result<(OpenDatabase, TransferError?), TransferError>>.wait { handover in
+      StoreThreads.run {
+        handover.give(Result { () throws(TransferError) in try steps() })
       }
-    return try result.get()
+    }.get()
   }
 
   private func steps() throws(TransferError) -> (OpenDatabase, TransferError?) {
