@@ -39,12 +39,13 @@ package struct BlockingIO: Sendable {
     if waitsInPlace, let pace, pace.isPrompt { return try pace.timing(body) }
     return try await Handover<Result<Value, TransferError>>.wait { handover in
       pool.submit { state in
-        switch state {
-        case .active: handover.give(Result { () throws(TransferError) in try body() })
-        case .cancelled:
-          handover.give(
-            .failure(TransferError(.cancelled, "the file threads have been stopped")))
-        }
+        handover.give(
+          Result { () throws(TransferError) in
+            guard case .active = state else {
+              throw TransferError(.cancelled, "the file threads have been stopped")
+            }
+            return try body()
+          })
       }
     }.get()
   }

@@ -196,7 +196,7 @@ extension Schedule {
     guard !recovery.published else { return }
     let bytes = machine.contents(of: Self.target + ".haul.part", in: Self.path) ?? []
     for range in recovery.received.ranges
-    where !holds(range, in: bytes) {
+    where !content.agrees(with: bytes, in: range) {
       fail("I1: recovery counts \(range), which is not there")
     }
     if strict, !durable.subtracting(recovery.received).isEmpty {
@@ -225,14 +225,9 @@ extension Schedule {
     guard replay.publication == nil else { return }
     let bytes = machine.contents(of: Self.target + ".haul.part", in: Self.path) ?? []
     for claim in replay.claims.prefix(Int(replay.durableCount))
-    where !claim.isVoid && !holds(claim.extent.range, in: bytes) {
+    where !claim.isVoid && !content.agrees(with: bytes, in: claim.extent.range) {
       fail("I1: the journal calls \(claim.extent.range) durable, which is not there")
     }
-  }
-
-  private func holds(_ range: ByteRange, in bytes: [UInt8]) -> Bool {
-    let range = Int(range.lowerBound)..<Int(range.upperBound)
-    return range.upperBound <= min(bytes.count, content.count) && bytes[range] == content[range]
   }
 
   /// I2, I3, I4: the names and what lies under them.

@@ -83,6 +83,14 @@ extension PartFile {
   }
 }
 
+extension [UInt8] {
+  /// Whether both have the range, and the same in it.
+  func agrees(with other: [UInt8], in range: ByteRange) -> Bool {
+    let range = Int(range.lowerBound)..<Int(range.upperBound)
+    return range.upperBound <= Swift.min(count, other.count) && self[range] == other[range]
+  }
+}
+
 /// The code of the `TransferError` that `body` throws; nil when it throws none.
 func code(_ body: () throws -> Void) throws -> TransferError.Code? {
   do {

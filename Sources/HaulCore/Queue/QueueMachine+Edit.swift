@@ -19,8 +19,8 @@ extension QueueMachine {
       throw TransferError(
         .internal, "there may be bytes of it under its old name; remove it, and add the new one")
     }
-    let targets = (old: record.request.exactTarget, new: request.exactTarget)
-    if targets.new != targets.old { try refuseTakenTarget(of: request, for: id) }
+    let file = (old: record.request.exactTarget, new: request.exactTarget)
+    if file.new != file.old { try refuseTakenTarget(of: request, for: id) }
     var changed = request
     // Those that it came after already may be off the list.
     let old = Set(record.request.after.compactMap(\.id))
@@ -33,9 +33,9 @@ extension QueueMachine {
     } catch {
       throw TransferError(.dependencyFailed, Self.words(error) { members[$0]?.facts.identifier })
     }
-    if targets.new != targets.old {
-      if let old = targets.old { self.targets.letGo(old, of: id) }
-      if let new = targets.new { take(new, for: id) }
+    if file.new != file.old {
+      if let old = file.old { targets.letGo(old, of: id) }
+      if let new = file.new { take(new, for: id) }
     }
     apply(changed, to: member, &decision)
     return nil

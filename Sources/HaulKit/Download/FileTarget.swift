@@ -104,7 +104,7 @@ struct FileTarget: DownloadTarget {
   func publish(length: Int64, modified: Double?) async throws(TransferError) -> String? {
     if part.isPutOff {
       return try await Handover<Result<String?, TransferError>>.wait { handover in
-        commit(length: length, modified: modified) { handover.give($0) }
+        commit(length: length, modified: modified, handover.give)
       }.get()
     }
     let name = try await io.run { [claim] () throws(TransferError) in

@@ -11,9 +11,7 @@ struct Opening: Sendable {
   /// - Throws: as `SQLiteStore.init`.
   func perform() async throws(TransferError) -> (OpenDatabase, damage: TransferError?) {
     try await Handover<Result<(OpenDatabase, TransferError?), TransferError>>.wait { handover in
-      StoreThreads.run {
-        handover.give(Result { () throws(TransferError) in try steps() })
-      }
+      StoreThreads.run { handover.give(Result { () throws(TransferError) in try steps() }) }
     }.get()
   }
 
