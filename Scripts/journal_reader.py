@@ -12,7 +12,7 @@ import sys
 
 MAGIC = b"HAULJRNL"
 TYPES = {1: "head", 2: "run", 3: "written", 4: "syncing", 5: "durable", 6: "void",
-         7: "publishing", 8: "placeholder", 9: "rejected"}
+         7: "publishing", 8: "placeholder", 9: "rejected", 10: "unproved"}
 
 
 def _table():
@@ -65,6 +65,10 @@ def _parse(kind, payload):
                     "part": _identity(payload, 8), "name": payload[24:].decode("utf-8")}
         if kind == "placeholder":
             return _identity(payload, 0)
+        if kind == "unproved":
+            if payload:
+                raise ValueError("length of unproved")
+            return True
         return payload.decode("utf-8")
     except (struct.error, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise ValueError(str(error)) from error
@@ -73,13 +77,13 @@ def _parse(kind, payload):
 def _new():
     return {"condition": "valid", "head": None, "run": None, "runs": 0, "extents": [],
             "durable": 0, "sync_open": False, "publishing": None, "placeholder": None,
-            "rejected": [], "records": 0, "end": 0, "torn": 0}
+            "rejected": [], "unproved": False, "records": 0, "end": 0, "torn": 0}
 
 
 def _apply(state, kind, value):
     if kind == "head":
         state.update(head=value, extents=[], durable=0, sync_open=False, publishing=None,
-                     placeholder=None, rejected=[])
+                     placeholder=None, rejected=[], unproved=False)
     elif kind == "run":
         state.update(run=value, runs=state["runs"] + 1, placeholder=None)
     elif kind == "written":

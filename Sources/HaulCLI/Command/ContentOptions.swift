@@ -22,10 +22,18 @@ struct ContentOptions: ParsableArguments {
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
     help:
-      "Allow parallel ranges and a checked resume for servers that do not mark versions of a file.")
+      "Allow parallel ranges, and a resume after comparing bytes, for servers that do not mark versions; the file is unverified."
+  )
   var allowUnverified: Bool?
+
+  @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
+    help:
+      "Resume bytes of another address, when length and strong validator match.")
+  var sameResource: Bool?
 
   func apply(to request: inout DownloadRequest) {
     request.allowUnverified = allowUnverified ?? false
+    request.resumesFromAnotherAddress = sameResource ?? false
   }
 }

@@ -83,7 +83,7 @@ enum Messages {
   private static func vouched(_ verified: TransferResult.Verification?) -> String {
     switch verified {
     case .checksum: ", checksum verified"
-    case .unverified: ", unverified: the server told no length"
+    case .unverified: ", unverified: nothing proves that it is whole and of one version"
     case .length, .framing, nil: ""
     }
   }

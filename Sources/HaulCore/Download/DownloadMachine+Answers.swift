@@ -1,11 +1,10 @@
 /// Judging answers: trust, change, and what to ask instead.
 extension DownloadMachine {
   mutating func responded(
-    _ id: SegmentID, _ head: ResponseHead, wallSeconds: Double, plan: inout SegmentPlan,
+    _ id: SegmentID, _ head: ResponseHead, _ leadsElsewhere: Bool, plan: inout SegmentPlan,
     at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [Command] {
     guard let fetch = fetches[id] else { return [.drop(id)] }
-    self.wallSeconds = wallSeconds
     guard goal == .transfer || (goal == .confirm && id == confirming) else {
       _ = close(id)
       plan.release(id)
@@ -21,21 +20,34 @@ extension DownloadMachine {
         + refused(id, error, from: head, plan: &plan, at: now, using: &rng)
     }
     hasAnswered = true
+    let isElsewhere = isElsewhere(head, leadsElsewhere)
     if case .compare(let range) = fetch.purpose {
-      return answeredComparison(id, range, verdict, plan: &plan)
+      return isElsewhere
+        ? startAnew(id, plan: &plan) : answeredComparison(id, range, verdict, plan: &plan)
     }
     if head.wasRedirected { resolved = head.url }
-    let digest = ReprDigest.checksums(head.headers).first { $0.algorithm.isTrusted }
+    let answer = Answer(
+      location: head.url, isElsewhere: isElsewhere,
+      digest: ReprDigest.checksums(head.headers).first { $0.algorithm.isTrusted })
     switch verdict {
     case .failure: return []
-    case .range(let body):
-      return answered(id, with: body, isWhole: false, digest, plan: &plan)
-    case .whole(let body):
-      return answered(id, with: body, isWhole: true, digest, plan: &plan)
-    case .empty(let validator): return answeredEmpty(id, validator, digest, plan: &plan)
+    case .range(let body): return answered(id, with: body, isWhole: false, answer, plan: &plan)
+    case .whole(let body): return answered(id, with: body, isWhole: true, answer, plan: &plan)
+    case .empty(let validator): return answeredEmpty(id, validator, answer, plan: &plan)
     case .unusableRange(let why): return withoutRange(id, why, plan: &plan)
-    case .unsatisfiable(let total): return unsatisfied(id, head, total: total, plan: &plan)
+    case .unsatisfiable(let total):
+      return isElsewhere
+        ? startAnew(id, plan: &plan) : unsatisfied(id, head, total: total, plan: &plan)
     }
+  }
+
+  /// What an answer tells beside its body.
+  struct Answer {
+    let location: ResourceURL
+    /// Whether it is of another resource than the bytes on disk, as far as addresses tell.
+    let isElsewhere: Bool
+    /// The digest of the whole that it announces.
+    let digest: Checksum?
   }
 
   private mutating func unsatisfied(
@@ -47,10 +59,7 @@ extension DownloadMachine {
     let newer = Validator(head.headers, now: wallSeconds)
     if isRefusedBeside(id, total: total, newer) {
       // The server does not serve this range now; the connections that work bring it.
-      _ = close(id)
-      plan.release(id)
-      cap = max(1, fetches.count)
-      return [.drop(id)] + openMore(&plan)
+      return letGo(id, &plan)
     }
     if let version, version.length == nil, plan.received.covers(0..<first),
       version.validator.comparison(with: newer) != .different
@@ -83,21 +92,33 @@ extension DownloadMachine {
   }
 
   private mutating func answered(
-    _ id: SegmentID, with body: ResponseBody, isWhole: Bool, _ digest: Checksum?,
+    _ id: SegmentID, with body: ResponseBody, isWhole: Bool, _ answer: Answer,
     plan: inout SegmentPlan
   ) -> [Command] {
     guard let version else {
-      return adopt(id, body, isWhole: isWhole, digest, plan: &plan)
+      return adopt(id, body, isWhole: isWhole, answer, plan: &plan)
     }
     if isWhole, fetches[id]?.request.ifRange != nil { return askPlainly(id, plan) }
-    switch sameness(of: body, to: version) {
-    case .different: return changed(id, "the file changed on the server", plan: &plan)
-    case .unknown where !joinsUnproved:
-      return changed(id, "the server no longer tells which version it sends", plan: &plan)
-    case .same, .unknown: break
+    var isProved = true
+    if answer.isElsewhere {
+      guard let join = join(body, answer.digest) else {
+        if fetches.contains(where: { $0.key != id && $0.value.body != nil }) {
+          return letGo(id, &plan)
+        }
+        return askFormer(id, body, plan) ?? startAnew(id, plan: &plan)
+      }
+      isProved = join == .sameVersion
+    } else {
+      switch sameness(of: body, answer.digest, to: version) {
+      case .different: return changed(id, "the file changed on the server", plan: &plan)
+      case .unknown where !joinsUnproved:
+        return changed(id, "the server no longer tells which version it sends", plan: &plan)
+      case .same: break
+      case .unknown: isProved = false
+      }
     }
     // What a reader has got already cannot be hashed any more.
-    if self.version?.announced == nil, !rules.isStream { self.version?.announced = digest }
+    if self.version?.announced == nil, !rules.isStream { self.version?.announced = answer.digest }
     if goal == .confirm { (goal, confirmations) = (.transfer, 0) }
     if version.length == nil, let total = body.total {
       if let last = plan.received.ranges.last, last.upperBound > total {
@@ -106,12 +127,20 @@ extension DownloadMachine {
       self.version?.length = total
       plan.learn(length: total)
     }
-    if isWhole { return streamWhole(id, body, plan: &plan) }
-    return receive(id, body)
+    self.version?.location = answer.location
+    (pending, isAskingFormer) = (nil, false)
+    let notes = isProved ? [] : noteUnproved()
+    return notes + (isWhole ? streamWhole(id, body, plan: &plan) : receive(id, body))
   }
 
-  private func sameness(of body: ResponseBody, to version: Version) -> Validator.Comparison {
+  func sameness(
+    of body: ResponseBody, _ digest: Checksum? = nil, to version: Version
+  ) -> Validator.Comparison {
     if let total = body.total, let length = version.length, total != length { return .different }
+    // Equal digests are equal bytes; a validator that says something else is that of another node.
+    if let digest, let announced = version.announced, digest.algorithm == announced.algorithm {
+      return digest == announced ? .same : .different
+    }
     return version.validator.comparison(with: body.validator)
   }
 
@@ -126,10 +155,12 @@ extension DownloadMachine {
 
   /// The first answer of a version: everything that can refuse it does so before a byte of the body is read.
   private mutating func adopt(
-    _ id: SegmentID, _ body: ResponseBody, isWhole: Bool, _ digest: Checksum?,
+    _ id: SegmentID, _ body: ResponseBody, isWhole: Bool, _ answer: Answer,
     plan: inout SegmentPlan
   ) -> [Command] {
-    let version = Version(validator: body.validator, length: body.total, announced: digest)
+    let version = Version(
+      validator: body.validator, length: body.total, announced: answer.digest,
+      location: answer.location)
     if let end = refusal(of: version) { return [.drop(id)] + closeAndFinish(id, end, &plan) }
     if asksForExisting, !isWhole {
       hasComparedExisting = true
@@ -176,10 +207,11 @@ extension DownloadMachine {
   }
 
   private mutating func answeredEmpty(
-    _ id: SegmentID, _ validator: Validator, _ digest: Checksum?, plan: inout SegmentPlan
+    _ id: SegmentID, _ validator: Validator, _ answer: Answer, plan: inout SegmentPlan
   ) -> [Command] {
     guard version == nil else { return changed(id, "the file is empty now", plan: &plan) }
-    let version = Version(validator: validator, length: 0, announced: digest)
+    let version = Version(
+      validator: validator, length: 0, announced: answer.digest, location: answer.location)
     if let end = refusal(of: version) { return [.drop(id)] + closeAndFinish(id, end, &plan) }
     self.version = version
     plan.learn(length: 0)
@@ -199,10 +231,11 @@ extension DownloadMachine {
     return receive(id, body)
   }
 
-  /// Ends an additional fetch; the others go on.
+  /// Ends an additional fetch; the others go on, and there are no more than those.
   private mutating func letGo(_ id: SegmentID, _ plan: inout SegmentPlan) -> [Command] {
     _ = close(id)
     plan.release(id)
+    cap = max(1, fetches.count)
     return [.drop(id)] + openMore(&plan)
   }
 
@@ -232,19 +265,31 @@ extension DownloadMachine {
 extension DownloadMachine {
   /// Believed only when it was asked for twice more, a second apart: nodes of one server may differ.
   mutating func changed(_ id: SegmentID, _ reason: String, plan: inout SegmentPlan) -> [Command] {
+    // Nothing was to be the same: there is nothing to ask again.
+    if pending == .otherAddress { return startAnew(id, plan: &plan) }
+    guard restarts == 0, !plan.isCommitted else { return abandon(id, reason, plan: &plan) }
     _ = close(id)
     plan.release(id)
     confirming = nil
-    if plan.isCommitted {
-      return [.drop(id)] + stopAll(for: .fail(Self.changedInStream(reason)), plan: &plan)
-    }
-    if restarts > 0 {
-      let error = TransferError(
-        .changedOnServer, "\(reason), again in one run; run the same command when it is stable")
-      return [.drop(id)] + stopAll(for: .fail(error), plan: &plan)
-    }
     if goal == .confirm { confirmations += 1 }
-    let next: Goal = confirmations < 2 ? .confirm : .startOver(reason)
+    if confirmations < 2 { return [.drop(id)] + stopAll(for: .confirm, plan: &plan) }
+    restarts += 1
+    return [.drop(id)] + stopAll(for: .startOver(reason), plan: &plan)
+  }
+
+  /// Starts over, unless the run has before, or a reader has bytes: that ends it.
+  mutating func abandon(_ id: SegmentID, _ reason: String, plan: inout SegmentPlan) -> [Command] {
+    _ = close(id)
+    plan.release(id)
+    confirming = nil
+    var next = Goal.startOver(reason)
+    if plan.isCommitted {
+      next = .fail(Self.changedInStream(reason))
+    } else if restarts > 0 {
+      next = .fail(
+        TransferError(
+          .changedOnServer, "\(reason), again in one run; run the same command when it is stable"))
+    }
     return [.drop(id)] + stopAll(for: next, plan: &plan)
   }
 
@@ -252,8 +297,7 @@ extension DownloadMachine {
     _ id: SegmentID, _ range: ByteRange, _ verdict: ResponseVerdict, plan: inout SegmentPlan
   ) -> [Command] {
     if case .range(let body) = verdict, let version, body.end == range.upperBound,
-      sameness(of: body, to: version) != .different,
-      rules.allowUnverified || sameness(of: body, to: version) == .same
+      sameness(of: body, to: version) != .different
     {
       fetches[id]?.body = body
       return [.compare(id, range)]
@@ -268,8 +312,8 @@ extension DownloadMachine {
       return settle(&plan)
     }
     guard isSame else { return cannotCount(id, plan: &plan) }
-    mustCompare = false
-    return [open(id, plan)]
+    toCompare.removeFirst(min(1, toCompare.count))
+    return (toCompare.isEmpty ? noteUnproved() : []) + [open(id, plan)]
   }
 
   private mutating func cannotCount(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {

@@ -51,6 +51,7 @@ extension DownloadMachine {
       return stopped(id, plan: &plan, at: now, using: &rng)
     }
     if fetch.isLaidOff, error.isRetryable { return stopped(id, plan: &plan, at: now, using: &rng) }
+    if let commands = leaveFormer(id, plan) { return commands }
     if error.hindrance == .noNetwork { return disconnected(id, error, plan: &plan) }
     let isTurnedAway = fetch.body == nil && [.connectionLost, .connect].contains(error.code)
     // As many as it has borne before are not too many for it, as far as no limit is known: that was an accident.
@@ -119,11 +120,14 @@ extension DownloadMachine {
 
   /// Forgets a version that has no byte on disk yet, or that nothing proves to be the one of the next answer.
   mutating func forgetUnresumable(_ plan: inout SegmentPlan) -> [Command] {
-    guard version != nil, fetches.isEmpty, !hasBegun || !mayResume else { return [] }
+    guard version != nil, pending == nil, fetches.isEmpty, !hasBegun || !mayResume else {
+      return []
+    }
     let loss = TransferError(.connectionLost, "the server sent less than the whole")
     if let loss = lossOfStream(loss, plan) { return stopAll(for: .fail(loss), plan: &plan) }
     let isLoss = plan.receivedCount > 0
     version = nil
+    isUnproved = false
     hasBegun = false
     isTransferring = false
     cap = 1

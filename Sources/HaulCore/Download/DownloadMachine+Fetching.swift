@@ -11,7 +11,7 @@ extension DownloadMachine {
       let id = plan.assign(minimumSplit: rules.minimumSplit, outlook: outlook)
     {
       commands.append(open(id, plan))
-      if mustCompare || version == nil { break }
+      if pending != nil || version == nil { break }
     }
     return commands + balanceConnections(plan)
   }
@@ -69,8 +69,7 @@ extension DownloadMachine {
     request.isAdditional = !fetches.isEmpty
     if let resolved { request = request.redirected(to: resolved) }
     var purpose = Purpose.receive
-    if mustCompare, let known = plan.received.ranges.first {
-      let range = max(known.lowerBound, known.upperBound - Self.comparedBytes)..<known.upperBound
+    if let range = toCompare.first {
       purpose = .compare(range)
       request.firstByte = range.lowerBound
       request.lastByte = range.upperBound - 1
@@ -78,7 +77,10 @@ extension DownloadMachine {
       request.firstByte = segment.next
       if asksForExisting { request.lastByte = 0 }
       if version != nil, segment.end != .max { request.lastByte = segment.end - 1 }
-      if segment.next > 0, sendsIfRange { request.ifRange = version?.validator.ifRange }
+      // An entity tag of another resource says nothing of this one.
+      if segment.next > 0, sendsIfRange, pending != .otherAddress {
+        request.ifRange = version?.validator.ifRange
+      }
     }
     fetches[id] = Fetch(request, for: purpose, wave: wave, from: segment.next, at: now)
     return .open(id, request)
@@ -86,9 +88,6 @@ extension DownloadMachine {
 
   /// Whether one byte is asked for first, as the file may be there already and its body be sent for nothing.
   var asksForExisting: Bool { rules.existing != nil && version == nil && !hasComparedExisting }
-
-  /// How much of what is there is compared where no validator vouches for it.
-  static var comparedBytes: Int64 { 64 << 10 }
 
   mutating func delivered(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
     if fetches[id] != nil { hasBegun = true }
@@ -157,6 +156,11 @@ extension DownloadMachine {
 
   mutating func verified(_ error: TransferError?, plan: inout SegmentPlan) -> [Command] {
     if goal == .pause { return finish(.paused) }
+    if let error, error.code == .checksumMismatch, isUnproved, !rules.isStream, restarts == 0 {
+      isFinishing = false
+      restarts += 1
+      return startOver("the bytes on disk were not all of this file", &plan)
+    }
     if let error { return finish(.failed(error)) }
     guard let version else { return [] }
     return publish(version)
@@ -164,6 +168,7 @@ extension DownloadMachine {
 
   var verification: TransferResult.Verification {
     if checksum != nil { return .checksum }
+    if isUnproved { return .unverified }
     switch framing {
     case .length: return .length
     case .chunked: return .framing
@@ -228,11 +233,12 @@ extension DownloadMachine {
     // The reader may have got its first bytes while the server was being asked again.
     guard !plan.isCommitted else { return finish(.failed(Self.changedInStream(reason))) }
     goal = .transfer
-    restarts += 1
+    pending = nil
     version = nil
     hasBegun = false
     resolved = nil
-    mustCompare = false
+    toCompare = []
+    isUnproved = false
     isTransferring = false
     cap = 1
     tuner.handle(.lost, at: now)

@@ -8,6 +8,7 @@ extension DownloadMachine {
     _ id: SegmentID, _ error: TransferError, from head: ResponseHead, plan: inout SegmentPlan,
     at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [Command] {
+    if let commands = leaveFormer(id, plan) { return commands }
     if let used = fetches[id]?.request.url, used != rules.url {
       // Another fetch may have found a fresh one meanwhile.
       if resolved == used { resolved = nil }

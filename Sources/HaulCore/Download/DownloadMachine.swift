@@ -13,6 +13,8 @@ package struct DownloadMachine: Sendable {
     package var minimumSplit: Int64 = 1 << 20
     package var checksum: Checksum?
     package var allowUnverified = false
+    /// Whether the user says that another address is of the same resource.
+    package var isSameResource = false
     package var maximumSize: Int64?
     package var retry = RetryPolicy()
     /// A file under the final name, which may be the one that is asked for.
@@ -49,23 +51,17 @@ package struct DownloadMachine: Sendable {
     package var length: Int64?
     /// The digest of the whole that the server announced (RFC 9530).
     package var announced: Checksum?
+    /// Where the answer came from; nil until one of this run has.
+    package var location: ResourceURL?
 
-    package init(validator: Validator, length: Int64?, announced: Checksum? = nil) {
+    package init(
+      validator: Validator, length: Int64?, announced: Checksum? = nil,
+      location: ResourceURL? = nil
+    ) {
       self.validator = validator
       self.length = length
       self.announced = announced
-    }
-  }
-
-  /// What an earlier run left: its version, and whether the bytes must be compared with the server's before they count.
-  package struct Recovered: Sendable, Hashable {
-    package var version: Version
-    /// Whether the address is of another origin than the one the bytes came from.
-    package var isFromAnotherOrigin: Bool
-
-    package init(version: Version, isFromAnotherOrigin: Bool = false) {
-      self.version = version
-      self.isFromAnotherOrigin = isFromAnotherOrigin
+      self.location = location
     }
   }
 
@@ -73,7 +69,8 @@ package struct DownloadMachine: Sendable {
     case start(Recovered?)
     /// Another connection may be opened.
     case connectionGranted
-    case responded(SegmentID, ResponseHead, wallSeconds: Double)
+    /// `leadsElsewhere`: it does not come from where the bytes of an earlier run came from.
+    case responded(SegmentID, ResponseHead, leadsElsewhere: Bool, wallSeconds: Double)
     /// The first bytes of the segment are written.
     case delivered(SegmentID)
     /// The body ended where it should, or the segment's own end was reached.
@@ -105,6 +102,8 @@ package struct DownloadMachine: Sendable {
     case receive(SegmentID, ResponseBody, begin: Version?)
     /// Compare the body of the response that was told with the bytes on disk.
     case compare(SegmentID, ByteRange)
+    /// Put down that bytes from here on are not proved to be of one version with those before.
+    case noteUnproved
     /// Close the response that was told, unread.
     case drop(SegmentID)
     /// Stop a fetch; `stopped`, `ended` or `failed` follows.
@@ -216,7 +215,15 @@ package struct DownloadMachine: Sendable {
   /// The fetch that asks so: answers to others, which were on their way, confirm nothing.
   var confirming: SegmentID?
   var restarts = 0
-  var mustCompare = false
+  /// Bytes of an earlier run that no answer has agreed with yet.
+  var pending: Pending?
+  /// Where those came from when redirects led there, until it was asked.
+  var former: ResourceURL?
+  var isAskingFormer = false
+  /// What is to be compared with the server's bytes before those on disk count.
+  var toCompare: [ByteRange] = []
+  /// Whether only a digest can prove that all bytes are of one version.
+  var isUnproved = false
   var hasComparedExisting = false
   /// Whether the part file holds bytes of `version`, and of no other.
   var hasBegun = false
@@ -258,8 +265,9 @@ package struct DownloadMachine: Sendable {
       guard held > 0 else { return [] }
       held += 1
       return openMore(&plan)
-    case .responded(let id, let head, let wallSeconds):
-      return responded(id, head, wallSeconds: wallSeconds, plan: &plan, at: now, using: &rng)
+    case .responded(let id, let head, let leadsElsewhere, let wallSeconds):
+      self.wallSeconds = wallSeconds
+      return responded(id, head, leadsElsewhere, plan: &plan, at: now, using: &rng)
     case .delivered(let id): return delivered(id, plan: &plan)
     case .ended(let id): return ended(id, plan: &plan, at: now, using: &rng)
     case .failed(let id, let error): return failed(id, error, plan: &plan, at: now, using: &rng)
@@ -285,34 +293,8 @@ package struct DownloadMachine: Sendable {
 
   /// After the end only answers still arrive that must be let go of.
   private func late(_ event: Event) -> [Command] {
-    if case .responded(let id, _, _) = event { return [.drop(id)] }
+    if case .responded(let id, _, _, _) = event { return [.drop(id)] }
     return []
-  }
-
-  private mutating func start(_ recovered: Recovered?, plan: inout SegmentPlan) -> [Command] {
-    held = 1
-    if let recovered, plan.receivedCount > 0 {
-      let isProved = recovered.version.validator.isStrong && !recovered.isFromAnotherOrigin
-      if isProved || rules.checksum != nil || canCompare(recovered, plan) {
-        version = recovered.version
-        hasBegun = true
-        mustCompare = !isProved && rules.checksum == nil
-        cap = rules.connections
-        if plan.isComplete { return finishing() }
-      } else {
-        plan.startOver(length: nil)
-      }
-    } else {
-      plan.startOver(length: nil)
-    }
-    return [.phase(.connecting, reason: nil)] + openMore(&plan)
-  }
-
-  /// Bytes from another origin count when length and strong validator match and the last of them are the server's.
-  /// Where nothing is missing the server is not asked, so that bytes of another origin prove nothing then.
-  private func canCompare(_ recovered: Recovered, _ plan: SegmentPlan) -> Bool {
-    guard recovered.isFromAnotherOrigin else { return rules.allowUnverified }
-    return (recovered.version.validator.isStrong || rules.allowUnverified) && !plan.isComplete
   }
 
   /// Whether bytes of the version may be joined with those of another answer.

@@ -10,7 +10,7 @@ enum PercentCoding {
   }
 
   /// Decodes once; a `%` without two digits stands for itself.
-  static func decoded(_ text: String) -> [UInt8] {
+  static func decoded(_ text: some StringProtocol) -> [UInt8] {
     var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]
     while let byte = rest.popFirst() {

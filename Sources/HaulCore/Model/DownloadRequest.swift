@@ -65,8 +65,10 @@ public struct DownloadRequest: Sendable, Hashable {
   public var usesServerName = false
   /// Forget the bytes of an earlier run.
   public var startOver = false
-  /// Allow parallel ranges and a checked resume for servers without validators.
+  /// Allow parallel ranges, and a resume after comparing bytes, for servers without validators. Such a file is `unverified`.
   public var allowUnverified = false
+  /// Bytes of an earlier run count although they came from another address, when length and strong validator match.
+  public var resumesFromAnotherAddress = false
   /// Do not check the server's certificate; never inherited by a redirect to another origin.
   public var allowInsecure = false
   /// Hosts that get the header fields and the user information too when a redirect leads there over https.

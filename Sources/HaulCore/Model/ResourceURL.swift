@@ -46,7 +46,8 @@ public struct ResourceURL: Hashable, Sendable {
   package private(set) var credentials: Credentials?
   /// The percent-encoded path, at least `/`.
   package let path: String
-  private let query: String?
+  /// Percent-encoded.
+  let query: String?
 
   /// Takes an absolute address apart.
   /// - Throws: `bad-url` when it has no scheme or no host or is not an address at all,
@@ -126,16 +127,6 @@ public struct ResourceURL: Hashable, Sendable {
 
   /// Path and query as a request line has them.
   package var pathAndQuery: String { query.map { "\(path)?\($0)" } ?? path }
-
-  /// The only form that may be logged, shown or stored: no user information, values of the query hidden.
-  public var redacted: String {
-    guard let query else { return absoluteString }
-    let base = absoluteString.prefix { $0 != "?" }
-    let hidden = query.split(separator: "&", omittingEmptySubsequences: false).map { pair in
-      pair.contains("=") ? "\(pair.prefix { $0 != "=" })=***" : "***"
-    }
-    return "\(base)?\(hidden.joined(separator: "&"))"
-  }
 }
 
 extension ResourceURL: CustomStringConvertible {

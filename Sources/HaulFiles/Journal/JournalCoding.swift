@@ -38,7 +38,7 @@ extension FixedWidthInteger {
 extension JournalRecord {
   enum Kind: UInt8 {
     case head = 1
-    case run, written, syncing, durable, void, publishing, placeholder, rejected
+    case run, written, syncing, durable, void, publishing, placeholder, rejected, unproved
   }
 
   var kind: Kind {
@@ -52,6 +52,7 @@ extension JournalRecord {
     case .publishing: .publishing
     case .placeholder: .placeholder
     case .rejected: .rejected
+    case .unproved: .unproved
     }
   }
 
@@ -91,6 +92,8 @@ extension JournalRecord {
       return identity.bytes
     case .rejected(let checksum):
       return Array(checksum.description.utf8)
+    case .unproved:
+      return []
     }
   }
 
@@ -131,6 +134,9 @@ extension JournalRecord {
     case .rejected:
       guard let checksum = Checksum(fields.text()) else { return nil }
       self = .rejected(checksum)
+    case .unproved:
+      guard fields.rest.isEmpty else { return nil }
+      self = .unproved
     }
   }
 }

@@ -6,33 +6,49 @@ package import HaulCore
 package struct JournalHead: Codable, Hashable, Sendable {
   /// The redacted address, for people.
   package var url: String
-  /// SHA-256 of the full address in hexadecimal: equal for the same address and no other.
+  /// SHA-256 of the address in hexadecimal: equal for the same resource and no other.
   package var fingerprint: String
-  package var origin: String
+  /// Where redirects led: the redacted address; nil when there were none.
+  package var location: String?
+  /// The fingerprint of that.
+  package var locationFingerprint: String?
   package var validator: Validator
   /// Length of the whole in bytes; nil while it is unknown.
   package var length: Int64?
-  /// Whether ranges were joined without a strong validator or a digest.
-  package var unverifiedAllowed: Bool
   /// The digest of the whole that the server announced, as `ALGORITHM=HEX`.
   package var announced: String?
 
+  /// - Parameter location: where the answer came from, when redirects led there.
   package init(
-    url: ResourceURL, validator: Validator, length: Int64?, unverifiedAllowed: Bool = false,
+    url: ResourceURL, location: ResourceURL? = nil, validator: Validator, length: Int64?,
     announced: Checksum? = nil
   ) {
     self.url = url.redacted
     self.fingerprint = Self.fingerprint(of: url)
-    self.origin = url.origin.description
+    self.location = location?.redacted
+    locationFingerprint = location.map(Self.fingerprint)
     self.validator = validator
     self.length = length
-    self.unverifiedAllowed = unverifiedAllowed
     self.announced = announced?.description
   }
 
-  /// What `fingerprint` is for this address.
-  package static func fingerprint(of url: ResourceURL) -> String {
-    let digest = Array(SHA256.hash(data: Array(url.absoluteString.utf8)))
+  /// Whether the address is the one that the bytes are of, but for values of known signing keys.
+  package func isOf(_ url: ResourceURL) -> Bool { fingerprint == Self.fingerprint(of: url) }
+
+  /// Whether the bytes came from there, redirects followed.
+  package func cameFrom(_ url: ResourceURL) -> Bool {
+    (locationFingerprint ?? fingerprint) == Self.fingerprint(of: url)
+  }
+
+  /// Where redirects led, if nothing of that is hidden.
+  package var knownLocation: ResourceURL? {
+    // It was an address once; one that is none now is as good as hidden.
+    guard let location, let url = try? ResourceURL(location) else { return nil }
+    return cameFrom(url) ? url : nil
+  }
+
+  private static func fingerprint(of url: ResourceURL) -> String {
+    let digest = Array(SHA256.hash(data: Array(url.resourceText.utf8)))
     return Checksum(.sha256, bytes: digest)?.hex ?? ""
   }
 }

@@ -64,4 +64,6 @@ package enum JournalRecord: Hashable, Sendable {
   case placeholder(FileIdentity)
   /// The whole file did not have this digest.
   case rejected(Checksum)
+  /// What follows is not proved to be of one version with what came before: only a digest of the whole can.
+  case unproved
 }

@@ -29,6 +29,8 @@ package struct JournalReplay: Sendable {
   package private(set) var publication: Publication?
   package private(set) var placeholder: FileIdentity?
   package private(set) var rejected: [Checksum] = []
+  /// Bytes of the present generation may be of several versions.
+  package private(set) var isUnproved = false
   /// Where the valid records end.
   package private(set) var end = 0
   /// Bytes behind them: a torn tail.
@@ -97,6 +99,7 @@ package struct JournalReplay: Sendable {
       publication = nil
       placeholder = nil
       rejected = []
+      isUnproved = false
     case .run(let run):
       self.run = run
       placeholder = nil
@@ -116,7 +119,21 @@ package struct JournalReplay: Sendable {
       placeholder = identity
     case .rejected(let checksum):
       rejected.append(checksum)
+    case .unproved:
+      isUnproved = true
     }
+  }
+
+  /// Where segments began: claims that continue no earlier one, ascending.
+  package var segmentStarts: [Int64] {
+    var ends: Set<Int64> = []
+    var starts: [Int64] = []
+    for claim in claims where !claim.isVoid {
+      let range = claim.extent.range
+      if ends.remove(range.lowerBound) == nil { starts.append(range.lowerBound) }
+      ends.insert(range.upperBound)
+    }
+    return starts.sorted()
   }
 
   private mutating func void(_ range: Range<UInt64>) {

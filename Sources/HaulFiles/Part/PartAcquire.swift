@@ -88,6 +88,8 @@ struct Adoption {
         state.head = head
         recovery.head = head
         recovery.received = state.claimed
+        recovery.isUnproved = replay.isUnproved
+        recovery.segmentStarts = replay.segmentStarts
         recovery.rejected = replay.rejected
       }
       return make((state, recovery))

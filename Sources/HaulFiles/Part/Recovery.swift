@@ -6,6 +6,10 @@ package struct Recovery: Hashable, Sendable {
   package var head: JournalHead?
   /// The bytes that are there with the right content.
   package var received = ByteRangeSet()
+  /// Whether they may be of several versions, so that only a digest of the whole proves them.
+  package var isUnproved = false
+  /// Where the segments of earlier runs began, ascending.
+  package var segmentStarts: [Int64] = []
   /// Digests that the whole file did not have.
   package var rejected: [Checksum] = []
   /// An earlier run published the file; nothing is left to do but to record it and to release.

@@ -82,6 +82,7 @@ struct DownloadDriver: Sendable {
     rules.minimumSplit = request.minimumSplit
     rules.checksum = request.checksum
     rules.allowUnverified = request.allowUnverified
+    rules.isSameResource = request.resumesFromAnotherAddress
     rules.maximumSize = request.maximumSize
     rules.retry = request.retry
     rules.isStream = request.destination == .stream
@@ -134,8 +135,8 @@ struct DownloadDriver: Sendable {
         if facts.published != nil { claim.part.keepJournal() }
         await engine.hooks.recovered(id)
         let target = FileTarget(
-          claim: claim, url: request.url, unverifiedAllowed: request.allowUnverified,
-          io: engine.io, commits: engine.commits, clock: engine.clock)
+          claim: claim, url: request.url, io: engine.io, commits: engine.commits,
+          clock: engine.clock)
         var run = DownloadRun(
           driver: self, target: target, plan: SharedPlan(SegmentPlan()), started: started,
           first: first)

@@ -9,6 +9,7 @@ extension DownloadRun {
     case .open(let id, let fetch): open(id, fetch, &group)
     case .receive(let id, let body, let version): await receive(id, body, begin: version, &group)
     case .compare(let id, let range): compare(id, range, &group)
+    case .noteUnproved: await noteUnproved()
     case .drop(let id): responses[id] = nil
     case .stop(let id): stops[id]?.stop()
     case .begin(let version): await begin(version)

@@ -55,6 +55,14 @@ extension DownloadRun {
     }
   }
 
+  func noteUnproved() async {
+    do {
+      try await target.noteUnproved()
+    } catch {
+      post.yield(.event(.diskFailed(error)))
+    }
+  }
+
   func verify(_ checksum: Checksum, _ group: inout DiscardingTaskGroup) {
     let (post, target, stop) = (post, target, verifyStop)
     group.addTask {
@@ -107,7 +115,7 @@ extension DownloadRun {
       end = .finished(
         result(.completed, path: target.existingPath, bytes: reused, verified: .length))
     case .paused where isCancelled:
-      await target.discard()
+      if mayDiscard { await target.discard() } else { await target.release() }
       end = .finished(result(.cancelled))
     case .paused:
       let error = await keep()

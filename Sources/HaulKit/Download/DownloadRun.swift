@@ -75,7 +75,7 @@ struct DownloadRun {
 
   mutating func perform() async -> MemberRun.End {
     if target.recovery.published { return await foundPublished() }
-    let recovered = recover()
+    let recovered = await recover()
     let beat = startHelpers()
     defer { engine.heartbeat.remove(beat) }
     await withDiscardingTaskGroup { group in
@@ -104,33 +104,6 @@ struct DownloadRun {
     return request.startOver ? .foundPublished(found) : .finished(found)
   }
 
-  /// What the part file is worth to this request.
-  private mutating func recover() -> DownloadMachine.Recovered? {
-    let recovery = target.recovery
-    // Bytes that failed one digest are worth something only to another.
-    let isRejected =
-      request.checksum.map(recovery.rejected.contains) ?? !recovery.rejected.isEmpty
-    guard let head = recovery.head, !request.startOver, !isRejected, !recovery.received.isEmpty
-    else {
-      return nil
-    }
-    plan.update { state in
-      state.plan = SegmentPlan(length: head.length, received: recovery.received)
-      state.earlier = recovery.received
-    }
-    reused = recovery.received.byteCount
-    // The server will not be asked about a complete part, so it must be of this very address.
-    let isComplete = plan.update { $0.plan.isComplete }
-    let isOther =
-      isComplete
-      ? head.fingerprint != JournalHead.fingerprint(of: request.url)
-      : head.origin != request.url.origin.description
-    return DownloadMachine.Recovered(
-      version: .init(
-        validator: head.validator, length: head.length,
-        announced: head.announced.flatMap { Checksum($0) }), isFromAnotherOrigin: isOther)
-  }
-
   /// Has orders and ticks come into the inbox; gives the number of the heartbeat to take off at the end.
   private func startHelpers() -> UInt64 {
     driver.orders.turn { [post] in post.yield(.order($0)) }
@@ -151,7 +124,10 @@ struct DownloadRun {
       engine.note(answer.head)
       let wall = engine.clock.wallSeconds
       machine.hostServesOthers = engine.slots.update { $0.hostServesOthers(than: driver.id) }
-      await handle(.responded(id, answer.head, wallSeconds: wall), &group)
+      await handle(
+        .responded(
+          id, answer.head, leadsElsewhere: leadsElsewhere(answer.head), wallSeconds: wall),
+        &group)
     case .order(.pause): await pause(&group)
     case .order(.cancel):
       isCancelled = true

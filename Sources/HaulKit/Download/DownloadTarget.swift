@@ -41,6 +41,10 @@ protocol DownloadTarget: Sendable {
   /// Where one segment's bytes go.
   /// - Parameter onOwnThread: whether it is called on a thread that may wait for a prompt disk.
   func writer(for segment: SegmentID, onOwnThread: Bool) -> any SegmentWriter
+  /// Where what an earlier run left can be compared with the server's; empty where that would tell nothing.
+  func comparisonPlaces() async throws(TransferError) -> [ByteRange]
+  /// Puts down that bytes from here on are not proved to be of one version with those before.
+  func noteUnproved() async throws(TransferError)
   /// Whether exactly these bytes are there.
   func holds(_ bytes: [UInt8], at offset: Int64) async throws(TransferError) -> Bool
   func checkpoint() async throws(TransferError)

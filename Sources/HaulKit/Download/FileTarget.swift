@@ -5,7 +5,6 @@ import HaulFiles
 struct FileTarget: DownloadTarget {
   let claim: TargetClaim
   let url: ResourceURL
-  let unverifiedAllowed: Bool
   let io: BlockingIO
   let commits: GroupCommit
   let clock: any TransferClock
@@ -33,8 +32,8 @@ struct FileTarget: DownloadTarget {
 
   private func head(of version: DownloadMachine.Version) -> JournalHead {
     JournalHead(
-      url: url, validator: version.validator, length: version.length,
-      unverifiedAllowed: unverifiedAllowed, announced: version.announced)
+      url: url, location: version.location.flatMap { $0 == url ? nil : $0 },
+      validator: version.validator, length: version.length, announced: version.announced)
   }
 
   var takesSmallFiles: Bool { true }
@@ -74,6 +73,14 @@ struct FileTarget: DownloadTarget {
 
   func writer(for segment: SegmentID, onOwnThread: Bool) -> any SegmentWriter {
     FileSegmentWriter(part: part, io: onOwnThread ? io.inPlace : io, clock: clock)
+  }
+
+  func comparisonPlaces() async throws(TransferError) -> [ByteRange] {
+    try await io.run { [part] () throws(TransferError) in try part.comparisonPlaces() }
+  }
+
+  func noteUnproved() async throws(TransferError) {
+    try await io.run { [part] () throws(TransferError) in try part.noteUnproved() }
   }
 
   func holds(_ bytes: [UInt8], at offset: Int64) async throws(TransferError) -> Bool {

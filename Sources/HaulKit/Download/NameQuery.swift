@@ -79,7 +79,8 @@ struct NameQuery {
       driver.log(id, answer.head)
       let wall = engine.clock.wallSeconds
       machine.hostServesOthers = engine.slots.update { $0.hostServesOthers(than: driver.id) }
-      await handle(.responded(id, answer.head, wallSeconds: wall), &group)
+      await handle(
+        .responded(id, answer.head, leadsElsewhere: false, wallSeconds: wall), &group)
     case .order(.slotGranted): await begin(&group)
     case .order(.pause): await handle(.pause, &group)
     case .order(.cancel):
@@ -122,8 +123,8 @@ struct NameQuery {
       tell(.attempt(number: number, error: error, delay: delay))
     case .finish(.failed(let error)): end = .failed(error)
     case .finish: end = isCancelled ? .cancelled : .paused
-    case .drop, .receive, .compare, .begin, .requestConnection, .releaseConnection, .verify,
-      .publish, .settled, .resume:
+    case .drop, .receive, .compare, .noteUnproved, .begin, .requestConnection, .releaseConnection,
+      .verify, .publish, .settled, .resume:
       // Let go of already, or not before a body is read.
       break
     }

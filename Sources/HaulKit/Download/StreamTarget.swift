@@ -39,7 +39,9 @@ struct StreamTarget: DownloadTarget {
     StreamSegmentWriter(buffer: buffer, plan: plan, segment: segment)
   }
 
-  /// Nothing of an earlier run is there to be compared.
+  /// Nothing of an earlier run is there to be compared, and nothing is kept for a later one.
+  func comparisonPlaces() -> [ByteRange] { [] }
+  func noteUnproved() {}
   func holds(_ bytes: [UInt8], at offset: Int64) -> Bool { false }
   func checkpoint() {}
 

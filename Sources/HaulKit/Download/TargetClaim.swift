@@ -265,7 +265,6 @@ private struct TargetSearch {
 extension PartFile {
   /// Whether nothing is in the part, or bytes of this address.
   func isOf(_ url: ResourceURL) -> Bool {
-    guard let head = recovery.head else { return true }
-    return head.fingerprint == JournalHead.fingerprint(of: url)
+    recovery.head?.isOf(url) ?? true
   }
 }

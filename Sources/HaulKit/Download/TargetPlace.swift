@@ -6,10 +6,7 @@ extension TargetPlace {
   /// Takes away the bytes of an address that are there, where there is no room to take them over first. Blocks.
   func discard(_ url: ResourceURL, on disk: any Disk) throws(TransferError) {
     guard let found = Place.find(directory, on: disk) else { return }
-    let fingerprint = JournalHead.fingerprint(of: url)
-    try PartFile.removeLeft(of: name, in: found.directory, on: disk) {
-      $0.fingerprint == fingerprint
-    }
+    try PartFile.removeLeft(of: name, in: found.directory, on: disk) { $0.isOf(url) }
   }
 }
 

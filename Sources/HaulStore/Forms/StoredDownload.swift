@@ -16,6 +16,7 @@ struct StoredDownload: Codable, Hashable {
   var usesServerName: Bool?
   var startOver: Bool?
   var allowUnverified: Bool?
+  var resumesFromAnotherAddress: Bool?
   var allowInsecure: Bool?
   var trustedRedirectHosts: [String]?
   var retries: Int?
@@ -47,6 +48,7 @@ struct StoredDownload: Codable, Hashable {
     usesServerName = unless(false, download.usesServerName)
     startOver = unless(false, download.startOver)
     allowUnverified = unless(false, download.allowUnverified)
+    resumesFromAnotherAddress = unless(false, download.resumesFromAnotherAddress)
     allowInsecure = unless(false, download.allowInsecure)
     trustedRedirectHosts = unless([], download.trustedRedirectHosts)?.sorted()
     retries = unless(Missing.retries, download.retry.retries)
@@ -70,6 +72,7 @@ struct StoredDownload: Codable, Hashable {
     download.usesServerName = usesServerName ?? false
     download.startOver = startOver ?? false
     download.allowUnverified = allowUnverified ?? false
+    download.resumesFromAnotherAddress = resumesFromAnotherAddress ?? false
     download.allowInsecure = allowInsecure ?? false
     download.trustedRedirectHosts = Set(trustedRedirectHosts ?? [])
     download.retry.retries = retries ?? Missing.retries

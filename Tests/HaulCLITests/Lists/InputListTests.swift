@@ -76,7 +76,7 @@ import Testing
       ("https://h/1\n  out=-", "line 1: out: standard output"),
       ("https://h/1\n  checksum=md5=0", "line 1: --checksum: md5 needs 32"),
       ("https://h/1\n  header=secret", "line 1: header: a header is written"),
-      ("https://h/1\nh/2?secret", "line 2: h/2?***: the address has no scheme"),
+      ("https://h/1\nh/2?token=secret", "line 2: h/2?***: the address has no scheme"),
       ("ftp://me:secret@h/", "line 1: ftp://h/: the scheme ftp"), ("#only", "there is no URL"),
     ])
   func refused(text: String, message: String) throws {
@@ -109,10 +109,10 @@ import Testing
     "one address for one file twice is refused, with both places",
     arguments: [[], ["--if-exists", "skip"], ["--if-exists", "overwrite"]])
   func givenTwice(options: [String]) throws {
-    let list = "https://h/d/x?t=secret\nhttps://h/y\nhttps://h/d/x?t=secret\n"
+    let list = "https://h/d/x?token=secret\nhttps://h/y\nhttps://h/d/x?token=secret\n"
     let files = sources(["list": list])
     let message = try #require(refusal(["-i", "list"] + options, files))
-    #expect(message.hasPrefix("list: line 3: https://h/d/x?t=*** is given twice (list: line 1)"))
+    #expect(message.hasPrefix("list: line 3: https://h/d/x?token=*** is given twice (list: line 1)"))
     #expect(message.contains("--if-exists rename"))
     #expect(refusal(["https://h/x", "https://h/x"] + options, files)?.contains("twice") == true)
     #expect(refusal(["-i", "list", "--if-exists", "rename"], files) == nil)

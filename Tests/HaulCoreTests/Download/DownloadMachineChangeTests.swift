@@ -27,7 +27,8 @@ struct DownloadMachineChangeTests {
   }
 
   @Test(
-    "A change is confirmed twice, a second apart, then the file starts over; a second change fails")
+    "A change is confirmed twice, a second apart, then the file starts over; a second change fails"
+  )
   func confirmed() throws {
     var script = try resumed()
     check(try script.whole(1, tag: "\"v2\""), is: ["drop 1", "open 1 50-99"])

@@ -124,17 +124,29 @@ struct DownloadMachineFailureTests {
     "An additional connection whose link has expired asks the original address, and teaches nothing"
   )
   func expiredBeside() throws {
-    let elsewhere = "http://b.example/signed"
     var script = try MachineScript()
     _ = script.start()
-    _ = try script.range(1, 0, 99, from: elsewhere)
+    _ = try script.range(1, 0, 99, from: "http://b.example/f?sig=1")
     _ = script.deliver(1)
-    check(script.send(.connectionGranted), is: ["open 2 51-99 if at b.example"])
+    check(script.send(.connectionGranted), is: ["open 2 51-99 if at b.example?sig=1"])
     check(try script.answer(2, 403), is: ["drop 2", "open 2 51-99 if"])
-    check(try script.range(2, 51, 99, from: "http://c.example/signed"), is: ["receive 2 51"])
+    check(try script.range(2, 51, 99, from: "http://b.example/f?sig=2"), is: ["receive 2 51"])
     check(script.deliver(2), is: ["request", "request"])
     // The others are asked for where the fresh link led.
-    check(script.send(.connectionGranted), is: ["open 3 26-50 if at c.example", "request"])
+    check(script.send(.connectionGranted), is: ["open 3 26-50 if at b.example?sig=2", "request"])
+  }
+
+  @Test("A fresh link to another resource is not used beside a connection that works")
+  func elsewhereBeside() throws {
+    var script = try MachineScript()
+    _ = script.start()
+    _ = try script.range(1, 0, 99, from: "http://b.example/f")
+    _ = script.deliver(1)
+    _ = script.send(.connectionGranted)
+    _ = try script.answer(2, 403)
+    check(try script.range(2, 51, 99, from: "http://c.example/f"), is: ["drop 2", "release"])
+    script.write(1, 99)
+    check(script.end(1), is: ["publishing", "publish 100"])
   }
 
   @Test("A fresh link that answers 403 beside a connection that works is a limit")

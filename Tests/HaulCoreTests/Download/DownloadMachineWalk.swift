@@ -133,7 +133,7 @@ extension DownloadMachineWalk {
     let version = server.version
     let (head, body) = server.answer(fetch.request, using: &random)
     opened[id]?.answer = (version, body)
-    inbox.append(.responded(id, head, wallSeconds: 0))
+    inbox.append(.responded(id, head, leadsElsewhere: false, wallSeconds: 0))
   }
 
   private mutating func write(_ piece: ByteRange, of version: Int) {
@@ -172,7 +172,7 @@ extension DownloadMachineWalk {
     case .enterSlot: awaitsSlot = true
     case .publish(let version): publish(version)
     case .finish(let end): finish(end)
-    case .compare, .verify: violations.append("nothing asks for that: \(command)")
+    case .compare, .noteUnproved, .verify: violations.append("nothing asks for that: \(command)")
     case .limitHost, .pauseHost, .phase, .attempt, .settled, .resume: break
     }
   }

@@ -27,17 +27,22 @@ struct MachineScript {
 
   mutating func start() -> [String] { send(.start(nil)) }
 
-  mutating func resume(tag: String?, length: Int64?, elsewhere: Bool = false) -> [String] {
+  mutating func resume(
+    tag: String?, length: Int64?, elsewhere: Bool = false, places: [ByteRange] = [],
+    announced: Checksum? = nil, isUnproved: Bool = false, location: ResourceURL? = nil
+  ) -> [String] {
     let validator = Validator(entityTag: tag, lastModified: nil, lastModifiedIsStrong: false)
     return send(
       .start(
-        .init(version: .init(validator: validator, length: length), isFromAnotherOrigin: elsewhere))
-    )
+        .init(
+          version: .init(validator: validator, length: length, announced: announced),
+          isSameAddress: !elsewhere, isUnproved: isUnproved, places: places, location: location)))
   }
 
   /// An answer to the fetch, with the fields of `fields` as `Name: value`.
   mutating func answer(
-    _ id: Int, _ status: Int, _ fields: [String] = [], from url: String? = nil
+    _ id: Int, _ status: Int, _ fields: [String] = [], from url: String? = nil,
+    leadsElsewhere: Bool = false
   ) throws -> [String] {
     let pairs = fields.map { field in
       let parts = field.split(separator: ":", maxSplits: 1).map { String($0) }
@@ -46,7 +51,8 @@ struct MachineScript {
     let head = ResponseHead(
       status: status, headers: HeaderFields(pairs), url: try ResourceURL(url ?? Self.address),
       wasRedirected: url != nil)
-    return send(.responded(SegmentID(number: id), head, wallSeconds: 0))
+    return send(
+      .responded(SegmentID(number: id), head, leadsElsewhere: leadsElsewhere, wallSeconds: 0))
   }
 
   mutating func range(
@@ -118,6 +124,7 @@ extension MachineScript {
       "compare \(id.number) \(range.lowerBound)-\(range.upperBound - 1)"
     case .drop(let id): "drop \(id.number)"
     case .stop(let id): "stop \(id.number)"
+    case .noteUnproved: "unproved"
     case .begin: "begin"
     case .requestConnection: "request"
     case .releaseConnection: "release"
@@ -146,7 +153,10 @@ extension MachineScript {
       words = "\(first)-\(fetch.lastByte.map { "\($0)" } ?? "")"
     }
     if fetch.ifRange != nil { words += " if" }
-    if fetch.url.absoluteString != address { words += " at \(fetch.url.origin.host)" }
+    if fetch.url.absoluteString != address {
+      let query = fetch.url.absoluteString.drop { $0 != "?" }
+      words += " at \(fetch.url.origin.host)\(query)"
+    }
     if fetch.headers["Cookie"] != nil { words += " with cookie" }
     return words
   }

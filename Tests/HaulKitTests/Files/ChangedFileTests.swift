@@ -59,8 +59,9 @@ import Testing
       bench.server.setFaults("/f.bin", refusesIfRange ? [Fault(.refuseIfRange)] : [])
       let outcome = try await bench.finish(request)
       try bench.expectWhole("f.bin", seed: Self.new, length: Self.length, outcome)
-      // Without proof nothing was counted on, so nothing had to be taken back.
-      #expect(outcome.restarts == (proof == .none || proof == .weakTagOnly ? 0 : 1))
+      // Where nothing proves anything it may have been paused before a byte was claimed.
+      let isProof = proof != .none && proof != .weakTagOnly
+      #expect((isProof ? 1...1 : 0...1).contains(outcome.restarts))
       #expect(try bench.names() == ["f.bin"])
     }
   }
@@ -151,7 +152,7 @@ import Testing
   }
 
   @Test(arguments: [Proof.none, .weakTagOnly], [false, true])
-  func `Allowed without proof: the last 64 KiB are compared, and decide`(
+  func `Allowed without proof: bytes are compared, and decide`(
     proof: Proof, isReplaced: Bool
   ) async throws {
     try await Bench.with([Self.resource(proof)]) { bench in
@@ -164,9 +165,7 @@ import Testing
       let seed = isReplaced ? Self.new : Self.old
       try bench.expectWhole("f.bin", seed: seed, length: Self.length, outcome)
       #expect(outcome.restarts == (isReplaced ? 1 : 0))
-      let compared = try #require(bench.server.snapshot.requests.first?.range)
-      let bounds = compared.dropFirst(6).split(separator: "-").compactMap { Int64($0) }
-      #expect(bounds.count == 2 && bounds[1] - bounds[0] < 64 << 10, "\(compared)")
+      #expect(outcome.result.verified == .unverified)
     }
   }
 }

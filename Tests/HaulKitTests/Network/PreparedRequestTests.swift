@@ -33,7 +33,7 @@ import Testing
       $0.faults = [Fault(.reset(after: 100_000), when: .init(times: 3))]
     }
     try await Bench.with([flaky]) { bench in
-      let request = try bench.request("/f?part=1", as: "f") { request in
+      let request = try bench.request("/f?token=1", as: "f") { request in
         request.connections = 4
         request.headers = [("authorization", "mine"), ("X-Own", "own")]
       }
@@ -44,10 +44,10 @@ import Testing
       for record in requests {
         #expect(record.headers.values(of: "Authorization") == ["Bearer canary-1"])
         #expect(record.headers["X-Own"] == "own")
-        #expect(record.headers["X-Signed"] == bench.server.url("/f?part=1"))
+        #expect(record.headers["X-Signed"] == bench.server.url("/f?token=1"))
       }
       #expect(signer.asked.allSatisfy { $0.method == "GET" && $0.attempt == 1 })
-      #expect(!"\(signer.asked.map(\.url))".contains("part=1"))
+      #expect(!"\(signer.asked.map(\.url))".contains("token=1"))
     }
   }
 

@@ -91,13 +91,13 @@ import Testing
       faults: [
         Fault(.reset(after: 300_000), when: .request(1)), Fault(.status(403), when: .init(skip: 1)),
       ])
-    let renewed = FaultScript.Resource("/renewed", seed: 42, length: 600_000)
-    try await Bench.with([signed, renewed, .redirecting("/start", to: "/signed")]) { bench in
+    try await Bench.with([signed]) { bench in
       let first = try await bench.finish(
-        try bench.request("/start", as: "f.bin") { $0.connections = 1 })
+        try bench.request("/signed?sig=old", as: "f.bin") { $0.connections = 1 })
       try bench.expectFailure(.needsNewURL, first, without: "f.bin")
       #expect(try bench.names() == ["f.bin.haul.journal", "f.bin.haul.part"])
-      let second = try await bench.finish(try bench.request("/renewed", as: "f.bin"))
+      bench.server.setFaults("/signed", [])
+      let second = try await bench.finish(try bench.request("/signed?sig=new", as: "f.bin"))
       try bench.expectWhole("f.bin", seed: 42, length: 600_000, second)
       #expect(second.result.reused > 0)
       #expect(second.restarts == 0)

@@ -35,7 +35,7 @@ import Testing
         ("Content-Range", "bytes 0-999999/1000000"), ("Content-Length", "1000000"),
         ("ETag", "\"a\""),
       ]), url: try ResourceURL("http://host.invalid/f"))
-    _ = run.tell(.responded(id, head, wallSeconds: 0), at: 0)
+    _ = run.tell(.responded(id, head, leadsElsewhere: false, wallSeconds: 0), at: 0)
     return (run, id)
   }
 

@@ -7,18 +7,45 @@ import Testing
 /// What a member is to do, changed while it is in the list.
 @Suite(.timeLimit(.minutes(2))) struct SetTests {
   @Test func `A new address for an expired link: it goes on from its bytes`() async throws {
+    try await QueueBench.with([.held("a")]) { queue in
+      func request(_ token: String) throws -> TransferRequest {
+        .init(
+          .download(
+            try queue.bench.request("/a?token=\(token)", as: "a") { $0.connections = 1 }))
+      }
+      let a = try await queue.manager.add(request("old"))
+      let url = try #require(try request("new").download?.url)
+      try await queue.server.waitForHeld("/a")
+      try await queue.log.wait(for: "bytes") { $0.bytes(of: a).contains { $0 > 0 } }
+      #expect(try await a.set { $0.download?.url = url } == .isRunning)
+      try await a.pause()
+      #expect(try await a.set { $0.download?.url = url } == nil)
+      queue.server.setFaults("/a", [])
+      try await a.resume()
+      let result = try await a.result
+      #expect(result.reused >= Int64(QueueBench.heldAt) / 2)
+      #expect(try queue.bench.isWhole("a", seed: .of("a"), length: QueueBench.length))
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `The address of another resource: it starts over, unless it is told to be the same`(
+    isSame: Bool
+  ) async throws {
     let fresh = FaultScript.Resource(
       "/fresh", seed: .of("a"), length: Int64(QueueBench.length))
     try await QueueBench.with([.held("a"), fresh]) { queue in
       let a = try await queue.add("a")[0]
       let url = try ResourceURL(queue.server.url("/fresh"))
       try await queue.hold(a)
-      #expect(try await a.set { $0.download?.url = url } == .isRunning)
       try await a.pause()
-      #expect(try await a.set { $0.download?.url = url } == nil)
+      try await a.set {
+        $0.download?.url = url
+        $0.download?.resumesFromAnotherAddress = isSame
+      }
       try await a.resume()
       let result = try await a.result
-      #expect(result.reused >= Int64(QueueBench.heldAt) / 2)
+      #expect((result.reused > 0) == isSame)
       #expect(queue.asked == ["a", "fresh"])
       try queue.expectWhole(a)
     }

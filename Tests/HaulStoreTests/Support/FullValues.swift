@@ -35,6 +35,7 @@ func fullDownload() throws -> DownloadRequest {
   download.usesServerName = true
   download.startOver = true
   download.allowUnverified = true
+  download.resumesFromAnotherAddress = true
   download.allowInsecure = true
   download.trustedRedirectHosts = ["b.example", "a.example"]
   download.retry.retries = 0

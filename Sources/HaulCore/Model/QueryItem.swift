@@ -1,0 +1,95 @@
+/// One `name=value` of a query, and what its name says about the value.
+struct QueryItem {
+  /// As it is sent.
+  let text: Substring
+  /// Decoded, in lower case.
+  private let name: String
+  private let value: Substring?
+
+  init(_ text: Substring) {
+    self.text = text
+    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    name = String(decoding: PercentCoding.decoded(parts[0]), as: UTF8.self).lowercased()
+    value = parts.count == 2 ? parts[1] : nil
+  }
+
+  /// The items of a query, in order.
+  static func all(of query: String) -> [QueryItem] {
+    query.split(separator: "&", omittingEmptySubsequences: false).map { QueryItem($0) }
+  }
+
+  /// The form that may be shown. What has no name may be a secret as a whole, unless it is as short as a flag.
+  var redacted: String {
+    guard let value else { return text.utf8.count > Self.longestFlag ? "***" : String(text) }
+    let isHidden = isSecret || value.utf8.count > Self.longestShown
+    return isHidden ? "\(text.prefix { $0 != "=" })=***" : String(text)
+  }
+
+  /// The longest value, and the longest item without one, that are shown, in bytes.
+  private static let longestShown = 32
+  private static let longestFlag = 8
+
+  /// Whether the value says who may fetch the resource, and until when, and not which one it is.
+  /// - Parameter isSAS: whether the query has a `sig`, as shared access signatures have.
+  func isSigning(inSAS isSAS: Bool) -> Bool {
+    Self.signingPrefixes.contains { name.hasPrefix($0) } || Self.signing.contains(name)
+      || (isSAS && Self.sharedAccess.contains(name))
+  }
+
+  /// The item without the value.
+  var nameAlone: Substring { value == nil ? text : text.prefix { $0 != "=" } }
+
+  /// Whether it signs a shared access signature.
+  var isSharedAccessSignature: Bool { name == "sig" }
+
+  private var isSecret: Bool {
+    isSigning(inSAS: true) || Self.secrets.contains(name)
+      || Self.secretWords.contains { name.contains($0) }
+  }
+
+  private static let signingPrefixes = ["x-amz-", "x-goog-", "x-oss-", "q-sign", "q-key-time"]
+
+  private static let signing: Set = [
+    "signature", "expires", "key-pair-id", "policy", "sig", "se", "token", "access_token",
+    "awsaccesskeyid", "googleaccessid", "ossaccesskeyid", "security-token", "q-ak", "jwt",
+    "hdnea", "hdnts", "__token__", "__gda__",
+  ]
+
+  /// What a new shared access signature has new values of.
+  private static let sharedAccess: Set = [
+    "sp", "st", "spr", "sip", "sv", "sr", "skoid", "sktid", "skt", "ske", "sks", "skv",
+  ]
+
+  private static let secrets: Set = [
+    "key", "pass", "pwd", "auth", "authorization", "code", "sid", "session", "ticket", "otp", "pin",
+  ]
+
+  private static let secretWords = [
+    "token", "secret", "password", "passwd", "passphrase", "signature", "credential", "apikey",
+    "api_key", "api-key", "accesskey", "access_key", "access-key", "sessionid", "session_id",
+    "sessid", "jwt",
+  ]
+}
+
+extension ResourceURL {
+  /// The form that may be logged, shown or stored: no user information, no value of a query that is
+  /// known to be secret or is longer than 32 bytes.
+  public var redacted: String {
+    guard let query else { return absoluteString }
+    return withQuery(QueryItem.all(of: query).map(\.redacted))
+  }
+
+  /// The same text for the same resource: the address without the values of known signing keys, which
+  /// another link to it has others of. It may hold secrets.
+  package var resourceText: String {
+    guard let query else { return absoluteString }
+    let items = QueryItem.all(of: query)
+    let isSAS = items.contains(where: \.isSharedAccessSignature)
+    return withQuery(
+      items.map { String($0.isSigning(inSAS: isSAS) ? $0.nameAlone : $0.text) })
+  }
+
+  private func withQuery(_ items: [String]) -> String {
+    "\(absoluteString.prefix { $0 != "?" })?\(items.joined(separator: "&"))"
+  }
+}

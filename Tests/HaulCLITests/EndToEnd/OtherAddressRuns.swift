@@ -1,0 +1,101 @@
+import Foundation
+import HaulTestSupport
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+@Suite("Two files that share an entity tag are never mixed", .serialized, .timeLimit(.minutes(5)))
+struct OtherAddressRuns {
+  private static let length: Int64 = 4 << 20
+  private static let (a, b): (UInt64, UInt64) = (11, 12)
+
+  private static func image(_ path: String, _ seed: UInt64, _ faults: Fault...)
+    -> FaultScript.Resource
+  {
+    FaultScript.Resource(path, seed: seed, length: length, faults: faults).with {
+      $0.entityTag = "\"67785b80-1c9c380\""
+    }
+  }
+
+  /// Runs `get` with these words until bytes of the first file are there, and ends it with the signal.
+  private func interrupted(
+    by signal: Int32, _ words: [String],
+    _ body: (Workplace) async throws -> Void
+  ) async throws {
+    try await Workplace.with(
+      Self.image("/a/disk.img", Self.a, Fault(.stall(after: 256 << 10))),
+      Self.image("/b/disk.img", Self.b)
+    ) { place in
+      let words = words.map { $0.replacing("A", with: place.server.url("/a/disk.img")) }
+      let run = try await CommandRun(["get", "--json"] + words, in: place.directory)
+      try await run.reach(bytes: 256 << 10)
+      run.send(signal)
+      _ = await run.end()
+      place.server.setFaults("/a/disk.img", [])
+      try await body(place)
+    }
+  }
+
+  private static let split = ["--min-split", "64K"]
+
+  @Test(
+    "After SIGINT and SIGKILL, over one and eight connections", arguments: [SIGINT, SIGKILL],
+    ["1", "8"])
+  func sameTarget(signal: Int32, connections: String) async throws {
+    let words = ["-o", "z", "-x", connections] + Self.split
+    try await interrupted(by: signal, words + ["A"]) { place in
+      let url = place.server.url("/b/disk.img")
+      let run = try await CommandRun(["get"] + words + [url], in: place.directory)
+      let result = await run.end()
+      #expect(result.status == 0, "\(result.errors)")
+      // What was not claimed when it was killed is not there.
+      #expect(
+        signal == SIGKILL
+          || result.errorLines.contains(
+            "haul: \(url): the bytes on disk are of another address; starting over"),
+        "\(result.errors)")
+      try place.expectWhole("z", length: Self.length, seed: Self.b)
+      #expect(try place.names() == ["z"])
+    }
+  }
+
+  @Test("In a list whose line was edited", arguments: [SIGINT, SIGKILL])
+  func list(signal: Int32) async throws {
+    let words = ["-x", "1", "-i", "list"]
+    try await Workplace.with(
+      Self.image("/a/disk.img", Self.a, Fault(.stall(after: 256 << 10))),
+      Self.image("/b/disk.img", Self.b)
+    ) { place in
+      func write(_ path: String) throws {
+        try Data("\(place.server.url(path))\n  out=z\n".utf8)
+          .write(to: URL(filePath: place.path("list")))
+      }
+      try write("/a/disk.img")
+      let run = try await CommandRun(["get", "--json"] + words, in: place.directory)
+      try await run.reach(bytes: 256 << 10)
+      run.send(signal)
+      _ = await run.end()
+      try write("/b/disk.img")
+      let result = try await place.haul(["get"] + words)
+      #expect(result.status == 0, "\(result.errors)")
+      try place.expectWhole("z", length: Self.length, seed: Self.b)
+    }
+  }
+
+  @Test("--same-resource goes on from the bytes of a mirror")
+  func sameResource() async throws {
+    try await interrupted(by: SIGINT, ["-o", "z", "-x", "1", "A"]) { place in
+      place.server.update("/b/disk.img") { $0.seed = Self.a }
+      let url = place.server.url("/b/disk.img")
+      let result = try await place.haul(
+        ["get", "--json", "-o", "z", "--same-resource", url])
+      let end = try #require(try result.events().finished.first)
+      #expect(end["reused"] == .integer(256 << 10))
+      try place.expectWhole("z", length: Self.length, seed: Self.a)
+    }
+  }
+}

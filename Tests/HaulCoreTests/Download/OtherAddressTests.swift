@@ -1,0 +1,278 @@
+import HaulCore
+import Testing
+
+@Suite("Bytes of an earlier run, from this address or another")
+struct OtherAddressMachineTests {
+  private let digest = Checksum("crc32c=00000000")
+  private static let announced =
+    "Repr-Digest: sha-256=:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=:"
+  private let range = ["Content-Range: bytes 40-99/100", "Content-Length: 60"]
+
+  private func script(
+    _ received: ByteRange = 0..<40, _ change: (inout DownloadMachine.Rules) -> Void = { _ in }
+  ) throws -> MachineScript {
+    try MachineScript(received: [received], length: 100, change)
+  }
+
+  @Test("Of another address they do not count, however equal tag and length are")
+  func startsOver() throws {
+    var script = try script { $0.allowUnverified = true }
+    check(
+      script.resume(tag: "\"v1\"", length: 100, elsewhere: true),
+      is: ["restarted", "connecting", "open 1 0-"])
+    check(try script.range(1, 0, 99), is: ["transferring", "receive 1 0 new"])
+  }
+
+  @Test("A whole of another address proves nothing: the server would not be asked")
+  func wholeElsewhere() throws {
+    var script = try script(0..<100) { $0.isSameResource = true }
+    check(
+      script.resume(tag: "\"v1\"", length: 100, elsewhere: true),
+      is: ["restarted", "connecting", "open 1 0-"])
+  }
+
+  @Test("With the user's word they count when length and strong tag are the same")
+  func usersWord() throws {
+    var script = try script { $0.isSameResource = true }
+    check(
+      script.resume(tag: "\"v1\"", length: 100, elsewhere: true),
+      is: ["connecting", "open 1 40-99"])
+    var other = script
+    check(try script.range(1, 40, 99), is: ["transferring", "receive 1 40"])
+    check(
+      try other.range(1, 40, 99, tag: "\"v2\""), is: ["drop 1", "restarted", "open 2 0-"])
+  }
+
+  @Test("The user's word does not make a weak tag a strong one")
+  func usersWordIsNotEnough() throws {
+    var script = try script { $0.isSameResource = true }
+    check(
+      script.resume(tag: "W/\"v1\"", length: 100, elsewhere: true),
+      is: ["restarted", "connecting", "open 1 0-"])
+  }
+
+  @Test(
+    "With a digest of the user's they count, whatever the tag says, and that they are unproved is put down"
+  )
+  func digestProves() throws {
+    var script = try script { $0.checksum = digest }
+    check(
+      script.resume(tag: "\"v1\"", length: 100, elsewhere: true),
+      is: ["connecting", "open 1 40-99"])
+    check(
+      try script.range(1, 40, 99, tag: "\"v2\""),
+      is: ["unproved", "transferring", "receive 1 40"])
+    _ = script.deliver(1, 60)
+    check(script.end(1), is: ["verifying", "verify"])
+    var wrong = script
+    check(script.send(.verified(nil)), is: ["publishing", "publish 100"])
+    // The bytes of the other address were others: this one is fetched whole, once.
+    let mismatch = TransferError(.checksumMismatch, "it is another")
+    check(wrong.send(.verified(mismatch)), is: ["restarted", "open 2 0-"])
+    check(try wrong.range(2, 0, 99), is: ["transferring", "receive 2 0 new"])
+    _ = wrong.deliver(2, 100)
+    check(wrong.end(2), is: ["verifying", "verify"])
+    check(wrong.send(.verified(mismatch)), is: ["failed checksum-mismatch"])
+  }
+
+  @Test("Not with a digest when the length is another")
+  func digestOfAnotherLength() throws {
+    var script = try script { $0.checksum = digest }
+    _ = script.resume(tag: "\"v1\"", length: 100, elsewhere: true)
+    check(
+      try script.answer(1, 206, ["Content-Range: bytes 40-98/99", "ETag: \"v1\""]),
+      is: ["drop 1", "restarted", "open 2 0-"])
+  }
+
+  @Test("With a digest that both answers announce they count")
+  func announced() throws {
+    for (fields, wanted) in [
+      ([Self.announced], ["unproved", "transferring", "receive 1 40"]),
+      ([], ["drop 1", "restarted", "open 2 0-"]),
+      (
+        ["Repr-Digest: sha-256=:BBBBAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=:"],
+        ["drop 1", "restarted", "open 2 0-"]
+      ),
+    ] {
+      var script = try script()
+      let digest = Checksum("sha-256=" + String(repeating: "0", count: 64))
+      check(
+        script.resume(tag: "\"v1\"", length: 100, elsewhere: true, announced: digest),
+        is: ["connecting", "open 1 40-99"])
+      check(try script.answer(1, 206, range + ["ETag: \"v1\""] + fields), is: wanted)
+    }
+  }
+
+  @Test("Bytes that nothing but a digest proves do not count by their tag")
+  func unproved() throws {
+    var script = try script()
+    check(
+      script.resume(tag: "\"v1\"", length: 100, isUnproved: true),
+      is: ["restarted", "connecting", "open 1 0-"])
+  }
+
+  @Test("An answer to a range without a tag, joined as a digest was given, is put down as unproved")
+  func joinedWithoutProof() throws {
+    var script = try MachineScript.withTwo { $0.checksum = digest }
+    check(
+      try script.answer(2, 206, ["Content-Range: bytes 51-99/100"]),
+      is: ["unproved", "receive 2 51"])
+  }
+
+  @Test("416 from another address says nothing of the bytes on disk")
+  func unsatisfiable() throws {
+    var script = try MachineScript(received: [0..<40]) { $0.checksum = digest }
+    _ = script.resume(tag: "\"v1\"", length: nil, elsewhere: true)
+    check(
+      try script.answer(1, 416, ["Content-Range: bytes */40", "ETag: \"v1\""]),
+      is: ["drop 1", "restarted", "open 2 0-"])
+  }
+
+  @Test("A refusal by the other address leaves the bytes as they are")
+  func refused() throws {
+    var script = try script { $0.isSameResource = true }
+    _ = script.resume(tag: "\"v1\"", length: 100, elsewhere: true)
+    check(try script.answer(1, 404), is: ["drop 1", "failed not-found"])
+    #expect(!script.machine.hasReplaced)
+  }
+}
+
+@Suite("Bytes of an earlier run, where redirects lead elsewhere now")
+struct OtherLocationTests {
+  private static let mirror = "http://mirror.example/f"
+
+  private func resumed(
+    from location: String? = nil, _ change: (inout DownloadMachine.Rules) -> Void = { _ in }
+  ) throws -> MachineScript {
+    var script = try MachineScript(received: [0..<40], length: 100, change)
+    _ = script.resume(
+      tag: "\"v1\"", length: 100, location: try location.map { try ResourceURL($0) })
+    return script
+  }
+
+  private func answer(
+    _ script: inout MachineScript, _ id: Int, tag: String = "\"v1\"", leadsElsewhere: Bool = true
+  ) throws -> [String] {
+    try script.answer(
+      id, 206, ["Content-Range: bytes 40-99/100", "ETag: \(tag)"], from: "http://other.example/f",
+      leadsElsewhere: leadsElsewhere)
+  }
+
+  @Test("They do not count by a tag of the other place")
+  func startsOver() throws {
+    var script = try resumed()
+    check(try answer(&script, 1), is: ["drop 1", "restarted", "open 2 0-"])
+  }
+
+  @Test("Where the bytes came from is asked for the rest, when the other place looks the same")
+  func asksFormer() throws {
+    var script = try resumed(from: Self.mirror)
+    check(try answer(&script, 1), is: ["drop 1", "open 1 40-99 if at mirror.example"])
+    check(
+      try script.range(1, 40, 99, from: Self.mirror), is: ["transferring", "receive 1 40"])
+  }
+
+  @Test("Not when the other place has another version")
+  func isNewer() throws {
+    var script = try resumed(from: Self.mirror)
+    check(
+      try answer(&script, 1, tag: "\"v2\""),
+      is: ["drop 1", "restarted", "open 2 0-"])
+  }
+
+  @Test(
+    "When that is gone the address is asked again, once, and starts over", arguments: [404, 503])
+  func formerIsGone(status: Int) throws {
+    var script = try resumed(from: Self.mirror)
+    _ = try answer(&script, 1)
+    check(try script.answer(1, status, from: Self.mirror), is: ["drop 1", "open 1 40-99 if"])
+    check(try answer(&script, 1), is: ["drop 1", "restarted", "open 2 0-"])
+  }
+
+  @Test("Within a run a link to another resource starts over; a second one ends it")
+  func withinARun() throws {
+    var script = try MachineScript()
+    _ = script.start()
+    _ = try script.range(1, 0, 99, from: Self.mirror)
+    _ = script.deliver(1, 40)
+    _ = script.lose(1)
+    _ = script.send(.timer(.retry))
+    _ = script.send(.slotGranted)
+    check(
+      try script.answer(2, 403, from: Self.mirror), is: ["drop 2", "open 2 40-99 if"])
+    check(try answer(&script, 2), is: ["drop 2", "restarted", "open 3 0-"])
+  }
+
+  @Test("Another signature of the same link is the same resource")
+  func signature() throws {
+    var script = try MachineScript()
+    _ = script.start()
+    _ = try script.range(1, 0, 99, from: Self.mirror + "?sig=1")
+    _ = script.deliver(1, 40)
+    _ = script.lose(1)
+    _ = script.send(.timer(.retry))
+    _ = script.send(.slotGranted)
+    _ = try script.answer(2, 403, from: Self.mirror + "?sig=1")
+    check(
+      try script.range(2, 40, 99, from: Self.mirror + "?sig=2"),
+      is: ["receive 2 40"])
+  }
+}
+
+@Suite("Bytes of an earlier run that are compared")
+struct ComparedBytesTests {
+  @Test("Each place is compared, one after the other; the file is unverified then")
+  func unverified() throws {
+    var script = try MachineScript(received: [0..<40], length: 100) { $0.allowUnverified = true }
+    check(
+      script.resume(tag: nil, length: 100, places: [0..<10, 30..<40]),
+      is: ["connecting", "open 1 0-9"])
+    check(try script.range(1, 0, 9, tag: nil), is: ["compare 1 0-9"])
+    var other = script
+    check(script.send(.compared(SegmentID(number: 1), isSame: true)), is: ["open 1 30-39"])
+    check(try script.range(1, 30, 39, tag: nil), is: ["compare 1 30-39"])
+    check(
+      script.send(.compared(SegmentID(number: 1), isSame: true)), is: ["unproved", "open 1 40-99"])
+    check(try script.range(1, 40, 99, tag: nil), is: ["transferring", "receive 1 40"])
+    _ = script.deliver(1, 60)
+    check(script.end(1), is: ["publishing", "publish 100"])
+    check(script.send(.published(nil)), is: ["completed unverified"])
+    check(
+      other.send(.compared(SegmentID(number: 1), isSame: false)), is: ["restarted", "open 2 0-"])
+  }
+
+  @Test("Where all places are zeros nothing is compared, and nothing counts")
+  func zeros() throws {
+    var script = try MachineScript(received: [0..<40], length: 100) { $0.allowUnverified = true }
+    check(
+      script.resume(tag: nil, length: 100), is: ["restarted", "connecting", "open 1 0-"])
+  }
+
+  @Test("Of another address nothing is compared")
+  func elsewhere() throws {
+    var script = try MachineScript(received: [0..<40], length: 100) { $0.allowUnverified = true }
+    check(
+      script.resume(tag: nil, length: 100, elsewhere: true, places: [0..<10]),
+      is: ["restarted", "connecting", "open 1 0-"])
+  }
+
+  @Test("Places are the end of every range, the start of every segment, and sixteen in between")
+  func places() {
+    let received = ByteRangeSet([0..<(4 << 20), (8 << 20)..<(12 << 20)])
+    let places = ComparisonPlaces.candidates(
+      in: received, segmentStarts: [0, 3 << 20, 8 << 20, 9 << 20 + 5])
+    #expect(places.count >= 16)
+    for offset in [0, 3 << 20, 8 << 20, 9 << 20 + 5, 4 << 20 - 1, 12 << 20 - 1] as [Int64] {
+      #expect(places.contains { $0.contains(offset) }, "\(offset)")
+    }
+    #expect(places.allSatisfy { received.covers($0) && $0.length <= ComparisonPlaces.length })
+    #expect(zip(places, places.dropFirst()).allSatisfy { $0.upperBound <= $1.lowerBound })
+  }
+
+  @Test("Of little all is compared")
+  func little() {
+    let received = ByteRangeSet([5..<1000, 2000..<2001])
+    #expect(
+      ComparisonPlaces.candidates(in: received, segmentStarts: [5]) == [5..<1000, 2000..<2001])
+  }
+}

@@ -1,0 +1,62 @@
+import HaulCore
+import Testing
+
+@Suite("What of an address is shown, and what makes it the same resource")
+struct RedactionTests {
+  private func redacted(_ query: String) throws -> String {
+    String(try ResourceURL("https://h.example/f?\(query)").redacted.drop { $0 != "?" })
+  }
+
+  @Test(
+    "Values of known signing and token keys are hidden, in whatever case or coding the key is",
+    arguments: [
+      "X-Amz-Signature", "x-amz-date", "X-Goog-Credential", "Signature", "Expires", "Key-Pair-Id",
+      "Policy", "sig", "se", "token", "access_token", "key", "api_key", "PASSWORD", "client_secret",
+      "my-token", "%74oken", "AWSAccessKeyId", "jwt", "sessionid",
+    ])
+  func secrets(name: String) throws {
+    #expect(try redacted("id=1&\(name)=value&x=2") == "?id=1&\(name)=***&x=2")
+  }
+
+  @Test("Other values are shown, so that addresses can be told apart, up to 32 bytes")
+  func shown() throws {
+    #expect(try redacted("id=1") == "?id=1")
+    #expect(try redacted("file=a%20b.iso&v=&flag") == "?file=a%20b.iso&v=&flag")
+    let (longest, longer) = (String(repeating: "a", count: 32), String(repeating: "a", count: 33))
+    #expect(try redacted("q=\(longest)&download") == "?q=\(longest)&download")
+    #expect(try redacted("q=\(longer)&downloads") == "?q=***&***")
+    #expect(try redacted("a=b=c") == "?a=b=c")
+  }
+
+  @Test("User information is never shown")
+  func userInformation() throws {
+    #expect(try ResourceURL("https://me:pass@h.example/f").redacted == "https://h.example/f")
+  }
+
+  @Test(
+    "Another signature and another fragment are the same resource",
+    arguments: [
+      ("f#a", "f#b"), ("f?X-Amz-Date=1", "f?X-Amz-Date=2"), ("f?id=1&sig=2", "f?id=1&sig=3"),
+      ("f?st=1&sig=2", "f?st=2&sig=3"), ("f?Expires=1&Signature=2", "f?Expires=3&Signature=4"),
+    ])
+  func sameResource(one: String, other: String) throws {
+    let (one, other) = (try url(one), try url(other))
+    #expect(one.resourceText == other.resourceText)
+  }
+
+  @Test(
+    "Any other difference is another resource",
+    arguments: [
+      ("f", "g"), ("f?id=1", "f?id=2"), ("f", "f?"), ("f?st=1", "f?st=2"), ("f?key=1", "f?key=2"),
+      ("f?id=1&sig=2", "f?id=3&sig=2"), ("f?versionId=1&sig=2", "f?versionId=2&sig=2"),
+      ("f", "f?sig=1"), ("f?a=1&b=2", "f?b=2&a=1"),
+    ])
+  func anotherResource(one: String, other: String) throws {
+    let (one, other) = (try url(one), try url(other))
+    #expect(one.resourceText != other.resourceText)
+  }
+
+  private func url(_ rest: String) throws -> ResourceURL {
+    try ResourceURL("https://h.example/" + rest)
+  }
+}

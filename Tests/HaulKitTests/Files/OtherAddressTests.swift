@@ -1,0 +1,266 @@
+import Foundation
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// Two resources of one server, or of two, that nginx would give one entity tag: of one length, and made in one second.
+@Suite(.timeLimit(.minutes(3))) struct OtherAddressTests {
+  private static let length = 2 << 20
+  private static let (a, b): (UInt64, UInt64) = (21, 22)
+
+  private static func resource(
+    _ path: String, seed: UInt64, _ faults: Fault...
+  ) -> FaultScript.Resource {
+    FaultScript.Resource(path, seed: seed, length: Int64(length), faults: faults).with {
+      $0.entityTag = "\"same\""
+    }
+  }
+
+  private static let held: Int64 = 256 << 10
+  private static let stalling = Fault(.stall(after: held))
+
+  /// `/a` and `/b` alike; a run of `/a` to `z` that was paused with bytes.
+  private func interrupted(
+    connections: Int = 1, _ more: [FaultScript.Resource] = [],
+    _ body: (Bench) async throws -> Void
+  ) async throws {
+    let resources = [
+      Self.resource("/a", seed: Self.a, Self.stalling), Self.resource("/b", seed: Self.b),
+    ]
+    try await Bench.with(resources + more) { bench in
+      try await bench.interrupt(
+        try bench.request("/a", as: "z") { $0.connections = connections }, at: Self.held)
+      bench.server.setFaults("/a", [])
+      try await body(bench)
+    }
+  }
+
+  private func onOtherHost(_ request: DownloadRequest) throws -> DownloadRequest {
+    var request = request
+    let text = request.url.description.replacing("127.0.0.1", with: "localhost")
+    request.url = try ResourceURL(text)
+    return request
+  }
+
+  @Test(arguments: [1, 4], [false, true])
+  func `The same target from another address is the other file, whole`(
+    connections: Int, isOtherHost: Bool
+  ) async throws {
+    try await interrupted(connections: connections) { bench in
+      var request = try bench.request("/b", as: "z") { $0.connections = connections }
+      if isOtherHost { request = try onOtherHost(request) }
+      let outcome = try await bench.finish(request)
+      try bench.expectWhole("z", seed: Self.b, length: Self.length, outcome)
+      #expect(outcome.restarts == 1)
+      #expect(outcome.result.reused == 0)
+      #expect(try bench.names() == ["z"])
+    }
+  }
+
+  @Test func `Another query is another resource`() async throws {
+    try await interrupted { bench in
+      bench.server.update("/a") { $0.seed = Self.b }
+      let outcome = try await bench.finish(try bench.request("/a?id=2", as: "z"))
+      try bench.expectWhole("z", seed: Self.b, length: Self.length, outcome)
+      #expect(outcome.result.reused == 0)
+    }
+  }
+
+  @Test func `Until the first byte of the other the old part is as it was`() async throws {
+    try await interrupted { bench in
+      let gone = try await bench.finish(try bench.request("/gone", as: "z"))
+      try bench.expectFailure(.notFound, gone, without: "z")
+      let old = try await bench.finish(try bench.request("/a", as: "z"))
+      try bench.expectWhole("z", seed: Self.a, length: Self.length, old)
+      #expect(old.result.reused >= Self.held)
+      #expect(old.restarts == 0)
+    }
+  }
+
+  @Test func `A cancelled download of another address leaves the old part`() async throws {
+    try await interrupted { bench in
+      bench.server.setFaults("/b", [Fault(.stallBeforeHead)])
+      let manager = try TransferManager()
+      let transfer = try await manager.add(
+        .download(ResourceURL(bench.server.url("/b")), to: .file(bench.path("z"))))
+      try await bench.server.waitForHeld("/b")
+      try await transfer.cancel()
+      await manager.shutdown()
+      let old = try await bench.finish(try bench.request("/a", as: "z"))
+      #expect(old.result.reused >= Self.held)
+      try bench.expectWhole("z", seed: Self.a, length: Self.length, old)
+    }
+  }
+
+  @Test(arguments: [
+    ("X-Amz-Signature=1&X-Amz-Date=2", "X-Amz-Signature=3&X-Amz-Date=4"),
+    ("Expires=1&Signature=2&Key-Pair-Id=3", "Expires=4&Signature=5&Key-Pair-Id=6"),
+    ("sv=1&se=2&sig=3", "sv=2&se=3&sig=4"), ("id=7&token=1", "id=7&token=2#part"),
+  ])
+  func `Another signature of the same address resumes`(old: String, new: String) async throws {
+    let resource = Self.resource("/a", seed: Self.a, Self.stalling)
+    try await Bench.with([resource]) { bench in
+      try await bench.interrupt(
+        try bench.request("/a?" + old, as: "z") { $0.connections = 1 }, at: Self.held)
+      bench.server.setFaults("/a", [])
+      let outcome = try await bench.finish(try bench.request("/a?" + new, as: "z"))
+      try bench.expectWhole("z", seed: Self.a, length: Self.length, outcome)
+      #expect(outcome.result.reused >= Self.held)
+      #expect(outcome.restarts == 0)
+    }
+  }
+
+  @Test func `Told that it is the same resource, it resumes from another address`() async throws {
+    let mirror = Self.resource("/mirror", seed: Self.a)
+    let newer = Self.resource("/newer", seed: Self.b).with { $0.entityTag = "\"newer\"" }
+    for (path, seed) in [("/mirror", Self.a), ("/newer", Self.b)] {
+      try await interrupted([mirror, newer]) { bench in
+        let outcome = try await bench.finish(
+          try bench.request(path, as: "z") { $0.resumesFromAnotherAddress = true })
+        try bench.expectWhole("z", seed: seed, length: Self.length, outcome)
+        #expect((outcome.result.reused > 0) == (seed == Self.a))
+      }
+    }
+  }
+
+  @Test func `With a digest of the whole the bytes of a mirror count`() async throws {
+    let mirror = Self.resource("/mirror", seed: Self.a).with { $0.entityTag = "\"its own\"" }
+    try await interrupted([mirror]) { bench in
+      let checksum = rightChecksum(seed: Self.a, length: Int64(Self.length))
+      let outcome = try await bench.finish(
+        try bench.request("/mirror", as: "z") { $0.checksum = checksum })
+      try bench.expectWhole("z", seed: Self.a, length: Self.length, outcome)
+      #expect(outcome.result.verified == .checksum)
+      #expect(outcome.result.reused >= Self.held)
+    }
+  }
+
+  @Test func `With a digest of another file the bytes are fetched anew in the same run`()
+    async throws
+  {
+    try await interrupted { bench in
+      let checksum = rightChecksum(seed: Self.b, length: Int64(Self.length))
+      let outcome = try await bench.finish(
+        try bench.request("/b", as: "z") { $0.checksum = checksum })
+      try bench.expectWhole("z", seed: Self.b, length: Self.length, outcome)
+      #expect(outcome.result.verified == .checksum)
+      #expect(outcome.restarts == 1)
+    }
+  }
+
+  /// What was joined on the strength of a digest is not to be believed without it, by either address.
+  @Test(arguments: ["/a", "/b"])
+  func `Bytes that only a digest would have proved do not count without one`(
+    path: String
+  ) async throws {
+    try await interrupted { bench in
+      bench.server.setFaults("/b", [Fault(.stall(after: 512 << 10))])
+      try await bench.interrupt(
+        try bench.request("/b", as: "z") {
+          $0.connections = 1
+          $0.checksum = rightChecksum(seed: Self.a)
+        }, at: 2 * Self.held)
+      bench.server.setFaults("/b", [])
+      let outcome = try await bench.finish(try bench.request(path, as: "z"))
+      let seed = path == "/a" ? Self.a : Self.b
+      try bench.expectWhole("z", seed: seed, length: Self.length, outcome)
+      #expect(outcome.result.reused == 0)
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `A digest that both announce lets the bytes of a mirror count`(
+    isSame: Bool
+  ) async throws {
+    let digest = Fault(.digest())
+    let a = Self.resource("/a", seed: Self.a, digest, Self.stalling)
+    let other = Self.resource("/other", seed: isSame ? Self.a : Self.b, digest)
+    try await Bench.with([a, other]) { bench in
+      try await bench.interrupt(
+        try bench.request("/a", as: "z") { $0.connections = 1 }, at: Self.held)
+      let outcome = try await bench.finish(try bench.request("/other", as: "z"))
+      try bench.expectWhole(
+        "z", seed: isSame ? Self.a : Self.b, length: Self.length, outcome)
+      #expect((outcome.result.reused > 0) == isSame)
+    }
+  }
+
+  @Test(arguments: [1, 4])
+  func `Where an address leads elsewhere than before, the file is the one it leads to now`(
+    connections: Int
+  ) async throws {
+    let start = FaultScript.Resource.redirecting("/start", to: "/a")
+    let resources = [
+      start, Self.resource("/a", seed: Self.a, Self.stalling), Self.resource("/b", seed: Self.b),
+    ]
+    try await Bench.with(resources) { bench in
+      let request = try bench.request("/start", as: "z") { $0.connections = connections }
+      try await bench.interrupt(request, at: Self.held)
+      bench.server.setFaults("/a", [Fault(.status(404))])
+      bench.server.update("/start") { $0.redirect = .init(location: "/b") }
+      let outcome = try await bench.finish(request)
+      try bench.expectWhole("z", seed: Self.b, length: Self.length, outcome)
+    }
+  }
+
+  @Test func `Where mirrors take turns, the one that the bytes came from brings the rest`()
+    async throws
+  {
+    let resources = [
+      FaultScript.Resource.redirecting("/start", to: "/a"),
+      Self.resource("/a", seed: Self.a, Self.stalling), Self.resource("/b", seed: Self.b),
+    ]
+    try await Bench.with(resources) { bench in
+      let request = try bench.request("/start", as: "z") { $0.connections = 1 }
+      try await bench.interrupt(request, at: Self.held)
+      bench.server.setFaults("/a", [])
+      bench.server.update("/start") { $0.redirect = .init(location: "/b") }
+      let outcome = try await bench.finish(request)
+      try bench.expectWhole("z", seed: Self.a, length: Self.length, outcome)
+      #expect(outcome.result.reused >= Self.held)
+    }
+  }
+
+  @Test func `A derived name: another address gets the next number, and the part stays`()
+    async throws
+  {
+    let resources = [
+      Self.resource("/p/z", seed: Self.a, Self.stalling), Self.resource("/q/z", seed: Self.b),
+    ]
+    try await Bench.with(resources) { bench in
+      try await bench.interrupt(try bench.request("/p/z") { $0.connections = 1 }, at: Self.held)
+      let outcome = try await bench.finish(try bench.request("/q/z"))
+      try bench.expectWhole("z (1)", seed: Self.b, length: Self.length, outcome)
+      bench.server.setFaults("/p/z", [])
+      let first = try await bench.finish(try bench.request("/p/z"))
+      try bench.expectWhole("z", seed: Self.a, length: Self.length, first)
+      #expect(first.result.reused >= Self.held)
+    }
+  }
+}
+
+/// Equal ends prove nothing: disk images have long equal stretches.
+@Suite(.timeLimit(.minutes(3))) struct ComparedPlacesTests {
+  @Test func `Another file that has the same bytes at the end is not taken for the same`()
+    async throws
+  {
+    let resource = FaultScript.Resource.stalling("/f", seed: 31).with {
+      $0.entityTag = nil
+      $0.lastModified = nil
+    }
+    try await Bench.with([resource]) { bench in
+      let request = try bench.request("/f", as: "z") {
+        $0.allowUnverified = true
+        $0.connections = 4
+      }
+      try await bench.interrupt(request, path: "/f")
+      // Only what lies before 64 KiB is another's.
+      bench.server.setFaults("/f", [Fault(.content(seed: 32), when: .init(offsetBelow: 64 << 10))])
+      let outcome = try await bench.finish(request)
+      #expect(outcome.restarts == 1)
+      #expect(outcome.result.reused == 0)
+      #expect(outcome.result.verified == .unverified)
+    }
+  }
+}
