@@ -4,26 +4,29 @@ import NIOPosix
 
 /// Checks files that are there.
 public enum FileVerifier {
-  /// Reads the whole file and compares; O(length), on a helper thread.
+  /// Reads the whole file once and compares all digests; O(length), on a helper thread.
   /// - Throws: `checksum-mismatch`, `source-unreadable`, `not-a-regular-file`, `io`.
-  public static func verify(path: String, checksum: Checksum) async throws(TransferError) {
+  public static func verify(
+    path: String, checksums: [Checksum]
+  ) async throws(TransferError) {
     let found = try await BlockingIO(pool: .singleton).run { () throws(TransferError) in
       let (parent, name) = path.pathParts
       let directory = try TargetCheck.openDirectory(parent, on: POSIXDisk(), creating: false)
       guard case .regular(let size, _) = try TargetCheck.state(of: name, in: directory) else {
         throw TransferError(.sourceUnreadable, "there is no such file")
       }
-      return try digest(checksum.algorithm, of: name, size: size, in: directory)
+      return try digests(checksums.map(\.algorithm), of: name, size: size, in: directory)
     }
-    guard found == checksum else {
+    if let (expected, got) = checksums.mismatch(with: found) {
       throw TransferError(
-        .checksumMismatch, "the file does not match: expected \(checksum), got \(found.hex)")
+        .checksumMismatch, "the file does not match: expected \(expected), got \(got)")
     }
   }
 
-  static func digest(
-    _ algorithm: Checksum.Algorithm, of name: String, size: Int64, in directory: any DiskDirectory
-  ) throws(TransferError) -> Checksum {
+  static func digests(
+    _ algorithms: [Checksum.Algorithm], of name: String, size: Int64,
+    in directory: any DiskDirectory
+  ) throws(TransferError) -> [Checksum] {
     let file: any DiskFile
     do {
       file = try directory.open(name, writing: false)
@@ -31,6 +34,6 @@ public enum FileVerifier {
       throw TransferError(.sourceUnreadable, "the file cannot be opened (errno \(error.errno))")
     }
     defer { file.close() }
-    return try FileHasher.digest(algorithm, of: file, length: size)
+    return try FileHasher.digests(algorithms, of: file, length: size)
   }
 }

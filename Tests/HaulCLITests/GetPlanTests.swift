@@ -41,7 +41,7 @@ import Testing
     RequestCase("--start-over") { $0.startOver = true },
     RequestCase("--max-filesize", "2G") { $0.maximumSize = 2 << 30 },
     RequestCase("--checksum", "crc32c=E3069283") {
-      $0.checksum = Checksum(.crc32c, bytes: [0xE3, 0x06, 0x92, 0x83])
+      $0.checksums = [Checksum(.crc32c, bytes: [0xE3, 0x06, 0x92, 0x83])].compactMap { $0 }
     },
     RequestCase("--allow-unverified") { $0.allowUnverified = true },
     RequestCase("-x", "3") { $0.connections = 3 },
@@ -157,7 +157,7 @@ import Testing
       Issue.record("not a verify")
       return
     }
-    #expect(plan == VerifyPlan(path: "f", checksum: checksum, quiet: true))
+    #expect(plan == VerifyPlan(path: "f", checksums: [checksum], quiet: true))
   }
 
   @Test(

@@ -54,7 +54,7 @@ import Testing
         let checksum: Checksum = try #require(Checksum(algorithm, bytes: bytes))
         let result = TransferResult(
           state: .completed, path: "/d/x", bytes: .max, fetched: 3, reused: 4,
-          duration: .seconds(5), checksum: checksum,
+          duration: .seconds(5), checksums: [checksum],
           verified: verified)
         kinds.append(.finished(result))
       }

@@ -20,9 +20,18 @@ private let zeros32 = String(repeating: "0", count: 32)
       "64 hexadecimal"
     ),
     (
-      ["get", "--checksum", "sha256=\(zeros32)\(zeros32)", "https://h/1"],
-      "sha-256"
+      ["get", "--checksum", "sha256=\(zeros32)", "https://h/1"],
+      "sha-256 needs 64"
     ),
+    (
+      ["get", "--checksum", "md5=\(zeros32)", "--checksum", "MD5=\(zeros32)", "https://h/1"],
+      "md5 is given twice"
+    ),
+    (
+      ["verify", "f", "--checksum", "md5=\(zeros32)", "--checksum", "md5=\(zeros32)"],
+      "md5 is given twice"
+    ),
+    (["verify", "f"], "--checksum"),
     (["get", "--checksum", "abc", "https://h/1"], "ALG=HEX"),
     (["get", "-o", "", "https://h/1"], "empty"),
     (["get", "-o", "d/", "https://h/1"], "directory"),
@@ -51,9 +60,11 @@ private let zeros32 = String(repeating: "0", count: 32)
     (["get", "--retries=-1", "https://h/1"], "from 0"),
     (["get", "--limit-rate", "0", "https://h/1"], "more than 0"),
     (["get", "--limit-rate", "K", "https://h/1"], "500K"),
-    (["get", "--min-split", "1.5M", "https://h/1"], "500K"),
+    (["get", "--min-split", "1.5", "https://h/1"], "500K"),
+    (["get", "--min-split", "1.5.5M", "https://h/1"], "500K"),
+    (["get", "--min-split", "5MB", "https://h/1"], "1MiB"),
     (["get", "--min-split", "9999999999G", "https://h/1"], "too large"),
-    (["get", "--max-filesize", "1T", "https://h/1"], "500K"),
+    (["get", "--max-filesize", "1P", "https://h/1"], "500K"),
     (["get", "--idle-timeout", "0", "https://h/1"], "longer than 0"),
     (["get", "--idle-timeout", "1d", "https://h/1"], "90s"),
     (["get", "--connect-timeout", "inf", "https://h/1"], "90s"),

@@ -54,7 +54,7 @@ struct StoredFormTests {
     }
     for algorithm in Checksum.Algorithm.allCases {
       let digest = Checksum(algorithm, bytes: Array(repeating: 0xA5, count: algorithm.byteCount))
-      requests.append(.download(address, to: .stream) { $0.checksum = digest })
+      requests.append(.download(address, to: .stream) { $0.checksums = [digest].compactMap { $0 } })
     }
     let actions: [StepRequest.Action] = [
       .named("unpack"), .named("", input: "i"), .program([]), .program(["a", ""], directory: "/"),

@@ -14,10 +14,13 @@ struct ContentOptions: ParsableArguments {
   var inputFiles: [String] = []
 
   @Option(
+    name: .customLong("checksum"),
     help: ArgumentHelp(
-      "The digest the file must have: sha-256, sha-512, sha-384, sha-1, md5 or crc32c.",
-      valueName: "ALG=HEX"))
-  var checksum: String?
+      """
+      A digest that the file must have: sha-256, sha-512, sha-384, sha-1, md5 or crc32c. May be \
+      repeated: all must match.
+      """, valueName: "ALG=HEX"))
+  var checksums: [String] = []
 
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,

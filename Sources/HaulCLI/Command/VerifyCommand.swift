@@ -17,10 +17,11 @@ struct VerifyCommand: ParsableCommand {
   var path: String
 
   @Option(
+    name: .customLong("checksum"),
     help: ArgumentHelp(
-      "The digest it must have: sha-256, sha-512, sha-384, sha-1, md5 or crc32c.",
+      "A digest that it must have: sha-256, sha-512, sha-384, sha-1, md5 or crc32c; may be repeated.",
       valueName: "ALG=HEX"))
-  var checksum: String
+  var checksums: [String]
 
   @Flag(name: .shortAndLong, help: "Print only errors.")
   var quiet = false

@@ -8,7 +8,7 @@ struct GetItem {
   var origin: String?
   var out: String?
   var dir: String?
-  var checksum: Checksum?
+  var checksums: [Checksum] = []
   var headers: [HeaderArgument.Field] = []
 
   /// Everything to fetch, the command line's first.
@@ -48,7 +48,7 @@ struct GetItem {
     let origin = "\(name): line \(entry.line)"
     do {
       url = try AddressArgument.url(entry.address)
-      checksum = try entry.checksum.map(GetPlan.checksum)
+      checksums = try GetPlan.checksums(entry.checksums)
       for text in entry.headers { headers.append(try HeaderArgument.field(text, from: "header")) }
     } catch {
       throw UsageError("\(origin): \(error.message)")

@@ -6,7 +6,7 @@ package struct InputList: Hashable, Sendable {
     package var address: String
     package var out: String?
     package var dir: String?
-    package var checksum: String?
+    package var checksums: [String] = []
     package var headers: [String] = []
   }
 
@@ -59,7 +59,7 @@ package struct InputList: Hashable, Sendable {
     switch key {
     case "out": try set(\.out, of: last, to: value, key, line)
     case "dir": try set(\.dir, of: last, to: value, key, line)
-    case "checksum": try set(\.checksum, of: last, to: value, key, line)
+    case "checksum": entries[last].checksums.append(value)
     case "header": entries[last].headers.append(value)
     case "priority", "group", "id":
       throw Malformation(line: line, message: "\(key) is not yet supported")

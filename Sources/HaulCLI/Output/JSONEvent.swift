@@ -122,7 +122,9 @@ extension TransferResult {
     try line.encode(fetched, forKey: .fetched)
     try line.encode(reused, forKey: .reused)
     try line.encode(JSONNumber.seconds(duration), forKey: .duration)
-    try line.encode(checksum.map { [$0.algorithm.rawValue: $0.hex] }, forKey: .checksum)
+    let digests = checksums.map { ($0.algorithm.rawValue, $0.hex) }
+    try line.encode(
+      digests.isEmpty ? nil : Dictionary(digests, uniquingKeysWith: { $1 }), forKey: .checksum)
     try line.encode(verified?.rawValue, forKey: .verified)
     try line.encode(error.map(JSONError.init), forKey: .error)
   }

@@ -1,23 +1,31 @@
 /// Values as they are written on the command line.
 package enum ArgumentValue {
-  /// A number of bytes, at least 1, with an optional `K`, `M` or `G` (powers of 1024).
+  /// A number of bytes, at least 1, with an optional `K`, `M`, `G` or `T` (powers of 1024), also written `KiB`, or a fraction
+  /// of one, rounded down.
   package static func bytes(_ text: String) throws(UsageError) -> Int64 {
-    let shift: Int64 =
-      switch text.last {
-      case "K", "k": 1 << 10
-      case "M", "m": 1 << 20
-      case "G", "g": 1 << 30
-      default: 1
-      }
-    let digits = shift == 1 ? text[...] : text.dropLast()
-    guard isNumber(digits), let count = Int64(digits) else {
-      throw UsageError("write a number of bytes, like 500K, 16M or 2G")
+    let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+    let unit: Int64
+    switch text[digits.endIndex...].lowercased() {
+    case "", "b": unit = 1
+    case "k", "kib": unit = 1 << 10
+    case "m", "mib": unit = 1 << 20
+    case "g", "gib": unit = 1 << 30
+    case "t", "tib": unit = 1 << 40
+    default: throw UsageError(sizeHint)
     }
-    let (product, overflow) = count.multipliedReportingOverflow(by: shift)
-    guard !overflow else { throw UsageError("the number is too large") }
-    guard product > 0 else { throw UsageError("the number must be more than 0") }
-    return product
+    let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count <= 2, parts.allSatisfy(isNumber), let number = Double(digits),
+      parts.count == 1 || unit > 1
+    else { throw UsageError(sizeHint) }
+    let (product, overflow) = (Int64(parts[0]) ?? .max).multipliedReportingOverflow(by: unit)
+    let fraction = Int64((number - number.rounded(.down)) * Double(unit))
+    let (sum, isTooMuch) = product.addingReportingOverflow(parts.count == 2 ? fraction : 0)
+    guard !overflow, !isTooMuch else { throw UsageError("the number is too large") }
+    guard sum > 0 else { throw UsageError("the number must be more than 0") }
+    return sum
   }
+
+  private static let sizeHint = "write a number of bytes, like 500K, 1.5M, 2G or 1MiB"
 
   /// A time longer than 0 and at most ten years: seconds, or a number with `s`, `m` or `h`.
   package static func duration(_ text: String) throws(UsageError) -> Duration {

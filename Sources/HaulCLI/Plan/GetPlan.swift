@@ -13,7 +13,7 @@ extension GetPlan {
   init(_ command: GetCommand, _ sources: CommandSources) throws(UsageError) {
     let items = try GetItem.all(command, sources)
     try Self.checkUse(of: command, count: items.count)
-    let checksum = try command.content.checksum.map(Self.checksum)
+    let checksums = try Self.checksums(command.content.checksums)
     var headers: [HeaderArgument.Field] = []
     for text in command.network.headers {
       headers += try HeaderArgument.fields(text, sources)
@@ -26,7 +26,7 @@ extension GetPlan {
       let place = try item.place(command.place)
       let destination = try item.destination(place)
       var request = DownloadRequest(url: item.url, to: destination)
-      request.checksum = item.checksum ?? checksum
+      request.checksums = item.checksums.isEmpty ? checksums : item.checksums
       request.headers = item.fields(with: headers)
       try authorization.apply(to: &request)
       cookies.apply(to: &request)
@@ -60,7 +60,7 @@ extension GetPlan {
     if several, command.place.output != nil {
       throw UsageError("-o names one file, but there are several URLs; use -d")
     }
-    if several, command.content.checksum != nil {
+    if several, !command.content.checksums.isEmpty {
       throw UsageError("--checksum is the digest of one file, but there are several URLs")
     }
     let output = command.output.values
@@ -95,15 +95,28 @@ extension GetPlan {
     return .file(directory.hasSuffix("/") ? directory + output : "\(directory)/\(output)")
   }
 
-  static func checksum(_ text: String) throws(UsageError) -> Checksum {
+  /// All of them are checked, so each algorithm has one.
+  static func checksums(_ texts: [String]) throws(UsageError) -> [Checksum] {
+    var checksums: [Checksum] = []
+    for text in texts {
+      let checksum = try checksum(text)
+      guard !checksums.contains(where: { $0.algorithm == checksum.algorithm }) else {
+        throw UsageError("--checksum: \(checksum.algorithm.rawValue) is given twice")
+      }
+      checksums.append(checksum)
+    }
+    return checksums
+  }
+
+  private static func checksum(_ text: String) throws(UsageError) -> Checksum {
     if let checksum = Checksum(text) { return checksum }
     let names = Checksum.Algorithm.allCases.map(\.rawValue).joined(separator: ", ")
-    let name = text.prefix { $0 != "=" }.lowercased()
-    guard text.contains("="), let algorithm = Checksum.Algorithm(rawValue: name) else {
+    let name = text.prefix { $0 != "=" }
+    guard text.contains("="), let algorithm = Checksum.Algorithm(name: name) else {
       throw UsageError("--checksum is written ALG=HEX, where ALG is one of \(names)")
     }
     throw UsageError(
-      "--checksum: \(name) needs \(algorithm.byteCount * 2) hexadecimal digits")
+      "--checksum: \(algorithm.rawValue) needs \(algorithm.byteCount * 2) hexadecimal digits")
   }
 
   /// The user's word on connections raises the limits above it: an option is never without effect.

@@ -3,12 +3,12 @@ package import HaulCore
 /// What `haul verify` checks.
 package struct VerifyPlan: Hashable, Sendable {
   package var path: String
-  package var checksum: Checksum
+  package var checksums: [Checksum]
   package var quiet: Bool
 
-  package init(path: String, checksum: Checksum, quiet: Bool) {
+  package init(path: String, checksums: [Checksum], quiet: Bool) {
     self.path = path
-    self.checksum = checksum
+    self.checksums = checksums
     self.quiet = quiet
   }
 }
@@ -19,7 +19,7 @@ extension VerifyPlan {
       throw UsageError("the file's name is empty or has a NUL")
     }
     path = command.path
-    checksum = try GetPlan.checksum(command.checksum)
+    checksums = try GetPlan.checksums(command.checksums)
     quiet = command.quiet
   }
 }

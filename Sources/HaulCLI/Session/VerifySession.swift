@@ -8,15 +8,16 @@ struct VerifySession {
   func run() async -> ExitStatus {
     let name = Messages.shown(plan.path)
     do {
-      try await FileVerifier.verify(path: plan.path, checksum: plan.checksum)
+      try await FileVerifier.verify(path: plan.path, checksums: plan.checksums)
     } catch {
       let reason = Messages.shown(error.message)
       await OutputStream.standardError.write("haul: \(name): \(reason)\n")
       return .failed
     }
     if !plan.quiet {
-      let algorithm = plan.checksum.algorithm.rawValue
-      await OutputStream.standardError.write("\(name): \(algorithm) is right\n")
+      let algorithms = plan.checksums.map(\.algorithm.rawValue).joined(separator: ", ")
+      let verb = plan.checksums.count == 1 ? "matches" : "match"
+      await OutputStream.standardError.write("\(name): \(algorithms) \(verb)\n")
     }
     return .completed
   }

@@ -103,7 +103,7 @@ extension SettingsFile.Entry {
   ]
 
   private static let repeatableKeys: Set = [
-    "header", "cookie", "cookie-file", "input-file", "resolve", "trust-redirects",
+    "header", "checksum", "cookie", "cookie-file", "input-file", "resolve", "trust-redirects",
   ]
 
   private static let pathKeys: Set = [

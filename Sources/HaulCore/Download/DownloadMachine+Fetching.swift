@@ -143,9 +143,7 @@ extension DownloadMachine {
   mutating func finishing() -> [Command] {
     guard let version, !isFinishing else { return [] }
     isFinishing = true
-    if let checksum {
-      return [.phase(.verifying, reason: nil), .verify(checksum)]
-    }
+    if !checksums.isEmpty { return [.phase(.verifying, reason: nil), .verify(checksums)] }
     return publish(version)
   }
 
@@ -167,7 +165,7 @@ extension DownloadMachine {
   }
 
   var verification: TransferResult.Verification {
-    if checksum != nil { return .checksum }
+    if !checksums.isEmpty { return .checksum }
     if isUnproved { return .unverified }
     switch framing {
     case .length: return .length

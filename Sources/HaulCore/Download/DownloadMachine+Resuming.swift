@@ -43,7 +43,7 @@ extension DownloadMachine {
 
   /// Whether the bytes may count, if the first answer agrees. Of a whole the server is not asked.
   private func mayCount(_ recovered: Recovered, _ plan: SegmentPlan) -> Bool {
-    if rules.checksum != nil { return true }
+    if !rules.checksums.isEmpty { return true }
     let isVersion = recovered.version.validator.isStrong && !recovered.isUnproved
     let isAnnounced = recovered.version.announced != nil
     guard recovered.isSameAddress else {
@@ -62,7 +62,7 @@ extension DownloadMachine {
     isUnproved = recovered.isUnproved
     pending = recovered.isSameAddress ? .sameAddress : .otherAddress
     let isVersion = recovered.version.validator.isStrong && !recovered.isUnproved
-    if recovered.isSameAddress, !isVersion, rules.checksum == nil, rules.allowUnverified {
+    if recovered.isSameAddress, !isVersion, rules.checksums.isEmpty, rules.allowUnverified {
       toCompare = recovered.places
     }
     cap = mayResume ? rules.connections : 1
@@ -113,13 +113,13 @@ extension DownloadMachine {
     {
       return .sameVersion
     }
-    guard hasDigest, rules.checksum != nil || digest == version.announced else { return nil }
+    guard hasDigest, !rules.checksums.isEmpty || digest == version.announced else { return nil }
     self.version?.validator = body.validator
     return .digest
   }
 
   /// Whether a digest of the whole is checked at the end, and nobody has bytes before.
-  private var hasDigest: Bool { checksum != nil && !rules.isStream }
+  private var hasDigest: Bool { !checksums.isEmpty && !rules.isStream }
 
   /// The same address leads elsewhere now, to what looks like the same version: mirrors take turns. The one that the bytes
   /// came from is asked for the rest, once.

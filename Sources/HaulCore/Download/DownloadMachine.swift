@@ -11,7 +11,7 @@ package struct DownloadMachine: Sendable {
     package var trustedHosts: Set<String> = []
     package var connections = 8
     package var minimumSplit: Int64 = 1 << 20
-    package var checksum: Checksum?
+    package var checksums: [Checksum] = []
     package var allowUnverified = false
     /// Whether the user says that another address is of the same resource.
     package var isSameResource = false
@@ -122,7 +122,7 @@ package struct DownloadMachine: Sendable {
     /// A lost connection is made again at once.
     case resume(TransferError)
     case pauseHost(Duration)
-    case verify(Checksum)
+    case verify([Checksum])
     case publish(Version)
     case phase(TransferEvent.Phase, reason: String?)
     case attempt(Int, TransferError, delay: Duration)
@@ -238,11 +238,13 @@ package struct DownloadMachine: Sendable {
   /// Wall time of the last answer, for dates with two-digit years.
   var wallSeconds = 0.0
 
-  /// The digest that the whole file must have: the user's, or one that the server announced.
-  package var checksum: Checksum? { checksum(of: version) }
+  /// The digests that the whole file must have: the user's, or one that the server announced.
+  package var checksums: [Checksum] { checksums(of: version) }
 
-  /// The digest that a version must have.
-  package func checksum(of version: Version?) -> Checksum? { rules.checksum ?? version?.announced }
+  /// The digests that a version must have.
+  package func checksums(of version: Version?) -> [Checksum] {
+    rules.checksums.isEmpty ? version?.announced.map { [$0] } ?? [] : rules.checksums
+  }
 
   package init(rules: Rules, now: Instant) {
     self.rules = rules
@@ -305,6 +307,6 @@ package struct DownloadMachine: Sendable {
   /// Whether bytes may be joined that no validator proves to be of one version: a digest of the whole tells in the end,
   /// but too late for a reader who has them.
   var joinsUnproved: Bool {
-    (rules.checksum != nil && !rules.isStream) || rules.allowUnverified
+    (!rules.checksums.isEmpty && !rules.isStream) || rules.allowUnverified
   }
 }

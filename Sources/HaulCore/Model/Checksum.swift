@@ -9,6 +9,13 @@ public struct Checksum: Hashable, Sendable {
     case md5
     case crc32c
 
+    /// The algorithm of that name, in either case; `sha256` is `sha-256`. Nil for another name.
+    package init?(name: some StringProtocol) {
+      let name = name.lowercased()
+      let isShort = name.hasPrefix("sha") && !name.hasPrefix("sha-")
+      self.init(rawValue: isShort ? "sha-\(name.dropFirst(3))" : name)
+    }
+
     /// Whether a digest that the server announces says enough about a file: nobody can make two that share it.
     package var isTrusted: Bool { [.sha256, .sha384, .sha512].contains(self) }
 
@@ -37,10 +44,10 @@ public struct Checksum: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// A checksum from `ALG=HEX`, in either case; nil when the algorithm or the length is wrong.
+  /// A checksum from `ALG=HEX`, in either case, with `sha256` for `sha-256`; nil when the algorithm or the length is wrong.
   public init?(_ text: String) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2, let algorithm = Algorithm(rawValue: parts[0].lowercased()),
+    guard parts.count == 2, let algorithm = Algorithm(name: parts[0]),
       let bytes = Self.decodeHex(parts[1])
     else { return nil }
     self.init(algorithm, bytes: bytes)
@@ -65,4 +72,12 @@ public struct Checksum: Hashable, Sendable {
 extension Checksum: CustomStringConvertible {
   /// `ALG=HEX`.
   public var description: String { "\(algorithm.rawValue)=\(hex)" }
+}
+
+extension [Checksum] {
+  /// The first of these that is not among the digests that were found, and what was found in its place.
+  package func mismatch(with found: [Checksum]) -> (expected: Checksum, got: String)? {
+    guard let expected = first(where: { !found.contains($0) }) else { return nil }
+    return (expected, found.first { $0.algorithm == expected.algorithm }?.hex ?? "none")
+  }
 }

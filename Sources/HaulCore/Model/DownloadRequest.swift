@@ -15,7 +15,7 @@ public struct DownloadRequest: Sendable, Hashable {
 
   /// What happens when the final name is taken.
   public enum IfExists: String, CaseIterable, Sendable {
-    /// A file with the remote length and modification time (or the given checksum) is taken as already there;
+    /// A file with the remote length and modification time (or the given checksums) is taken as already there;
     /// otherwise as `rename` for a derived name and as `fail` for an exact one.
     case update
     /// Any file of that name is taken as already there.
@@ -46,8 +46,8 @@ public struct DownloadRequest: Sendable, Hashable {
   public var ifExists: IfExists = .update
   /// What a finished file survives.
   public var durability: Durability = .strict
-  /// The digest that the whole file must have.
-  public var checksum: Checksum?
+  /// The digests that the whole file must have: all of them.
+  public var checksums: [Checksum] = []
   /// Header fields to send; they never follow a redirect to another origin.
   public var headers: [(name: String, value: String)] {
     get { fields.fields.map { ($0.name, $0.value) } }

@@ -99,7 +99,7 @@ public struct TransferResult: Sendable, Hashable {
 
   /// What vouches for the content.
   public enum Verification: String, Sendable, Hashable {
-    /// The digest that was asked for.
+    /// Every digest that was asked for.
     case checksum
     /// Every byte of the announced length.
     case length
@@ -121,8 +121,8 @@ public struct TransferResult: Sendable, Hashable {
   public let reused: Int64
   /// From the start of this run to its end.
   public let duration: Duration
-  /// The digest, when it was computed.
-  public let checksum: Checksum?
+  /// The digests that it was verified by.
+  public let checksums: [Checksum]
   /// What vouches for the content, once completed.
   public let verified: Verification?
   /// Why it failed.
@@ -132,7 +132,7 @@ public struct TransferResult: Sendable, Hashable {
 
   package init(
     state: State, path: String? = nil, bytes: Int64 = 0, fetched: Int64 = 0, reused: Int64 = 0,
-    duration: Duration = .zero, checksum: Checksum? = nil, verified: Verification? = nil,
+    duration: Duration = .zero, checksums: [Checksum] = [], verified: Verification? = nil,
     error: TransferError? = nil, metrics: TransferMetrics? = nil
   ) {
     self.state = state
@@ -141,7 +141,7 @@ public struct TransferResult: Sendable, Hashable {
     self.fetched = fetched
     self.reused = reused
     self.duration = duration
-    self.checksum = checksum
+    self.checksums = checksums
     self.verified = verified
     self.error = error
     self.metrics = metrics

@@ -6,25 +6,22 @@ package import HaulCore
   import Darwin
 #endif
 
-/// The digest of what lies on the disk, read from the file.
+/// Digests of what lies on the disk, read from the file.
 package enum FileHasher {
   /// Bytes read at a time.
   static let blockSize = 1 << 20
 
   /// Reads [0, `length`) of the file.
   /// - Throws: `cancelled`; `length-mismatch` when the file ends before; `io`.
-  package static func digest(
-    _ algorithm: Checksum.Algorithm, of file: any DiskFile, length: Int64,
+  package static func digests(
+    _ algorithms: [Checksum.Algorithm], of file: any DiskFile, length: Int64,
     isCancelled: () -> Bool = { false }
-  ) throws(TransferError) -> Checksum {
-    var state = RunningDigest(algorithm)
+  ) throws(TransferError) -> [Checksum] {
+    var state = RunningDigest(algorithms)
     try FileReader.forEachBlock(of: file, in: 0..<length, isCancelled: isCancelled) { bytes in
       state.update(bytes)
     }
-    guard let checksum = state.checksum else {
-      throw TransferError(.internal, "the digest has the wrong length")
-    }
-    return checksum
+    return state.checksums
   }
 }
 

@@ -1,7 +1,7 @@
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// The digest of a file from its first byte on, made from the bytes as they are written as long as those come in order.
+/// The digests of a file from its first byte on, made from the bytes as they are written as long as those come in order.
 /// What came out of order is read back from the file.
 ///
 /// Nothing is hashed under a lock, and one thread hashes at a time: writers elsewhere in the file never wait.
@@ -14,14 +14,14 @@ final class PrefixDigest: Sendable {
     var isTaken = false
   }
 
-  let algorithm: Checksum.Algorithm
+  let algorithms: [Checksum.Algorithm]
   private let state: NIOLockedValueBox<State>
   /// One reader at a time.
   private let reading = NIOLock()
 
-  init(_ algorithm: Checksum.Algorithm) {
-    self.algorithm = algorithm
-    state = NIOLockedValueBox(State(digest: RunningDigest(algorithm)))
+  init(_ algorithms: [Checksum.Algorithm]) {
+    self.algorithms = algorithms
+    state = NIOLockedValueBox(State(digest: RunningDigest(algorithms)))
   }
 
   var position: Int64 { state.withLockedValue { $0.position } }
@@ -64,10 +64,10 @@ final class PrefixDigest: Sendable {
     }
   }
 
-  /// The digest of the first `length` bytes, when they are exactly what went into it.
-  func checksum(of length: Int64) -> Checksum? {
+  /// The digests of the first `length` bytes, when they are exactly what went into them.
+  func checksums(of length: Int64) -> [Checksum]? {
     state.withLockedValue { state in
-      state.position == length && !state.isTaken ? state.digest.checksum : nil
+      state.position == length && !state.isTaken ? state.digest.checksums : nil
     }
   }
 

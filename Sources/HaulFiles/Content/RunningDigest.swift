@@ -1,67 +1,78 @@
 import Crypto
 package import HaulCore
 
-/// A digest of any algorithm that Haul knows, as it goes along.
+/// Digests of the same bytes, of any algorithms that Haul knows, as they go along.
 package struct RunningDigest: Sendable {
-  private enum State: Sendable {
-    case sha256(SHA256)
-    case sha384(SHA384)
-    case sha512(SHA512)
-    case sha1(Insecure.SHA1)
-    case md5(Insecure.MD5)
-    case crc32c(CRC32C)
-  }
+  package let algorithms: [Checksum.Algorithm]
+  private var states: [State]
 
-  package let algorithm: Checksum.Algorithm
-  private var state: State
-
-  package init(_ algorithm: Checksum.Algorithm) {
-    self.algorithm = algorithm
-    switch algorithm {
-    case .sha256: state = .sha256(SHA256())
-    case .sha384: state = .sha384(SHA384())
-    case .sha512: state = .sha512(SHA512())
-    case .sha1: state = .sha1(Insecure.SHA1())
-    case .md5: state = .md5(Insecure.MD5())
-    case .crc32c: state = .crc32c(CRC32C())
-    }
+  package init(_ algorithms: [Checksum.Algorithm]) {
+    self.algorithms = algorithms
+    states = algorithms.map { State($0) }
   }
 
   package mutating func update(_ bytes: UnsafeRawBufferPointer) {
-    switch state {
-    case .sha256(var hash):
-      hash.update(bufferPointer: bytes)
-      state = .sha256(hash)
-    case .sha384(var hash):
-      hash.update(bufferPointer: bytes)
-      state = .sha384(hash)
-    case .sha512(var hash):
-      hash.update(bufferPointer: bytes)
-      state = .sha512(hash)
-    case .sha1(var hash):
-      hash.update(bufferPointer: bytes)
-      state = .sha1(hash)
-    case .md5(var hash):
-      hash.update(bufferPointer: bytes)
-      state = .md5(hash)
-    case .crc32c(var hash):
-      hash.update(bytes)
-      state = .crc32c(hash)
+    for index in states.indices { states[index].update(bytes) }
+  }
+
+  /// Of everything so far, in the order of `algorithms`.
+  package var checksums: [Checksum] {
+    // An algorithm whose digest had another length than its name says would be missing, and fail the verification.
+    zip(algorithms, states).compactMap { Checksum($0, bytes: $1.bytes) }
+  }
+}
+
+private enum State: Sendable {
+  case sha256(SHA256)
+  case sha384(SHA384)
+  case sha512(SHA512)
+  case sha1(Insecure.SHA1)
+  case md5(Insecure.MD5)
+  case crc32c(CRC32C)
+
+  init(_ algorithm: Checksum.Algorithm) {
+    switch algorithm {
+    case .sha256: self = .sha256(SHA256())
+    case .sha384: self = .sha384(SHA384())
+    case .sha512: self = .sha512(SHA512())
+    case .sha1: self = .sha1(Insecure.SHA1())
+    case .md5: self = .md5(Insecure.MD5())
+    case .crc32c: self = .crc32c(CRC32C())
     }
   }
 
-  /// Of everything so far; nil only when an algorithm has another length than its name says.
-  package var checksum: Checksum? {
-    let bytes: [UInt8] =
-      switch state {
-      case .sha256(let hash): Array(hash.finalize())
-      case .sha384(let hash): Array(hash.finalize())
-      case .sha512(let hash): Array(hash.finalize())
-      case .sha1(let hash): Array(hash.finalize())
-      case .md5(let hash): Array(hash.finalize())
-      case .crc32c(let hash): hash.value.bigEndianBytes
-      }
-    return Checksum(algorithm, bytes: bytes)
+  mutating func update(_ bytes: UnsafeRawBufferPointer) {
+    switch self {
+    case .sha256(var hash):
+      hash.update(bufferPointer: bytes)
+      self = .sha256(hash)
+    case .sha384(var hash):
+      hash.update(bufferPointer: bytes)
+      self = .sha384(hash)
+    case .sha512(var hash):
+      hash.update(bufferPointer: bytes)
+      self = .sha512(hash)
+    case .sha1(var hash):
+      hash.update(bufferPointer: bytes)
+      self = .sha1(hash)
+    case .md5(var hash):
+      hash.update(bufferPointer: bytes)
+      self = .md5(hash)
+    case .crc32c(var hash):
+      hash.update(bytes)
+      self = .crc32c(hash)
+    }
+  }
+
+  var bytes: [UInt8] {
+    switch self {
+    case .sha256(let hash): Array(hash.finalize())
+    case .sha384(let hash): Array(hash.finalize())
+    case .sha512(let hash): Array(hash.finalize())
+    case .sha1(let hash): Array(hash.finalize())
+    case .md5(let hash): Array(hash.finalize())
+    case .crc32c(let hash): hash.value.bigEndianBytes
+    }
   }
 }
 

@@ -10,11 +10,11 @@ extension PartFile {
   /// Begins a new content: every byte of an earlier one is void. Makes the part file when there is
   /// none, and reserves its room when the length is known.
   /// - Parameters:
-  ///   - algorithm: of the digest that will be asked for.
+  ///   - algorithms: of the digests that will be asked for.
   ///   - reserving: whether room is reserved; a small content that is there already is written at once.
   /// - Throws: `disk-full` before a byte was written; `name-conflict`, `in-use`, `io`.
   package func begin(
-    _ head: JournalHead, digesting algorithm: Checksum.Algorithm? = nil, reserving: Bool = true
+    _ head: JournalHead, digesting algorithms: [Checksum.Algorithm] = [], reserving: Bool = true
   ) throws(TransferError) {
     try serialized { _ throws(TransferError) in
       let (part, isNew) = try locked { state throws(TransferError) in
@@ -24,7 +24,7 @@ extension PartFile {
         }
         let hadPart = state.part != nil
         let part = try startGeneration(head, &state)
-        state.digest = algorithm.map { PrefixDigest($0) }
+        state.digest = algorithms.isEmpty ? nil : PrefixDigest(algorithms)
         return (part, !hadPart)
       }
       if !isNew { try empty(part) }

@@ -2,10 +2,11 @@ package import HaulCore
 import NIOConcurrencyHelpers
 
 extension PartFile {
-  /// Has a digest computed of the bytes as they are written, from now on; what is there already is read when it is due.
-  package func expectDigest(_ algorithm: Checksum.Algorithm?) {
+  /// Has digests computed of the bytes as they are written, from now on; what is there already is read when it is due.
+  package func expectDigests(_ algorithms: [Checksum.Algorithm]) {
     state.withLockedValue { state in
-      if state.digest?.algorithm != algorithm { state.digest = algorithm.map { PrefixDigest($0) } }
+      guard state.digest?.algorithms ?? [] != algorithms else { return }
+      state.digest = algorithms.isEmpty ? nil : PrefixDigest(algorithms)
     }
   }
 
@@ -26,21 +27,21 @@ extension PartFile {
     try digest.read(upTo: end, of: file, isCancelled: isCancelled)
   }
 
-  /// The digest of the whole: of what was hashed while it was written, and the rest read from the disk.
+  /// The digests of the whole: of what was hashed while it was written, and the rest read from the disk.
   /// - Throws: `cancelled`, `length-mismatch`, `io`.
-  package func digest(
-    _ algorithm: Checksum.Algorithm, isCancelled: () -> Bool = { false }
-  ) throws(TransferError) -> Checksum {
+  package func digests(
+    _ algorithms: [Checksum.Algorithm], isCancelled: () -> Bool = { false }
+  ) throws(TransferError) -> [Checksum] {
     let (part, length, running) = try locked { state throws(TransferError) in
       let part = try state.openPart()
       try state.claimIdle()
       return (part, state.claimed.ranges.last?.upperBound ?? 0, state.digest)
     }
-    if let running, running.algorithm == algorithm {
+    if let running, running.algorithms == algorithms {
       try running.read(upTo: length, of: part, isCancelled: isCancelled)
-      if let checksum = running.checksum(of: length) { return checksum }
+      if let checksums = running.checksums(of: length) { return checksums }
     }
-    return try FileHasher.digest(algorithm, of: part, length: length, isCancelled: isCancelled)
+    return try FileHasher.digests(algorithms, of: part, length: length, isCancelled: isCancelled)
   }
 }
 

@@ -80,7 +80,7 @@ struct DownloadDriver: Sendable {
     rules.trustedHosts = Set(request.trustedRedirectHosts.map { $0.lowercased() })
     rules.connections = max(request.connections, 1)
     rules.minimumSplit = request.minimumSplit
-    rules.checksum = request.checksum
+    rules.checksums = request.checksums
     rules.allowUnverified = request.allowUnverified
     rules.isSameResource = request.resumesFromAnotherAddress
     rules.maximumSize = request.maximumSize
@@ -120,12 +120,12 @@ struct DownloadDriver: Sendable {
   private func run(since started: Instant, first: HeldAnswer? = nil) async -> MemberRun.End {
     do {
       switch try await claim() {
-      case .alreadyThere(let path, let size, let checksum):
+      case .alreadyThere(let path, let size, let checksums):
         return .finished(
           TransferResult(
             state: .completed, path: path, bytes: size, reused: size,
-            duration: engine.clock.now - started, checksum: checksum,
-            verified: checksum == nil ? nil : .checksum))
+            duration: engine.clock.now - started, checksums: checksums,
+            verified: checksums.isEmpty ? nil : .checksum))
       case .claimed(let claim):
         facts.place.begin(claim, boot: engine.disk.bootID)
         if let obstacle = await refusal(of: claim) {

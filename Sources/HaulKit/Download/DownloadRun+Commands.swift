@@ -24,7 +24,7 @@ extension DownloadRun {
     case .pauseHost(let delay):
       pauseHost(delay)
       await driver.slot.changed()
-    case .verify(let checksum): verify(checksum, &group)
+    case .verify(let checksums): verify(checksums, &group)
     case .publish(let version): await publish(version, &group)
     case .phase(let phase, let reason):
       if phase == .restarted { reused = 0 }
@@ -92,7 +92,7 @@ extension DownloadRun {
     let post = post
     let receiver = SegmentReceiver(
       id: id, transfer: driver.id, response: response, body: body, begin: version,
-      checksum: machine.checksum(of: version), target: target, plan: plan, engine: engine,
+      checksums: machine.checksums(of: version), target: target, plan: plan, engine: engine,
       maximumSize: request.maximumSize,
       delivered: { post.yield(.event(.delivered(id))) })
     if let chunks = response.collected, receiver.isSmall, !engine.throttle.isLimited {

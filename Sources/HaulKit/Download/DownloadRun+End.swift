@@ -49,7 +49,7 @@ extension DownloadRun {
   mutating func begin(_ version: DownloadMachine.Version) async {
     reused = 0
     do {
-      try await target.begin(version, checksum: machine.checksum(of: version))
+      try await target.begin(version, checksums: machine.checksums(of: version))
     } catch {
       post.yield(.event(.diskFailed(error)))
     }
@@ -63,11 +63,11 @@ extension DownloadRun {
     }
   }
 
-  func verify(_ checksum: Checksum, _ group: inout DiscardingTaskGroup) {
+  func verify(_ checksums: [Checksum], _ group: inout DiscardingTaskGroup) {
     let (post, target, stop) = (post, target, verifyStop)
     group.addTask {
       do throws(TransferError) {
-        try await target.verify(checksum) { stop.isStopped }
+        try await target.verify(checksums) { stop.isStopped }
         post.yield(.event(.verified(nil)))
       } catch {
         post.yield(.event(.verified(error)))
@@ -136,7 +136,7 @@ extension DownloadRun {
     return TransferResult(
       state: state, path: path, bytes: bytes, fetched: fetched, reused: max(0, reused - repeated),
       duration: engine.clock.now - started,
-      checksum: verified == .checksum ? machine.checksum : nil, verified: verified, error: error,
+      checksums: verified == .checksum ? machine.checksums : [], verified: verified, error: error,
       metrics: metrics)
   }
 

@@ -8,7 +8,8 @@ extension DownloadRun {
     let recovery = target.recovery
     // Bytes that failed one digest are worth something only to another.
     let isRejected =
-      request.checksum.map(recovery.rejected.contains) ?? !recovery.rejected.isEmpty
+      request.checksums.isEmpty
+      ? !recovery.rejected.isEmpty : request.checksums.contains { recovery.rejected.contains($0) }
     guard let head = recovery.head, !request.startOver, !isRejected, !recovery.received.isEmpty
     else { return nil }
     plan.update { state in

@@ -82,7 +82,7 @@ struct DownloadRun {
       await begin(.start(recovered), &group)
       // Less, when the machine would not count what an earlier run left.
       if end == nil { reused = plan.update { $0.plan.receivedCount } }
-      if reused > 0 { target.expectDigest(machine.checksum?.algorithm) }
+      if reused > 0 { target.expectDigests(machine.checksums.map(\.algorithm)) }
       if end == nil {
         for await message in inbox {
           await receive(message, &group)

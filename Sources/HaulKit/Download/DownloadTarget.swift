@@ -18,12 +18,12 @@ protocol DownloadTarget: Sendable {
   /// Refuses a length that does not fit, before its body is fetched.
   func ensureRoom(for length: Int64) async throws(TransferError)
   /// Begins a version.
-  /// - Parameter checksum: the digest that will be asked about, when it is known by now.
+  /// - Parameter checksums: the digests that will be asked about, as far as they are known by now.
   func begin(
-    _ version: DownloadMachine.Version, checksum: Checksum?
+    _ version: DownloadMachine.Version, checksums: [Checksum]
   ) async throws(TransferError)
-  /// Has the digest of what an earlier run left go on with what comes.
-  func expectDigest(_ algorithm: Checksum.Algorithm?)
+  /// Has the digests of what an earlier run left go on with what comes.
+  func expectDigests(_ algorithms: [Checksum.Algorithm])
   /// Bytes that must be read back for the digest, as they came out of order.
   var digestLag: Int64 { get }
   /// Reads some of them.
@@ -36,7 +36,7 @@ protocol DownloadTarget: Sendable {
   /// - Throws: `TransferError`, `CancellationError`.
   func put(
     _ pieces: [(bytes: ChunkSlice, offset: Int64)], as version: DownloadMachine.Version,
-    checksum: Checksum?, onOwnThread: Bool
+    checksums: [Checksum], onOwnThread: Bool
   ) async throws
   /// Where one segment's bytes go.
   /// - Parameter onOwnThread: whether it is called on a thread that may wait for a prompt disk.
@@ -50,7 +50,7 @@ protocol DownloadTarget: Sendable {
   func checkpoint() async throws(TransferError)
 
   /// - Throws: `checksum-mismatch`, or why it cannot be told.
-  func verify(_ checksum: Checksum, isCancelled: @escaping @Sendable () -> Bool)
+  func verify(_ checksums: [Checksum], isCancelled: @escaping @Sendable () -> Bool)
     async throws(TransferError)
   /// Ends a whole download and lets go of it; the path of the file, if it is one.
   func publish(length: Int64, modified: Double?) async throws(TransferError) -> String?

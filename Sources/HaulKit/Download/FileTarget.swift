@@ -22,11 +22,11 @@ struct FileTarget: DownloadTarget {
   }
 
   func begin(
-    _ version: DownloadMachine.Version, checksum: Checksum?
+    _ version: DownloadMachine.Version, checksums: [Checksum]
   ) async throws(TransferError) {
     let head = head(of: version)
     try await io.run { [part] () throws(TransferError) in
-      try part.begin(head, digesting: checksum?.algorithm)
+      try part.begin(head, digesting: checksums.map(\.algorithm))
     }
   }
 
@@ -41,12 +41,13 @@ struct FileTarget: DownloadTarget {
   /// All in one call.
   func put(
     _ pieces: [(bytes: ChunkSlice, offset: Int64)], as version: DownloadMachine.Version,
-    checksum: Checksum?, onOwnThread: Bool
+    checksums: [Checksum], onOwnThread: Bool
   ) async throws {
     let now = clock.now
     try await (onOwnThread ? io.inPlace : io).run { [self] () throws(TransferError) in
       if let length = version.length { try part.ensureRoom(for: length) }
-      try part.begin(head(of: version), digesting: checksum?.algorithm, reserving: false)
+      try part.begin(
+        head(of: version), digesting: checksums.map(\.algorithm), reserving: false)
       var writer = try part.writer(at: 0, now: now)
       for piece in pieces {
         if piece.offset != writer.offset {
@@ -61,7 +62,7 @@ struct FileTarget: DownloadTarget {
 
   var digestLag: Int64 { part.digestLag }
 
-  func expectDigest(_ algorithm: Checksum.Algorithm?) { part.expectDigest(algorithm) }
+  func expectDigests(_ algorithms: [Checksum.Algorithm]) { part.expectDigests(algorithms) }
 
   func advanceDigest(
     by limit: Int64, isCancelled: @escaping @Sendable () -> Bool
@@ -92,17 +93,17 @@ struct FileTarget: DownloadTarget {
   }
 
   func verify(
-    _ checksum: Checksum, isCancelled: @escaping @Sendable () -> Bool
+    _ checksums: [Checksum], isCancelled: @escaping @Sendable () -> Bool
   ) async throws(TransferError) {
     let keeper = claim.directory.filePath(part.partName)
     try await io.run { [part] () throws(TransferError) in
-      let found = try part.digest(checksum.algorithm, isCancelled: isCancelled)
-      guard found != checksum else { return }
-      try part.reject(checksum)
+      let found = try part.digests(checksums.map(\.algorithm), isCancelled: isCancelled)
+      guard let (expected, got) = checksums.mismatch(with: found) else { return }
+      try part.reject(expected)
       throw TransferError(
         .checksumMismatch,
         """
-        the file is not the one asked for: expected \(checksum), got \(found.hex); its bytes are in \
+        the file is not the one asked for: expected \(expected), got \(got); its bytes are in \
         \(keeper): run it again to fetch them anew, or with another --checksum to keep them
         """)
     }

@@ -42,7 +42,7 @@ extension SegmentReceiver {
     guard let begin, !pieces.isEmpty else { return end }
     do {
       try await target.put(
-        pieces, as: begin, checksum: checksum, onOwnThread: response.executor != nil)
+        pieces, as: begin, checksums: checksums, onOwnThread: response.executor != nil)
     } catch let error as TransferError {
       return .failed(error)
     } catch {

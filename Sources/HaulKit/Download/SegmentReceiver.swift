@@ -8,8 +8,8 @@ struct SegmentReceiver: Sendable {
   let body: ResponseBody
   /// A version to be begun with the first byte.
   let begin: DownloadMachine.Version?
-  /// The digest that the version must have.
-  let checksum: Checksum?
+  /// The digests that the version must have.
+  let checksums: [Checksum]
   let target: any DownloadTarget
   let plan: SharedPlan
   let engine: Engine
@@ -135,7 +135,7 @@ struct SegmentReceiver: Sendable {
   private func beginOnce(_ state: inout State) async throws(TransferError) {
     guard let begin, !state.hasBegun else { return }
     state.hasBegun = true
-    try await target.begin(begin, checksum: checksum)
+    try await target.begin(begin, checksums: checksums)
   }
 
   /// The body is over: was that all that it announced?

@@ -61,11 +61,11 @@ final class StreamBuffer: Sendable {
   }
 
   /// Begins a version; nothing of an earlier one was given to the reader.
-  func begin(_ algorithm: Checksum.Algorithm?) {
+  func begin(_ algorithms: [Checksum.Algorithm]) {
     change { state in
       state.chunks = [:]
       state.held = 0
-      state.digest = algorithm.map { RunningDigest($0) }
+      state.digest = algorithms.isEmpty ? nil : RunningDigest(algorithms)
       state.generation = state.plan?.update { $0.plan.window?.generation } ?? 0
     }
   }
@@ -122,10 +122,10 @@ extension StreamBuffer {
     if Task.isCancelled { throw TransferError(.interrupted, "stopped", isRetryable: true) }
   }
 
-  /// The digest of all that passed, once that was everything; nil when none was asked for.
-  func digest(of length: Int64) async throws(TransferError) -> Checksum? {
+  /// The digests of all that passed, once that was everything: those that were asked for.
+  func digests(of length: Int64) async throws(TransferError) -> [Checksum] {
     try await waitUntilRead(length)
-    return state.withLockedValue { $0.digest?.checksum }
+    return state.withLockedValue { $0.digest?.checksums ?? [] }
   }
 }
 

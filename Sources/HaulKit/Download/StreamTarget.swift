@@ -14,22 +14,22 @@ struct StreamTarget: DownloadTarget {
 
   func ensureRoom(for length: Int64) {}
 
-  func begin(_ version: DownloadMachine.Version, checksum: Checksum?) {
-    buffer.begin(checksum?.algorithm)
+  func begin(_ version: DownloadMachine.Version, checksums: [Checksum]) {
+    buffer.begin(checksums.map(\.algorithm))
   }
 
   /// All of it passes the reader.
   var digestLag: Int64 { 0 }
-  func expectDigest(_ algorithm: Checksum.Algorithm?) {}
+  func expectDigests(_ algorithms: [Checksum.Algorithm]) {}
   func advanceDigest(by limit: Int64, isCancelled: @escaping @Sendable () -> Bool) {}
 
   /// The reader gets what there is, however little.
   let takesSmallFiles = false
   func put(
     _ pieces: [(bytes: ChunkSlice, offset: Int64)], as version: DownloadMachine.Version,
-    checksum: Checksum?, onOwnThread: Bool
+    checksums: [Checksum], onOwnThread: Bool
   ) async throws {
-    begin(version, checksum: checksum)
+    begin(version, checksums: checksums)
     guard let segment = plan.update({ $0.plan.segments.keys.first }) else { return }
     var writer = writer(for: segment, onOwnThread: false)
     try await writer.write(pieces)
@@ -46,15 +46,13 @@ struct StreamTarget: DownloadTarget {
   func checkpoint() {}
 
   func verify(
-    _ checksum: Checksum, isCancelled: @escaping @Sendable () -> Bool
+    _ checksums: [Checksum], isCancelled: @escaping @Sendable () -> Bool
   ) async throws(TransferError) {
-    guard let found = try await buffer.digest(of: wholeLength) else {
-      throw TransferError(.internal, "the digest of the stream was not computed")
-    }
-    guard found != checksum else { return }
+    let found = try await buffer.digests(of: wholeLength)
+    guard let (expected, got) = checksums.mismatch(with: found) else { return }
     throw TransferError(
       .checksumMismatch,
-      "what was written out is not what was asked for: expected \(checksum), got \(found.hex)")
+      "what was written out is not what was asked for: expected \(expected), got \(got)")
   }
 
   private var wholeLength: Int64 { plan.update { $0.plan.receivedCount } }

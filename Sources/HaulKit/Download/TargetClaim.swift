@@ -20,7 +20,7 @@ struct TargetClaim: Sendable {
   enum Outcome: Sendable {
     case claimed(TargetClaim)
     /// A file is there and is taken as the one that was asked for.
-    case alreadyThere(path: String, size: Int64, Checksum?)
+    case alreadyThere(path: String, size: Int64, [Checksum])
   }
 
   var path: String { directory.filePath(name.text) }
@@ -160,7 +160,7 @@ private struct TargetSearch {
   func taken(size: Int64, modified: Double) throws(TransferError) -> TargetClaim.Outcome {
     if let finished = try finishedBefore() { return .claimed(finished) }
     let there = TargetClaim.Outcome.alreadyThere(
-      path: directory.filePath(name.text), size: size, nil)
+      path: directory.filePath(name.text), size: size, [])
     let conflict = TransferError(
       .nameConflict, "a file of that name is there; see --if-exists, or give another name with -o")
     switch request.ifExists {
@@ -170,9 +170,9 @@ private struct TargetSearch {
     case .rename: return .claimed(try claimNumbered(existing: nil))
     case .update: break
     }
-    if let checksum = request.checksum {
-      if try digest(checksum.algorithm, size: size) == checksum {
-        return .alreadyThere(path: directory.filePath(name.text), size: size, checksum)
+    if !request.checksums.isEmpty {
+      if try request.checksums.mismatch(with: digests(size: size)) == nil {
+        return .alreadyThere(path: directory.filePath(name.text), size: size, request.checksums)
       }
       if isExact { throw conflict }
       return .claimed(try claimNumbered(existing: nil))
@@ -255,10 +255,9 @@ private struct TargetSearch {
       isReplacing: request.ifExists == .overwrite, mayBeNumbered: mayBeNumbered, key: key(name))
   }
 
-  private func digest(
-    _ algorithm: Checksum.Algorithm, size: Int64
-  ) throws(TransferError) -> Checksum {
-    try FileVerifier.digest(algorithm, of: name.text, size: size, in: directory)
+  private func digests(size: Int64) throws(TransferError) -> [Checksum] {
+    try FileVerifier.digests(
+      request.checksums.map(\.algorithm), of: name.text, size: size, in: directory)
   }
 }
 

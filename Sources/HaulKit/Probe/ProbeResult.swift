@@ -80,7 +80,7 @@ extension ProbeResult.Plan {
   fileprivate init(
     _ request: DownloadRequest, length: Int64?, servesRanges: Bool, isStrong: Bool
   ) {
-    let isVouchedFor = isStrong || request.checksum != nil || request.allowUnverified
+    let isVouchedFor = isStrong || !request.checksums.isEmpty || request.allowUnverified
     resumes = servesRanges && isVouchedFor
     guard resumes, let length, length > 0 else {
       (connections, segments) = (1, 1)

@@ -9,6 +9,7 @@ struct StoredDownload: Codable, Hashable {
   var makesDirectory: Bool?
   var ifExists: String?
   var durability: String?
+  /// Separated by spaces.
   var checksum: String?
   var connections: Int?
   var minimumSplit: Int64?
@@ -41,7 +42,7 @@ struct StoredDownload: Codable, Hashable {
     makesDirectory = unless(false, download.makesDirectory)
     ifExists = unless(Missing.ifExists, download.ifExists)?.rawValue
     durability = unless(Missing.durability, download.durability)?.rawValue
-    checksum = download.checksum?.description
+    checksum = download.checksums.stored
     connections = unless(Missing.connections, download.connections)
     minimumSplit = unless(Missing.minimumSplit, download.minimumSplit)
     maximumSize = download.maximumSize
@@ -62,10 +63,7 @@ struct StoredDownload: Codable, Hashable {
     download.makesDirectory = makesDirectory ?? false
     download.ifExists = try known(ifExists, Missing.ifExists, "way with existing files")
     download.durability = try known(durability, Missing.durability, "durability")
-    if let checksum {
-      guard let checksum = Checksum(checksum) else { throw .unreadable("a checksum") }
-      download.checksum = checksum
-    }
+    download.checksums = try [Checksum](stored: checksum)
     download.connections = connections ?? Missing.connections
     download.minimumSplit = minimumSplit ?? Missing.minimumSplit
     download.maximumSize = maximumSize
@@ -104,6 +102,20 @@ extension DownloadRequest.Destination {
     switch self {
     case .file(let path), .directory(let path): path
     case .stream: nil
+    }
+  }
+}
+
+extension [Checksum] {
+  /// All of them, separated by spaces; nil when there are none.
+  var stored: String? { isEmpty ? nil : map(\.description).joined(separator: " ") }
+
+  /// - Throws: `io` for one that this version does not know.
+  init(stored text: String?) throws(TransferError) {
+    self = []
+    for word in (text ?? "").split(separator: " ") {
+      guard let checksum = Checksum(String(word)) else { throw .unreadable("a checksum") }
+      append(checksum)
     }
   }
 }

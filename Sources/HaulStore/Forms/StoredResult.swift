@@ -8,6 +8,7 @@ struct StoredResult: Codable, Hashable {
   var fetched: Int64?
   var reused: Int64?
   var duration: StoredDuration?
+  /// Separated by spaces.
   var checksum: String?
   var verified: String?
   var error: StoredError?
@@ -22,7 +23,7 @@ struct StoredResult: Codable, Hashable {
     fetched = unless(0, result.fetched)
     reused = unless(0, result.reused)
     duration = unless(.zero, result.duration).map(StoredDuration.init)
-    checksum = result.checksum?.description
+    checksum = result.checksums.stored
     verified = result.verified?.rawValue
     error = result.error.map(StoredError.init)
     firstAnswer = result.metrics?.firstAnswer.map(StoredDuration.init)
@@ -33,13 +34,12 @@ struct StoredResult: Codable, Hashable {
   /// - Throws: `io` when it says what this version does not know.
   func result() throws(TransferError) -> TransferResult {
     guard let state = TransferResult.State(rawValue: state) else { throw .unreadable("an end") }
-    let checksum = checksum.flatMap { Checksum($0) }
     let verified = verified.flatMap(TransferResult.Verification.init)
-    guard (checksum == nil) == (self.checksum == nil), (verified == nil) == (self.verified == nil)
-    else { throw .unreadable("a checksum") }
+    guard (verified == nil) == (self.verified == nil) else { throw .unreadable("a verification") }
     return TransferResult(
       state: state, path: path, bytes: bytes ?? 0, fetched: fetched ?? 0, reused: reused ?? 0,
-      duration: duration?.duration ?? .zero, checksum: checksum, verified: verified,
+      duration: duration?.duration ?? .zero, checksums: try [Checksum](stored: checksum),
+      verified: verified,
       error: try error.map { error throws(TransferError) in try error.error() },
       metrics: requests.map { requests in
         TransferMetrics(

@@ -296,7 +296,7 @@ struct DownloadMachinePauseTests {
   @Test("During verification when it returns; a publication that has begun is ended")
   func finishing() throws {
     let checksum = try #require(Checksum("crc32c=00000000"))
-    var script = try MachineScript(received: [0..<9], length: 9) { $0.checksum = checksum }
+    var script = try MachineScript(received: [0..<9], length: 9) { $0.checksums = [checksum] }
     _ = script.resume(tag: nil, length: 9)
     var publishing = script
     check(script.send(.pause), is: [])

@@ -49,7 +49,7 @@ struct DownloadMachineTests {
     let checksum = try #require(Checksum("crc32c=00000000"))
     var script = try MachineScript.running {
       $0.connections = 1
-      $0.checksum = checksum
+      $0.checksums = [checksum]
     }
     script.write(1, 99)
     check(script.end(1), is: ["verifying", "verify"])

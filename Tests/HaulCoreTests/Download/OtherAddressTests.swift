@@ -55,7 +55,7 @@ struct OtherAddressMachineTests {
     "With a digest of the user's they count, whatever the tag says, and that they are unproved is put down"
   )
   func digestProves() throws {
-    var script = try script { $0.checksum = digest }
+    var script = try script { $0.checksums = [digest].compactMap { $0 } }
     check(
       script.resume(tag: "\"v1\"", length: 100, elsewhere: true),
       is: ["connecting", "open 1 40-99"])
@@ -77,7 +77,7 @@ struct OtherAddressMachineTests {
 
   @Test("Not with a digest when the length is another")
   func digestOfAnotherLength() throws {
-    var script = try script { $0.checksum = digest }
+    var script = try script { $0.checksums = [digest].compactMap { $0 } }
     _ = script.resume(tag: "\"v1\"", length: 100, elsewhere: true)
     check(
       try script.answer(1, 206, ["Content-Range: bytes 40-98/99", "ETag: \"v1\""]),
@@ -113,7 +113,7 @@ struct OtherAddressMachineTests {
 
   @Test("An answer to a range without a tag, joined as a digest was given, is put down as unproved")
   func joinedWithoutProof() throws {
-    var script = try MachineScript.withTwo { $0.checksum = digest }
+    var script = try MachineScript.withTwo { $0.checksums = [digest].compactMap { $0 } }
     check(
       try script.answer(2, 206, ["Content-Range: bytes 51-99/100"]),
       is: ["unproved", "receive 2 51"])
@@ -121,7 +121,7 @@ struct OtherAddressMachineTests {
 
   @Test("416 from another address says nothing of the bytes on disk")
   func unsatisfiable() throws {
-    var script = try MachineScript(received: [0..<40]) { $0.checksum = digest }
+    var script = try MachineScript(received: [0..<40]) { $0.checksums = [digest].compactMap { $0 } }
     _ = script.resume(tag: "\"v1\"", length: nil, elsewhere: true)
     check(
       try script.answer(1, 416, ["Content-Range: bytes */40", "ETag: \"v1\""]),

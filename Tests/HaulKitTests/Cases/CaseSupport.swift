@@ -106,6 +106,6 @@ extension Bench {
 }
 
 /// The digest of the seed-7 resource.
-func rightChecksum(seed: UInt64 = 7, length: Int64 = 512 * kibi) -> Checksum? {
-  Checksum(.sha256, bytes: SeededContent.sha256(seed: seed, length: length))
+func rightChecksums(seed: UInt64 = 7, length: Int64 = 512 * kibi) -> [Checksum] {
+  [Checksum(.sha256, bytes: SeededContent.sha256(seed: seed, length: length))].compactMap { $0 }
 }

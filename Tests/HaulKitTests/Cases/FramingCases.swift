@@ -112,7 +112,7 @@ struct FramingCases {
   @Test("Case 21: with a digest it is verified, and a body cut short is found out")
   func closeDelimitedWithDigest() async throws {
     try await Bench.serving(Self.unranged(.closeDelimited())) { bench in
-      let request = try bench.file { $0.checksum = rightChecksum() }
+      let request = try bench.file { $0.checksums = rightChecksums() }
       bench.server.update(resourcePath) { $0.faults[0].actions.append(.close(after: 300_000)) }
       try bench.expectFailure(try await bench.finish(request), .checksumMismatch)
       bench.server.update(resourcePath) { _ = $0.faults[0].actions.popLast() }

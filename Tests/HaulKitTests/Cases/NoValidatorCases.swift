@@ -35,7 +35,7 @@ struct NoValidatorCases {
   @Test("Case 16: with a digest the bytes of an earlier run count without validators")
   func noValidatorButDigest() async throws {
     try await Bench.serving(Self.bare(VersionCases.half)) { bench in
-      let request = try bench.file { $0.checksum = rightChecksum() }
+      let request = try bench.file { $0.checksums = rightChecksums() }
       try await bench.interrupt(request)
       bench.server.setFaults(resourcePath, [])
       let outcome = try await bench.finish(request)

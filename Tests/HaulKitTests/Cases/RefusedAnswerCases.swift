@@ -44,7 +44,7 @@ struct RefusedAnswerCases {
   @Test("Case 32: a login page in place of the file fails by its digest, on a first run")
   func loginPage() async throws {
     try await Bench.serving(.file(512 * kibi, Fault(Self.login))) { bench in
-      let outcome = try await bench.finish(try bench.file { $0.checksum = rightChecksum() })
+      let outcome = try await bench.finish(try bench.file { $0.checksums = rightChecksums() })
       try bench.expectFailure(outcome, .checksumMismatch)
     }
   }
@@ -52,7 +52,7 @@ struct RefusedAnswerCases {
   @Test("Case 32: a login page to a resume fails by its digest, and is never published")
   func loginPageOnResume() async throws {
     try await Bench.serving(.file(512 * kibi, VersionCases.half)) { bench in
-      let request = try bench.file { $0.checksum = rightChecksum() }
+      let request = try bench.file { $0.checksums = rightChecksums() }
       try await bench.interrupt(request)
       bench.server.setFaults(resourcePath, [Fault(Self.login)])
       try bench.expectFailure(try await bench.finish(request), .checksumMismatch)

@@ -33,7 +33,7 @@ struct VersionCases {
     }
     try await Bench.serving(resource) { bench in
       let request = try bench.file(connections: 4) {
-        $0.checksum = rightChecksum(length: 1024 * kibi)
+        $0.checksums = rightChecksums(length: 1024 * kibi)
       }
       async let running = bench.finish(request)
       try await bench.server.waitUntil {

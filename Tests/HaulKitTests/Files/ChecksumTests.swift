@@ -7,6 +7,9 @@ import Testing
   private static let length = 600_000
   private static let file = FaultScript.Resource("/f.bin", seed: 5, length: Int64(length))
 
+  /// Of seed 5, computed by another program.
+  private static let md5 = "7f7dfd472a481c8bd05a8cc8ff5259f4"
+
   private func checksum(seed: UInt64) throws -> Checksum {
     try #require(
       Checksum("sha-256=" + SeededContent.sha256Hex(seed: seed, length: Int64(Self.length))))
@@ -14,7 +17,7 @@ import Testing
 
   private func request(_ bench: Bench, seed: UInt64) throws -> DownloadRequest {
     let sum = try checksum(seed: seed)
-    return try bench.request("/f.bin", as: "f.bin") { $0.checksum = sum }
+    return try bench.request("/f.bin", as: "f.bin") { $0.checksums = [sum] }
   }
 
   @Test func `A file with the checksum asked for is told as verified by it`() async throws {
@@ -35,6 +38,23 @@ import Testing
       #expect(message.contains("its bytes are in \(bench.path("f.bin.haul.part")): run it again"))
       #expect(message.contains("another --checksum"))
       #expect(!message.contains("\n"))
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `Of several checksums all must match`(isRight: Bool) async throws {
+    try await Bench.with([Self.file]) { bench in
+      let (right, zeros) = (try checksum(seed: 5), String(repeating: "0", count: 32))
+      let other = try #require(Checksum("md5=" + (isRight ? Self.md5 : zeros)))
+      let request = try bench.request("/f.bin", as: "f.bin") { $0.checksums = [right, other] }
+      let outcome = try await bench.finish(request)
+      if isRight {
+        try bench.expectWhole("f.bin", seed: 5, length: Self.length, outcome)
+        #expect(outcome.result.checksums == [right, other])
+      } else {
+        try bench.expectFailure(.checksumMismatch, outcome, without: "f.bin")
+        #expect(outcome.result.error?.message.contains("expected md5=000") == true)
+      }
     }
   }
 
@@ -77,7 +97,7 @@ import Testing
     try await Bench.with([.stalling("/f.bin", seed: 5)]) { bench in
       let sum = try #require(
         Checksum("sha-512=" + String(repeating: "ab", count: 64)))
-      let request = try bench.request("/f.bin", as: "f.bin") { $0.checksum = sum }
+      let request = try bench.request("/f.bin", as: "f.bin") { $0.checksums = [sum] }
       try await bench.interrupt(request, path: "/f.bin")
       bench.server.setFaults("/f.bin", [])
       let outcome = try await bench.finish(request)

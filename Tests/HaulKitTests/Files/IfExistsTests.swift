@@ -85,11 +85,13 @@ import Testing
     try await Bench.with([Self.file]) { bench in
       try bench.put(SeededContent(seed: 8).bytes(at: 0, count: Self.length), as: "f.bin")
       let sum = try checksum()
-      let request = try bench.request("/f.bin", as: isExact ? "f.bin" : nil) { $0.checksum = sum }
+      let request = try bench.request("/f.bin", as: isExact ? "f.bin" : nil) {
+        $0.checksums = [sum]
+      }
       let outcome = try await bench.finish(request)
       try bench.expectWhole("f.bin", seed: 8, length: Self.length, outcome)
       #expect(outcome.result.verified == .checksum)
-      #expect(outcome.result.checksum == sum)
+      #expect(outcome.result.checksums == [sum])
       #expect(bench.server.snapshot.requests.isEmpty)
     }
   }
@@ -99,7 +101,9 @@ import Testing
     try await Bench.with([Self.file]) { bench in
       try bench.put(Self.old, as: "f.bin")
       let sum = try checksum()
-      let request = try bench.request("/f.bin", as: isExact ? "f.bin" : nil) { $0.checksum = sum }
+      let request = try bench.request("/f.bin", as: isExact ? "f.bin" : nil) {
+        $0.checksums = [sum]
+      }
       let outcome = try await bench.finish(request)
       if isExact {
         try bench.expectFailure(.nameConflict, outcome)

@@ -127,9 +127,9 @@ import Testing
   @Test func `With a digest of the whole the bytes of a mirror count`() async throws {
     let mirror = Self.resource("/mirror", seed: Self.a).with { $0.entityTag = "\"its own\"" }
     try await interrupted([mirror]) { bench in
-      let checksum = rightChecksum(seed: Self.a, length: Int64(Self.length))
+      let checksums = rightChecksums(seed: Self.a, length: Int64(Self.length))
       let outcome = try await bench.finish(
-        try bench.request("/mirror", as: "z") { $0.checksum = checksum })
+        try bench.request("/mirror", as: "z") { $0.checksums = checksums })
       try bench.expectWhole("z", seed: Self.a, length: Self.length, outcome)
       #expect(outcome.result.verified == .checksum)
       #expect(outcome.result.reused >= Self.held)
@@ -140,9 +140,9 @@ import Testing
     async throws
   {
     try await interrupted { bench in
-      let checksum = rightChecksum(seed: Self.b, length: Int64(Self.length))
+      let checksums = rightChecksums(seed: Self.b, length: Int64(Self.length))
       let outcome = try await bench.finish(
-        try bench.request("/b", as: "z") { $0.checksum = checksum })
+        try bench.request("/b", as: "z") { $0.checksums = checksums })
       try bench.expectWhole("z", seed: Self.b, length: Self.length, outcome)
       #expect(outcome.result.verified == .checksum)
       #expect(outcome.restarts == 1)
@@ -159,7 +159,7 @@ import Testing
       try await bench.interrupt(
         try bench.request("/b", as: "z") {
           $0.connections = 1
-          $0.checksum = rightChecksum(seed: Self.a)
+          $0.checksums = rightChecksums(seed: Self.a)
         }, at: 2 * Self.held)
       bench.server.setFaults("/b", [])
       let outcome = try await bench.finish(try bench.request(path, as: "z"))

@@ -42,7 +42,7 @@ struct RunningDigestTests {
     _ bench: Bench, connections: Int = 1, seed: UInt64 = 7
   ) throws -> DownloadRequest {
     try bench.file(connections: connections) {
-      $0.checksum = rightChecksum(seed: seed, length: Self.length)
+      $0.checksums = rightChecksums(seed: seed, length: Self.length)
     }
   }
 
@@ -82,7 +82,7 @@ struct RunningDigestTests {
     try await Bench.serving(.file(Self.length, Fault(.digest()))) { bench in
       let (result, readBack) = try await run(try bench.file())
       #expect(result?.verified == .checksum)
-      #expect(result?.checksum == rightChecksum(length: Self.length))
+      #expect(result?.checksums == rightChecksums(length: Self.length))
       #expect(readBack == 0)
     }
   }

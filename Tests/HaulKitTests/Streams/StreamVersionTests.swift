@@ -54,7 +54,7 @@ struct StreamVersionTests {
       resource.lastModified = nil
     }
     try await Bench.serving(resource) { bench in
-      let request = try bench.stream(connections: 4) { $0.checksum = rightChecksum() }
+      let request = try bench.stream(connections: 4) { $0.checksums = rightChecksums() }
       let outcome = try await finish(bench, request) { _ in }
       #expect(outcome.error?.code == .connectionLost)
       #expect(outcome.isBeginning(seed: 7, count: 200 * kibi))
@@ -67,7 +67,7 @@ struct StreamVersionTests {
     try await Bench.serving(.file(2 << 20)) { bench in
       for isRight in [true, false] {
         let request = try bench.stream(connections: connections) {
-          $0.checksum = rightChecksum(seed: isRight ? 7 : 8, length: 2 << 20)
+          $0.checksums = rightChecksums(seed: isRight ? 7 : 8, length: 2 << 20)
         }
         let outcome = try await StreamRun(request, window: 512 << 10).finish()
         #expect(outcome.isBeginning(seed: 7, count: 2 << 20))

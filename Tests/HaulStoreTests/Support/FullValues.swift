@@ -27,7 +27,9 @@ func fullDownload() throws -> DownloadRequest {
   download.makesDirectory = true
   download.ifExists = .overwrite
   download.durability = .relaxed
-  download.checksum = try digest("crc32c=0123abcd")
+  download.checksums = [
+    try digest("crc32c=0123abcd"), try digest("md5=" + String(repeating: "0", count: 32)),
+  ]
   download.headers = [("Authorization", "Bearer \u{e4}"), ("X-A", ""), ("x-a", "2")]
   download.connections = 3
   download.minimumSplit = 1 << 40
@@ -64,7 +66,7 @@ func fullError() -> TransferError {
 func fullResult() throws -> TransferResult {
   TransferResult(
     state: .failed, path: "/p", bytes: 1, fetched: 2, reused: 3, duration: .milliseconds(4),
-    checksum: try digest("md5=00112233445566778899aabbccddeeff"), verified: .framing,
+    checksums: [try digest("md5=00112233445566778899aabbccddeeff")], verified: .framing,
     error: fullError(),
     metrics: TransferMetrics(firstAnswer: .microseconds(1234), requests: 9, retries: 2))
 }
