@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #ifndef STATX_MNT_ID
@@ -29,6 +30,14 @@ int haul_start_writeback(int file, int64_t offset, int64_t length) {
 
 int haul_rename_noreplace(int directory, const char *from, const char *to) {
   return renameat2(directory, from, directory, to, RENAME_NOREPLACE);
+}
+
+long haul_get_attribute(int file, void *value, size_t size) {
+  return fgetxattr(file, "user.haul", value, size);
+}
+
+int haul_set_attribute(int file, const void *value, size_t size) {
+  return fsetxattr(file, "user.haul", value, size, 0);
 }
 
 int haul_mount_id(int file, uint64_t *mount) {

@@ -41,7 +41,7 @@ extension TransferError {
       self.init(.nameConflict, "\(reason); choose another name or move the file away")
     case ENAMETOOLONG,
       EINVAL where error.call == "openat":
-      self.init(.permissionDenied, "\(reason); choose a shorter name")
+      self.init(.badName, "\(reason); choose a shorter name")
     case ENOENT:
       self.init(.io, "\(reason); was the directory removed?")
     default:

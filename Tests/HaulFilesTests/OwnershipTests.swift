@@ -100,7 +100,7 @@ struct OwnershipTests {
     let disk = machine.startProcess()
     let mode = 0o666 & ~disk.creationMask
     #expect(mode & 0o020 != 0, "a group may write it")
-    machine.plant([1, 2, 3], as: Self.part, in: "/d", mode: mode)
+    machine.plant([1, 2, 3], as: Self.part, in: "/d", mode: mode, attribute: [1])
     let part = try PartFile.acquire(
       disk: disk, directory: try disk.openDirectory("/d", creating: false), name: "file.iso",
       nonce: Array(repeating: 1, count: 16), durability: .strict)

@@ -22,6 +22,9 @@ int haul_fallocate(int file, int64_t size);
 int haul_start_writeback(int file, int64_t offset, int64_t length);
 /// `renameat2` with RENAME_NOREPLACE inside one directory.
 int haul_rename_noreplace(int directory, const char *from, const char *to);
+/// `fgetxattr` and `fsetxattr` of the attribute `user.haul`.
+long haul_get_attribute(int file, void *value, size_t size);
+int haul_set_attribute(int file, const void *value, size_t size);
 /// The mount that an open file lies on: unique for the boot where the kernel can tell (6.8).
 int haul_mount_id(int file, uint64_t *mount);
 /// `flock` LOCK_EX | LOCK_NB (the name is a struct's as well).

@@ -18,8 +18,9 @@ struct PlaceOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      When the name is taken: update = keep the file if it is the same, else rename (with -o: \
-      fail); skip = keep it; rename = save as 'NAME (1)'; overwrite; fail (default: update).
+      When the name is taken: update = bring what haul made of this URL up to date, and leave any \
+      other file: save as 'NAME (1)' (with -o: fail); skip = keep it; rename = save as \
+      'NAME (1)'; overwrite; fail (default: update).
       """,
       valueName: "what"),
     completion: .list(DownloadRequest.IfExists.allCases.map(\.rawValue)),

@@ -176,19 +176,14 @@ extension DownloadMachine {
   }
 
   private func refusal(of version: Version) -> End? {
-    if let existing = rules.existing {
-      let modified = version.validator.lastModified.flatMap { HTTPDate($0, now: wallSeconds) }
-      let isSame = modified?.secondsSince1970 == Int64(existing.modified.rounded(.down))
-      // An empty file is the same whatever its date, which a 416 does not tell.
-      if version.length == existing.size, isSame || existing.size == 0 {
-        return .alreadyThere
-      }
-      if !existing.mayTakeAnotherName {
-        return .failed(
-          TransferError(
-            .nameConflict,
-            "another file has that name; see --if-exists, or give another name with -o"))
-      }
+    if let same = rules.existing.first(where: { $0.isOf(version, wallSeconds: wallSeconds) }) {
+      return .alreadyThere(same)
+    }
+    if rules.needsExisting {
+      return .failed(
+        TransferError(
+          .nameConflict,
+          "another file has that name; see --if-exists, or give another name with -o"))
     }
     if let length = version.length, let maximum = rules.maximumSize, length > maximum {
       return .failed(

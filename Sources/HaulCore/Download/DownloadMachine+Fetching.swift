@@ -87,7 +87,9 @@ extension DownloadMachine {
   }
 
   /// Whether one byte is asked for first, as the file may be there already and its body be sent for nothing.
-  var asksForExisting: Bool { rules.existing != nil && version == nil && !hasComparedExisting }
+  var asksForExisting: Bool {
+    !rules.existing.isEmpty && version == nil && !hasComparedExisting
+  }
 
   mutating func delivered(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
     if fetches[id] != nil { hasBegun = true }

@@ -17,8 +17,10 @@ package struct DownloadMachine: Sendable {
     package var isSameResource = false
     package var maximumSize: Int64?
     package var retry = RetryPolicy()
-    /// A file under the final name, which may be the one that is asked for.
-    package var existing: ExistingFile?
+    /// Files that may be the one that is asked for.
+    package var existing: [ExistingFile] = []
+    /// Whether it is a conflict when none of them is.
+    package var needsExisting = false
     /// Whether a connection under 1 KiB/s for 60 s is given up; not when a rate limit may be the cause.
     package var givesUpSlowConnections = true
     /// Whether a reader gets the bytes as they come: what it has cannot be taken back.
@@ -29,18 +31,35 @@ package struct DownloadMachine: Sendable {
     package init(url: ResourceURL) { self.url = url }
   }
 
-  /// A regular file that has the final name already.
+  /// A regular file that may be the one that is asked for.
   package struct ExistingFile: Sendable, Hashable {
+    package let path: String
     package let size: Int64
     /// Seconds since 1970.
     package let modified: Double
-    /// Whether another name may be taken when it is not the same.
-    package let mayTakeAnotherName: Bool
+    /// The entity tag that it came with, where Haul made it and the server told no date.
+    package let entityTag: String?
 
-    package init(size: Int64, modified: Double, mayTakeAnotherName: Bool) {
+    package init(path: String, size: Int64, modified: Double, entityTag: String? = nil) {
+      self.path = path
       self.size = size
       self.modified = modified
-      self.mayTakeAnotherName = mayTakeAnotherName
+      self.entityTag = entityTag
+    }
+
+    /// Whether it is that version, as far as length and date tell, or length and tag where there is no date (RFC 9110,
+    /// section 13.1.2: a weak comparison).
+    func isOf(_ version: Version, wallSeconds: Double) -> Bool {
+      guard version.length == size else { return false }
+      // An empty file is the same whatever its date, which a 416 does not tell.
+      if size == 0 { return true }
+      if let date = version.validator.lastModified {
+        return HTTPDate(date, now: wallSeconds)?.secondsSince1970 == Int64(modified.rounded(.down))
+      }
+      guard let entityTag, let tag = version.validator.entityTag else { return false }
+      return EntityTag(entityTag).flatMap { ours in
+        EntityTag(tag).map { ours.weaklyMatches($0) }
+      } ?? false
     }
   }
 
@@ -133,8 +152,8 @@ package struct DownloadMachine: Sendable {
 
   package enum End: Sendable, Hashable {
     case completed(TransferResult.Verification)
-    /// The file under the final name is the one that is asked for.
-    case alreadyThere
+    /// That file is the one that is asked for.
+    case alreadyThere(ExistingFile)
     case paused
     case failed(TransferError)
   }

@@ -15,8 +15,9 @@ public struct DownloadRequest: Sendable, Hashable {
 
   /// What happens when the final name is taken.
   public enum IfExists: String, CaseIterable, Sendable {
-    /// A file with the remote length and modification time (or the given checksums) is taken as already there;
-    /// otherwise as `rename` for a derived name and as `fail` for an exact one.
+    /// A file with the remote length and modification time (or the given checksums) is taken as already there. One that an
+    /// earlier download of the same address made, and nobody changed since, is replaced when the new one is whole. Any other is
+    /// left alone: as `rename` for a derived name, and as `fail` for an exact one.
     case update
     /// Any file of that name is taken as already there.
     case skip

@@ -35,6 +35,7 @@ public struct TransferError: Error, Hashable, Sendable {
     case interrupted
     case cancelled
     case badURL = "bad-url"
+    case badName = "bad-name"
     case unsupportedScheme = "unsupported-scheme"
     case notYetSupported = "not-yet-supported"
     case `internal`

@@ -100,6 +100,10 @@ package protocol DiskFile: AnyObject, Sendable {
   func setMode(_ mode: UInt32) throws(DiskError)
   /// Seconds since 1970.
   func setModified(_ seconds: Double) throws(DiskError)
+  /// Haul's own attribute of the file; nil when it has none. Fails with `EOPNOTSUPP` where files have no attributes.
+  func attribute() throws(DiskError) -> [UInt8]?
+  /// Fails as `attribute()`; also where the attribute has no room.
+  func setAttribute(_ value: [UInt8]) throws(DiskError)
   /// Takes the exclusive lock without waiting; false when another holds it.
   func tryLock() throws(DiskError) -> Bool
   /// Closes; later calls fail with `EBADF`.

@@ -1,4 +1,3 @@
-import Crypto
 package import HaulCore
 
 /// What the bytes of a part file are bytes of. No secret is in it: the journal may be copied into a
@@ -6,7 +5,7 @@ package import HaulCore
 package struct JournalHead: Codable, Hashable, Sendable {
   /// The redacted address, for people.
   package var url: String
-  /// SHA-256 of the address in hexadecimal: equal for the same resource and no other.
+  /// `ResourceFingerprint` in hexadecimal: equal for the same resource and no other.
   package var fingerprint: String
   /// Where redirects led: the redacted address; nil when there were none.
   package var location: String?
@@ -24,20 +23,20 @@ package struct JournalHead: Codable, Hashable, Sendable {
     announced: Checksum? = nil
   ) {
     self.url = url.redacted
-    self.fingerprint = Self.fingerprint(of: url)
+    self.fingerprint = ResourceFingerprint.hex(of: url)
     self.location = location?.redacted
-    locationFingerprint = location.map(Self.fingerprint)
+    locationFingerprint = location.map(ResourceFingerprint.hex)
     self.validator = validator
     self.length = length
     self.announced = announced?.description
   }
 
   /// Whether the address is the one that the bytes are of, but for values of known signing keys.
-  package func isOf(_ url: ResourceURL) -> Bool { fingerprint == Self.fingerprint(of: url) }
+  package func isOf(_ url: ResourceURL) -> Bool { fingerprint == ResourceFingerprint.hex(of: url) }
 
   /// Whether the bytes came from there, redirects followed.
   package func cameFrom(_ url: ResourceURL) -> Bool {
-    (locationFingerprint ?? fingerprint) == Self.fingerprint(of: url)
+    (locationFingerprint ?? fingerprint) == ResourceFingerprint.hex(of: url)
   }
 
   /// Where redirects led, if nothing of that is hidden.
@@ -45,10 +44,5 @@ package struct JournalHead: Codable, Hashable, Sendable {
     // It was an address once; one that is none now is as good as hidden.
     guard let location, let url = try? ResourceURL(location) else { return nil }
     return cameFrom(url) ? url : nil
-  }
-
-  private static func fingerprint(of url: ResourceURL) -> String {
-    let digest = Array(SHA256.hash(data: Array(url.resourceText.utf8)))
-    return Checksum(.sha256, bytes: digest)?.hex ?? ""
   }
 }

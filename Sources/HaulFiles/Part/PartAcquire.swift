@@ -22,6 +22,7 @@ extension PartFile {
         upTo: longest, disk: disk, directory: directory, names: names, nonce: nonce,
         durability: durability)
     }
+    try refuseStrangePart(names, in: directory)
     let lease = try JournalLease.take(names.journal, in: directory, user: disk.effectiveUser)
     do throws(TransferError) {
       let adoption = Adoption(
@@ -32,6 +33,25 @@ extension PartFile {
       lease.abandon(names.journal, in: directory)
       throw error
     }
+  }
+
+  /// Refuses a part file that nothing tells to be ours: neither a journal nor the mark that every one of ours gets.
+  private static func refuseStrangePart(
+    _ names: PartNames, in directory: any DiskDirectory
+  ) throws(TransferError) {
+    let isStrange = try mapping("look at the part file") { () throws(DiskError) in
+      guard try directory.status(of: names.journal) == nil,
+        let status = try directory.status(of: names.part), status.kind == .regular, status.size > 0
+      else { return false }
+      // What cannot be opened is refused, or told, when it is taken over.
+      guard let file = try? directory.open(names.part, writing: false) else { return false }
+      defer { file.close() }
+      return ((try? file.attribute()) ?? nil) == nil
+    }
+    guard isStrange else { return }
+    throw TransferError(
+      .nameConflict,
+      "\(names.part) is there, and Haul did not make it; it was left alone, move it away")
   }
 
   /// As `acquire` with a journal that is put off, for a target of which neither journal nor part file is there; nil, and

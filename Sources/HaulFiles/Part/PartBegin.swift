@@ -66,6 +66,7 @@ extension PartFile {
     if let part = state.part { return part }
     let part = try createPart()
     if state.isDeferred { try lockDeferred(part, &state) }
+    try mark(part, &state)
     let status = try mapping("look at the part file") { () throws(DiskError) in
       try part.status()
     }
@@ -73,6 +74,21 @@ extension PartFile {
     state.partIdentity = FileIdentity(status)
     state.madePart = true
     return part
+  }
+
+  /// Marks the part file as ours, for when its journal is gone, or never was there.
+  private func mark(_ part: any DiskFile, _ state: inout PartState) throws(TransferError) {
+    do throws(DiskError) {
+      try part.setAttribute(FileRecord.mark)
+    } catch {
+      // Where files have no attributes, only a journal tells that it is ours.
+      do throws(TransferError) {
+        try settleJournal(&state)
+      } catch {
+        part.close()
+        throw error
+      }
+    }
   }
 
   private func createPart() throws(TransferError) -> any DiskFile {

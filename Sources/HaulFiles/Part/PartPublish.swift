@@ -74,6 +74,7 @@ extension PartFile {
       try verifyStillOurs()
       if !entry.replacing { try refuseTaken(name) }
       try finish(part, length: length, modified: entry.modified)
+      putDownRecord(on: part)
       if durability == .strict {
         let (count, isDeferred) = state.withLockedValue { ($0.claimCount, $0.isDeferred) }
         if isDeferred || isWitness {
@@ -131,6 +132,15 @@ extension PartFile {
       if !isModeLate { try part.setMode(finalMode) }
       if let modified { try part.setModified(modified) }
     }
+  }
+
+  /// Puts down on the file itself what it is, so that a later run knows it as one that Haul made.
+  private func putDownRecord(on part: any DiskFile) {
+    guard let head = state.withLockedValue({ $0.head }) else { return }
+    // Where it cannot be put down the file is as good: a later run takes it for somebody else's, and leaves it alone.
+    guard let status = try? part.status() else { return }
+    let record = FileRecord(of: head, size: status.size, modified: status.modified)
+    try? part.setAttribute(record.bytes)
   }
 
   private var finalMode: UInt32 { 0o666 & ~creationMask }

@@ -24,6 +24,17 @@
       haul_rename_noreplace(directory, from, to)
     }
 
+    /// What a file has that has no attribute.
+    static let noAttribute = ENODATA
+
+    static func attribute(_ file: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
+      haul_get_attribute(file, buffer.baseAddress, buffer.count)
+    }
+
+    static func setAttribute(_ file: Int32, _ value: UnsafeRawBufferPointer) -> Int32 {
+      haul_set_attribute(file, value.baseAddress, value.count)
+    }
+
     static func tryLock(_ file: Int32) -> Int32 { haul_try_lock(file) }
 
     static func syncData(_ file: Int32) -> Int32 { fdatasync(file) }

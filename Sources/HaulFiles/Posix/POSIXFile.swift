@@ -84,6 +84,28 @@ final class POSIXFile: DiskFile {
     _ = try descriptor.call("futimens") { futimens($0, times) }
   }
 
+  /// Longer than any that is written.
+  private static let longestAttribute = 1024
+
+  func attribute() throws(DiskError) -> [UInt8]? {
+    var value = [UInt8](repeating: 0, count: Self.longestAttribute)
+    do throws(DiskError) {
+      let count = try descriptor.call("fgetxattr") { number in
+        value.withUnsafeMutableBytes { PlatformCalls.attribute(number, $0) }
+      }
+      return Array(value.prefix(count))
+    } catch {
+      if error.errno == PlatformCalls.noAttribute { return nil }
+      throw error
+    }
+  }
+
+  func setAttribute(_ value: [UInt8]) throws(DiskError) {
+    _ = try descriptor.call("fsetxattr") { number in
+      value.withUnsafeBytes { PlatformCalls.setAttribute(number, $0) }
+    }
+  }
+
   func tryLock() throws(DiskError) -> Bool {
     do throws(DiskError) {
       _ = try descriptor.call("flock") { PlatformCalls.tryLock($0) }

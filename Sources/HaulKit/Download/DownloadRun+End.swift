@@ -109,11 +109,10 @@ extension DownloadRun {
     case .completed(let verified):
       let bytes = plan.update { $0.plan.receivedCount }
       end = .finished(result(.completed, path: path, bytes: bytes, verified: verified))
-    case .alreadyThere:
-      reused = target.existing?.size ?? 0
+    case .alreadyThere(let file):
+      reused = file.size
       await target.release()
-      end = .finished(
-        result(.completed, path: target.existingPath, bytes: reused, verified: .length))
+      end = .finished(result(.completed, path: file.path, bytes: reused, verified: .length))
     case .paused where isCancelled:
       if mayDiscard { await target.discard() } else { await target.release() }
       end = .finished(result(.cancelled))

@@ -62,6 +62,7 @@ struct DownloadRun {
     self.started = started
     var rules = driver.rules
     rules.existing = target.existing
+    rules.needsExisting = target.needsExisting
     let host = driver.request.url.origin.host
     rules.rememberedConnections = driver.engine.slots.update {
       $0.settledConnections(of: host)

@@ -5,9 +5,10 @@ import HaulFiles
 ///
 /// Nothing is written before `begin`, and nothing of an earlier version counts after it.
 protocol DownloadTarget: Sendable {
-  /// A file under the final name that may be the one that is asked for.
-  var existing: DownloadMachine.ExistingFile? { get }
-  var existingPath: String? { get }
+  /// Files that may be the one that is asked for.
+  var existing: [DownloadMachine.ExistingFile] { get }
+  /// Whether it is a conflict when none of them is.
+  var needsExisting: Bool { get }
   /// The path of a file of that name.
   func path(_ name: String) -> String?
   /// What an earlier run left.

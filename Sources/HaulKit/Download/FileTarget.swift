@@ -11,8 +11,8 @@ struct FileTarget: DownloadTarget {
 
   private var part: PartFile { claim.part }
 
-  var existing: DownloadMachine.ExistingFile? { claim.existing }
-  var existingPath: String? { claim.existingPath }
+  var existing: [DownloadMachine.ExistingFile] { claim.existing }
+  var needsExisting: Bool { claim.needsExisting }
   func path(_ name: String) -> String? { claim.directory.filePath(name) }
   var recovery: Recovery { part.recovery }
   var dirtyBytes: Int64 { part.dirtyBytes }
@@ -206,14 +206,12 @@ extension TargetClaim {
     while true {
       do {
         try part.publish(
-          as: candidate.text, length: length, modified: modified, replacing: isReplacing)
+          as: candidate.text, length: length, modified: modified,
+          replacing: candidate == name && mayReplace)
         return candidate
       } catch  where error.code == .nameConflict && mayBeNumbered {
         candidate = try nextFreeName()
       }
     }
   }
-
-  /// Where the file lies that was there before.
-  var existingPath: String { directory.filePath(wanted.text) }
 }

@@ -70,7 +70,7 @@ final class GroupCommit: Sendable {
       group.map { entry in
         FinalName(
           of: entry.claim.part, entry.claim.name.text, length: entry.length,
-          modified: entry.modified, replacing: entry.claim.isReplacing)
+          modified: entry.modified, replacing: entry.claim.mayReplace)
       }, on: io)
     for (entry, result) in zip(group, results) {
       let answer = Self.answer(to: entry, result)

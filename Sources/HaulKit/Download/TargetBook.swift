@@ -21,6 +21,8 @@ final class TargetBook: Sendable {
   fileprivate struct State {
     var holders: [Key: Holder] = [:]
     var kept: [TransferID: Key] = [:]
+    /// The numbers that names got which were reserved; 0 is none.
+    var numbers: [TransferID: Int] = [:]
   }
 
   private let state = NIOLockedValueBox(State())
@@ -48,9 +50,19 @@ final class TargetBook: Sendable {
     }
   }
 
+  /// Keeps a target for one that has not run yet.
+  func reserve(_ key: Key, number: Int, for id: TransferID) {
+    keep(key)
+    state.withLockedValue { $0.numbers[id] = number }
+  }
+
+  /// The number that was reserved for it; nil when nothing was.
+  func number(for id: TransferID) -> Int? { state.withLockedValue { $0.numbers[id] } }
+
   /// It will not go on.
   func forget(_ id: TransferID) {
     state.withLockedValue { state in
+      state.numbers[id] = nil
       if let key = state.kept.removeValue(forKey: id) { state.letGo(key, of: id) }
     }
   }

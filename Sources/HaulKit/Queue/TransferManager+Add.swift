@@ -1,4 +1,5 @@
 public import HaulCore
+import HaulFiles
 
 extension TransferManager {
   /// Adds transfers at the end of the list, in order, all of them or none; each starts when a slot is free.
@@ -35,6 +36,7 @@ extension TransferManager {
     let additions = additions(
       found.isEmpty ? requests : requests.indices.filter { found[$0] == nil }.map { requests[$0] })
     let new = additions.map { Transfer(id: $0.id, url: $0.request.download?.url, manager: self) }
+    await reserveNames(of: additions)
     var rest = new[...]
     let transfers =
       found.isEmpty ? new : requests.indices.compactMap { found[$0] ?? rest.popFirst() }
@@ -46,6 +48,29 @@ extension TransferManager {
       for addition in additions { openStream(of: addition) }
     }
     return (transfers, new)
+  }
+
+  /// Names follow the order of what is added, whichever runs first and however it ends: files that would have one name get
+  /// theirs now.
+  private func reserveNames(of additions: [QueueMachine.Addition]) async {
+    guard additions.count > 1 else { return }
+    var counts: [String: Int] = [:]
+    for addition in additions where addition.request.download?.derivesName == true {
+      counts[addition.target ?? "", default: 0] += 1
+    }
+    let alike = additions.filter {
+      $0.request.download?.derivesName == true && counts[$0.target ?? "", default: 0] > 1
+    }
+    guard !alike.isEmpty else { return }
+    // Where no name can be found now, the run of it tells why.
+    try? await engine.io.run { [engine] in
+      for addition in alike {
+        guard let download = addition.request.download else { continue }
+        try? TargetClaim.reserve(
+          for: download, of: addition.id, among: alike.count, on: engine.disk,
+          nonce: engine.random.bytes(16), book: engine.targets)
+      }
+    }
   }
 
   /// Adds one transfer; as `add(_:key:)` of several.
@@ -130,6 +155,12 @@ extension TransferManager {
 }
 
 extension DownloadRequest {
+  /// Whether its name comes from its address, and may get a number.
+  fileprivate var derivesName: Bool {
+    guard case .directory = destination, !usesServerName else { return false }
+    return ifExists == .update || ifExists == .rename
+  }
+
   /// Where the file is to go; a number may be added when the name turns out to be taken.
   var target: String? {
     switch destination {

@@ -88,6 +88,8 @@ final class CountingFile: DiskFile {
   func sync() throws(DiskError) { try base.sync() }
   func setMode(_ mode: UInt32) throws(DiskError) { try base.setMode(mode) }
   func setModified(_ seconds: Double) throws(DiskError) { try base.setModified(seconds) }
+  func attribute() throws(DiskError) -> [UInt8]? { try base.attribute() }
+  func setAttribute(_ value: [UInt8]) throws(DiskError) { try base.setAttribute(value) }
   func tryLock() throws(DiskError) -> Bool { try base.tryLock() }
   func close() { base.close() }
 }

@@ -106,6 +106,20 @@ final class SimulatedFile: DiskFile {
     try file("futimens", isChange: true) { _, file in file.modified = seconds }
   }
 
+  func attribute() throws(DiskError) -> [UInt8]? {
+    try file("fgetxattr") { world, file throws(DiskError) in
+      guard world.faults.supportsAttributes else { throw DiskError("fgetxattr", EOPNOTSUPP) }
+      return file.attribute
+    }
+  }
+
+  func setAttribute(_ value: [UInt8]) throws(DiskError) {
+    try file("fsetxattr", isChange: true) { world, file throws(DiskError) in
+      guard world.faults.supportsAttributes else { throw DiskError("fsetxattr", EOPNOTSUPP) }
+      file.attribute = value
+    }
+  }
+
   func tryLock() throws(DiskError) -> Bool {
     try file("flock") { world, _ in
       if let holder = world.locks[inode], holder != handle { return false }

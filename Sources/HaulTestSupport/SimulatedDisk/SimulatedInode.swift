@@ -13,6 +13,7 @@ struct SimulatedInode {
   private var dirty: Set<Int> = []
   var mode: UInt32 = 0o600
   var modified: Double = 0
+  var attribute: [UInt8]?
   var changed: Double = 0
 
   mutating func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) {

@@ -92,11 +92,15 @@ package final class SimulatedMachine: Sendable {
   }
 
   /// Puts a durable file there, as another program would.
-  package func plant(_ bytes: [UInt8], as name: String, in path: String, mode: UInt32 = 0o600) {
+  package func plant(
+    _ bytes: [UInt8], as name: String, in path: String, mode: UInt32 = 0o600,
+    attribute: [UInt8]? = nil
+  ) {
     world.withLockedValue { world in
       let inode = world.number()
       var file = SimulatedInode()
       file.mode = mode
+      file.attribute = attribute
       file.changed = world.now
       bytes.withUnsafeBytes { file.write($0, at: 0) }
       file.sync()

@@ -17,6 +17,7 @@ package struct SimulatedFaults: Sendable {
   package var supportsRenameWithoutReplacing = true
   package var supportsLinks = true
   package var supportsAllocation = true
+  package var supportsAttributes = true
 
   package init() {}
 }

@@ -44,6 +44,43 @@ import Testing
     }
   }
 
+  @Test("update: each night the file is another one; there is one file, and it is the newest")
+  func nightly() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      for seed in UInt64(1)...4 {
+        place.server.update("/file.bin") {
+          $0.seed = seed
+          $0.entityTag = FaultScript.Resource.strongTag(seed: seed)
+          $0.lastModified = FaultScript.Resource.oldDate + Int64(seed)
+        }
+        for _ in 1...2 { #expect(try await place.get().status == 0) }
+        #expect(try place.names() == ["file.bin"])
+        try place.expectWhole(seed: seed)
+      }
+    }
+  }
+
+  @Test("update: two files of one name, in turn, keep their names")
+  func alternating() async throws {
+    try await Workplace.with(
+      Workplace.file("/p/z.bin"),
+      Workplace.file("/q/z.bin").with {
+        $0.seed = 9
+        $0.entityTag = FaultScript.Resource.strongTag(seed: Workplace.seed)
+      }
+    ) { place in
+      for _ in 1...3 {
+        let first = try await place.get("/p/z.bin")
+        let second = try await place.get("/q/z.bin")
+        #expect(try first.events().finished.first?["path"]?.string == "z.bin")
+        #expect(try second.events().finished.first?["path"]?.string == "z (1).bin")
+        #expect(try place.names() == ["z (1).bin", "z.bin"])
+      }
+      try place.expectWhole("z.bin")
+      try place.expectWhole("z (1).bin", seed: 9)
+    }
+  }
+
   @Test("skip takes it, fail fails, rename numbers, overwrite replaces")
   func asked() async throws {
     try await Workplace.with(Workplace.file()) { place in

@@ -128,15 +128,14 @@ struct DownloadMachineTests {
     ]
     for (size, modified, wanted) in files {
       var script = try MachineScript {
-        $0.existing = .init(size: size, modified: modified, mayTakeAnotherName: false)
+        $0.existing = [.init(path: "f", size: size, modified: modified)]
+        $0.needsExisting = true
       }
       _ = script.start()
       let fields = ["Content-Range: bytes 0-99/100", "Last-Modified: \(date)"]
       check(try script.answer(1, 206, fields), is: ["drop 1", wanted])
     }
-    var script = try MachineScript {
-      $0.existing = .init(size: 99, modified: 0, mayTakeAnotherName: true)
-    }
+    var script = try MachineScript { $0.existing = [.init(path: "f", size: 99, modified: 0)] }
     check(script.start(), is: ["connecting", "open 1 0-0"])
     // One byte told that it is another file: now the whole.
     check(try script.range(1, 0, 0), is: ["drop 1", "open 1 0-"])
@@ -147,11 +146,29 @@ struct DownloadMachineTests {
   func existingEmpty() throws {
     for (size, wanted) in [(Int64(0), "already there"), (1, "failed name-conflict")] {
       var script = try MachineScript {
-        $0.existing = .init(size: size, modified: 784_111_777, mayTakeAnotherName: false)
+        $0.existing = [.init(path: "f", size: size, modified: 784_111_777)]
+        $0.needsExisting = true
       }
       _ = script.start()
       check(try script.answer(1, 416, ["Content-Range: bytes */0"]), is: ["drop 1", wanted])
     }
+  }
+
+  @Test(
+    "Where no date is told, a file that came with the same tag is the one, weak or not",
+    arguments: [
+      ("\"v1\"", "\"v1\"", 100, true), ("W/\"v1\"", "\"v1\"", 100, true),
+      ("\"v0\"", "\"v1\"", 100, false), (nil, "\"v1\"", 100, false),
+      ("\"v1\"", "\"v1\"", 99, false),
+    ] as [(String?, String, Int64, Bool)])
+  func existingByTag(ours: String?, tag: String, size: Int64, isThere: Bool) throws {
+    var script = try MachineScript {
+      $0.existing = [.init(path: "f", size: size, modified: 1, entityTag: ours)]
+    }
+    _ = script.start()
+    check(
+      try script.range(1, 0, 0, tag: tag),
+      is: isThere ? ["drop 1", "already there"] : ["drop 1", "open 1 0-"])
   }
 
   @Test("A longer file than allowed is refused before its body")

@@ -33,7 +33,127 @@ import Testing
     }
   }
 
-  enum Difference: CaseIterable, Sendable { case length, time, noTime }
+  enum Difference: CaseIterable, Sendable { case length, time }
+
+  @Test(arguments: [true, false])
+  func `Update: what an earlier run made is replaced each time the server has another version`(
+    isExact: Bool
+  ) async throws {
+    try await Bench.with([Self.file]) { bench in
+      let request = try bench.request("/f.bin", as: isExact ? "f.bin" : nil)
+      _ = try await bench.finish(request)
+      for seed in UInt64(21)...23 {
+        bench.server.update("/f.bin") {
+          $0.seed = seed
+          $0.entityTag = FaultScript.Resource.strongTag(seed: seed)
+          $0.lastModified = FaultScript.Resource.oldDate + Int64(seed)
+        }
+        let newer = try await bench.finish(request)
+        try bench.expectWhole("f.bin", seed: seed, length: Self.length, newer)
+        #expect(newer.result.path == bench.path("f.bin"))
+        let again = try await bench.finish(request)
+        #expect(again.result.fetched == 0)
+        #expect(try bench.names() == ["f.bin"])
+      }
+    }
+  }
+
+  @Test func `Update: where no date is told the tag says whether there is another version`()
+    async throws
+  {
+    try await Bench.with([Self.file.with { $0.lastModified = nil }]) { bench in
+      let request = try bench.request("/f.bin")
+      _ = try await bench.finish(request)
+      #expect(try await bench.finish(request).result.fetched == 0)
+      bench.server.replaceContent("/f.bin", seed: 24)
+      let newer = try await bench.finish(request)
+      try bench.expectWhole("f.bin", seed: 24, length: Self.length, newer)
+      #expect(try bench.names() == ["f.bin"])
+    }
+  }
+
+  @Test func `Update: where nothing tells versions apart the file is replaced each time`()
+    async throws
+  {
+    let silent = Self.file.with {
+      $0.lastModified = nil
+      $0.entityTag = nil
+    }
+    try await Bench.with([silent]) { bench in
+      let request = try bench.request("/f.bin")
+      for _ in 1...3 {
+        let outcome = try await bench.finish(request)
+        try bench.expectWhole("f.bin", seed: 8, length: Self.length, outcome)
+        #expect(try bench.names() == ["f.bin"])
+      }
+    }
+  }
+
+  @Test func `Update: beside somebody else's file there is one neighbour, however often it runs`()
+    async throws
+  {
+    try await Bench.with([Self.file]) { bench in
+      try bench.put(Self.old, as: "f.bin")
+      let request = try bench.request("/f.bin")
+      _ = try await bench.finish(request)
+      let again = try await bench.finish(request)
+      #expect(again.result.fetched == 0)
+      #expect(again.result.path == bench.path("f (1).bin"))
+      bench.server.replaceContent("/f.bin", seed: 25)
+      bench.server.update("/f.bin") { $0.lastModified = FaultScript.Resource.oldDate + 25 }
+      let newer = try await bench.finish(request)
+      try bench.expectWhole("f (1).bin", seed: 25, length: Self.length, newer)
+      #expect(try bench.names() == ["f (1).bin", "f.bin"])
+      #expect(try bench.contents("f.bin") == Self.old)
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `Update: a file that somebody changes while the new one comes is not replaced`(
+    isExact: Bool
+  ) async throws {
+    try await Bench.with([Self.file]) { bench in
+      let request = try bench.request("/f.bin", as: isExact ? "f.bin" : nil)
+      _ = try await bench.finish(request)
+      bench.server.replaceContent("/f.bin", seed: 26)
+      bench.server.update("/f.bin") { $0.lastModified = FaultScript.Resource.oldDate + 26 }
+      bench.server.setFaults("/f.bin", [Fault(.stall(after: 100_000))])
+      async let running = bench.finish(request)
+      try await bench.server.waitForHeld("/f.bin")
+      try bench.put(Self.old, as: "f.bin")
+      bench.server.release()
+      let outcome = try await running
+      if isExact {
+        try bench.expectFailure(.nameConflict, outcome)
+      } else {
+        try bench.expectWhole("f (1).bin", seed: 26, length: Self.length, outcome)
+      }
+      #expect(try bench.contents("f.bin") == Self.old)
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `Update: what was made of another address is another file, whatever its length and date`(
+    isExact: Bool
+  ) async throws {
+    let resources = ["/a/f.bin", "/b/f.bin"].enumerated().map { number, path in
+      FaultScript.Resource(path, seed: UInt64(number), length: Int64(Self.length)).with {
+        $0.entityTag = "\"same\""
+      }
+    }
+    try await Bench.with(resources) { bench in
+      let name = isExact ? "f.bin" : nil
+      _ = try await bench.finish(try bench.request("/a/f.bin", as: name))
+      let outcome = try await bench.finish(try bench.request("/b/f.bin", as: name))
+      if isExact {
+        try bench.expectFailure(.nameConflict, outcome)
+        #expect(try bench.names() == ["f.bin"])
+      } else {
+        try bench.expectWhole("f (1).bin", seed: 1, length: Self.length, outcome)
+      }
+      #expect(try bench.isWhole("f.bin", seed: 0, length: Self.length))
+    }
+  }
 
   @Test(arguments: Difference.allCases)
   func `Update: another file of an exact name is a conflict before the body is read`(
@@ -76,7 +196,6 @@ import Testing
       try FileManager.default.setAttributes(
         [.modificationDate: Date(timeIntervalSince1970: 1_000_000_000)],
         ofItemAtPath: bench.path("f.bin"))
-    case .noTime: bench.server.update("/f.bin") { $0.lastModified = nil }
     }
   }
 

@@ -72,6 +72,23 @@ import Testing
     }
   }
 
+  @Test func `A file of the user's own that has the name of a part is left alone`() async throws {
+    let file = FaultScript.Resource("/f.bin", seed: 67, length: 100_000)
+    try await Bench.with([file]) { bench in
+      let own: [UInt8] = [1, 2, 3]
+      try bench.put(own, as: Self.part)
+      try FileManager.default.setAttributes(
+        [.posixPermissions: 0o600], ofItemAtPath: bench.path(Self.part))
+      for name in ["f.bin", nil] {
+        let outcome = try await bench.finish(try bench.request("/f.bin", as: name))
+        try bench.expectFailure(.nameConflict, outcome, without: "f.bin")
+        #expect(outcome.result.error?.message.contains(Self.part) == true)
+        #expect(try bench.names() == [Self.part])
+        #expect(try bench.contents(Self.part) == own)
+      }
+    }
+  }
+
   enum Plant: String, CaseIterable, Sendable {
     case partMode, journalMode, partLink, journalLink, partHardLink, journalHardLink
     case partDirectory, journalDirectory, journalForeign

@@ -105,6 +105,46 @@ import Testing
     }
   }
 
+  @Test(arguments: [[], ["f.bin"], ["f.bin", "f (1).bin"]])
+  func
+    `Case 66: their names follow the order of the list, whichever comes first and also when one fails`(
+      foreign: [String]
+    ) async throws
+  {
+    let paths = ["/a/f.bin", "/b/f.bin", "/c/f.bin", "/d/f.bin"]
+    let resources = paths.enumerated().map { number, path in
+      FaultScript.Resource(path, seed: UInt64(number), length: Int64(Self.length))
+    }
+    try await Bench.with(resources) { bench in
+      for name in foreign { try bench.put([1], as: name) }
+      // The first and the third are there late, or not at all.
+      bench.server.setFaults("/a/f.bin", [Fault(.status(404))])
+      bench.server.setFaults("/c/f.bin", [Fault(.stallBeforeHead)])
+      let server = bench.server
+      let letGo = Task {
+        try await server.waitUntil { $0.bytesSent("/d/f.bin") >= Int64(Self.length) }
+        server.setFaults("/c/f.bin", [])
+        server.release()
+      }
+      let requests = try paths.map { try bench.request($0) }
+      let outcomes = try await bench.withManager { try await bench.finishAll(requests, with: $0) }
+      try await letGo.value
+      let numbers = (0..<8).map { $0 == 0 ? "f.bin" : "f (\($0)).bin" }
+      let free = numbers.filter { !foreign.contains($0) }
+      #expect(outcomes.map(\.result.state) == [.failed, .completed, .completed, .completed])
+      #expect(
+        outcomes.dropFirst().map { $0.result.path?.split(separator: "/").last.map(String.init) }
+          == free[1...3].map { $0 })
+      // Once more: each finds its own, and the first its name.
+      bench.server.setFaults("/a/f.bin", [])
+      let again = try await bench.withManager { try await bench.finishAll(requests, with: $0) }
+      #expect(
+        again.map { $0.result.path?.split(separator: "/").last.map(String.init) }
+          == free[0...3].map { $0 })
+      #expect(again.dropFirst().allSatisfy { $0.result.fetched == 0 })
+    }
+  }
+
   @Test func `Case 66: an interrupted run of such files goes on with each one's own bytes`()
     async throws
   {

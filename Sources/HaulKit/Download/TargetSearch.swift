@@ -1,0 +1,197 @@
+import HaulCore
+import HaulFiles
+
+/// Looks for a name as `--if-exists` says.
+struct TargetSearch {
+  let request: DownloadRequest
+  let id: TransferID
+  let disk: any Disk
+  let nonce: [UInt8]
+  let book: TargetBook
+  let directory: any DiskDirectory
+  /// Of the directory.
+  let status: FileStatus
+  let name: FileName
+  let isExact: Bool
+  /// The number that was reserved; nil when none was, and 0 for the name without one.
+  let reserved: Int?
+  /// Up to this number a file of the address is looked for, whichever are missing before.
+  var farthest: Int
+
+  init(
+    _ request: DownloadRequest, of id: TransferID, _ serverName: FileName?, on disk: any Disk,
+    nonce: [UInt8], book: TargetBook
+  ) throws(TransferError) {
+    self.request = request
+    self.id = id
+    self.book = book
+    self.disk = disk
+    self.nonce = nonce
+    isExact = request.destination.isExact
+    reserved = book.number(for: id)
+    farthest = reserved ?? 0
+    let directoryPath: String
+    switch request.destination {
+    case .directory(let path):
+      directoryPath = path
+      name = serverName ?? FileName(request.url)
+    case .stream:
+      throw TransferError(.internal, "a stream has no file")
+    case .file(let path):
+      let last: String
+      (directoryPath, last) = path.pathParts
+      guard !last.isEmpty, last != ".", last != ".." else {
+        throw TransferError(.notARegularFile, "the target is a directory; give a file name")
+      }
+      name = FileName(exactly: last)
+    }
+    let opened = try TargetCheck.openDirectory(
+      directoryPath, on: disk, creating: !isExact || request.makesDirectory)
+    directory = opened
+    status = try mapping("look at the directory") { () throws(DiskError) in try opened.status() }
+  }
+
+  private var mayBeNumbered: Bool {
+    request.ifExists == .rename || (!isExact && request.ifExists == .update)
+  }
+
+  func find() throws(TransferError) -> TargetClaim.Outcome {
+    let isFree = try TargetCheck.state(of: name.text, in: directory) == .absent
+    if !isFree, let finished = try finishedBefore() { return .claimed(finished) }
+    switch request.ifExists {
+    case .update where !isFree || farthest > 0: return try update(isFree: isFree)
+    case _ where isFree: return .claimed(try book.search(claimFree))
+    case .skip: return try alreadyThere()
+    case .fail: throw Self.conflict
+    case .overwrite: return .claimed(try claimWanted())
+    case .rename, .update: return .claimed(try claimNumbered())
+    }
+  }
+
+  private func alreadyThere() throws(TransferError) -> TargetClaim.Outcome {
+    guard case .regular(let size, _) = try TargetCheck.state(of: name.text, in: directory) else {
+      throw TransferError(.io, "the file went away while it was looked at; run it again")
+    }
+    return .alreadyThere(path: directory.filePath(name.text), size: size, [])
+  }
+
+  static let conflict = TransferError(
+    .nameConflict, "a file of that name is there; see --if-exists, or give another name with -o")
+
+  /// The wanted name is free: it is ours, or, for a derived name whose part is of another address or in use by another
+  /// transfer, the next.
+  func claimFree() throws(TransferError) -> TargetClaim {
+    if let reserved, reserved > 0 { return try nextNumbered() }
+    if let part = try acquire(name) {
+      if isExact || part.isOf(request.url) { return claim(name, part) }
+      release(part, name)
+    } else if !mayBeNumbered {
+      throw inUse
+    }
+    return try nextNumbered()
+  }
+
+  /// The wanted name, if nothing of it is there. It is looked at before it is held, so that no other search finds it held
+  /// in vain, and afterwards, as another transfer may have ended meanwhile.
+  func claimNew() throws(TransferError) -> TargetClaim? {
+    guard reserved ?? 0 == 0, try acquireNew() != nil,
+      book.hold(key(name), for: id, request.url)
+    else { return nil }
+    do throws(TransferError) {
+      if let part = try acquireNew() { return claim(name, part) }
+    } catch {
+      book.letGo(key(name))
+      throw error
+    }
+    book.letGo(key(name))
+    return nil
+  }
+
+  private func acquireNew() throws(TransferError) -> PartFile? {
+    guard try TargetCheck.state(of: name.text, in: directory) == .absent else { return nil }
+    return try PartFile.acquireNew(
+      disk: disk, directory: directory, name: name.text, nonce: nonce,
+      durability: request.durability, deferringJournalUpTo: Self.smallFile)
+  }
+
+  /// The wanted name, whatever is there.
+  func claimWanted() throws(TransferError) -> TargetClaim {
+    guard let part = try acquire(name) else { throw inUse }
+    return claim(name, part)
+  }
+
+  private var inUse: TransferError {
+    let other = book.holder(of: key(name)).map { "\($0.redacted) is" } ?? "another file is"
+    return TransferError(
+      .inUse,
+      "\(other) being downloaded to \(name.text) by this run, or is to go on; leave one out or give it another name"
+    )
+  }
+
+  /// A crash came after the file got its name and before its journal was removed.
+  private func finishedBefore() throws(TransferError) -> TargetClaim? {
+    guard try hasJournal(name) else { return nil }
+    return try book.search { () throws(TransferError) in
+      guard let part = try acquire(name) else { return nil }
+      if part.recovery.published { return claim(name, part) }
+      release(part, name)
+      return nil
+    }
+  }
+
+  private func hasJournal(_ name: FileName) throws(TransferError) -> Bool {
+    try TargetCheck.state(of: try PartNames(name.text).journal, in: directory) != .absent
+  }
+
+  func claimNumbered() throws(TransferError) -> TargetClaim {
+    try book.search(nextNumbered)
+  }
+
+  private func nextNumbered() throws(TransferError) -> TargetClaim {
+    var number = max(reserved ?? 1, 1) - 1
+    while true {
+      number += 1
+      let candidate = name.numbered(number)
+      let isTaken = try TargetCheck.state(of: candidate.text, in: directory) != .absent
+      if isTaken, try !hasJournal(candidate) { continue }
+      guard let part = try acquire(candidate) else { continue }
+      // A crash may have come after the file got its name.
+      if part.isOf(request.url), !isTaken || part.recovery.published {
+        return claim(candidate, part, number: number)
+      }
+      release(part, candidate)
+    }
+  }
+
+  private func key(_ name: FileName) -> TargetBook.Key {
+    TargetBook.Key(device: status.device, inode: status.inode, name: name.text)
+  }
+
+  /// The part file of a name; nil when another transfer of this manager has it.
+  func acquire(_ name: FileName) throws(TransferError) -> PartFile? {
+    guard book.hold(key(name), for: id, request.url) else { return nil }
+    do throws(TransferError) {
+      return try PartFile.acquire(
+        disk: disk, directory: directory, name: name.text, nonce: nonce,
+        durability: request.durability, deferringJournalUpTo: Self.smallFile)
+    } catch {
+      book.letGo(key(name))
+      throw error
+    }
+  }
+
+  func release(_ part: PartFile, _ name: FileName) {
+    part.release()
+    book.letGo(key(name))
+  }
+
+  /// Up to this length a file that was cut off by a crash is fetched anew: 1 MiB.
+  private static let smallFile: Int64 = 1 << 20
+
+  func claim(_ name: FileName, _ part: PartFile, number: Int = 0) -> TargetClaim {
+    TargetClaim(
+      directory: directory, name: name, part: part, wanted: self.name, number: number,
+      replacement: request.ifExists == .overwrite ? .any : .none, mayBeNumbered: mayBeNumbered,
+      key: key(name))
+  }
+}
