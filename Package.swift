@@ -99,7 +99,9 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "HaulCLI",
-      dependencies: ["HaulKit", "HaulCore", .argumentParser, .logging, .tomlKit],
+      dependencies: [
+        "HaulKit", "HaulCore", "CHaulSystem", .argumentParser, .logging, .tomlKit,
+      ],
       swiftSettings: parsers),
     .executableTarget(name: "haul", dependencies: ["HaulCLI"], swiftSettings: settings),
 

@@ -4,6 +4,7 @@
 #if defined(__linux__)
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -38,6 +39,12 @@ long haul_get_attribute(int file, void *value, size_t size) {
 
 int haul_set_attribute(int file, const void *value, size_t size) {
   return fsetxattr(file, "user.haul", value, size, 0);
+}
+
+void haul_share_heap(void) {
+#ifdef M_ARENA_MAX
+  mallopt(M_ARENA_MAX, 1);
+#endif
 }
 
 int haul_mount_id(int file, uint64_t *mount) {

@@ -32,7 +32,8 @@ extension TransferError {
         .diskFull, "\(reason); free some space and run it again, what is there is kept",
         hindrance: .noRoom)
     case EFBIG:
-      self.init(.diskFull, "\(reason); this file system cannot hold so large a file")
+      self.init(
+        .tooLarge, "\(reason); the file system, or the shell (ulimit -f), allows no file so large")
     case ELOOP, EISDIR, ENXIO:
       self.init(.notARegularFile, "\(reason); choose another name")
     case ENOTDIR:

@@ -13,12 +13,13 @@ import Testing
       (#""type":"paused""#, #""type":"summary""#), (#""type":"paused","#, ""),
       (#""id":"0123ABCD""#, #""id":"0123ABCU""#), (#""id":"0123ABCD""#, #""id":"0123ABCDE""#),
       (#"T00:00:00.000Z"#, "T00:00:00Z"), (#"T00:00:00.000Z"#, "T00:00:00.000+00:00"),
-      ("https://h/x", "https://user@h/x"), (#""by":"user""#, #""by":"user","more":1"#),
+      (#""index":1"#, #""index":0"#), (#""index":1,"#, ""), ("https://h/x", "https://user@h/x"),
+      (#""by":"user""#, #""by":"user","more":1"#),
     ])
   func refused(part: String, replacement: String) throws {
     let line = #"""
       {"type":"paused","seq":1,"time":"1970-01-01T00:00:00.000Z","id":"0123ABCD",\#
-      "url":"https://h/x","by":"user"}
+      "index":1,"url":"https://h/x","by":"user"}
       """#
     let schema = try EventSchema()
     #expect(try schema.violations(line: line) == [])
@@ -45,7 +46,7 @@ import Testing
     let schema = try EventSchema()
     let event = try EventMaker()
     let contents: [JSONEvent.Content] = [
-      .transfer(event(.added(target: nil))), .transfer(event.failed()),
+      .transfer(event(.added(target: nil)), index: 1), .transfer(event.failed(), index: 1),
       .summary(JSONEvent.Summary()),
     ]
     #expect(try schema.violations(output: Self.output(contents)) == [])

@@ -10,7 +10,7 @@ import Testing
     var lines = JSONLines()
     for kind in try Self.kinds() {
       let event = try EventMaker()(kind)
-      let line = try lines.line(.transfer(event), wallSeconds: 1_800_000_000.25)
+      let line = try lines.line(.transfer(event, index: 1), wallSeconds: 1_800_000_000.25)
       #expect(try schema.violations(line: line) == [], "\(line)")
       #expect(line.hasSuffix("\n") && !line.dropLast().contains("\n"))
       #expect(!line.contains("s3cret"))
@@ -66,18 +66,19 @@ import Testing
   func wording() throws {
     var lines = JSONLines()
     let event = try EventMaker()
-    let first = try lines.line(.transfer(event(.added(target: nil))), wallSeconds: 86_399.5)
+    let first = try lines.line(
+      .transfer(event(.added(target: nil)), index: 1), wallSeconds: 86_399.5)
     #expect(
       first == """
-        {"id":"0123ABCD","kind":"download","seq":1,"target":null,"time":"1970-01-01T23:59:59.500Z",\
+        {"id":"0123ABCD","index":1,"kind":"download","seq":1,"target":null,"time":"1970-01-01T23:59:59.500Z",\
         "type":"added","url":"https://h/x.iso?token=***"}
 
         """)
     let second = try lines.line(
-      .transfer(event.progress(5, of: nil)), wallSeconds: 1_800_000_000)
+      .transfer(event.progress(5, of: nil), index: 2), wallSeconds: 1_800_000_000)
     #expect(
       second == """
-        {"bytes":5,"connections":1,"eta":null,"id":"0123ABCD","rate":0,"seq":2,\
+        {"bytes":5,"connections":1,"eta":null,"id":"0123ABCD","index":2,"rate":0,"seq":2,\
         "time":"2027-01-15T08:00:00.000Z","total":null,"type":"progress",\
         "url":"https://h/x.iso?token=***"}
 
@@ -89,7 +90,7 @@ import Testing
     var lines = JSONLines()
     let path = "/d/\u{1B}[2J\u{9B}\u{202E}\u{7F}\u{2028}é漢\u{E0041}"
     let line = try lines.line(
-      .transfer(try EventMaker()(.added(target: path))), wallSeconds: 0)
+      .transfer(try EventMaker()(.added(target: path)), index: 1), wallSeconds: 0)
     for scalar in ["\u{1B}", "\u{9B}", "\u{202E}", "\u{7F}", "\u{2028}", "\u{E0041}"] {
       #expect(!line.unicodeScalars.contains(try #require(scalar.unicodeScalars.first)))
     }

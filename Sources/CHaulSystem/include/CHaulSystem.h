@@ -25,6 +25,8 @@ int haul_rename_noreplace(int directory, const char *from, const char *to);
 /// `fgetxattr` and `fsetxattr` of the attribute `user.haul`.
 long haul_get_attribute(int file, void *value, size_t size);
 int haul_set_attribute(int file, const void *value, size_t size);
+/// Has all threads share one heap from now on: each one's own would take 64 MiB of addresses. Before other threads run.
+void haul_share_heap(void);
 /// The mount that an open file lies on: unique for the boot where the kernel can tell (6.8).
 int haul_mount_id(int file, uint64_t *mount);
 /// `flock` LOCK_EX | LOCK_NB (the name is a struct's as well).

@@ -16,7 +16,8 @@ package struct JSONEvent: Encodable, Sendable {
   }
 
   package enum Content: Sendable {
-    case transfer(TransferEvent)
+    /// The number of its address in the command, from 1.
+    case transfer(TransferEvent, index: Int)
     case summary(Summary)
   }
 
@@ -37,7 +38,8 @@ package struct JSONEvent: Encodable, Sendable {
     try line.encode(number, forKey: .seq)
     try line.encode(time, forKey: .time)
     switch content {
-    case .transfer(let event):
+    case .transfer(let event, let index):
+      try line.encode(index, forKey: .index)
       try line.encode(event.id.description, forKey: .id)
       try line.encodeIfPresent(event.url?.redacted, forKey: .url)
       try event.kind.encode(to: &line)
@@ -47,7 +49,7 @@ package struct JSONEvent: Encodable, Sendable {
   }
 
   enum Key: String, CodingKey {
-    case type, seq, time, id, url
+    case type, seq, time, id, index, url
     case kind, target, phase, reason, by
     case bytes, total, rate, eta, connections
     case attempt, error, delay

@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// The exit status of the process; part of the command line contract.
 package enum ExitStatus: Int32, Sendable {
   case completed = 0
@@ -5,7 +11,9 @@ package enum ExitStatus: Int32, Sendable {
   case failed = 1
   /// Wrong usage or configuration; nothing was started.
   case usage = 2
+  case hungUp = 129
   case interrupted = 130
+  case quit = 131
   /// The reader of standard output went away.
   case outputGone = 141
   case terminated = 143
@@ -13,10 +21,22 @@ package enum ExitStatus: Int32, Sendable {
 
 /// Why a run ended before its transfers did.
 package enum Interruption: Hashable, Sendable {
+  /// The one that a signal is; nil for signals that are not taken over.
+  init?(signal: Int32) {
+    switch signal {
+    case SIGINT: self = .interrupt
+    case SIGTERM: self = .terminate
+    case SIGHUP: self = .hangUp
+    default: return nil
+    }
+  }
+
   /// SIGINT.
   case interrupt
   /// SIGTERM.
   case terminate
+  /// SIGHUP.
+  case hangUp
   /// Nobody reads standard output any more.
   case outputGone
 
@@ -24,6 +44,7 @@ package enum Interruption: Hashable, Sendable {
     switch self {
     case .interrupt: .interrupted
     case .terminate: .terminated
+    case .hangUp: .hungUp
     case .outputGone: .outputGone
     }
   }
@@ -32,6 +53,7 @@ package enum Interruption: Hashable, Sendable {
     switch self {
     case .interrupt: "interrupted"
     case .terminate: "terminated"
+    case .hangUp: "the terminal was closed"
     case .outputGone: "the reader of standard output went away"
     }
   }

@@ -20,6 +20,8 @@ package struct GetReport: Sendable {
   private let view: ProgressView
   private let start: Instant
   private var index: [TransferID: Int] = [:]
+  /// What is known of each file, in the order of the board.
+  private var transfers: [(id: TransferID, url: ResourceURL?, isPaused: Bool)] = []
   private var hasStarted: Set<TransferID> = []
   private var summary = JSONEvent.Summary()
   private var lines = JSONLines()
@@ -49,7 +51,9 @@ package struct GetReport: Sendable {
     update(for: event)
     var outputs: [Output] = []
     if options.json {
-      outputs.append(.json(try lines.line(.transfer(event), wallSeconds: wallSeconds)))
+      let index = (index[event.id] ?? 0) + 1
+      outputs.append(
+        .json(try lines.line(.transfer(event, index: index), wallSeconds: wallSeconds)))
     }
     outputs += [lateStart(of: event), message(for: event)].compactMap { $0 }.map(Output.message)
     return outputs
@@ -89,9 +93,22 @@ package struct GetReport: Sendable {
       }
     }
     if options.json {
+      if interruption != nil { outputs += try lateSuspensions(wallSeconds: wallSeconds) }
       outputs.append(.json(try lines.line(.summary(summary), wallSeconds: wallSeconds)))
     }
     return outputs
+  }
+
+  /// What did not stop in time, and is paused all the same.
+  private mutating func lateSuspensions(wallSeconds: Double) throws -> [Output] {
+    try transfers.indices.filter { !board.files[$0].hasEnded && !transfers[$0].isPaused }
+      .map { place in
+        let event = TransferEvent(
+          number: nil, id: transfers[place].id, url: transfers[place].url,
+          kind: .paused(by: .signal))
+        let content = JSONEvent.Content.transfer(event, index: place + 1)
+        return .json(try lines.line(content, wallSeconds: wallSeconds))
+      }
   }
 
   /// The status to exit with, once everything has stopped.
@@ -106,6 +123,11 @@ extension GetReport {
   private mutating func update(for event: TransferEvent) {
     let place = place(of: event)
     board.update(place) { $0.take(event.kind) }
+    switch event.kind {
+    case .paused: transfers[place].isPaused = true
+    case .resumed: transfers[place].isPaused = false
+    default: break
+    }
     if case .finished(let result) = event.kind { count(result) }
   }
 
@@ -119,6 +141,7 @@ extension GetReport {
     }
     let place = board.append(FileProgress(name: name))
     index[event.id] = place
+    transfers.append((event.id, event.url, false))
     return place
   }
 

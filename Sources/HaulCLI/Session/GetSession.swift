@@ -35,16 +35,24 @@ struct GetSession {
     // Not a child: it may be blocked by a reader who has stopped reading, and is not waited for then.
     let copying = plan.output.streams ? transfers.first : nil
     if let copying { Task { await copy(copying, manager, console) } }
-    await withTaskGroup(of: Void.self) { group in
-      group.addTask { await tick(console) }
-      group.addTask { for await line in log { await console.log(line) } }
-      group.addTask { await stop(manager, console) }
-      await follow(events, manager, console)
-      logLines.finish()
-      group.cancelAll()
+    let (end, ends) = AsyncStream.makeStream(of: Void.self)
+    Task {
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask { await tick(console) }
+        group.addTask { for await line in log { await console.log(line) } }
+        group.addTask { await stop(manager, console, ends) }
+        await follow(events, manager, console)
+        logLines.finish()
+        group.cancelAll()
+      }
+      ends.finish()
     }
+    for await _ in end {}
     return await console.end()
   }
+
+  /// How long what was told to stop is waited for: a disk or a name server may not answer for minutes.
+  private static let patience: Duration = .milliseconds(700)
 
   /// Many files end in one moment: what came meanwhile is told in one go.
   private static let eventsAtOnce = 256
@@ -99,10 +107,18 @@ struct GetSession {
     }
   }
 
-  /// Takes a checkpoint of everything when asked to end.
-  private func stop(_ manager: TransferManager, _ console: GetConsole) async {
+  /// Takes a checkpoint of everything when asked to end, as far as there is time for it.
+  private func stop(
+    _ manager: TransferManager, _ console: GetConsole,
+    _ ends: AsyncStream<Void>.Continuation
+  ) async {
     for await cause in interruptions {
       await console.interrupt(cause)
+      let clock = surroundings.clock
+      Task {
+        try? await clock.sleep(until: clock.now + Self.patience)  // nobody cancels it
+        ends.finish()
+      }
       await manager.pauseAll(by: .signal)
       await manager.shutdown()
       return

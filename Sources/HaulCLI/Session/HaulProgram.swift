@@ -15,7 +15,9 @@ package enum HaulProgram {
   /// - Parameter arguments: without the program's name.
   /// - Returns: the exit status.
   package static func run(_ arguments: [String]) async -> Int32 {
+    Signals.quitAtOnce()
     OutputStream.occupyClosedDescriptors()
+    let process = ProcessLimits.ofThisProcess()
     let invocation: Invocation
     do {
       invocation = try Invocation(arguments, from: .process())
@@ -26,12 +28,14 @@ package enum HaulProgram {
     switch invocation {
     case .print(let text): return await show(text).rawValue
     case .probe(let plan):
+      if let refusal = process.refusal { return await refuse(refusal).rawValue }
       signal(SIGPIPE, SIG_IGN)
       return await ProbeSession(plan: plan, environment: surroundings.environment).run().rawValue
     case .verify(let plan): return await VerifySession(plan: plan).run().rawValue
     case .get(var plan):
+      if let refusal = process.refusal { return await refuse(refusal).rawValue }
       let signals = Signals.takeOver()
-      let lowered = DescriptorLimit.apply(DescriptorLimit.raise(), to: &plan.limits)
+      let lowered = process.apply(to: &plan.limits)
       if let lowered, !plan.output.quiet {
         await OutputStream.standardError.write(lowered + "\n")
       }
@@ -47,6 +51,11 @@ package enum HaulProgram {
       standardOutputIsTerminal: OutputStream.standardOutput.isTerminal,
       standardErrorIsTerminal: OutputStream.standardError.isTerminal,
       terminalSize: { OutputStream.standardError.terminalSize }, clock: SystemClock())
+  }
+
+  private static func refuse(_ line: String) async -> ExitStatus {
+    await OutputStream.standardError.write(line + "\n")
+    return .failed
   }
 
   private static func show(_ text: String) async -> ExitStatus {

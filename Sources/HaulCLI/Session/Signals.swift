@@ -6,21 +6,22 @@ import Dispatch
   import Darwin
 #endif
 
-/// SIGINT and SIGTERM as a stream: the first asks to end, a second ends the process at once.
+/// SIGINT, SIGTERM and SIGHUP as a stream: the first asks to end, a second ends the process at once, and so does a second of
+/// time. SIGQUIT ends it at once. Signals that are ignored when it starts, as `nohup` has it, stay ignored.
 ///
 /// A handler and a pipe, not `sigwait`: the runtime's main thread waits in `sigsuspend` with no
 /// signal blocked, so that a blocked signal would end the process there.
 package struct Signals: Sendable {
   package let interruptions: AsyncStream<Interruption>
 
-  /// Takes both signals over, and ignores SIGPIPE: a lost reader is told by `EPIPE`.
+  /// Takes the signals over, and ignores SIGPIPE: a lost reader is told by `EPIPE`.
   package static func takeOver() -> Signals {
     let (stream, continuation) = AsyncStream.makeStream(of: Interruption.self)
     signal(SIGPIPE, SIG_IGN)
     let reader = signalPipe.reader
     if reader >= 0 {
       DispatchQueue(label: "haul.signals").async { forward(from: reader, to: continuation) }
-      for number in [SIGINT, SIGTERM] { signal(number, note) }
+      for number in [SIGINT, SIGTERM, SIGHUP] { handle(number, note) }
     }
     return Signals(interruptions: stream)
   }
@@ -28,16 +29,38 @@ package struct Signals: Sendable {
   private static func forward(
     from reader: Int32, to continuation: AsyncStream<Interruption>.Continuation
   ) {
-    var isFirst = true
+    guard let number = nextSignal(from: reader), let cause = Interruption(signal: number) else {
+      return
+    }
+    continuation.yield(cause)
+    var poller = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
+    let isSecond = poll(&poller, 1, longestEnd) > 0
+    _exit(128 + (isSecond ? nextSignal(from: reader) ?? number : number))
+  }
+
+  /// In milliseconds: whatever it waits for, it has ended by then.
+  private static let longestEnd: Int32 = 950
+
+  private static func nextSignal(from reader: Int32) -> Int32? {
+    var number: UInt8 = 0
     while true {
-      var number: UInt8 = 0
       let count = read(reader, &number, 1)
       if count < 0, errno == EINTR { continue }
-      guard count == 1 else { return }
-      guard isFirst else { _exit(128 + Int32(number)) }
-      isFirst = false
-      continuation.yield(Int32(number) == SIGINT ? .interrupt : .terminate)
+      return count == 1 ? Int32(number) : nil
     }
+  }
+
+  /// Has SIGQUIT end the process without a word: the runtime's own handler takes seconds for a report, and goes on.
+  static func quitAtOnce() {
+    handle(SIGQUIT) { _ in _exit(128 + SIGQUIT) }
+  }
+
+  private static func handle(
+    _ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Void
+  ) {
+    let former = signal(number, handler)
+    // The constant is a number, which is no function to compare with.
+    if unsafeBitCast(former, to: Int.self) == 1 { signal(number, SIG_IGN) }
   }
 }
 

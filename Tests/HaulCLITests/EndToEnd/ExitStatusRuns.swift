@@ -48,8 +48,11 @@ import Testing
   }
 
   @Test(
-    "130 and 143: the bytes are kept, the way to go on is told, and the same command goes on",
-    arguments: [(SIGINT, 130, "interrupted"), (SIGTERM, 143, "terminated")]
+    "130, 143 and 129: the bytes are kept, the way to go on is told, and the same command goes on",
+    arguments: [
+      (SIGINT, 130, "interrupted"), (SIGTERM, 143, "terminated"),
+      (SIGHUP, 129, "the terminal was closed"),
+    ]
       as [(Int32, Int32, String)])
   func interrupted(signal: Int32, status: Int32, word: String) async throws {
     try await Workplace.with(Workplace.file()) { place in
@@ -89,6 +92,49 @@ import Testing
       #expect(try result.events().last?["paused"] == .integer(2))
       #expect(result.errors.contains("2 files are not complete"))
       #expect(try place.names() == [])
+    }
+  }
+
+  @Test("131: SIGQUIT ends it at once, without a word")
+  func quit() async throws {
+    try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
+      place in
+      let run = try await place.start("/file.bin", "--json")
+      try await place.server.waitForHeld("/file.bin")
+      run.send(SIGQUIT)
+      let result = await run.end()
+      #expect(result.status == 131)
+      #expect(!result.errors.contains("rash"), "\(result.errors)")
+    }
+  }
+
+  @Test("A signal that is ignored when it starts stays ignored, as nohup has it")
+  func ignored() async throws {
+    try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
+      place in
+      let run = try await CommandRun(
+        [CommandRun.executable.path, "get", place.server.url("/file.bin")], in: place.directory,
+        program: "/usr/bin/nohup")
+      try await place.server.waitForHeld("/file.bin")
+      run.send(SIGHUP)
+      place.server.setFaults("/file.bin", [])
+      place.server.release()
+      #expect(await run.end().status == 0)
+      try place.expectWhole()
+    }
+  }
+
+  @Test("SIGTERM ends it although nobody reads its output")
+  func stuck() async throws {
+    try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
+      place in
+      let full = Pipe()
+      try full.fillUp()
+      let run = try await place.start(
+        "/file.bin", "--json", standardOutput: full.fileHandleForWriting)
+      try await place.server.waitForHeld("/file.bin")
+      run.send(SIGTERM)
+      #expect(await run.end().status == 143)
     }
   }
 

@@ -1,12 +1,12 @@
 import HaulCLI
 import Testing
 
-@Suite("What is done at once fits into the open files that a process may have")
-struct DescriptorLimitTests {
+@Suite("What is done at once fits into what a process may have")
+struct ProcessLimitsTests {
   @Test("The defaults fit into the usual limit, and nothing is said")
   func defaultsFit() {
     var limits = EngineLimits()
-    #expect(DescriptorLimit.apply(1024, to: &limits) == nil)
+    #expect(ProcessLimits(openFiles: 1024).apply(to: &limits) == nil)
     #expect(limits == EngineLimits())
   }
 
@@ -15,7 +15,7 @@ struct DescriptorLimitTests {
     var limits = EngineLimits()
     limits.maximumActive = 5_000
     limits.connectionsInAll = 5_000
-    let line = try #require(DescriptorLimit.apply(1024, to: &limits))
+    let line = try #require(ProcessLimits(openFiles: 1024).apply(to: &limits))
     #expect(line.contains("1024 open files"))
     #expect(line.contains("ulimit -n"))
     #expect(limits.maximumActive < 5_000 && limits.maximumActive > 100)
@@ -25,7 +25,7 @@ struct DescriptorLimitTests {
   @Test("With next to none one transfer is left")
   func fewestIsOne() {
     var limits = EngineLimits()
-    #expect(DescriptorLimit.apply(20, to: &limits) != nil)
+    #expect(ProcessLimits(openFiles: 20).apply(to: &limits) != nil)
     #expect(limits.maximumActive == 1)
     #expect(limits.connectionsInAll == 1)
   }
@@ -34,7 +34,16 @@ struct DescriptorLimitTests {
   func withoutLimit() {
     var limits = EngineLimits()
     limits.maximumActive = 100_000
-    #expect(DescriptorLimit.apply(nil, to: &limits) == nil)
+    #expect(ProcessLimits(openFiles: nil).apply(to: &limits) == nil)
     #expect(limits.maximumActive == 100_000)
+  }
+
+  @Test("Where not even one transfer fits, a line says so, and what is needed")
+  func refused() {
+    #expect(ProcessLimits(openFiles: 10, cores: 2).refusal?.contains("needs 28") == true)
+    #expect(ProcessLimits(openFiles: 28, cores: 2).refusal == nil)
+    #expect(ProcessLimits(memory: 200 << 20, cores: 2).refusal?.contains("512.0 MiB") == true)
+    #expect(ProcessLimits(memory: 512 << 20, cores: 2).refusal == nil)
+    #expect(ProcessLimits(cores: 64).refusal == nil)
   }
 }

@@ -1,0 +1,51 @@
+import Foundation
+import HaulTestSupport
+import Testing
+
+@Suite(
+  "Within limits of the system it works, or says in one line why not", .serialized,
+  .timeLimit(.minutes(3)))
+struct LimitRuns {
+  /// Runs the command after these words of a shell.
+  private func run(
+    _ shell: String, _ arguments: [String], _ place: Workplace
+  ) async throws -> CommandResult {
+    let words = ["-c", "\(shell); exec \"$0\" \"$@\"", CommandRun.executable.path] + arguments
+    return await (try await CommandRun(words, in: place.directory, program: "/bin/sh")).end()
+  }
+
+  @Test(
+    "Too few open files, or too little memory",
+    arguments: [("ulimit -n 10", "ulimit -n"), ("ulimit -v 400000", "ulimit -v")], ["get", "probe"])
+  func tooLittle(limit: (shell: String, hint: String), command: String) async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      let result = try await run(limit.shell, [command, place.server.url("/file.bin")], place)
+      #expect(result.status == 1, "\(result.errors)")
+      #expect(result.errorLines.count == 1)
+      #expect(result.errors.contains(limit.hint))
+      #expect(place.server.snapshot.requests.isEmpty)
+    }
+  }
+
+  @Test("Few open files and little memory", arguments: ["ulimit -n 48", "ulimit -v 1500000"])
+  func little(limit: String) async throws {
+    try await Workplace.with(Workplace.file(length: 8 << 20)) { place in
+      let result = try await run(
+        limit, ["get", "-x", "16", "--min-split", "64K", place.server.url("/file.bin")], place)
+      #expect(result.status == 0, "\(result.errors)")
+      try place.expectWhole(length: 8 << 20)
+    }
+  }
+
+  @Test("Files that may not grow so far are an error with its reason")
+  func shortFiles() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      let result = try await run(
+        "ulimit -f 100", ["get", "--json", place.server.url("/file.bin")], place)
+      #expect(result.status == 1)
+      #expect(try result.events().codes == ["too-large"])
+      #expect(result.failures.count == 1)
+      #expect(result.errors.contains("ulimit -f"))
+    }
+  }
+}
