@@ -23,7 +23,7 @@ package struct RetryState: Hashable, Sendable {
   ///
   /// - `progressed`: bytes that this attempt brought. Several attempts add up: a server that cuts every answer
   ///   off at 100 KiB is slow, not broken.
-  /// - `remaining`: bytes that were missing when this attempt began; bringing them all counts, however few.
+  /// - `remaining`: bytes that were missing when this attempt began; bringing a quarter of them counts, however few.
   /// - `retryAfter`: the server's wish; it takes the place of the back-off.
   /// - `isFirstContact`: nothing has answered yet, and the host is unknown or refuses: two retries within 3 s.
   package mutating func failed(
@@ -65,7 +65,7 @@ package struct RetryState: Hashable, Sendable {
   private mutating func noteProgress(_ bytes: Int64, of remaining: Int64, at now: Instant) {
     guard bytes > 0 else { return }
     progressed = min(progressed, RetryPolicy.progressThatCounts) + bytes
-    guard progressed >= RetryPolicy.progressThatCounts || bytes >= remaining else { return }
+    guard progressed >= RetryPolicy.progressThatCounts || bytes >= remaining / 4 else { return }
     attempts = 0
     progressed = 0
     lastProgress = now

@@ -42,7 +42,7 @@ import Testing
     "Only progress that counts begins the count anew",
     arguments: [
       (0, 1 << 30, 3), (1, 1 << 30, 3), ((256 << 10) - 1, 1 << 30, 3), (256 << 10, 1 << 30, 1),
-      (10, 10, 1), (9, 10, 3), (0, 0, 3),
+      (10, 10, 1), (25, 100, 1), (24, 100, 3), (1, 3, 1), (0, 0, 3), (100 << 10, 400 << 10, 1),
     ] as [(Int64, Int64, Int)])
   func progress(bytes: Int64, remaining: Int64, attempt: Int) {
     var generator = Constant(bits: 0)

@@ -30,6 +30,22 @@ import Testing
     }
   }
 
+  @Test func `Case 36: a server that cuts each answer at a third is gone on with, with one retry allowed`()
+    async throws
+  {
+    var (rest, faults) = (30_000 as Int64, [Fault]())
+    for request in 1...5 {
+      faults.append(Fault(.reset(after: rest / 3), when: .request(request)))
+      rest -= rest / 3
+    }
+    let resource = FaultScript.Resource("/f.bin", seed: 36, length: 30_000, faults: faults)
+    try await Bench.with([resource]) { bench in
+      let outcome = try await bench.finish(try bench.request("/f.bin") { $0.retry.retries = 1 })
+      try bench.expectWhole("f.bin", seed: 36, length: 30_000, outcome)
+      #expect(outcome.attempts == 5)
+    }
+  }
+
   @Test func `Case 36: without retries a reset fails and keeps its bytes`() async throws {
     let fault = Fault(.reset(after: 300_000), when: .request(1))
     let resource = FaultScript.Resource(
