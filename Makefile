@@ -2,7 +2,7 @@
 .POSIX:
 .PHONY: help test demo docs lint release install uninstall install-check crashtest simulate simulate-disk
 .PHONY: kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
-.PHONY: expiring-link server-limits mutants fuzz coverage sanitize torture store-bench clean
+.PHONY: expiring-link host-outage server-limits mutants fuzz coverage sanitize torture store-bench clean
 
 PREFIX = /usr/local
 DESTDIR =
@@ -99,6 +99,10 @@ interop: ## real servers and proxies; ARGUMENTS='--only squid --quick' (root)
 expiring-link: ## a redirect to links that are good for 5 s, and to one that is dead
 	@Scripts/install build python
 	@Scripts/expiring-link
+
+host-outage: ## a server that is away for 5, 15 and 60 s under 300 downloads
+	@Scripts/install build python
+	@Scripts/host-outage
 
 server-limits: ## two connections per client; 503 with a date: with times
 	@Scripts/install build python

@@ -59,7 +59,12 @@ package final class HTTPTransport: Transport {
     var (request, first) = (request, first)
     var redirects = RedirectPolicy(start: request.url)
     while true {
-      let answer = try await send(request, first: first)
+      let answer: Answer
+      do {
+        answer = try await send(request, first: first)
+      } catch let error as TransferError {
+        throw redirects.count > 0 ? error.ofRedirect : error
+      }
       first = nil
       if let location = RedirectPolicy.location(status: answer.status, headers: answer.headers) {
         request = try redirects.next(after: request, location: location)

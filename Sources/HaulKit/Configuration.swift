@@ -5,7 +5,7 @@ public import Logging
 public struct Configuration: Sendable {
   /// Transfers that run at once.
   public var maximumActive = 8
-  /// Transfers that run at once from one host.
+  /// Transfers that run at once from one host, which is a name and a port.
   public var maximumActivePerHost = 4
   /// Whether nothing starts before `TransferManager.unsuspend()`.
   public var isSuspended = false
@@ -27,6 +27,8 @@ public struct Configuration: Sendable {
   /// Whether a download waits for the network while there is none at all; else it fails as if its host were away. Streams
   /// never wait.
   public var waitsForNetwork = true
+  /// Whether a person waits for every transfer, who is told within seconds that a host cannot be reached.
+  package var isAttended = false
   /// The most bytes of a stream that wait for its reader.
   package var streamWindow: Int64 = 32 << 20
   /// The most events that wait in memory for the slowest subscriber.

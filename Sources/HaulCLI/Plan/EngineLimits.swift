@@ -66,6 +66,7 @@ package struct EngineLimits: Hashable, Sendable {
     configuration.addresses = addresses
     configuration.userAgent = userAgent
     // In the foreground somebody waits, who is to know at once.
+    configuration.isAttended = true
     configuration.waitsForDisk = false
     configuration.waitsForNetwork = false
     // The one subscriber reads all the time, and is to be told every file of a long list.

@@ -61,6 +61,7 @@ extension DownloadMachine {
     }
     guard error.isRetryable else { return fail(id, error, plan: &plan) }
     let isCheap = resumesAtOnce(id, error, plan)
+    let isSilence = isSilence(error, fetch)
     _ = close(id)
     plan.release(id)
     if isCheap { return [.resume(error)] + openMore(&plan) }
@@ -68,7 +69,22 @@ extension DownloadMachine {
     confirming = nil
     // Another of its wave has been counted; but when nothing else will go on, this one must.
     if fetch.wave != wave, isWaitingToRetry || !fetches.isEmpty { return giveBackConnection() }
-    return countAttempt(error, plan: &plan, at: now, using: &rng)
+    if let loss = lossOfStream(error, plan) { return stopAll(for: .fail(loss), plan: &plan) }
+    wave += 1
+    if isSilence, host.isOthersTurn { return waitForHost(&plan) }
+    return countAttempt(error, isSilence: isSilence, plan: &plan, at: now, using: &rng)
+  }
+
+  /// Whether the host of the transfer gave no answer at all to what was its only request.
+  private func isSilence(_ error: TransferError, _ fetch: Fetch) -> Bool {
+    let codes: [TransferError.Code] = [.dns, .connect, .proxy, .timeout, .stalled, .connectionLost]
+    return fetch.body == nil && fetches.count == 1 && codes.contains(error.code)
+      && !error.isOfRedirect && fetch.request.url.origin == rules.url.origin
+  }
+
+  /// The host answers nobody, as another transfer has found: this one waits for its turn to ask, and no attempt is counted.
+  private mutating func waitForHost(_ plan: inout SegmentPlan) -> [Command] {
+    forgetUnresumable(&plan) + giveBackConnection() + (fetches.isEmpty ? [.enterSlot] : [])
   }
 
   /// Nothing can be reached: no attempt is counted, and nothing is learned of the host. Connections that are there may live on;
@@ -94,25 +110,29 @@ extension DownloadMachine {
   }
 
   private mutating func countAttempt(
-    _ error: TransferError, plan: inout SegmentPlan, at now: Instant,
+    _ error: TransferError, isSilence: Bool, plan: inout SegmentPlan, at now: Instant,
     using rng: inout some RandomNumberGenerator
   ) -> [Command] {
-    if let loss = lossOfStream(error, plan) { return stopAll(for: .fail(loss), plan: &plan) }
-    wave += 1
     let received = plan.receivedCount
-    let rest = plan.length.map { $0 - receivedAtLastFailure } ?? .max
-    let decision = retry.failed(
-      error, hasAnswered: hasAnswered, at: now,
-      // What must be fetched again is no progress, or it would be fetched for ever.
-      progressed: mayResume ? received - receivedAtLastFailure : 0, remaining: rest, using: &rng)
+    var failure = RetryState.Failure(
+      error, silentHost: isSilence ? host : nil, hasAnswered: hasAnswered,
+      isAttended: rules.isAttended)
+    // What must be fetched again is no progress, or it would be fetched for ever.
+    failure.progressed = mayResume ? received - receivedAtLastFailure : 0
+    failure.remaining = plan.length.map { $0 - receivedAtLastFailure } ?? .max
+    let decision = retry.failed(failure, at: now, using: &rng)
     receivedAtLastFailure = max(receivedAtLastFailure, received)
     switch decision {
     case .giveUp:
-      return stopAll(for: .fail(error.after(attempts: retry.attempts + 1)), plan: &plan)
+      let pause = rules.isAttended ? nil : RetryPolicy.ceiling(ofAttempt: host.failures + 1)
+      return (isSilence ? [.hostFailed(askAgain: pause)] : [])
+        + stopAll(for: .fail(error.after(attempts: retry.attempts + 1)), plan: &plan)
     case .retry(let delay, let attempt):
       isWaitingToRetry = true
-      let pause = error.retryAfter.map { [Command.pauseHost($0)] } ?? []
-      return pause + forgetUnresumable(&plan)
+      let pauses =
+        (error.retryAfter.map { [Command.pauseHost($0)] } ?? [])
+        + (isSilence ? [.hostFailed(askAgain: delay)] : [])
+      return pauses + forgetUnresumable(&plan)
         + [.attempt(attempt, error, delay: delay), .wake(.retry, after: delay)]
         + giveBackConnection()
     }

@@ -21,6 +21,8 @@ package struct DownloadMachine: Sendable {
     package var existing: [ExistingFile] = []
     /// Whether it is a conflict when none of them is.
     package var needsExisting = false
+    /// Whether a person waits for it, who is told soon that a host gives no answer.
+    package var isAttended = false
     /// Whether a connection under 1 KiB/s for 60 s is given up; not when a rate limit may be the cause.
     package var givesUpSlowConnections = true
     /// Whether a reader gets the bytes as they come: what it has cannot be taken back.
@@ -141,6 +143,9 @@ package struct DownloadMachine: Sendable {
     /// A lost connection is made again at once.
     case resume(TransferError)
     case pauseHost(Duration)
+    /// The host gave no answer: nobody asks it for so long, then one transfer at a time; nil when its transfers are not to
+    /// wait for each other.
+    case hostFailed(askAgain: Duration?)
     case verify([Checksum])
     case publish(Version)
     case phase(TransferEvent.Phase, reason: String?)
@@ -229,6 +234,8 @@ package struct DownloadMachine: Sendable {
   package var hostServesOthers = false
   /// Whether the host asked to be left alone for now; told before each end of a fetch.
   package var isHostPaused = false
+  /// What is known of the host; told before each end of a fetch.
+  package var host = HostStanding()
   /// How often the server was asked again whether the resource has really changed.
   var confirmations = 0
   /// The fetch that asks so: answers to others, which were on their way, confirm nothing.

@@ -53,6 +53,8 @@ public struct TransferError: Error, Hashable, Sendable {
   package let retryAfter: Duration?
   /// What it comes from, where that may go away by itself.
   package let hindrance: Hindrance?
+  /// Whether the host that was asked led to another, which it is about.
+  package private(set) var isOfRedirect = false
 
   package enum Hindrance: Hashable, Sendable {
     /// There is no room on the file system.
@@ -77,9 +79,18 @@ public struct TransferError: Error, Hashable, Sendable {
 
   /// The same, of which it is known by now what it comes from.
   package func with(_ hindrance: Hindrance) -> TransferError {
-    TransferError(
+    var error = TransferError(
       code, message, status: status, isRetryable: isRetryable, retryAfter: retryAfter,
       hindrance: hindrance)
+    error.isOfRedirect = isOfRedirect
+    return error
+  }
+
+  /// The same, of what a redirect led to.
+  package var ofRedirect: TransferError {
+    var error = self
+    error.isOfRedirect = true
+    return error
   }
 }
 

@@ -82,5 +82,5 @@ public struct TransferRequest: Sendable, Hashable {
   }
 
   /// The host that it takes a place of.
-  package var host: String? { download?.url.origin.host }
+  package var host: String? { download?.url.origin.authority }
 }

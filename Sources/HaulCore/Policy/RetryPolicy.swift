@@ -1,4 +1,7 @@
 /// When a failed attempt is made again.
+///
+/// Attempts are counted since the last progress of at least 256 KiB, or of a quarter of what was missing. While a host gives no
+/// answer, its transfers wait for it together: one asks at a time, and only that one counts an attempt.
 public struct RetryPolicy: Sendable, Hashable {
   /// Attempts after the first; 0 turns retries off.
   public var retries = 8
@@ -12,7 +15,8 @@ public struct RetryPolicy: Sendable, Hashable {
 extension RetryPolicy {
   /// Progress that makes the count of attempts begin anew, in bytes.
   package static let progressThatCounts: Int64 = 256 << 10
-  /// Retries before the first answer, where a wrong name or port is likelier than a passing fault.
+  /// Retries before the first answer where a person waits: a wrong name or port is likelier
+  /// than a passing fault.
   package static let firstContactRetries = 2
   /// The time for them, from the first failure on.
   package static let firstContactTime: Duration = .seconds(3)

@@ -19,47 +19,52 @@ package struct RetryState: Hashable, Sendable {
     lastProgress = start
   }
 
+  /// An attempt that failed.
+  package struct Failure: Sendable {
+    /// Bytes that it brought. Several attempts add up: a server that cuts every answer off at 100 KiB is slow, not broken.
+    package var progressed: Int64 = 0
+    /// Bytes that were missing when it began; bringing a quarter of them counts, however few.
+    package var remaining = Int64.max
+    /// The server's wish; it takes the place of the back-off.
+    package var retryAfter: Duration?
+    /// What is known of a host that gave no answer; nil when it gave one.
+    package var silentHost: HostStanding?
+    /// Whether a person waits for it, who is told soon of a host that gives no answer: the asks of all its transfers count.
+    package var isAttended = false
+    /// Whether nothing has answered yet, so that the name or the port is wrong, likelier than not: two retries within 3 s.
+    package var isFirstContact = false
+    package var isRetryable = true
+
+    package init() {}
+  }
+
   /// Decides after a failed attempt.
-  ///
-  /// - `progressed`: bytes that this attempt brought. Several attempts add up: a server that cuts every answer
-  ///   off at 100 KiB is slow, not broken.
-  /// - `remaining`: bytes that were missing when this attempt began; bringing a quarter of them counts, however few.
-  /// - `retryAfter`: the server's wish; it takes the place of the back-off.
-  /// - `isFirstContact`: nothing has answered yet, and the host is unknown or refuses: two retries within 3 s.
   package mutating func failed(
-    at now: Instant, progressed bytes: Int64, remaining: Int64, retryAfter: Duration? = nil,
-    isFirstContact: Bool = false, using generator: inout some RandomNumberGenerator
+    _ failure: Failure, at now: Instant, using generator: inout some RandomNumberGenerator
   ) -> Decision {
-    noteProgress(bytes, of: remaining, at: now)
+    guard failure.isRetryable else { return .giveUp }
+    noteProgress(failure.progressed, of: failure.remaining, at: now)
     var limit = policy.retries
     var deadline = lastProgress + policy.maximumTime
-    if isFirstContact {
-      let first = firstContactFailure ?? now
+    if failure.isFirstContact {
+      let first = failure.silentHost?.since ?? firstContactFailure ?? now
       firstContactFailure = first
       limit = min(limit, RetryPolicy.firstContactRetries)
       deadline = min(deadline, first + RetryPolicy.firstContactTime)
     }
     let attempt = attempts + 1
-    guard attempt <= limit else { return .giveUp }
-    let delay = retryAfter ?? Self.jitter(RetryPolicy.ceiling(ofAttempt: attempt), &generator)
+    let attemptOfHost = (failure.silentHost?.failures ?? 0) + 1
+    guard (failure.isAttended ? max(attempt, attemptOfHost) : attempt) <= limit else {
+      return .giveUp
+    }
+    let ceiling = RetryPolicy.ceiling(ofAttempt: max(attempt, attemptOfHost))
+    // Those of a host that answers nobody ask one at a time: they need not be kept apart.
+    let least = failure.silentHost == nil ? .zero : ceiling / 2
+    let delay = failure.retryAfter ?? least + Self.jitter(ceiling - least, &generator)
     // Waiting past the deadline would only put off the news.
     guard now + delay <= deadline else { return .giveUp }
     attempts = attempt
     return .retry(after: delay, attempt: attempt)
-  }
-
-  /// Decides after a failed attempt by its error; one that is not retryable ends it.
-  ///
-  /// `hasAnswered` tells whether the transfer has had any answer yet.
-  package mutating func failed(
-    _ error: TransferError, hasAnswered: Bool, at now: Instant, progressed bytes: Int64,
-    remaining: Int64, using generator: inout some RandomNumberGenerator
-  ) -> Decision {
-    guard error.isRetryable else { return .giveUp }
-    let isUnreachable = [.dns, .connect, .proxy].contains(error.code)
-    return failed(
-      at: now, progressed: bytes, remaining: remaining, retryAfter: error.retryAfter,
-      isFirstContact: isUnreachable && !hasAnswered, using: &generator)
   }
 
   private mutating func noteProgress(_ bytes: Int64, of remaining: Int64, at now: Instant) {
@@ -80,5 +85,22 @@ package struct RetryState: Hashable, Sendable {
     // One draw, scaled. `Int64.random` draws until it likes the bits, and hangs on a generator that repeats itself.
     let scaled = generator.next().multipliedFullWidth(by: UInt64(nanoseconds) + 1).high
     return .nanoseconds(Int64(scaled))
+  }
+}
+
+extension RetryState.Failure {
+  /// - Parameters:
+  ///   - silentHost: what is known of the host, when the error is that it gave no answer.
+  ///   - hasAnswered: whether the transfer has had any answer.
+  package init(
+    _ error: TransferError, silentHost: HostStanding?, hasAnswered: Bool, isAttended: Bool
+  ) {
+    retryAfter = error.retryAfter
+    isRetryable = error.isRetryable
+    self.silentHost = silentHost
+    self.isAttended = isAttended
+    let isUnreachable = [.dns, .connect, .proxy].contains(error.code)
+    isFirstContact =
+      isAttended && isUnreachable && !hasAnswered && silentHost?.hasAnswered != true
   }
 }

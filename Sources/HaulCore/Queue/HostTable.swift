@@ -15,7 +15,12 @@ struct HostState: Sendable {
   var learnedCap: Int?
   /// Connections that a transfer was seen to be worth.
   var settledConnections: Int?
+  /// Until when it asked to be left alone.
   var backOffUntil: Instant?
+  /// Whether it has answered a transfer.
+  var hasAnswered = false
+  /// Nil while it answers, as far as anybody knows.
+  var outage: HostOutage?
   /// Who waits, by lane.
   var queues = [IndexedHeap](repeating: IndexedHeap(), count: Lane.allCases.count)
 
@@ -39,9 +44,21 @@ struct HostState: Sendable {
     active < limits.activePerHost && hasConnection(limits)
   }
 
+  /// When time alone opens it again.
+  var alarm: Instant? {
+    guard let until = outage?.until else { return backOffUntil }
+    return min(until, backOffUntil ?? until)
+  }
+
+  /// Ends the pauses that are over.
+  mutating func wake(at now: Instant) {
+    if let until = backOffUntil, until <= now { backOffUntil = nil }
+    if let until = outage?.until, until <= now { outage?.until = nil }
+  }
+
   /// Whether the first of a lane may start, as far as the host is concerned.
   func isOpen(_ lane: Lane, _ limits: Scheduler.Limits) -> Bool {
-    guard backOffUntil == nil else { return false }
+    guard backOffUntil == nil, outage?.isOpen ?? true else { return false }
     return lane == .forced ? hasConnection(limits) : hasRoom(limits)
   }
 }

@@ -55,13 +55,15 @@ struct Member: Sendable {
   }
 }
 
-/// Where in the queue something is: by rank, and, where that is equal, first come, first served.
+/// Where in the queue something is: by how often it asked a host in vain, by rank, and, where those are equal, first come, first
+/// served.
 struct Place: Comparable, Sendable {
+  var asks = 0
   let rank: Int64
   let sequence: UInt64
 
   static func < (left: Place, right: Place) -> Bool {
-    left.rank == right.rank ? left.sequence < right.sequence : left.rank < right.rank
+    (left.asks, left.rank, left.sequence) < (right.asks, right.rank, right.sequence)
   }
 }
 
@@ -73,6 +75,8 @@ struct MemberTable: HeapOrder, Sendable {
   /// In which order starts were called for, of those that have not started.
   private var calls: [Int32: UInt64] = [:]
   private var lastCall: UInt64 = 0
+  /// How often a member asked a host in vain that answers nobody, of those that did.
+  private var asks: [Int32: Int] = [:]
 
   subscript(number: Int32) -> Member {
     get { members[Int(number)] }
@@ -105,6 +109,7 @@ struct MemberTable: HeapOrder, Sendable {
   mutating func remove(_ number: Int32) {
     numbers.remove(self[number].id)
     calls[number] = nil
+    asks[number] = nil
     free.append(number)
     if numbers.isEmpty { self = MemberTable() }
   }
@@ -121,11 +126,21 @@ struct MemberTable: HeapOrder, Sendable {
     }
   }
 
+  /// The members that asked in vain.
+  var asked: [Int32] { Array(asks.keys) }
+
+  func asks(of number: Int32) -> Int { asks.isEmpty ? 0 : asks[number] ?? 0 }
+
+  mutating func setAsks(of number: Int32, to count: Int) { asks[number] = count > 0 ? count : nil }
+
   /// Where in its lane a member is.
   func place(of number: Int32) -> Place {
     let member = self[number]
-    if member.call != .none, let call = calls[number] { return Place(rank: 0, sequence: call) }
-    return Place(rank: member.rank, sequence: member.sequence)
+    let asks = asks(of: number)
+    if member.call != .none, let call = calls[number] {
+      return Place(asks: asks, rank: 0, sequence: call)
+    }
+    return Place(asks: asks, rank: member.rank, sequence: member.sequence)
   }
 
   func precedes(_ left: Int32, _ right: Int32) -> Bool { place(of: left) < place(of: right) }

@@ -127,7 +127,12 @@ extension QueueMachine {
 
   private mutating func remove(_ id: TransferID, _ decision: inout QueueDecision) {
     guard let member = takeOut(id) else { return }
-    if let group = member.facts.group { _ = groups.removed(group, member.end) }
+    if let group = member.facts.group {
+      let isComplete = groups.removed(group, member.end)
+      if isComplete || groups.counts(of: group) == nil {
+        decision.effects.append(.groupEnded(group))
+      }
+    }
     if let identifier = member.facts.identifier { identifiers[identifier] = nil }
     targets.removed(id)
     let dependents = graph.remove(id)

@@ -88,7 +88,7 @@ package struct Scheduler: Sendable {
     let host = members[number].host
     members.remove(number)
     hosts.states[host].members -= 1
-    forget(host)
+    if hosts.states[host].members == 0 { refresh(host) }
     return heldSlot
   }
 
@@ -122,6 +122,7 @@ extension Scheduler {
     let (old, new) = (members[number].host, hosts.number(for: name))
     guard old != new else { return }
     members[number].host = new
+    members.setAsks(of: number, to: 0)
     hosts.states[new].members += 1
     hosts.states[old].members -= 1
     refresh(old)
@@ -159,6 +160,7 @@ extension Scheduler {
       return false
     case .active:
       active -= 1
+      stopAsking(member)
       hosts.states[member.host].active -= 1
       hosts.states[member.host].delivering -= member.isDelivering ? 1 : 0
       let idle = member.connections == 0 && member.host != HostTable.local ? 1 : 0
@@ -179,11 +181,13 @@ extension Scheduler {
     hosts.states[host].unconnected += idle
   }
 
-  /// Restores, after any change to a host, what is known of it elsewhere; forgets a host that nothing is left of.
+  /// Restores, after any change to a host, what is known of it elsewhere; forgets a host that nothing is left of, and an outage
+  /// whose end nobody would see.
   mutating func refresh(_ host: Int) {
     guard host != HostTable.local else { return }
     for lane in Lane.allCases { refresh(host, lane) }
-    alarms.set(host, to: hosts.states[host].backOffUntil)
+    if hosts.states[host].members == 0 { hosts.states[host].outage = nil }
+    alarms.set(host, to: hosts.states[host].alarm)
     forget(host)
   }
 

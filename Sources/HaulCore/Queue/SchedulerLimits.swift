@@ -34,6 +34,8 @@ extension Scheduler {
     case hostLimit
     /// The host asked to be left alone.
     case hostBackOff(until: Instant)
+    /// The host gives no answer; another transfer asks it, from then on.
+    case hostOutage(until: Instant?)
     /// The queue is suspended: nothing starts that is not forced.
     case suspended
     /// The timetable says so, in these words: nothing starts that is not forced.

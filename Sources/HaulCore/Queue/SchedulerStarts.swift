@@ -24,6 +24,10 @@ extension Scheduler {
     guard member.host != HostTable.local else { return hasSlot ? nil : .slot }
     let host = hosts.states[member.host]
     if let until = host.backOffUntil, until > now { return .hostBackOff(until: until) }
+    if let outage = host.outage, !outage.isGivenUp {
+      if let until = outage.until, until > now { return .hostOutage(until: until) }
+      if outage.asker != nil { return .hostOutage(until: nil) }
+    }
     guard isForced ? host.hasConnection(limits) : host.hasRoom(limits) else { return .hostLimit }
     return hasSlot && hasConnection ? nil : .slot
   }
@@ -55,6 +59,7 @@ extension Scheduler {
     let member = members[number]
     active += 1
     hosts.states[member.host].active += 1
+    hosts.states[member.host].outage?.asker = member.id
     if member.host != HostTable.local { use(0, unconnected: 1, on: member.host) }
     refresh(member.host)
     return member.id
@@ -63,7 +68,7 @@ extension Scheduler {
   /// Ends the pauses that are over.
   private mutating func wakeHosts(at now: Instant) {
     while let first = alarms.first, first.key <= now {
-      hosts.states[first.number].backOffUntil = nil
+      hosts.states[first.number].wake(at: now)
       refresh(first.number)
     }
   }

@@ -85,6 +85,7 @@ struct DownloadDriver: Sendable {
     rules.isSameResource = request.resumesFromAnotherAddress
     rules.maximumSize = request.maximumSize
     rules.retry = request.retry
+    rules.isAttended = engine.isAttended
     rules.isStream = request.destination == .stream
     rules.givesUpSlowConnections = !engine.throttle.isLimited
     return rules

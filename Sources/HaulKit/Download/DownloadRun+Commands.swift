@@ -24,6 +24,7 @@ extension DownloadRun {
     case .pauseHost(let delay):
       pauseHost(delay)
       await driver.slot.changed()
+    case .hostFailed(let delay): await driver.hostFailed(askAgain: delay)
     case .verify(let checksums): verify(checksums, &group)
     case .publish(let version): await publish(version, &group)
     case .phase(let phase, let reason):
@@ -54,7 +55,7 @@ extension DownloadRun {
       return
     }
     driver.log(id, asks: fetch)
-    let (post, engine, host) = (post, engine, request.url.origin.host)
+    let (post, engine, host) = (post, engine, driver.host)
     if !fetch.isAdditional {
       let stop = StopSignal()
       let direct = DirectFetch(id: id, stop: stop, engine: engine) { post.yield($0) }
@@ -73,7 +74,7 @@ extension DownloadRun {
   private func settled(on choice: ConnectionChoice) {
     log(choice)
     tell(.connections(choice))
-    let host = request.url.origin.host
+    let host = driver.host
     switch choice.reason {
     case .noGain, .slower:
       engine.slots.update { $0.settled(on: choice.connections, of: host) }
@@ -165,6 +166,6 @@ extension DownloadRun {
 
   private func pauseHost(_ delay: Duration) {
     let until = engine.clock.now + delay
-    engine.slots.update { $0.backOff(request.url.origin.host, until: until) }
+    engine.slots.update { $0.backOff(driver.host, until: until) }
   }
 }

@@ -63,7 +63,7 @@ struct DownloadRun {
     var rules = driver.rules
     rules.existing = target.existing
     rules.needsExisting = target.needsExisting
-    let host = driver.request.url.origin.host
+    let host = driver.host
     rules.rememberedConnections = driver.engine.slots.update {
       $0.settledConnections(of: host)
     }
@@ -124,7 +124,7 @@ struct DownloadRun {
       if id != firstAnswered { driver.log(id, answer.head) }
       engine.note(answer.head)
       let wall = engine.clock.wallSeconds
-      machine.hostServesOthers = engine.slots.update { $0.hostServesOthers(than: driver.id) }
+      await driver.noteAnswer(in: &machine)
       await handle(
         .responded(
           id, answer.head, leadsElsewhere: leadsElsewhere(answer.head), wallSeconds: wall),
@@ -186,11 +186,8 @@ struct DownloadRun {
     _ event: DownloadMachine.Event, _ group: inout DiscardingTaskGroup
   ) async {
     let now = engine.clock.now
-    if let id = event.endedFetch {
-      stops[id] = nil
-      let pause = engine.slots.update { $0.backOffEnd(of: request.url.origin.host) }
-      machine.isHostPaused = pause.map { $0 > now } ?? false
-    }
+    if let id = event.endedFetch { stops[id] = nil }
+    await driver.noteHost(in: &machine, before: event)
     let commands = engine.random.withGenerator { generator in
       plan.update { state in
         machine.handle(event, plan: &state.plan, at: now, using: &generator)
@@ -201,7 +198,7 @@ struct DownloadRun {
 }
 
 extension DownloadMachine.Event {
-  /// The fetch that has ended: the machine may send another request because of it.
+  /// The fetch that has ended.
   fileprivate var endedFetch: SegmentID? {
     switch self {
     case .ended(let id), .failed(let id, _), .stopped(let id): id

@@ -78,7 +78,7 @@ struct NameQuery {
       response = answer.take()
       driver.log(id, answer.head)
       let wall = engine.clock.wallSeconds
-      machine.hostServesOthers = engine.slots.update { $0.hostServesOthers(than: driver.id) }
+      await driver.noteAnswer(in: &machine)
       await handle(
         .responded(id, answer.head, leadsElsewhere: false, wallSeconds: wall), &group)
     case .order(.slotGranted): await begin(&group)
@@ -93,6 +93,7 @@ struct NameQuery {
     _ event: DownloadMachine.Event, _ group: inout DiscardingTaskGroup
   ) async {
     let now = engine.clock.now
+    await driver.noteHost(in: &machine, before: event)
     let commands = engine.random.withGenerator { generator in
       machine.handle(event, plan: &plan, at: now, using: &generator)
     }
@@ -116,8 +117,9 @@ struct NameQuery {
     case .limitHost(let error): await driver.limitHost(error)
     case .pauseHost(let delay):
       let until = engine.clock.now + delay
-      engine.slots.update { $0.backOff(driver.request.url.origin.host, until: until) }
+      engine.slots.update { $0.backOff(driver.host, until: until) }
       await driver.slot.changed()
+    case .hostFailed(let delay): await driver.hostFailed(askAgain: delay)
     case .phase(let phase, let reason): tell(.phase(phase, reason: reason))
     case .attempt(let number, let error, let delay):
       tell(.attempt(number: number, error: error, delay: delay))
@@ -139,7 +141,7 @@ struct NameQuery {
   ) {
     let stop = StopSignal()
     stops[id] = stop
-    let (post, engine, host) = (post, engine, driver.request.url.origin.host)
+    let (post, engine, host) = (post, engine, driver.host)
     driver.log(id, asks: fetch)
     group.addTask {
       let watched = WatchedFetch(id: id, stop: stop, engine: engine)

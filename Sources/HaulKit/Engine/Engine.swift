@@ -13,6 +13,8 @@ package final class Engine: Sendable {
   package let throttle: Throttle
   package let idleTimeout: Duration
   package let network: any NetworkState
+  /// Whether a person waits for its transfers.
+  let isAttended: Bool
   let waitsForDisk: Bool
   let waitsForNetwork: Bool
   /// When transfers run, at first; nil for always.
@@ -49,6 +51,7 @@ package final class Engine: Sendable {
   ) {
     self.network = network
     self.hours = hours
+    isAttended = configuration.isAttended
     waitsForDisk = configuration.waitsForDisk
     waitsForNetwork = configuration.waitsForNetwork
     self.programs = programs
@@ -87,7 +90,7 @@ package final class Engine: Sendable {
     case .http1: false
     case .http2: true
     case .automatic:
-      slots.update { $0.transfers(of: origin.host) } > 1
+      slots.update { $0.transfers(of: origin.authority) } > 1
         || sharing.isOpen(to: origin, at: clock.now)
     }
   }

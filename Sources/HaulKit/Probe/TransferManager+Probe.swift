@@ -26,8 +26,9 @@ struct Prober {
       } catch {
         let decision = engine.random.withGenerator { generator in
           retry.failed(
-            error, hasAnswered: hasAnswered, at: engine.clock.now, progressed: 0, remaining: .max,
-            using: &generator)
+            RetryState.Failure(
+              error, silentHost: nil, hasAnswered: hasAnswered, isAttended: true),
+            at: engine.clock.now, using: &generator)
         }
         guard case .retry(let delay, _) = decision else { throw error }
         engine.logger.debug("\(error.message); asked again in \(delay)")
@@ -43,7 +44,7 @@ struct Prober {
     engine.log(asks: fetch)
     do {
       // The body is let go of with the response.
-      let head = try await engine.fetch(fetch, of: request.url.origin.host).head
+      let head = try await engine.fetch(fetch, of: request.url.origin.authority).head
       engine.log(head)
       hasAnswered = true
       return try ProbeResult(

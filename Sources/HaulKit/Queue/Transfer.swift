@@ -9,8 +9,10 @@ public struct Transfer: Sendable, Identifiable {
   let manager: TransferManager
 
   /// How it ends. Waiting is not owning: a task that is cancelled stops waiting, and the transfer goes on.
-  /// - Throws: why it failed; `cancelled` when it was cancelled; `interrupted` when the manager was shut down, the transfer
-  ///   taken off the list, or the waiting task cancelled.
+  /// - Throws: why it failed; `cancelled` when it was cancelled; `dependency-failed` when a transfer that it waits for was not
+  ///   completed (it stays in the list, goes on when that one is retried and completed, and may be waited for again), and when a
+  ///   step waits for itself; `interrupted` when the manager was shut down, the transfer taken off the list, or the waiting
+  ///   task cancelled.
   public var result: TransferResult {
     get async throws(TransferError) { try await manager.result(of: id) }
   }

@@ -14,9 +14,14 @@ public struct TransferGroup: Sendable, Hashable {
     get async { await manager.counts(of: name) }
   }
 
-  /// Waits until every member has ended, in whichever way, and says how each did; at once when that is so already. A member
-  /// that is added later opens the group again.
-  /// - Throws: `interrupted` when the manager was shut down or the waiting task cancelled; `io`.
+  /// Waits until every member has ended, in whichever way, and says how each did; at once when that is so already, and when there
+  /// is no member. A member that is added later opens the group again.
+  ///
+  /// One that waits behind a transfer that was not completed is not waited for: it is told as failed with
+  /// `dependency-failed`, stays in the list, and goes on when that transfer is retried and completed.
+  /// - Throws: `interrupted` when the manager was shut down or the waiting task cancelled; `dependency-failed` when a step of
+  ///   the group calls it; `io`.
+  /// - Complexity: O(members of the list).
   public func completion() async throws(TransferError) -> [TransferID: TransferResult] {
     try await manager.completion(of: name)
   }
@@ -61,12 +66,15 @@ extension TransferManager {
   func completion(
     of group: String
   ) async throws(TransferError) -> [TransferID: TransferResult] {
+    if let own = OwnTransfer.id, queue.members[own]?.facts.group == group {
+      throw OwnTransfer.error
+    }
     var isTold = false
     while true {
-      if isTold || isComplete(group), let outcomes = try await outcomes(of: group, isTold) {
+      if isTold || isOver(group), let outcomes = try await outcomes(of: group, isTold) {
         return outcomes
       }
-      guard !isComplete(group) else { continue }
+      guard !isOver(group) else { continue }
       guard !isShutDown, !Task.isCancelled else {
         throw TransferError(.interrupted, "the group was not waited for until its end")
       }
@@ -74,20 +82,27 @@ extension TransferManager {
     }
   }
 
-  private func isComplete(_ group: String) -> Bool {
-    queue.groups.counts(of: group)?.isComplete == true
+  /// Whether every member has ended, or does not run before another transfer is retried.
+  private func isOver(_ group: String) -> Bool {
+    guard let counts = queue.groups.counts(of: group), !counts.isComplete else { return true }
+    return queue.members.values.allSatisfy { member in
+      member.facts.group != group || member.end != nil
+        || queue.obstruction(of: member.facts.id) != nil
+    }
   }
 
-  /// How each member ended; nil when the group is not complete, and was not told to be.
+  /// How each member ended; nil when the group is not over, and was not told to be.
   private func outcomes(
     of group: String, _ isTold: Bool
   ) async throws(TransferError) -> [TransferID: TransferResult]? {
     // What is decided is stored when the turn is over, or does not hold.
     try await turns.run { () async throws(TransferError) -> [TransferID: TransferResult]? in
-      guard isTold || isComplete(group) else { return nil }
+      guard isTold || isOver(group) else { return nil }
       let records = try await store.records(ids(of: .group(group)))
       return Dictionary(
-        records.compactMap { record in record.result.map { (record.id, $0) } },
+        records.compactMap { record in
+          (record.result ?? obstruction(of: record.id)).map { (record.id, $0) }
+        },
         uniquingKeysWith: { $1 })
     }
   }

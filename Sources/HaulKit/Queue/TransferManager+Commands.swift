@@ -146,9 +146,9 @@ extension TransferManager {
     return CommandReport(refused: refused)
   }
 
-  /// Until nothing is being stopped.
+  /// Until nothing is being stopped; the one that waits stops when it goes on.
   private func stopped(_ id: TransferID) async {
-    while case .stopping = queue.members.state(of: id), !Task.isCancelled,
+    while id != OwnTransfer.id, case .stopping = queue.members.state(of: id), !Task.isCancelled,
       !isShutDown || runs[id] != nil
     {
       _ = await waits.stopped.valueUnlessCancelled(for: id)

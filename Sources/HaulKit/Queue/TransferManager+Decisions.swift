@@ -128,7 +128,7 @@ extension TransferManager {
     waits.stopped.resumeAll(())
     waits.ended.resumeAll(nil)
     waits.groups.resumeAll(false)
-    if queue.busy == 0 { waits.empty.resume(.init(), ()) }
+    waits.tell(busy: queue.busy)
   }
 
   private func perform(_ decision: QueueDecision) async {
@@ -138,8 +138,31 @@ extension TransferManager {
       await perform(effect)
       engine.hooks.passes(.acted)
     }
+    tellObstructed(decision)
     for id in decision.updated where runs[id] == nil { waits.stopped.resume(id, ()) }
-    if queue.busy == 0, !holdsStarts { waits.empty.resume(.init(), ()) }
+    if !holdsStarts { waits.tell(busy: queue.busy) }
+  }
+
+  /// Has those look again that wait for members which do not run before another is retried.
+  private func tellObstructed(_ decision: QueueDecision) {
+    let added = Set(decision.added.map(\.id))
+    var ids: [TransferID] = []
+    var told: Set<TransferID> = []
+    for case .waits(let id, _, let isBlocked) in decision.effects {
+      if isBlocked { told.insert(id) }
+      if isBlocked || !added.contains(id) { ids.append(id) }
+    }
+    guard !ids.isEmpty else { return }
+    var groups: Set<String> = []
+    for (id, other) in queue.obstructed(ids) {
+      if !told.contains(id) {
+        let reason = "\(other), which must be completed before, was not"
+        engine.hub.publish(.phase(.waiting, reason: reason), of: id, nil)
+      }
+      if let group = queue.members[id]?.facts.group { groups.insert(group) }
+      waits.ended.resume(id, nil)
+    }
+    for group in groups { waits.groups.resume(group, false) }
   }
 
   private func perform(_ effect: QueueDecision.Effect) async {

@@ -35,7 +35,8 @@ extension TransferManager {
   }
 
   func result(of id: TransferID) async throws(TransferError) -> TransferResult {
-    guard let end = try await ending(of: id) else {
+    guard OwnTransfer.id != id else { throw OwnTransfer.error }
+    guard let end = try await ending(of: id, orObstruction: true) else {
       throw TransferError(.interrupted, "it was not waited for until its end")
     }
     return try end.orItsError
@@ -44,17 +45,25 @@ extension TransferManager {
   /// How it ends, in whichever way; nil when that is not waited for until then.
   func end(of id: TransferID) async -> TransferResult? {
     do {
-      return try await ending(of: id)
+      return try await ending(of: id, orObstruction: false)
     } catch {
       engine.log(error)
       return nil
     }
   }
 
+  /// - Parameter orObstruction: whether not to wait for one that does not run before another is retried.
   /// - Throws: `io`.
-  private func ending(of id: TransferID) async throws(TransferError) -> TransferResult? {
+  private func ending(
+    of id: TransferID, orObstruction: Bool
+  ) async throws(TransferError) -> TransferResult? {
     while let member = queue.members[id] {
       guard member.end != nil else {
+        if orObstruction, obstruction(of: id) != nil {
+          // What is decided is stored when the turn is over, or does not hold.
+          await turns.run {}
+          if let result = obstruction(of: id) { return result }
+        }
         guard !isShutDown, !Task.isCancelled else { return nil }
         if let end = await waits.ended.valueUnlessCancelled(for: id).flatMap({ $0 }) { return end }
         continue
@@ -69,17 +78,30 @@ extension TransferManager {
     return nil
   }
 
+  /// What those are told who wait for a transfer that does not run before another is retried; nil for every other.
+  func obstruction(of id: TransferID) -> TransferResult? {
+    queue.obstruction(of: id).map { other in
+      TransferResult(
+        state: .failed,
+        error: TransferError(
+          .dependencyFailed,
+          "it waits, as \(other), which must be completed before, was not; retry that one"))
+    }
+  }
+
   /// Waits until nothing runs and nothing waits for a slot. What is paused, or waits for something that is not going to be
-  /// completed, is not waited for. Returns at once when the manager is shut down or the task cancelled.
+  /// completed, is not waited for, nor is the step that calls this. Returns at once when the manager is shut down or the
+  /// task cancelled.
   public func waitUntilEmpty() async {
+    let own = OwnTransfer.id.flatMap { queue.members[$0] } == nil ? 0 : 1
     while !isShutDown, !Task.isCancelled {
-      if queue.busy > 0 {
+      if queue.busy > own {
         // What is added by the time that this is told does not make it untold.
-        if await waits.empty.valueUnlessCancelled(for: .init()) != nil { return }
+        if await waits.empty.valueUnlessCancelled(for: own) != nil { return }
       } else {
         // The last end is decided, and stored when the turn is over.
         await turns.run {}
-        if queue.busy == 0 { return }
+        if queue.busy <= own { return }
       }
     }
   }

@@ -112,8 +112,9 @@ extension TransferManager {
       startedOver: { [weak self] in await self?.startedOver(id) },
       published: tellPublished(id), former: places[id], place: runs[id]?.place ?? PlaceNote())
     let driver = DownloadDriver(facts: facts, orders: orders, serverName: serverNames[id])
-    Task(executorPreference: executor) { [weak self] in
-      let end = await work(driver)
+    Task(executorPreference: executor) { [weak self, prepares = engine.prepare != nil] in
+      let end =
+        prepares ? await OwnTransfer.$id.withValue(id) { await work(driver) } : await work(driver)
       await self?.ended(id, end)
     }
   }
@@ -266,6 +267,9 @@ extension Scheduler.WaitReason {
     case .hostLimit: "the host has as many transfers as it may have"
     case .hostBackOff(let until):
       "the host asked to be left alone for \((until - now).components.seconds) s more"
+    case .hostOutage(let until?):
+      "the host gives no answer; it is asked again in \((until - now).components.seconds + 1) s"
+    case .hostOutage(nil): "the host gives no answer; another transfer asks it"
     }
   }
 }

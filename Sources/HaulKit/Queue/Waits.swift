@@ -6,14 +6,17 @@ struct Waits: Sendable {
   let stopped = WaitList<TransferID, Void>()
   /// Until a transfer has ended; nil: look again.
   let ended = WaitList<TransferID, TransferResult?>()
-  /// Until every member of a group has ended; false: look again.
+  /// Until every member of a group has ended, or it has none any more; false: look again.
   let groups = WaitList<String, Bool>()
-  /// Until nothing runs or waits for a slot.
-  let empty = WaitList<Nothing, Void>()
+  /// Until no more than so many run or wait for a slot: none, or one that waits itself.
+  let empty = WaitList<Int, Void>()
   /// Until an addition with a key is stored, or was refused.
   let added = WaitList<String, Void>()
 
-  struct Nothing: Hashable, Sendable {}
+  /// Tells that so many run or wait for a slot.
+  func tell(busy: Int) {
+    for number in 0...1 where busy <= number { empty.resume(number, ()) }
+  }
 
   func endAll() {
     stopped.resumeAll(())

@@ -31,7 +31,9 @@ extension TransferManager {
       if tellsProgress { engine.hub.publish(progress: progress, of: id, nil) }
     }
     engine.hub.publish(.phase(.running, reason: nil), of: id, nil)
-    let work = Task(executorPreference: engine.soleExecutor) { try await closure(context) }
+    let work = Task(executorPreference: engine.soleExecutor) {
+      try await OwnTransfer.$id.withValue(id) { try await closure(context) }
+    }
     state.runs(in: work)
     runs[id]?.cutShort = { work.cancel() }
     Task(executorPreference: engine.soleExecutor) { [weak self, engine] in

@@ -20,8 +20,9 @@ extension TransferManager {
   ///   - request: a download to a file.
   ///   - behavior: what becomes of it when the task is cancelled.
   ///   - progress: called in the caller's isolation: how far it is, newest only; all of it once, before this returns.
-  /// - Throws: why it failed; `cancelled` when it was cancelled, by whomever; `interrupted` when the task was cancelled and
-  ///   it was paused or goes on, or the manager was shut down; as `add`.
+  /// - Throws: why it failed; `cancelled` when it was cancelled, by whomever; `dependency-failed` when a transfer that it waits
+  ///   for was not completed (it stays in the list); `interrupted` when the task was cancelled and it was paused or goes on, or
+  ///   the manager was shut down; as `add`.
   @discardableResult
   public nonisolated(nonsending) func download(
     _ request: TransferRequest, onCancel behavior: CancelBehavior = .pause,
@@ -34,10 +35,14 @@ extension TransferManager {
       throw TransferError(.internal, "a stream is added, and read with bytes(of:)")
     }
     let transfer = try await add(request)
-    for await event in transfer.events() {
+    let events = transfer.events()
+    if let result = await obstruction(of: transfer.id) { return try result.orItsError }
+    for await event in events {
       switch event.kind {
       case .progress(let told): progress(told)
       case .finished(let result): return try result.orItsError
+      case .phase(.waiting, _):
+        if let result = await obstruction(of: transfer.id) { return try result.orItsError }
       default: break
       }
     }

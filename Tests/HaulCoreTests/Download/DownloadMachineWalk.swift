@@ -173,7 +173,7 @@ extension DownloadMachineWalk {
     case .publish(let version): publish(version)
     case .finish(let end): finish(end)
     case .compare, .noteUnproved, .verify: violations.append("nothing asks for that: \(command)")
-    case .limitHost, .pauseHost, .phase, .attempt, .settled, .resume: break
+    case .limitHost, .pauseHost, .hostFailed, .phase, .attempt, .settled, .resume: break
     }
   }
 

@@ -134,6 +134,7 @@ extension MachineScript {
     case .enterSlot: "enter"
     case .limitHost: "limit"
     case .pauseHost(let delay): "pause host \(delay.components.seconds)"
+    case .hostFailed(let delay): delay == nil ? "host given up" : "host failed"
     case .verify: "verify"
     case .publish(let version): "publish \(version.length ?? -1)"
     case .phase(let phase, _): "\(phase)"

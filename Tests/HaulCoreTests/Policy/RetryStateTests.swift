@@ -104,28 +104,87 @@ import Testing
       is: .giveUp)
   }
 
-  @Test func `Before the first answer an unknown host gets two retries within three seconds`() {
-    var generator = SplitMix64(seed: 2)
-    let unknown = TransferError(.dns, "unknown host", isRetryable: true)
-    func fail(_ state: inout RetryState, _ second: Double, hasAnswered: Bool) -> Bool {
-      state.failed(
-        unknown, hasAnswered: hasAnswered, at: at(second), progressed: 0, remaining: 9,
-        using: &generator) != .giveUp
+  /// Whether failure after failure is tried again, of a host that `failures` asks failed of before the first.
+  private func retries(
+    at seconds: [Double], _ error: TransferError, hasAnswered: Bool = false,
+    isAttended: Bool = true, host: HostStanding? = nil
+  ) -> [Bool] {
+    var generator = Constant(bits: .max)
+    var state = RetryState(RetryPolicy(), startedAt: at(0))
+    var host = host
+    return seconds.map { second in
+      let failure = RetryState.Failure(
+        error, silentHost: host, hasAnswered: hasAnswered, isAttended: isAttended)
+      let decision = state.failed(failure, at: at(second), using: &generator)
+      if host?.since == nil { host?.since = at(second) }
+      host?.failures += 1
+      return decision != .giveUp
     }
-    var quick = RetryState(RetryPolicy(), startedAt: at(0))
-    #expect([1, 1.2, 1.4].map { fail(&quick, $0, hasAnswered: false) } == [true, true, false])
-    var slow = RetryState(RetryPolicy(), startedAt: at(0))
-    #expect([9, 12.1].map { fail(&slow, $0, hasAnswered: false) } == [true, false])
-    var known = RetryState(RetryPolicy(), startedAt: at(0))
-    #expect((1...9).map { fail(&known, Double($0), hasAnswered: true) }.filter { $0 }.count == 8)
+  }
+
+  private static let unknown = TransferError(.dns, "unknown host", isRetryable: true)
+
+  @Test func `Before the first answer a person is told of an unknown host within three seconds`() {
+    let quick = [1, 1.2, 1.4]
+    #expect(retries(at: quick, Self.unknown) == [true, true, false])
+    #expect(retries(at: [9, 12.1], Self.unknown) == [true, false])
+    let known = retries(at: (1...9).map(Double.init), Self.unknown, hasAnswered: true)
+    #expect(known.filter { $0 }.count == 8)
+    let unattended = retries(
+      at: (1...9).map(Double.init), Self.unknown, isAttended: false, host: HostStanding())
+    #expect(unattended.filter { $0 }.count == 8)
+  }
+
+  @Test
+  func `The asks of all transfers of a silent host count where a person waits, and nowhere else`() {
+    var host = HostStanding()
+    host.failures = 1
+    host.since = at(1)
+    #expect(retries(at: [1.4, 1.6], Self.unknown, host: host) == [true, false])
+    host.failures = 7
+    #expect(retries(at: [2], Self.unknown, host: host) == [false])
+    host.hasAnswered = true
+    #expect(retries(at: [9, 9], Self.unknown, host: host) == [true, false])
+    #expect(
+      retries(at: (1...9).map(Double.init), Self.unknown, isAttended: false, host: host)
+        == Array(repeating: true, count: 8) + [false])
+  }
+
+  @Test func `A silent host is asked at half the wait at the earliest`() {
+    var host = HostStanding()
+    host.failures = 4
+    let error = TransferError(.connect, "refused", isRetryable: true)
+    for (bits, delay) in [(0, 4), (UInt64.max, 8)] as [(UInt64, Double)] {
+      var generator = Constant(bits: bits)
+      var state = RetryState(RetryPolicy(), startedAt: at(0))
+      let failure = RetryState.Failure(
+        error, silentHost: host, hasAnswered: true, isAttended: false)
+      check(
+        state.failed(failure, at: at(0), using: &generator),
+        is: .retry(after: .seconds(delay), attempt: 1))
+    }
   }
 
   @Test func `An error that cannot pass is not tried again`() {
     var generator = Constant(bits: 0)
     var state = RetryState(RetryPolicy(), startedAt: at(0))
-    check(
-      state.failed(
-        TransferError(.tls, "certificate expired"), hasAnswered: true, at: at(0),
-        progressed: 1 << 30, remaining: 1 << 40, using: &generator), is: .giveUp)
+    var failure = RetryState.Failure(
+      TransferError(.tls, "certificate expired"), silentHost: nil, hasAnswered: true,
+      isAttended: false)
+    failure.progressed = 1 << 30
+    check(state.failed(failure, at: at(0), using: &generator), is: .giveUp)
+  }
+}
+
+extension RetryState {
+  fileprivate mutating func failed(
+    at now: Instant, progressed: Int64, remaining: Int64, retryAfter: Duration? = nil,
+    using generator: inout some RandomNumberGenerator
+  ) -> Decision {
+    var failure = Failure()
+    failure.progressed = progressed
+    failure.remaining = remaining
+    failure.retryAfter = retryAfter
+    return failed(failure, at: now, using: &generator)
   }
 }

@@ -30,7 +30,9 @@ import Testing
     }
   }
 
-  @Test func `Case 36: a server that cuts each answer at a third is gone on with, with one retry allowed`()
+  @Test
+  func
+    `Case 36: a server that cuts each answer at a third is gone on with, with one retry allowed`()
     async throws
   {
     var (rest, faults) = (30_000 as Int64, [Fault]())

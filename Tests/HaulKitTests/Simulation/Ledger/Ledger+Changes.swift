@@ -211,7 +211,9 @@ extension Ledger {
     let isCommanded = orders.values.contains { order in
       [.restart, .requeue].contains(order.command) && order.covers(late)
     }
-    guard !isCommanded else { return }
+    // Whoever asked a silent host in vain stands behind the others of it.
+    let isSilent = late.host.map { silences[$0] != nil } ?? false
+    guard !isCommanded, !isSilent else { return }
     for early in listed where early.waited && early.stage == .queued && early.id != id {
       guard early.host == late.host, early.standing.priority == late.standing.priority,
         early.standing.rank < late.standing.rank

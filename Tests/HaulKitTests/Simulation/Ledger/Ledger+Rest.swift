@@ -67,8 +67,10 @@ extension Ledger {
     where member.stage == .queued && isReady(member) == true && isDue(member, at: wallSeconds) {
       if let host = member.host {
         let ofHost = active.count { $0.host == host }
+        let isSilent = silences[host].map { now < $0 + Self.longestWaitForHost }
+        if isSilent == true { continue }
         let isTaken =
-          ofHost >= (shyHosts.contains(host) ? 1 : limits.activePerHost)
+          ofHost >= (shyHosts.contains(host) || isSilent != nil ? 1 : limits.activePerHost)
           || open.count { $0.host == host }
             >= (shyHosts.contains(host) ? 1 : limits.connectionsPerHost)
         if isTaken || pauses[host].map({ $0 > now }) == true { continue }
@@ -76,6 +78,9 @@ extension Ledger {
       violate("\(member.name) waits, and \(active.map(\.name).sorted()) run of \(limits.active)")
     }
   }
+
+  /// A host that gives no answer is asked again by then.
+  private static let longestWaitForHost: Duration = .seconds(60)
 
   private mutating func checkNothingStarted() {
     for member in listed where member.waited && member.stage.isUnderWay && !member.isForced {

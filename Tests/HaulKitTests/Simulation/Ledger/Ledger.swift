@@ -79,6 +79,8 @@ struct Ledger: Sendable {
   var shyHosts: Set<String> = []
   /// Until when a host is left alone.
   var pauses: [String: Instant] = [:]
+  /// When hosts last gave no answer, of those that have given none since.
+  var silences: [String: Instant] = [:]
   /// Until when ends that the store has refused may not be stored yet.
   var troubledUntil = Instant()
   /// Whether the store of this process refused anything: one that had its slot then may not have begun.
@@ -141,7 +143,8 @@ struct Ledger: Sendable {
     note("crash: \(how)")
     (orders, calls, moves, steps) = ([:], [:], 0, [])
     (fetches, idle) = ([:], [:])
-    (shyHosts, pauses, troubledUntil, hasRefused) = ([], [:], Instant(), false)
+    (shyHosts, pauses, silences) = ([], [:], [:])
+    (troubledUntil, hasRefused) = (Instant(), false)
     hours?.crashed()
     for id in members.keys {
       members[id]?.starts = 0

@@ -16,11 +16,16 @@ extension SimulatedTransport {
       throw TransferError(.internal, "there is no such resource in this world")
     }
     let fault = takeFault(connection)
+    let isAway = servers.habits.awayHost == connection.host
+    guard !isAway, fault != .refused, fault != .silent else {
+      // Whoever waits in vain is told so in the end.
+      defer { ledger.withLockedValue { $0.silences[connection.host] = clock.now } }
+      if fault == .silent, !isAway { try await clock.wait(.seconds(600)) }
+      throw TransferError(.connect, "refused", isRetryable: true)
+    }
     switch fault {
-    case .refused: throw TransferError(.connect, "refused", isRetryable: true)
     case .unavailable: return refusal(503, to: request, on: connection)
     case .pausing: return pause(1 + dice.below(3), to: request, on: connection)
-    case .silent: try await clock.wait(.seconds(600))
     default: break
     }
     if resource.isMissing { return refusal(404, to: request, on: connection) }

@@ -20,6 +20,8 @@ final class SimulatedTransport: Transport {
   struct Habits: Sendable {
     /// Of so many requests one goes wrong; never when nil.
     var faultOneIn: Int?
+    /// A host that refuses every connection.
+    var awayHost: String?
     /// Whether requests may be begun without a task.
     var begins = false
     /// Whether answers and bytes may take their time; else all of them are there at once.
@@ -65,9 +67,20 @@ final class SimulatedTransport: Transport {
   var isDead: Bool { dead.withLockedValue { $0 } }
 
   func fetch(_ request: FetchRequest) async throws -> FetchResponse {
+    let response = try await ask(request)
+    tellAnswer(of: request)
+    return response
+  }
+
+  private func ask(_ request: FetchRequest) async throws -> FetchResponse {
     let connection = try open(request)
     try await wait(upTo: 120)
     return try await answer(request, on: connection)
+  }
+
+  /// From now on the manager knows that the host answers.
+  private func tellAnswer(of request: FetchRequest) {
+    ledger.withLockedValue { $0.silences[request.url.origin.host] = nil }
   }
 
   func begin(
@@ -78,7 +91,8 @@ final class SimulatedTransport: Transport {
     let task = Task(executorPreference: executor) {
       let result: Result<FetchResponse, any Error>
       do {
-        result = .success(try await self.collecting(try await self.fetch(request)))
+        result = .success(try await self.collecting(try await self.ask(request)))
+        self.tellAnswer(of: request)
       } catch {
         result = .failure(error)
       }
@@ -92,9 +106,11 @@ final class SimulatedTransport: Transport {
     func cancel() { task.cancel() }
   }
 
-  /// Short bodies come with their heads, some of them.
+  /// Short bodies come with their heads, some of those that come to their end.
   private func collecting(_ response: FetchResponse) async throws -> FetchResponse {
-    guard response.head.status < 300, dice.oneIn(2) else { return response }
+    guard response.head.status < 300, dice.oneIn(2),
+      (response.body as? SimulatedBody)?.cut == nil
+    else { return response }
     var chunks: [any ByteChunk] = []
     for try await chunk in response.body { chunks.append(chunk) }
     return FetchResponse(
@@ -104,6 +120,7 @@ final class SimulatedTransport: Transport {
   private func open(_ request: FetchRequest) throws -> SimulatedConnection {
     try checkAlive()
     guard network.isUp else {
+      ledger.withLockedValue { $0.silences[request.url.origin.host] = clock.now }
       throw TransferError(.connect, "no way", isRetryable: true, hindrance: .noRoute)
     }
     let (name, host) = (request.url.name, request.url.origin.host)

@@ -1,0 +1,49 @@
+import HaulCore
+import Logging
+
+/// What a transfer and the others of its host learn of it from each other.
+extension DownloadDriver {
+  /// The host by which the scheduler knows the transfer.
+  var host: String { request.url.origin.authority }
+
+  /// Notes an answer, and has the machine know who else is served.
+  func noteAnswer(in machine: inout DownloadMachine) async {
+    let (isOutageOver, servesOthers) = engine.slots.update {
+      ($0.hostAnswered(for: id), $0.hostServesOthers(than: id))
+    }
+    machine.hostServesOthers = servesOthers
+    if isOutageOver { await slot.changed() }
+  }
+
+  /// Has the machine know how the host stands before it hears of the end of a fetch, because of which it may send another
+  /// request.
+  func noteHost(in machine: inout DownloadMachine, before event: DownloadMachine.Event) async {
+    switch event {
+    case .ended, .stopped: break
+    case .failed(_, let error): if error.isOfRedirect { await noteAnswer(in: &machine) }
+    default: return
+    }
+    let now = engine.clock.now
+    engine.slots.update {
+      machine.host = $0.hostStanding(for: id)
+      machine.isHostPaused = $0.backOffEnd(of: host).map { $0 > now } ?? false
+    }
+  }
+
+  func hostFailed(askAgain delay: Duration?) async {
+    let now = engine.clock.now
+    engine.slots.update { $0.hostFailed(for: id, at: now, askAgain: delay.map { now + $0 }) }
+    await slot.changed()
+  }
+
+  /// Notes that the host refused a connection while others of it go on, and tells its lower limit.
+  func limitHost(_ error: TransferError) async {
+    if let limit = engine.slots.update({ $0.connectionRefused(for: id) }) {
+      engine.logger.info(
+        "\(host) gets \(limit) connection\(limit == 1 ? "" : "s") at most from now on: \(error.message)",
+        metadata: ["transfer": "\(id)"])
+      engine.hub.publish(.limited(connections: limit, error: error), of: id, request.url)
+    }
+    await slot.changed()
+  }
+}

@@ -1,0 +1,114 @@
+import HaulCore
+import Testing
+
+/// A host that gives no answer: one transfer at a time asks it, the others wait.
+@Suite struct SchedulerOutageTests {
+  private let ids: [TransferID]
+  private var queue: Scheduler
+
+  init() {
+    var generator = SplitMix64(seed: 14)
+    ids = (0..<6).map { _ in TransferID(using: &generator) }
+    var limits = Scheduler.Limits()
+    limits.activePerHost = 3
+    queue = Scheduler(limits)
+    for id in ids[0..<5] { queue.add(id, host: "a") }
+    queue.add(ids[5], host: "b")
+  }
+
+  private func at(_ seconds: Double) -> Instant { Instant(.seconds(seconds)) }
+
+  /// An ask that fails, whose transfer goes back to its place.
+  private mutating func fails(_ id: TransferID, at second: Double, askAgain: Double?) {
+    queue.hostFailed(for: id, at: at(second), askAgain: askAgain.map(at))
+    queue.paused(id)
+    queue.add(id, host: "a")
+  }
+
+  /// Three run, the first is refused, and the two others have found the same.
+  private mutating func begin() {
+    check(queue.next(at: at(0)), is: [ids[0], ids[1], ids[2], ids[5]])
+    fails(ids[0], at: 1, askAgain: 2)
+    for id in ids[1...2] {
+      #expect(queue.hostStanding(for: id).isOthersTurn)
+      queue.paused(id)
+      queue.add(id, host: "a")
+    }
+  }
+
+  @Test
+  mutating func `Nobody asks before the time, and then one after the other, not the same again`() {
+    begin()
+    check(queue.next(at: at(1)).isEmpty, is: true)
+    check(queue.nextWakeUp(), is: at(2))
+    #expect(queue.reason(for: ids[3], at: at(1)) == .hostOutage(until: at(2)))
+    check(queue.next(at: at(2)), is: [ids[1]])
+    #expect(!queue.hostStanding(for: ids[1]).isOthersTurn)
+    #expect(queue.reason(for: ids[3], at: at(2)) == .hostOutage(until: nil))
+    fails(ids[1], at: 2, askAgain: 4)
+    #expect(queue.hostStanding(for: ids[0]).failures == 2)
+    #expect(queue.hostStanding(for: ids[0]).since == at(1))
+    check(queue.next(at: at(4)), is: [ids[2]])
+    fails(ids[2], at: 4, askAgain: 5)
+    check(queue.next(at: at(5)), is: [ids[3]])
+    fails(ids[3], at: 5, askAgain: 6)
+    check(queue.next(at: at(6)), is: [ids[4]])
+    fails(ids[4], at: 6, askAgain: 7)
+    check(queue.next(at: at(7)), is: [ids[0]])
+  }
+
+  @Test mutating func `An answer lets all go on, in their order`() {
+    begin()
+    check(queue.next(at: at(2)), is: [ids[1]])
+    check(queue.hostAnswered(for: ids[1]), is: true)
+    check(queue.hostAnswered(for: ids[1]), is: false)
+    check(queue.next(at: at(2)), is: [ids[0], ids[2]])
+    check(queue.nextWakeUp(), is: nil)
+    #expect(queue.hostStanding(for: ids[0]) == queue.hostStanding(for: ids[1]))
+    #expect(queue.hostStanding(for: ids[0]).hasAnswered)
+    #expect(queue.hostStanding(for: ids[0]).failures == 0)
+  }
+
+  @Test mutating func `One that is paused or removed while it asks leaves the turn to the next`() {
+    begin()
+    check(queue.next(at: at(2)), is: [ids[1]])
+    queue.paused(ids[1])
+    check(queue.next(at: at(2)), is: [ids[2]])
+    queue.finished(ids[2])
+    check(queue.next(at: at(2)), is: [ids[3]])
+  }
+
+  @Test mutating func `Another host, and a step, are not held up`() {
+    begin()
+    check(queue.hostStanding(for: ids[5]).failures, is: 0)
+    queue.paused(ids[5])
+    queue.add(ids[5], host: "b")
+    check(queue.next(at: at(1)), is: [ids[5]])
+  }
+
+  @Test mutating func `Where a person waits, a host that was given up is tried by all`() {
+    begin()
+    check(queue.next(at: at(2)), is: [ids[1]])
+    fails(ids[1], at: 2, askAgain: nil)
+    check(queue.next(at: at(2)), is: [ids[2], ids[3], ids[4]])
+    #expect(!queue.hostStanding(for: ids[2]).isOthersTurn)
+    #expect(queue.hostStanding(for: ids[2]).failures == 2)
+  }
+
+  @Test mutating func `A pause that the host asked for is kept beside it`() {
+    begin()
+    queue.backOff("a", until: at(9))
+    check(queue.nextWakeUp(), is: at(2))
+    check(queue.next(at: at(2)).isEmpty, is: true)
+    check(queue.nextWakeUp(), is: at(9))
+    check(queue.next(at: at(9)), is: [ids[1]])
+  }
+
+  @Test mutating func `Without any transfer left it is forgotten`() {
+    begin()
+    for id in ids[0...4] { queue.finished(id) }
+    queue.add(ids[0], host: "a")
+    #expect(queue.hostStanding(for: ids[0]) == HostStanding())
+    check(queue.next(at: at(1)), is: [ids[0]])
+  }
+}

@@ -1,0 +1,78 @@
+import HaulCore
+import HaulKit
+import NIOConcurrencyHelpers
+import Testing
+
+/// A host that is away for a while under a list of downloads, in simulated time.
+@Suite struct HostOutageTests {
+  @Test(arguments: [5, 15, 60])
+  func `A host that is away for a while costs none of 60 downloads`(seconds: Int) throws {
+    let scene = Scene(active: 4)
+    let requests = try (0..<60).map { try scene.download("f\($0)") }
+    _ = try scene.call { try await $0.add(requests) }
+    for _ in 0..<10_000 where scene.asked < 5 { scene.pass(.milliseconds(1)) }
+    try outage(of: scene, seconds)
+  }
+
+  @Test(arguments: [5, 60])
+  func `A list that is added while its host is away arrives when it is back`(seconds: Int) throws {
+    let scene = Scene(active: 4)
+    scene.servers.habits.awayHost = "h0"
+    let requests = try (0..<60).map { try scene.download("f\($0)") }
+    _ = try scene.call { try await $0.add(requests) }
+    try outage(of: scene, seconds)
+  }
+
+  @Test func `A host on another port, and another host, go on meanwhile`() throws {
+    let scene = Scene(active: 4)
+    scene.servers.habits.awayHost = "h0"
+    let away = try (0..<20).map { try scene.download("f\($0)") }
+    let others = try ["h1", "h2:81"].enumerated().map { number, host in
+      try scene.download("g\(number)") { $0.url = try ResourceURL("http://\(host)/g\(number)") }
+    }
+    let transfers = try scene.call { try await $0.add(away + others) }
+    scene.pass(.seconds(5))
+    for transfer in transfers.suffix(2) { #expect(try scene.state(transfer) == .completed) }
+    scene.servers.habits.awayHost = nil
+    try scene.runOut()
+    for transfer in transfers { #expect(try scene.state(transfer) == .completed) }
+    try scene.end()
+  }
+
+  @Test func `A host that never comes back fails each by its own policy`() throws {
+    let scene = Scene(active: 2)
+    scene.servers.habits.awayHost = "h0"
+    let requests = try (0..<3).map { try scene.download("f\($0)") { $0.retry.retries = 2 } }
+    let transfers = try scene.call { try await $0.add(requests) }
+    scene.pass(.seconds(600))
+    for transfer in transfers {
+      #expect(try scene.state(transfer) == .failed)
+      let error = #expect(throws: TransferError.self) {
+        _ = try scene.call { _ in try await transfer.result }
+      }
+      #expect(error?.code == .connect)
+      #expect(error?.message == "refused after 3 attempts")
+    }
+    #expect(scene.asked == 10, "nine count, and one began beside the first")
+    try scene.end()
+  }
+
+  /// The host is away for so long, is asked seldom, by one at a time, and then all arrive.
+  private func outage(of scene: Scene, _ seconds: Int) throws {
+    let before = scene.asked
+    scene.servers.habits.awayHost = "h0"
+    scene.pass(.seconds(seconds))
+    // Four were under way; then at most one in a quarter of a second, a half, one second, and so on.
+    #expect(scene.asked - before < 20)
+    scene.servers.habits.awayHost = nil
+    try scene.runOut()
+    let states = try scene.call { await $0.summaries().map(\.state) }
+    #expect(states == Array(repeating: .completed, count: 60))
+    try scene.end()
+  }
+}
+
+extension Scene {
+  /// Requests that were sent.
+  fileprivate var asked: Int { ledger.withLockedValue { $0.trace.count { $0.contains("asks ") } } }
+}
