@@ -5,10 +5,11 @@ import NIOPosix
 /// Checks files that are there.
 public enum FileVerifier {
   /// Reads the whole file once and compares all digests; O(length), on a helper thread.
-  /// - Throws: `checksum-mismatch`, `source-unreadable`, `not-a-regular-file`, `io`.
+  /// - Throws: `bad-name` for a path with a NUL, `checksum-mismatch`, `source-unreadable`, `not-a-regular-file`, `io`.
   public static func verify(
     path: String, checksums: [Checksum]
   ) async throws(TransferError) {
+    try path.checkPath()
     let found = try await BlockingIO(pool: .singleton).run { () throws(TransferError) in
       let (parent, name) = path.pathParts
       let directory = try TargetCheck.openDirectory(parent, on: POSIXDisk(), creating: false)

@@ -164,6 +164,8 @@ private struct MaskedDisk: Disk {
   var effectiveUser: UInt32 { base.effectiveUser }
   var creationMask: UInt32 { 0o022 }
 
+  func workingDirectory() throws(DiskError) -> String { try base.workingDirectory() }
+
   func openDirectory(_ path: String, creating: Bool) throws(DiskError) -> any DiskDirectory {
     try base.openDirectory(path, creating: creating)
   }

@@ -37,6 +37,8 @@ struct OwnershipTests {
     var effectiveUser: UInt32 { base.effectiveUser + 1 }
     var creationMask: UInt32 { base.creationMask }
 
+    func workingDirectory() throws(DiskError) -> String { try base.workingDirectory() }
+
     func openDirectory(_ path: String, creating: Bool) throws(DiskError) -> any DiskDirectory {
       try base.openDirectory(path, creating: creating)
     }

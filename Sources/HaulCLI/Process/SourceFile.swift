@@ -12,6 +12,7 @@ enum SourceFile {
   static func text(
     of path: String, for purpose: CommandSources.Purpose
   ) throws(UsageError) -> String? {
+    guard !path.utf8.contains(0) else { throw UsageError("the name of the file has a NUL") }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
       if errno == ENOENT || errno == ENOTDIR { return nil }

@@ -4,7 +4,7 @@ public struct StepRequest: Sendable, Hashable {
   public enum Action: Sendable, Hashable {
     /// The closure registered under this name with `TransferManager.register(step:)`, also after a restart.
     case named(String, input: String? = nil)
-    /// A program with its arguments, run without a shell in this directory (nil: that of the process). A name without a slash is
+    /// A program with its arguments, run without a shell in this directory (nil: that of the process that adds it). A name without a slash is
     /// looked up in `PATH`.
     ///
     /// Its standard input is empty. Exit code 0 completes the step; with any other it has failed. It is stored as it stands

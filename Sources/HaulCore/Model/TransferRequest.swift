@@ -62,7 +62,7 @@ public struct TransferRequest: Sendable, Hashable {
   /// A step that runs a program with its arguments, without a shell.
   /// - Parameters:
   ///   - program: its path, or a name that is looked up in `PATH`; then its arguments, which reach it as they are.
-  ///   - directory: where it runs; nil: where the process is.
+  ///   - directory: where it runs; nil: where the process is that adds it.
   ///   - isIdempotent: whether it may run again when it was ended midway: by a pause, or with this process. Otherwise a pause
   ///     waits for its end, and after a crash it has failed with `interrupted`.
   public static func step(

@@ -52,6 +52,8 @@ package protocol Disk: Sendable {
   var effectiveUser: UInt32 { get }
   /// The process's `umask`: permission bits that a new file does not get.
   var creationMask: UInt32 { get }
+  /// What relative paths begin with, absolute.
+  func workingDirectory() throws(DiskError) -> String
   /// Opens a directory; makes it and its parents first when asked.
   func openDirectory(_ path: String, creating: Bool) throws(DiskError) -> any DiskDirectory
 }

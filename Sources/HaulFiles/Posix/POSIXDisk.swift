@@ -19,6 +19,12 @@ package struct POSIXDisk: Disk {
     creationMask = PlatformCalls.creationMask() ?? 0o022
   }
 
+  package func workingDirectory() throws(DiskError) -> String {
+    guard let path = getcwd(nil, 0) else { throw DiskError("getcwd", errno) }
+    defer { free(path) }
+    return String(cString: path)
+  }
+
   package func openDirectory(_ path: String, creating: Bool) throws(DiskError) -> any DiskDirectory
   {
     let path = path.isEmpty ? "." : path

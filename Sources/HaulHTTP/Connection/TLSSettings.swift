@@ -27,6 +27,7 @@ struct TLSSettings: Sendable {
   }
 
   private static func certificates(in path: String) throws(TransferError) -> [NIOSSLCertificate] {
+    try path.checkPath()
     do {
       let found = try NIOSSLCertificate.fromPEMFile(path)
       if !found.isEmpty { return found }
@@ -37,6 +38,7 @@ struct TLSSettings: Sendable {
   }
 
   private static func key(in path: String) throws(TransferError) -> NIOSSLPrivateKey {
+    try path.checkPath()
     do {
       // Without a word from us the library would ask for a password on the terminal.
       return try NIOSSLPrivateKey(file: path, format: .pem) { (_: ([UInt8]) -> Void) in

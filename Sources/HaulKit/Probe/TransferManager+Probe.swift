@@ -8,7 +8,8 @@ extension TransferManager {
   public nonisolated func probe(_ request: DownloadRequest) async throws(TransferError)
     -> ProbeResult
   {
-    try await Prober(request: request, engine: engine).run()
+    try request.checkPaths()
+    return try await Prober(request: request, engine: engine).run()
   }
 }
 

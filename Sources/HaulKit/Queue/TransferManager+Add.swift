@@ -6,10 +6,11 @@ extension TransferManager {
   ///
   /// When this returns they are stored. A request whose `identifier` is in the list already finds the transfer that has it.
   /// - Parameters:
-  ///   - requests: in the order in which they are to start.
+  ///   - requests: in the order in which they are to start. Relative paths, and programs without a directory, begin in the
+  ///     working directory of this process, also where the next one runs in another.
   ///   - key: a name of the caller's for this call: the same call again, also after a crash, adds nothing and returns the
   ///     same transfers.
-  /// - Throws: `io`, `disk-full` when they could not be stored; `in-use` when an identifier belongs to something else;
+  /// - Throws: `bad-name` for a path with a NUL; `io`, `disk-full` when they could not be stored; `in-use` when an identifier belongs to something else;
   ///   `dependency-failed` when one comes after something unknown, or after itself by way of others; `interrupted` after
   ///   `shutdown`.
   @discardableResult
@@ -17,6 +18,7 @@ extension TransferManager {
     _ requests: [TransferRequest], key: String? = nil
   ) async throws(TransferError) -> [Transfer] {
     try refuseAfterShutdown()
+    let requests = try checked(requests)
     if let key { await beginAdding(key) }
     defer { if let key { endAdding(key) } }
     if let key, let ids = try await store.batch(key) { return try await handles(ids) }
@@ -26,6 +28,19 @@ extension TransferManager {
     await startWhatMay()
     if engine.hub.isHeard { for transfer in new { tellWaiting(transfer.id, transfer.url) } }
     return transfers
+  }
+
+  /// The requests as they are stored: a list that outlives the process has absolute paths, or the next program would put files elsewhere.
+  func checked(_ requests: [TransferRequest]) throws(TransferError) -> [TransferRequest] {
+    for request in requests { try request.checkPaths() }
+    guard store.isDurable, requests.contains(where: \.hasRelativePath) else { return requests }
+    let directory: String
+    do {
+      directory = try engine.disk.workingDirectory()
+    } catch {
+      throw TransferError(.io, "the working directory is not there; give absolute paths")
+    }
+    return requests.map { $0.absolute(in: directory) }
   }
 
   /// For one whose turn it is: what another call is about to add is there.

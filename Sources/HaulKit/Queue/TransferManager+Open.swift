@@ -36,6 +36,7 @@ extension TransferManager {
     directory: String, _ configuration: Configuration, ifDamaged: DamagedList = .refuse,
     steps: [String: StepClosure] = [:], hooks: Hooks
   ) async throws(TransferError) {
+    try directory.checkPath()
     let ports = try SystemPorts(configuration, hooks: hooks)
     var options = SQLiteStore.Options()
     options.ifCorrupt = ifDamaged == .startEmpty ? .startEmpty : .refuse

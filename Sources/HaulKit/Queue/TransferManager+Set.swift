@@ -12,7 +12,7 @@ extension TransferManager {
   ///     taken off the list are not.
   /// - Returns: why it stays as it is: `isRunning`, or `isUnknown`; nil when it is changed, and stored.
   /// - Throws: `dependency-failed` when it would come after something unknown, or after itself by way of others, who are named;
-  ///   `internal` when what stays would change; `io`, `disk-full`. Nothing has changed then.
+  ///   `bad-name` for a path with a NUL; `internal` when what stays would change; `io`, `disk-full`. Nothing has changed then.
   @discardableResult
   public func set(
     _ id: TransferID, _ change: @Sendable (inout TransferRequest) -> Void
@@ -23,6 +23,7 @@ extension TransferManager {
       var request = record.request
       request.priority = member.facts.standing.priority
       change(&request)
+      request = try checked([request])[0]
       let names = (record.request.download?.target, request.download?.target)
       let refusal = try await carryOutNow { (decision) throws(TransferError) in
         try queue.set(request, of: record, names: names, &decision)

@@ -26,6 +26,8 @@ package struct BrokenDisk: Disk {
   package var effectiveUser: UInt32 { base.effectiveUser }
   package var creationMask: UInt32 { base.creationMask }
 
+  package func workingDirectory() throws(DiskError) -> String { try base.workingDirectory() }
+
   package func openDirectory(_ path: String, creating: Bool) throws(DiskError)
     -> any DiskDirectory
   {

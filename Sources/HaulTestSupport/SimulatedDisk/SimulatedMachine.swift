@@ -147,6 +147,8 @@ package struct SimulatedDisk: Disk {
   package var effectiveUser: UInt32 { 1000 }
   package var creationMask: UInt32 { 0o002 }
 
+  package func workingDirectory() -> String { "/" }
+
   /// Whether the process has not died.
   package var isAlive: Bool {
     machine.world.withLockedValue { $0.living.contains(process) }

@@ -1,0 +1,78 @@
+/// The paths of a request: each is checked when the request comes in, and made absolute where it is stored.
+extension TransferRequest {
+  /// Whether what it means depends on where the process is.
+  package var hasRelativePath: Bool {
+    switch work {
+    case .download(let download): download.destination.path.map { !$0.hasPrefix("/") } ?? false
+    case .step(let step):
+      if case .program(_, let directory) = step.action {
+        directory?.hasPrefix("/") != true
+      } else {
+        false
+      }
+    }
+  }
+
+  /// The same, with paths that begin in this directory.
+  package func absolute(in directory: String) -> TransferRequest {
+    func absolute(_ path: String) -> String {
+      if path.hasPrefix("/") { return path }
+      return directory.hasSuffix("/") ? directory + path : "\(directory)/\(path)"
+    }
+    var request = self
+    switch work {
+    case .download(var download):
+      switch download.destination {
+      case .file(let path): download.destination = .file(absolute(path))
+      case .directory(let path):
+        download.destination = .directory(
+          path.isEmpty || path == "." ? directory : absolute(path))
+      case .stream: break
+      }
+      request.work = .download(download)
+    case .step(var step):
+      guard case .program(let words, let path) = step.action else { break }
+      step.action = .program(words, directory: path.map(absolute) ?? directory)
+      request.work = .step(step)
+    }
+    return request
+  }
+
+  /// - Throws: `bad-name` for a path that the system would read only in part.
+  package func checkPaths() throws(TransferError) {
+    switch work {
+    case .download(let download): try download.checkPaths()
+    case .step(let step):
+      if case .program(_, let directory?) = step.action { try directory.checkPath() }
+    }
+  }
+}
+
+extension DownloadRequest {
+  /// - Throws: `bad-name` for a path that the system would read only in part.
+  package func checkPaths() throws(TransferError) { try destination.path?.checkPath() }
+}
+
+extension DownloadRequest.Destination {
+  /// The path of the file or the directory; nil for a stream.
+  fileprivate var path: String? {
+    switch self {
+    case .file(let path), .directory(let path): path
+    case .stream: nil
+    }
+  }
+}
+
+extension String {
+  /// - Throws: `bad-name` when it has a NUL: for the system it would end there, and be another path.
+  package func checkPath() throws(TransferError) {
+    guard !utf8.contains(0) else {
+      throw TransferError(
+        .badName, "the path \(Self.quoted(self)) has a NUL; give one without")
+    }
+  }
+
+  private static func quoted(_ path: String) -> String {
+    "'\(path.split(separator: "\0", omittingEmptySubsequences: false).joined(separator: "\\0"))'"
+  }
+}

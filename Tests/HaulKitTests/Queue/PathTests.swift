@@ -1,0 +1,88 @@
+import FoundationEssentials
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+import Testing
+
+@Suite("Paths that come in", .timeLimit(.minutes(1))) struct PathTests {
+  private func code(_ body: () async throws -> Void) async throws -> TransferError.Code? {
+    do {
+      try await body()
+      return nil
+    } catch let error as TransferError {
+      return error.code
+    }
+  }
+
+  @Test func `A stored list has absolute paths, whatever directory the next program runs in`()
+    async throws
+  {
+    try await Bench.with([]) { bench in
+      var configuration = Configuration()
+      configuration.isSuspended = true
+      let here = FileManager.default.currentDirectoryPath
+      let manager = try await TransferManager(
+        directory: bench.path("queue"), configuration, hooks: Hooks())
+      let url = try ResourceURL("http://127.0.0.1:1/f")
+      try await manager.add([
+        .download(url, to: .file("d/f")), .download(url, to: .directory("d")),
+        .step(program: ["true"]),
+      ])
+      let last = try await manager.add(.download(url, to: .file("/d/g")))
+      try await last.set { $0.download?.destination = .file("g") }
+      await manager.shutdown()
+      let next = try await TransferManager(
+        directory: bench.path("queue"), configuration, hooks: Hooks())
+      let requests = NIOLockedValueBox<[TransferRequest]>([])
+      try await next.set(.all) { request in
+        requests.withLockedValue { [request] in $0.append(request) }
+      }
+      let found = requests.withLockedValue { $0 }
+      #expect(
+        found.compactMap(\.download?.destination) == [
+          .file("\(here)/d/f"), .directory("\(here)/d"), .file("\(here)/g"),
+        ])
+      #expect(
+        found.map(\.work).contains(TransferRequest.step(program: ["true"], in: here).work))
+      await next.shutdown()
+    }
+  }
+
+  @Test func `A NUL is refused wherever a path comes in`() async throws {
+    try await Bench.with([.plain("f")]) { bench in
+      let manager = try TransferManager()
+      let file = try bench.request("/f", as: "f")
+      var bad = file
+      bad.destination = .file(bench.path("d\0x"))
+      let request = bad
+      #expect(
+        try await code {
+          try await manager.add([file, request].map { TransferRequest(.download($0)) })
+        } == .badName)
+      #expect(await manager.summaries().isEmpty)
+      #expect(
+        try await code { _ = try await manager.download(TransferRequest(.download(request))) }
+          == .badName)
+      #expect(try await code { _ = try await manager.probe(request) } == .badName)
+      let added = try await manager.add(TransferRequest(.download(file)))
+      _ = try await added.result
+      #expect(
+        try await code { try await added.set { $0.work = .download(request) } } == .badName)
+      #expect(
+        try await code {
+          try await FileVerifier.verify(path: bench.path("f\0x"), checksums: [])
+        } == .badName)
+      #expect(
+        try await code {
+          _ = try await TransferManager(directory: bench.path("q\0x"), Configuration())
+        } == .badName)
+      var configuration = Configuration()
+      configuration.certificateAuthorities = "a\0b"
+      let rules = configuration
+      #expect(try await code { _ = try TransferManager(rules) } == .badName)
+      #expect(try bench.names() == ["f"])
+      await manager.shutdown()
+    }
+  }
+}
