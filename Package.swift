@@ -73,14 +73,15 @@ let package = Package(
   ],
   targets: [
     .target(name: "CHaulSystem"),
+    .target(name: "CHaulCoding", linkerSettings: [.linkedLibrary("z")]),
     .target(
       name: "HaulCore", dependencies: [.collections, .structuredHeaders],
       swiftSettings: parsers),
     .target(
       name: "HaulHTTP",
       dependencies: [
-        "HaulCore", .asyncHTTPClient, .nioCore, .nioConcurrency, .nioHTTP1, .nioHTTP2, .nioPosix,
-        .nioSSL, .nioTLS,
+        "HaulCore", "CHaulCoding", .asyncHTTPClient, .nioCore, .nioConcurrency, .nioHTTP1,
+        .nioHTTP2, .nioPosix, .nioSSL, .nioTLS,
       ],
       swiftSettings: settings),
     .target(

@@ -12,6 +12,7 @@ build  header:stdlib.h               libc6-dev
 build  header:c++/*/vector           g++
 build  command:ld.gold               binutils-gold
 build  header:zlib.h                 zlib1g-dev
+build  library:libbrotlidec.so.1     libbrotli1
 build  library:libcurl.so.4          libcurl4
 build  library:libncurses.so.6       libncurses6
 build  header:sqlite3.h              libsqlite3-dev

@@ -70,8 +70,9 @@ package final class HTTPTransport: Transport {
         request = try redirects.next(after: request, location: location)
         continue
       }
-      return answer.response(
+      let response = answer.response(
         to: request, wasRedirected: redirects.count > 0, executor: executor)
+      return request.decodingLimit.map(response.decoded) ?? response
     }
   }
 
@@ -154,7 +155,8 @@ package final class HTTPTransport: Transport {
     _ answer: @escaping @Sendable (Result<FetchResponse, any Error>) -> Void
   ) -> (any FetchHandle)? {
     let route = Route(to: request.url.origin, by: settings.proxies)
-    guard request.url.hasTextualPath, (try? checkTrust(of: request, over: route)) != nil,
+    guard request.decodingLimit == nil, request.url.hasTextualPath,
+      (try? checkTrust(of: request, over: route)) != nil,
       let message = try? HTTPClient.Request(
         url: address(of: request.url, over: route), headers: headers(of: request, over: route),
         tlsConfiguration: request.allowInsecure ? clients.tls.unchecked : nil),
@@ -219,7 +221,9 @@ package final class HTTPTransport: Transport {
     }
     fill("User-Agent", settings.userAgent)
     fill("Accept", "*/*")
-    headers.replaceOrAdd(name: "Accept-Encoding", value: "identity")
+    headers.replaceOrAdd(
+      name: "Accept-Encoding",
+      value: request.decodingLimit == nil ? "identity" : ContentDecoder.accepted)
     if let credentials = request.url.credentials {
       fill("Authorization", credentials.basic)
     }

@@ -35,8 +35,16 @@ struct ContentOptions: ParsableArguments {
       "Resume bytes of another address, when length and strong validator match.")
   var sameResource: Bool?
 
+  @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
+    help:
+      "Ask for a compressed body (gzip, deflate, br) and save it decoded, at most --max-filesize or 1 GiB; over one connection."
+  )
+  var decode: Bool?
+
   func apply(to request: inout DownloadRequest) {
     request.allowUnverified = allowUnverified ?? false
+    request.decodesContent = decode ?? false
     request.resumesFromAnotherAddress = sameResource ?? false
   }
 }

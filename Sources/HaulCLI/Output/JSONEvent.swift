@@ -53,7 +53,7 @@ package struct JSONEvent: Encodable, Sendable {
     case kind, target, phase, reason, by
     case bytes, total, rate, eta, connections
     case attempt, error, delay
-    case state, background, path, fetched, reused, duration, checksum, verified
+    case state, background, path, fetched, reused, duration, checksum, verified, coding
     case completed, failed, cancelled, paused
   }
 }
@@ -128,6 +128,7 @@ extension TransferResult {
     try line.encode(
       digests.isEmpty ? nil : Dictionary(digests, uniquingKeysWith: { $1 }), forKey: .checksum)
     try line.encode(verified?.rawValue, forKey: .verified)
+    try line.encode(coding, forKey: .coding)
     try line.encode(error.map(JSONError.init), forKey: .error)
   }
 }

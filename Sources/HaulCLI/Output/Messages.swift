@@ -58,7 +58,11 @@ enum Messages {
     let reused = result.reused > 0 ? ", \(Units.bytes(result.reused)) from an earlier run" : ""
     return shown(
       "\(path): complete, \(Units.bytes(result.bytes)) in \(Units.span(result.duration))"
-        + "\(speed)\(reused)\(vouched(result.verified))")
+        + "\(speed)\(reused)\(coded(result.coding))\(vouched(result.verified))")
+  }
+
+  private static func coded(_ coding: String?) -> String {
+    coding.map { ", as the server sent it: encoded with \($0) (--decode undoes that)" } ?? ""
   }
 
   static func cancelled(_ url: ResourceURL) -> String { about(url, "cancelled") }

@@ -28,7 +28,10 @@ extension DownloadMachine {
     if head.wasRedirected { resolved = head.url }
     let answer = Answer(
       location: head.url, isElsewhere: isElsewhere,
-      digest: ReprDigest.checksums(head.headers).first { $0.algorithm.isTrusted })
+      digest: ReprDigest.checksums(head.headers).first { $0.algorithm.isTrusted },
+      coding: head.headers["content-encoding"].flatMap {
+        $0.lowercased() == "identity" ? nil : $0
+      })
     switch verdict {
     case .failure: return []
     case .range(let body): return answered(id, with: body, isWhole: false, answer, plan: &plan)
@@ -48,6 +51,8 @@ extension DownloadMachine {
     let isElsewhere: Bool
     /// The digest of the whole that it announces.
     let digest: Checksum?
+    /// The content coding of its body.
+    let coding: String?
   }
 
   private mutating func unsatisfied(
@@ -160,7 +165,7 @@ extension DownloadMachine {
   ) -> [Command] {
     let version = Version(
       validator: body.validator, length: body.total, announced: answer.digest,
-      location: answer.location)
+      location: answer.location, coding: answer.coding)
     if let end = refusal(of: version) { return [.drop(id)] + closeAndFinish(id, end, &plan) }
     if asksForExisting, !isWhole {
       hasComparedExisting = true

@@ -16,6 +16,8 @@ package struct DownloadMachine: Sendable {
     /// Whether the user says that another address is of the same resource.
     package var isSameResource = false
     package var maximumSize: Int64?
+    /// Whether coded bodies are asked for, and decoded: then there are no ranges.
+    package var decodes = false
     package var retry = RetryPolicy()
     /// Files that may be the one that is asked for.
     package var existing: [ExistingFile] = []
@@ -74,15 +76,18 @@ package struct DownloadMachine: Sendable {
     package var announced: Checksum?
     /// Where the answer came from; nil until one of this run has.
     package var location: ResourceURL?
+    /// The content coding that its bytes have.
+    package var coding: String?
 
     package init(
       validator: Validator, length: Int64?, announced: Checksum? = nil,
-      location: ResourceURL? = nil
+      location: ResourceURL? = nil, coding: String? = nil
     ) {
       self.validator = validator
       self.length = length
       self.announced = announced
       self.location = location
+      self.coding = coding
     }
   }
 
@@ -203,7 +208,7 @@ package struct DownloadMachine: Sendable {
 
   package let rules: Rules
   var goal = Goal.transfer
-  var version: Version?
+  package internal(set) var version: Version?
   var fetches: [SegmentID: Fetch] = [:]
   /// Whether that was told, for this version.
   var isTransferring = false
@@ -225,7 +230,10 @@ package struct DownloadMachine: Sendable {
   var now: Instant
   var isWaitingToRetry = false
 
-  var sendsRange = true
+  /// Bytes of a decoded body, where no limit was given: 1 GiB.
+  static let decodingLimit: Int64 = 1 << 30
+
+  var sendsRange: Bool
   var sendsIfRange = true
   /// Where redirects led, for the ranges after the first.
   var resolved: ResourceURL?
@@ -275,6 +283,7 @@ package struct DownloadMachine: Sendable {
   package init(rules: Rules, now: Instant) {
     self.rules = rules
     self.now = now
+    sendsRange = !rules.decodes
     tuner = ConnectionTuner(remembered: rules.rememberedConnections)
     retry = RetryState(rules.retry, startedAt: now)
   }

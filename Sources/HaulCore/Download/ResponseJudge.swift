@@ -107,7 +107,8 @@ package struct ResponseJudge: Sendable {
     TransferError(.protocolViolation, "the server sent a Content-Length that cannot be read"))
 
   private func framing(of head: ResponseHead) -> ResponseBody.Framing {
-    if head.headers["transfer-encoding"] != nil { return .chunked }
+    // A coded stream marks its end.
+    if head.undoneCoding != nil || head.headers["transfer-encoding"] != nil { return .chunked }
     if head.headers["content-length"] != nil { return .length }
     // The end of a stream is told (RFC 9113, section 8.1), the end of a connection is not.
     return head.version == "HTTP/2" ? .chunked : .close

@@ -61,6 +61,10 @@ public struct DownloadRequest: Sendable, Hashable {
   public var minimumSplit: Int64 = 1 << 20
   /// A longer file is refused before its body is fetched, in bytes.
   public var maximumSize: Int64?
+  /// Ask for a body with a content coding (gzip, deflate, br) and store it decoded, of at most `maximumSize` or 1 GiB. It goes over one
+  /// connection and begins anew after a pause: of a decoded body no part can be asked for. `checksums` are of the decoded file. A
+  /// coding that is unknown here fails with `not-yet-supported`.
+  public var decodesContent = false
   /// Take the name that the server suggests (`Content-Disposition`) before the one in the address; made safe, and only
   /// for a directory.
   public var usesServerName = false

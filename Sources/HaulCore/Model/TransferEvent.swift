@@ -125,6 +125,8 @@ public struct TransferResult: Sendable, Hashable {
   public let checksums: [Checksum]
   /// What vouches for the content, once completed.
   public let verified: Verification?
+  /// The content coding that the file has, as the server sent one that was not asked for, and not undone: `gzip`.
+  public let coding: String?
   /// Why it failed.
   public let error: TransferError?
   /// How this run went over the network; nil where it sent no request.
@@ -133,7 +135,7 @@ public struct TransferResult: Sendable, Hashable {
   package init(
     state: State, path: String? = nil, bytes: Int64 = 0, fetched: Int64 = 0, reused: Int64 = 0,
     duration: Duration = .zero, checksums: [Checksum] = [], verified: Verification? = nil,
-    error: TransferError? = nil, metrics: TransferMetrics? = nil
+    coding: String? = nil, error: TransferError? = nil, metrics: TransferMetrics? = nil
   ) {
     self.state = state
     self.path = path
@@ -143,6 +145,7 @@ public struct TransferResult: Sendable, Hashable {
     self.duration = duration
     self.checksums = checksums
     self.verified = verified
+    self.coding = coding
     self.error = error
     self.metrics = metrics
   }

@@ -15,6 +15,8 @@ package struct FetchRequest: Sendable, Hashable {
   /// Sent as `If-Range`: a strong entity tag or a strong date (RFC 9110, section 13.1.5).
   package var ifRange: String?
   package var allowInsecure = false
+  /// Ask for a coded body and undo its coding, up to so many bytes; nil to ask for the bytes as they are.
+  package var decodingLimit: Int64?
   /// Whether another fetch of the same transfer is under way: such a one is given a connection of its own.
   package var isAdditional = false
   /// Whether it may share a connection with other transfers, as a stream of HTTP/2.
@@ -65,6 +67,8 @@ package struct ResponseHead: Sendable, Hashable {
   package var url: ResourceURL
   /// Whether redirects led there.
   package var wasRedirected: Bool
+  /// The content coding of the body that was undone.
+  package var undoneCoding: String?
   /// `HTTP/1.0`, `HTTP/1.1` or `HTTP/2`.
   package var version: String
 

@@ -84,6 +84,7 @@ struct DownloadDriver: Sendable {
     rules.allowUnverified = request.allowUnverified
     rules.isSameResource = request.resumesFromAnotherAddress
     rules.maximumSize = request.maximumSize
+    rules.decodes = request.decodesContent
     rules.retry = request.retry
     rules.isAttended = engine.isAttended
     rules.isStream = request.destination == .stream

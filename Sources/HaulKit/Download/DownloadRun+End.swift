@@ -135,7 +135,8 @@ extension DownloadRun {
     return TransferResult(
       state: state, path: path, bytes: bytes, fetched: fetched, reused: max(0, reused - repeated),
       duration: engine.clock.now - started,
-      checksums: verified == .checksum ? machine.checksums : [], verified: verified, error: error,
+      checksums: verified == .checksum ? machine.checksums : [], verified: verified,
+      coding: state == .completed ? machine.version?.coding : nil, error: error,
       metrics: metrics)
   }
 

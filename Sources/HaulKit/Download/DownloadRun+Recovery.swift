@@ -10,7 +10,8 @@ extension DownloadRun {
     let isRejected =
       request.checksums.isEmpty
       ? !recovery.rejected.isEmpty : request.checksums.contains { recovery.rejected.contains($0) }
-    guard let head = recovery.head, !request.startOver, !isRejected, !recovery.received.isEmpty
+    guard let head = recovery.head, !request.startOver, !request.decodesContent, !isRejected,
+      !recovery.received.isEmpty
     else { return nil }
     plan.update { state in
       state.plan = SegmentPlan(length: head.length, received: recovery.received)

@@ -18,6 +18,7 @@ struct StoredDownload: Codable, Hashable {
   var startOver: Bool?
   var allowUnverified: Bool?
   var resumesFromAnotherAddress: Bool?
+  var decodesContent: Bool?
   var allowInsecure: Bool?
   var trustedRedirectHosts: [String]?
   var retries: Int?
@@ -49,6 +50,7 @@ struct StoredDownload: Codable, Hashable {
     usesServerName = unless(false, download.usesServerName)
     startOver = unless(false, download.startOver)
     allowUnverified = unless(false, download.allowUnverified)
+    decodesContent = unless(false, download.decodesContent)
     resumesFromAnotherAddress = unless(false, download.resumesFromAnotherAddress)
     allowInsecure = unless(false, download.allowInsecure)
     trustedRedirectHosts = unless([], download.trustedRedirectHosts)?.sorted()
@@ -70,6 +72,7 @@ struct StoredDownload: Codable, Hashable {
     download.usesServerName = usesServerName ?? false
     download.startOver = startOver ?? false
     download.allowUnverified = allowUnverified ?? false
+    download.decodesContent = decodesContent ?? false
     download.resumesFromAnotherAddress = resumesFromAnotherAddress ?? false
     download.allowInsecure = allowInsecure ?? false
     download.trustedRedirectHosts = Set(trustedRedirectHosts ?? [])

@@ -11,6 +11,7 @@ struct StoredResult: Codable, Hashable {
   /// Separated by spaces.
   var checksum: String?
   var verified: String?
+  var coding: String?
   var error: StoredError?
   var firstAnswer: StoredDuration?
   var requests: Int?
@@ -25,6 +26,7 @@ struct StoredResult: Codable, Hashable {
     duration = unless(.zero, result.duration).map(StoredDuration.init)
     checksum = result.checksums.stored
     verified = result.verified?.rawValue
+    coding = result.coding
     error = result.error.map(StoredError.init)
     firstAnswer = result.metrics?.firstAnswer.map(StoredDuration.init)
     requests = result.metrics?.requests
@@ -39,7 +41,7 @@ struct StoredResult: Codable, Hashable {
     return TransferResult(
       state: state, path: path, bytes: bytes ?? 0, fetched: fetched ?? 0, reused: reused ?? 0,
       duration: duration?.duration ?? .zero, checksums: try [Checksum](stored: checksum),
-      verified: verified,
+      verified: verified, coding: coding,
       error: try error.map { error throws(TransferError) in try error.error() },
       metrics: requests.map { requests in
         TransferMetrics(

@@ -38,6 +38,7 @@ func fullDownload() throws -> DownloadRequest {
   download.startOver = true
   download.allowUnverified = true
   download.resumesFromAnotherAddress = true
+  download.decodesContent = true
   download.allowInsecure = true
   download.trustedRedirectHosts = ["b.example", "a.example"]
   download.retry.retries = 0
@@ -67,7 +68,7 @@ func fullResult() throws -> TransferResult {
   TransferResult(
     state: .failed, path: "/p", bytes: 1, fetched: 2, reused: 3, duration: .milliseconds(4),
     checksums: [try digest("md5=00112233445566778899aabbccddeeff")], verified: .framing,
-    error: fullError(),
+    coding: "gzip", error: fullError(),
     metrics: TransferMetrics(firstAnswer: .microseconds(1234), requests: 9, retries: 2))
 }
 

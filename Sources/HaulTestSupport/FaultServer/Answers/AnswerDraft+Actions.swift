@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HaulCore
 
 extension HonestAnswer.View {
@@ -41,6 +42,7 @@ extension AnswerDraft {
       applyReplacement(action, now: now)
     case .unaskedPartial, .contentRange, .shiftRange, .shortenRange, .multipart:
       applyRange(action)
+    case .body(let text): payload = .bytes(Array(Data(base64Encoded: text) ?? Data()))
     case .lengthenBody, .declareLength, .contentLength, .chunked, .closeDelimited, .endless:
       applyFraming(action)
     case .setHeaders, .addHeaders, .removeHeaders, .digest, .hostileText, .headerBomb,

@@ -84,6 +84,8 @@ extension Fault {
     /// So many bytes beyond the range or the end, in `Content-Length` unless not
     /// declared.
     case lengthenBody(by: Int64, declared: Bool? = nil)
+    /// These bytes, in base64, in place of the content.
+    case body(base64: String)
     /// `Content-Length` so much off (over: the connection closes short; under: bytes follow).
     case declareLength(by: Int64)
     /// These `Content-Length` lines, literally (templates); none for an empty list.

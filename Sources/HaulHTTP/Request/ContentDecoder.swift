@@ -1,0 +1,154 @@
+import CHaulCoding
+import HaulCore
+import NIOCore
+
+/// Undoes one content coding (RFC 9110, section 8.4.1), with a limit of what comes out.
+final class ContentDecoder {
+  /// The codings that can be undone here, as `Accept-Encoding` names them.
+  static let accepted = haul_has_brotli() == 0 ? "gzip, deflate" : "gzip, deflate, br"
+  private static let portion = 256 << 10
+
+  private let decoder: OpaquePointer
+  private let coding: String
+  private let limit: Int64
+  private var written: Int64 = 0
+  private var hasEnded = false
+
+  /// - Throws: `not-yet-supported` for a coding that cannot be undone here.
+  init(_ coding: String, limit: Int64) throws(TransferError) {
+    let known: [String: haul_coding] = [
+      "gzip": HAUL_GZIP, "x-gzip": HAUL_GZIP, "deflate": HAUL_DEFLATE, "br": HAUL_BROTLI,
+    ]
+    guard let kind = known[coding.lowercased()], let decoder = haul_decoder_make(kind) else {
+      throw TransferError(
+        .notYetSupported,
+        "the server sent the content coding '\(coding)', which cannot be undone here; leave out --decode"
+      )
+    }
+    self.decoder = decoder
+    self.coding = coding
+    self.limit = limit
+  }
+
+  deinit { haul_decoder_free(decoder) }
+
+  /// What these bytes stand for.
+  /// - Throws: `protocol-violation` when they are not of the coding; `too-large`; `internal` without memory.
+  func decode(_ chunk: any ByteChunk) throws(TransferError) -> [ByteBuffer] {
+    var buffers: [ByteBuffer] = []
+    let end = chunk.withBytes { bytes -> Result<Void, TransferError> in
+      var input = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+      var left = bytes.count
+      while left > 0 || !buffers.isEmpty {
+        var buffer = ByteBuffer()
+        let end = decode(&input, &left, into: &buffer)
+        written += Int64(buffer.readableBytes)
+        if buffer.readableBytes > 0 { buffers.append(buffer) }
+        guard written <= limit else { return .failure(tooLarge) }
+        hasEnded = end == HAUL_ENDED
+        switch end {
+        case HAUL_WANTS_OUTPUT: continue
+        case HAUL_WANTS_INPUT, HAUL_ENDED: return .success(())
+        case HAUL_NO_MEMORY: return .failure(TransferError(.internal, "there is no memory left"))
+        default: return .failure(damaged)
+        }
+      }
+      return .success(())
+    }
+    try end.get()
+    return buffers
+  }
+
+  private func decode(
+    _ input: inout UnsafePointer<UInt8>?, _ left: inout Int, into buffer: inout ByteBuffer
+  ) -> haul_decoded {
+    var end = HAUL_WANTS_INPUT
+    buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: Self.portion) { target in
+      var output = target.baseAddress?.assumingMemoryBound(to: UInt8.self)
+      var room = target.count
+      end = haul_decode(decoder, &input, &left, &output, &room)
+      return target.count - room
+    }
+    return end
+  }
+
+  /// - Throws: `connection-lost` when the coded stream has not come to its end.
+  func finish() throws(TransferError) {
+    guard hasEnded else {
+      throw TransferError(
+        .connectionLost, "the \(coding) stream of the body ended early", isRetryable: true)
+    }
+  }
+
+  private var tooLarge: TransferError {
+    TransferError(
+      .tooLarge, "the decoded file has more than \(limit) bytes; set --max-filesize to allow more")
+  }
+
+  private var damaged: TransferError {
+    TransferError(
+      .protocolViolation,
+      "the body is not of the content coding '\(coding)' that it is said to have")
+  }
+}
+
+/// A body with its coding undone. It ends when the coded stream has ended, or with an error.
+struct DecodedBody: AsyncSequence, Sendable {
+  typealias Element = any ByteChunk
+  typealias Failure = any Error
+
+  let base: FetchResponse.Body
+  let coding: String
+  let limit: Int64
+
+  struct AsyncIterator: AsyncIteratorProtocol {
+    var base: any AsyncIteratorProtocol<any ByteChunk, any Error>
+    let decoder: Result<ContentDecoder, TransferError>
+    var ready: [ByteBuffer] = []
+
+    mutating func next() async throws -> (any ByteChunk)? {
+      try await next(isolation: #isolation)
+    }
+
+    mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
+      let decoder = try decoder.get()
+      while ready.isEmpty {
+        guard let chunk = try await base.next(isolation: actor) else {
+          try decoder.finish()
+          return nil
+        }
+        ready = try decoder.decode(chunk).reversed()
+      }
+      return ready.popLast()
+    }
+  }
+
+  func makeAsyncIterator() -> AsyncIterator {
+    AsyncIterator(
+      base: base.makeAsyncIterator(),
+      decoder: Result { () throws(TransferError) in try ContentDecoder(coding, limit: limit) })
+  }
+}
+
+extension FetchResponse {
+  /// The same with the coding of its body undone; itself when it has none.
+  ///
+  /// Validators and digests are of the coded bytes, and go: nothing proves that two answers decode to the same.
+  func decoded(limit: Int64) -> FetchResponse {
+    guard head.status == 200, head.headers["content-length"] != "0",
+      let coding = head.headers["content-encoding"], coding.lowercased() != "identity"
+    else { return self }
+    var head = head
+    head.headers = HeaderFields(
+      head.headers.fields.filter { !Self.ofCodedBytes.contains($0.name.lowercased()) }
+        .map { ($0.name, $0.value) })
+    head.undoneCoding = coding
+    return FetchResponse(
+      head: head, body: DecodedBody(base: body, coding: coding, limit: limit), executor: executor)
+  }
+
+  private static let ofCodedBytes: Set = [
+    "content-encoding", "content-length", "etag", "last-modified", "accept-ranges", "digest",
+    "repr-digest", "content-digest", "content-md5",
+  ]
+}

@@ -1,0 +1,163 @@
+import FoundationEssentials
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+@Suite("Content codings", .timeLimit(.minutes(2))) struct ContentCodingTests {
+  /// 20,000 times `haul` and a line feed, in each coding.
+  private static let bodies: [(coding: String, base64: String)] = [
+    (
+      "gzip",
+      """
+      H4sIAAAAAAACA+3EoQEAAAgDoO6XtgWr//uGAQLpnYokSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIk\
+      SZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIk\
+      SZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZKkjx18i3yvoIYBAA==
+      """
+    ),
+    (
+      "x-gzip",
+      """
+      H4sIAAAAAAACA+3EoREAAAgEoO6Wtg9W93cPDwLpnYokSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIk\
+      SZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZK+dH05tVlQwwAAH4sIAAAAAAACA+3EoREAAAgE\
+      oO6Wtg9W93cPDwLpnYokSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIk\
+      SZIkSZIkSZIkSZIkSZIkSZIkSZK+dH05tVlQwwAA
+      """
+    ),
+    (
+      "deflate",
+      """
+      eNrtxKEBAAAIA6Dul7YFq//7hgEC6Z2KJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmS\
+      JEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmS\
+      JEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSpI8dMMMWTA==
+      """
+    ),
+    (
+      "deflate",
+      """
+      7cShAQAACAOg7pe2Bav/+4YBAumdiiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJ\
+      kiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJ\
+      kiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkqSPHQ==
+      """
+    ),
+    ("br", "W5+Ggd9I6eZNS4UwtGKri9eigCq/gAs="),
+  ]
+  private static let plain = String(repeating: "haul\n", count: 20_000)
+
+  private func resource(
+    _ coding: String, _ base64: String, isDelimited: Bool = false
+  ) -> FaultScript.Resource {
+    .plain("f").with {
+      $0.faults = [
+        Fault(.addHeaders(fields: ["Content-Encoding: \(coding)"]), .body(base64: base64)),
+        Fault(isDelimited ? .closeDelimited() : .addHeaders(fields: [])),
+      ]
+    }
+  }
+
+  @Test(arguments: bodies.indices)
+  func `A coded body is decoded, over one connection and without a range`(index: Int)
+    async throws
+  {
+    let (coding, base64) = Self.bodies[index]
+    try await Bench.with([resource(coding, base64)]) { bench in
+      let outcome = try await bench.finish(
+        bench.request("/f", as: "out") { $0.decodesContent = true })
+      #expect(outcome.result.state == .completed, "\(outcome.result)")
+      #expect(outcome.result.verified == .framing)
+      #expect(outcome.result.coding == nil)
+      #expect(String(decoding: try bench.contents("out"), as: UTF8.self) == Self.plain)
+      let requests = bench.server.snapshot.requests
+      #expect(requests.count == 1)
+      #expect(requests[0].range == nil)
+      #expect(requests[0].header("accept-encoding")?.hasPrefix("gzip, deflate") == true)
+    }
+  }
+
+  @Test func `A coding that was not asked for is stored as it was sent, and reported`()
+    async throws
+  {
+    let (coding, base64) = Self.bodies[0]
+    try await Bench.with([resource(coding, base64)]) { bench in
+      let outcome = try await bench.finish(bench.request("/f", as: "out"))
+      #expect(outcome.result.state == .completed)
+      #expect(outcome.result.coding == "gzip")
+      #expect(try bench.contents("out") == Array(Data(base64Encoded: base64) ?? Data()))
+    }
+  }
+
+  @Test(arguments: bodies.indices)
+  func `A coded stream that does not come to its end is not complete`(index: Int) async throws {
+    let (coding, base64) = Self.bodies[index]
+    let bytes = Data(base64Encoded: base64) ?? Data()
+    let short = bytes.dropLast(1).base64EncodedString()
+    try await Bench.with([resource(coding, short, isDelimited: true)]) { bench in
+      let outcome = try await bench.finish(
+        bench.request("/f", as: "out") {
+          $0.decodesContent = true
+          $0.retry.retries = 0
+        })
+      #expect(outcome.result.error?.code == .connectionLost, "\(outcome.result)")
+      #expect(try !bench.names().contains("out"))
+    }
+  }
+
+  @Test(arguments: bodies.indices)
+  func `A body that is not of its coding fails`(index: Int) async throws {
+    let (coding, base64) = Self.bodies[index]
+    var bytes = Data(base64Encoded: base64) ?? Data()
+    bytes += Data("more".utf8)
+    try await Bench.with([resource(coding, bytes.base64EncodedString())]) { bench in
+      let outcome = try await bench.finish(
+        bench.request("/f", as: "out") { $0.decodesContent = true })
+      #expect(outcome.result.error?.code == .protocolViolation, "\(outcome.result)")
+      #expect(try !bench.names().contains("out"))
+    }
+  }
+
+  @Test(arguments: [(Int64(99_999), TransferError.Code?.some(.tooLarge)), (100_000, nil)])
+  func `What comes out is limited`(limit: Int64, code: TransferError.Code?) async throws {
+    let (coding, base64) = Self.bodies[0]
+    try await Bench.with([resource(coding, base64)]) { bench in
+      let outcome = try await bench.finish(
+        bench.request("/f", as: "out") {
+          $0.decodesContent = true
+          $0.maximumSize = limit
+        })
+      #expect(outcome.result.error?.code == code)
+    }
+  }
+
+  @Test func `A coding that is unknown here fails, and nothing else is stored`() async throws {
+    try await Bench.with([resource("zstd", "AAAA")]) { bench in
+      let outcome = try await bench.finish(
+        bench.request("/f", as: "out") { $0.decodesContent = true })
+      #expect(outcome.result.error?.code == .notYetSupported)
+      #expect(try !bench.names().contains("out"))
+    }
+  }
+
+  @Test func `A body without a coding is stored as ever`() async throws {
+    try await Bench.with([.plain("f")]) { bench in
+      let outcome = try await bench.finish(
+        bench.request("/f", as: "out") { $0.decodesContent = true })
+      #expect(outcome.result.state == .completed)
+      #expect(outcome.result.coding == nil)
+    }
+  }
+
+  @Test func `Bytes of a run without decoding are not joined with decoded ones`() async throws {
+    let (coding, base64) = Self.bodies[0]
+    try await Bench.with([.held("f")]) { bench in
+      let paused = try await bench.run(
+        bench.request("/f", as: "out"), interruption: { try await bench.server.waitForHeld("/f") })
+      #expect(paused == nil)
+      bench.server.setFaults("/f", resource(coding, base64).faults)
+      let outcome = try await bench.finish(
+        bench.request("/f", as: "out") { $0.decodesContent = true })
+      #expect(outcome.result.state == .completed)
+      #expect(outcome.result.reused == 0)
+      #expect(String(decoding: try bench.contents("out"), as: UTF8.self) == Self.plain)
+    }
+  }
+}
