@@ -21,7 +21,7 @@ package func mapping<Value>(
 extension TransferError {
   /// - Parameter action: what was tried, as in "cannot ACTION".
   package init(_ error: DiskError, while action: String) {
-    let reason = "cannot \(action): \(String(cString: strerror(error.errno)))"
+    let reason = "cannot \(action): \(SystemError.text(error.errno))"
     switch error.errno {
     case EACCES, EPERM:
       self.init(.permissionDenied, "\(reason); check who may write there")
@@ -44,9 +44,14 @@ extension TransferError {
       EINVAL where error.call == "openat":
       self.init(.badName, "\(reason); choose a shorter name")
     case ENOENT:
-      self.init(.io, "\(reason); was the directory removed?")
+      let isMaking = error.call == "mkdir"
+      self.init(
+        .io,
+        isMaking
+          ? "\(reason); no directory can be made there, choose another"
+          : "\(reason); was the directory removed?")
     default:
-      self.init(.io, "\(reason) (\(error.call))")
+      self.init(.io, reason)
     }
   }
 }

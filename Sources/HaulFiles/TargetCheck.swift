@@ -1,5 +1,11 @@
 package import HaulCore
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// The state of a final name before anything is asked of the network.
 package enum TargetState: Hashable, Sendable {
   case absent
@@ -13,8 +19,16 @@ package enum TargetCheck {
   package static func openDirectory(_ path: String, on disk: any Disk, creating: Bool)
     throws(TransferError) -> any DiskDirectory
   {
-    try mapping("open the directory \(Printable.text(path))") { () throws(DiskError) in
-      try disk.openDirectory(path, creating: creating)
+    do throws(DiskError) {
+      return try disk.openDirectory(path, creating: creating)
+    } catch {
+      let name = Printable.text(path)
+      guard error.errno == ENOENT, !creating else {
+        throw TransferError(
+          error, while: "\(error.call == "mkdir" ? "make" : "open") the directory \(name)")
+      }
+      throw TransferError(
+        .io, "there is no directory \(name); make it first (mkdir -p), or name it with -d")
     }
   }
 

@@ -141,7 +141,8 @@ extension TransferError {
       self.init(.connectionLost, "the server reset the connection", isRetryable: true)
     default:
       self.init(
-        .connectionLost, "the connection failed (errno \(error.errnoCode))", isRetryable: true)
+        .connectionLost, "the connection failed: \(SystemError.text(error.errnoCode))",
+        isRetryable: true)
     }
   }
 

@@ -79,11 +79,6 @@ package final class HTTPTransport: Transport {
   private func send(
     _ request: FetchRequest, first: Result<Answer, any Error>?
   ) async throws -> Answer {
-    // The client would ask for `/` instead.
-    guard request.url.hasTextualPath else {
-      throw TransferError(
-        .notYetSupported, "the address's path is not UTF-8 when percent-decoded, not yet supported")
-    }
     let origin = request.url.origin
     let route = Route(to: origin, by: settings.proxies)
     try checkTrust(of: request, over: route)
@@ -115,7 +110,8 @@ package final class HTTPTransport: Transport {
 
   private func mayUseHTTP2(_ request: FetchRequest, over route: Route) -> Bool {
     let origin = request.url.origin
-    return request.prefersHTTP2 && origin.scheme == "https" && route.mayUseHTTP2
+    return request.prefersHTTP2 && request.url.hasTextualPath && origin.scheme == "https"
+      && route.mayUseHTTP2
       && !withoutHTTP2.withLockedValue { $0.contains(origin) }
   }
 
@@ -126,7 +122,7 @@ package final class HTTPTransport: Transport {
       for: Clients.Key(
         route: route, speaksHTTP2: usesHTTP2,
         isUnchecked: route.endsTLSItself && request.allowInsecure,
-        certifiedHost: certifiedHost(of: request)))
+        certifiedHost: certifiedHost(of: request), hasRawTarget: !request.url.hasTextualPath))
   }
 
   private func send(
@@ -155,8 +151,7 @@ package final class HTTPTransport: Transport {
     _ answer: @escaping @Sendable (Result<FetchResponse, any Error>) -> Void
   ) -> (any FetchHandle)? {
     let route = Route(to: request.url.origin, by: settings.proxies)
-    guard request.decodingLimit == nil, request.url.hasTextualPath,
-      (try? checkTrust(of: request, over: route)) != nil,
+    guard request.decodingLimit == nil, (try? checkTrust(of: request, over: route)) != nil,
       let message = try? HTTPClient.Request(
         url: address(of: request.url, over: route), headers: headers(of: request, over: route),
         tlsConfiguration: request.allowInsecure ? clients.tls.unchecked : nil),
@@ -200,8 +195,10 @@ package final class HTTPTransport: Transport {
 
   /// The address that the client is to connect to.
   private func address(of url: ResourceURL, over route: Route) -> String {
-    guard route.hidesOrigin, let proxy = route.proxy else { return url.absoluteString }
-    return "http://\(proxy)\(url.pathAndQuery)"
+    let target = url.hasTextualPath ? url.pathAndQuery : "/"
+    if route.hidesOrigin, let proxy = route.proxy { return "http://\(proxy)\(target)" }
+    return url.hasTextualPath
+      ? url.absoluteString : "\(url.origin.scheme)://\(url.origin.authority)/"
   }
 
   /// A certificate is compared with the address of the other end, which behind a proxy is the proxy's: the owner of
@@ -233,6 +230,9 @@ package final class HTTPTransport: Transport {
       if let validator = request.ifRange {
         headers.replaceOrAdd(name: "If-Range", value: validator)
       }
+    }
+    if !request.url.hasTextualPath {
+      headers.replaceOrAdd(name: RawTarget.field, value: request.url.pathAndQuery)
     }
     if route.hidesOrigin {
       headers.replaceOrAdd(name: "Host", value: request.url.origin.authority)

@@ -2,16 +2,31 @@ public import HaulCore
 import HaulFiles
 import NIOPosix
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// Checks files that are there.
 public enum FileVerifier {
-  /// Reads the whole file once and compares all digests; O(length), on a helper thread.
+  /// Reads the whole file, also behind symbolic links, once and compares all digests; O(length), on a helper thread.
   /// - Throws: `bad-name` for a path with a NUL, `checksum-mismatch`, `source-unreadable`, `not-a-regular-file`, `io`.
   public static func verify(
     path: String, checksums: [Checksum]
   ) async throws(TransferError) {
     try path.checkPath()
     let found = try await BlockingIO(pool: .singleton).run { () throws(TransferError) in
-      let (parent, name) = path.pathParts
+      let resolved: String
+      do throws(DiskError) {
+        resolved = try POSIXDisk.resolved(path)
+      } catch {
+        let reason =
+          error.errno == ENOENT
+          ? "there is no such file" : "the file cannot be read: \(SystemError.text(error.errno))"
+        throw TransferError(.sourceUnreadable, reason)
+      }
+      let (parent, name) = resolved.pathParts
       let directory = try TargetCheck.openDirectory(parent, on: POSIXDisk(), creating: false)
       guard case .regular(let size, _) = try TargetCheck.state(of: name, in: directory) else {
         throw TransferError(.sourceUnreadable, "there is no such file")
@@ -32,7 +47,8 @@ public enum FileVerifier {
     do {
       file = try directory.open(name, writing: false)
     } catch {
-      throw TransferError(.sourceUnreadable, "the file cannot be opened (errno \(error.errno))")
+      throw TransferError(
+        .sourceUnreadable, "the file cannot be opened: \(SystemError.text(error.errno))")
     }
     defer { file.close() }
     return try FileHasher.digests(algorithms, of: file, length: size)

@@ -47,7 +47,7 @@ import Testing
     let event = try EventMaker()
     let contents: [JSONEvent.Content] = [
       .transfer(event(.added(target: nil)), index: 1), .transfer(event.failed(), index: 1),
-      .summary(JSONEvent.Summary()),
+      .summary(RunCounts()),
     ]
     #expect(try schema.violations(output: Self.output(contents)) == [])
     for wrong: [JSONEvent.Content] in [

@@ -174,4 +174,29 @@ import Testing
     }
     #expect(text.contains(part))
   }
+
+  @Test("-j above the limit of one host says so once, unless that was set too")
+  func hostLimit() throws {
+    let urls = (0..<6).map { "https://h/\($0)" }
+    #expect(
+      try plan(["-j", "16"] + urls, sources()).notes == [
+        "at most 4 files of one host run at once; --max-per-host 16 allows more"
+      ])
+    #expect(try plan(["-j", "16", "--max-per-host", "8"] + urls, sources()).notes == [])
+    #expect(try plan(["-j", "16"] + urls.prefix(4), sources()).notes == [])
+    #expect(try plan(urls, sources()).notes == [])
+    let hosts = (0..<16).map { "https://h\($0)/f" }
+    #expect(try plan(["-j", "16"] + hosts, sources()).notes == [])
+  }
+
+  @Test("standard output has several names, and /dev/null throws the bytes away")
+  func devices() throws {
+    for name in ["-", "/dev/stdout", "/dev/fd/1"] {
+      let plan = try plan(["-o", name, "https://h/f"], sources())
+      #expect(plan.requests.first?.destination == .stream && plan.output.streams)
+      #expect(!plan.output.discards)
+    }
+    let nowhere = try plan(["-o", "/dev/null", "--json", "https://h/f"], sources())
+    #expect(nowhere.output.streams && nowhere.output.discards)
+  }
 }

@@ -16,7 +16,9 @@ import Testing
       var options = OutputOptions()
       options.json = json
       options.quiet = quiet
-      report = GetReport(expected: expected, options: options, view: view, at: Instant())
+      report = GetReport(
+        indices: Array(1...max(1, expected)).suffix(expected), options: options, view: view,
+        at: Instant())
     }
 
     mutating func take(_ outputs: [GetReport.Output]) {
@@ -135,7 +137,7 @@ import Testing
     #expect(
       run.messages == [
         "haul: https://h/x.iso?token=***: connection refused\\x1b[2J\\nby 192.0.2.7:443; "
-          + "attempt 2 failed, again in 0.5 s",
+          + "attempt 2 failed; retrying in 0.5 s",
         "haul: https://h/x.iso?token=***: the file changed on the server; starting over",
         "haul: https://h/x.iso?token=***: the server has no such file",
       ])
@@ -181,12 +183,104 @@ import Testing
     try run.end()
     #expect(
       run.messages.last == "haul: terminated; 1 file is not complete, the bytes are kept; "
-        + "run the same command again to go on")
+        + "run the same command again to resume")
     #expect(try EventSchema().violations(output: run.json) == [])
     let lines = try run.json.split(separator: "\n").map { try JSONValue(parsing: String($0)) }
     #expect(lines.suffix(2).map { $0["type"] } == [.string("paused"), .string("summary")])
     let summary = try #require(lines.last)
     #expect(summary["completed"] == .integer(1) && summary["paused"] == .integer(1))
     #expect(summary["bytes"] == .integer(10) && summary["duration"] == .integer(60))
+  }
+
+  @Test("more than five files end with a summary, with the reasons of those that failed")
+  func summary() throws {
+    var run = Run(9)
+    func event(_ number: Int) throws -> EventMaker {
+      try EventMaker("https://h/f\(number)", id: "0000000\(number)")
+    }
+    for number in 1...5 { try run.handle(event(number).completed(1 << 20)) }
+    for number in 6...7 { try run.handle(event(number).failed()) }
+    let there = TransferResult(state: .completed, path: "/d/x", bytes: 10, reused: 10)
+    try run.handle(event(8)(.finished(there)))
+    run.report.interrupt(.interrupt)
+    try run.end()
+    #expect(
+      run.messages.suffix(4) == [
+        "haul: failed: https://h/f6: the server has no such file",
+        "haul: failed: https://h/f7: the server has no such file",
+        "haul: 5 completed, 1 already there, 2 failed, 1 not complete; 5.0 MiB in 1:00, 85.3 KiB/s",
+        "haul: interrupted; 1 file is not complete, the bytes are kept; run the same command again "
+          + "to resume",
+      ])
+  }
+
+  @Test("at most 20 failures are listed, and the rest is counted; few files need no summary")
+  func manyFailures() throws {
+    var run = Run(30)
+    for number in 10..<40 {
+      try run.handle(EventMaker("https://h/f", id: "000000\(number)").failed())
+    }
+    try run.end()
+    #expect(run.messages.count { $0.hasPrefix("haul: failed: https://h/f: ") } == 20)
+    #expect(
+      run.messages.suffix(2) == [
+        "haul: failed: 10 more", "haul: 0 completed, 30 failed; 0 B in 1:00, 0 B/s",
+      ])
+    var few = Run(5)
+    try few.handle(EventMaker().completed())
+    try few.end()
+    #expect(!few.messages.contains { $0.hasPrefix("haul: 1 completed") })
+  }
+
+  @Test("what the server asked for is named as the reason of a wait, and the bars count it down")
+  func waits() throws {
+    var run = Run(view: .none)
+    let event = try EventMaker()
+    let error = TransferError(
+      .httpStatus, "the server answered 503; try again later", status: 503,
+      retryAfter: .seconds(7))
+    run.tick(3)
+    try run.handle(
+      event(.attempt(number: 1, error: error, delay: .seconds(7))),
+      event(.phase(.waiting, reason: nil)))
+    #expect(
+      run.messages == [
+        "haul: https://h/x.iso?token=***: the server answered 503; attempt 1 failed; retrying in "
+          + "7.0 s, as the server asked"
+      ])
+    func row() -> String? {
+      ProgressFrame(run.report.board, width: 80, height: 24, style: FrameStyle()).lines.first?.text
+    }
+    #expect(row() == "x.iso  retrying in 7 s, as the server asked")
+    run.tick(8)
+    #expect(row() == "x.iso  retrying in 2 s, as the server asked")
+    try run.handle(event(.phase(.connecting, reason: nil)))
+    #expect(row()?.contains("retrying") == false)
+  }
+
+  @Test("the name told at the start is the final one")
+  func finalName() throws {
+    var run = Run()
+    let event = try EventMaker()
+    try run.handle(
+      event(.added(target: "d/x.iso")), event(.target("d/x (1).iso")),
+      event(.phase(.transferring, reason: nil)), event.progress(1, of: 2))
+    #expect(run.messages == ["x (1).iso: started, 2 B, from https://h/x.iso?token=***"])
+  }
+
+  @Test("JSON lines have the place of the address among those given, also where one is left out")
+  func indices() throws {
+    let options = {
+      var options = OutputOptions()
+      options.json = true
+      return options
+    }()
+    var report = GetReport(indices: [1, 3], options: options, view: .none, at: Instant())
+    let first = try report.handle(EventMaker(id: "00000001")(.added(target: "a")), wallSeconds: 0)
+    let second = try report.handle(EventMaker(id: "00000002")(.added(target: "b")), wallSeconds: 0)
+    for (outputs, index) in [(first, Int64(1)), (second, 3)] {
+      guard case .json(let line) = outputs.first else { throw UsageError("no line") }
+      #expect(try JSONValue(parsing: line)["index"] == .integer(index))
+    }
   }
 }

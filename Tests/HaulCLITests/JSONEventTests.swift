@@ -15,7 +15,7 @@ import Testing
       #expect(line.hasSuffix("\n") && !line.dropLast().contains("\n"))
       #expect(!line.contains("s3cret"))
     }
-    let line = try lines.line(.summary(JSONEvent.Summary()), wallSeconds: 0)
+    let line = try lines.line(.summary(RunCounts()), wallSeconds: 0)
     #expect(try schema.violations(line: line) == [])
   }
 

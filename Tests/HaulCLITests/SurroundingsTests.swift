@@ -9,7 +9,8 @@ import Testing
     size: (width: Int, height: Int)? = nil
   ) -> Surroundings {
     Surroundings(
-      environment: environment, standardOutputIsTerminal: output, standardErrorIsTerminal: error,
+      environment: ["TERM": "xterm"].merging(environment) { $1 }, standardOutputIsTerminal: output,
+      standardErrorIsTerminal: error,
       terminalSize: { size }, clock: ManualClock())
   }
 
@@ -18,7 +19,10 @@ import Testing
     var options = OutputOptions()
     #expect(Self.surroundings(error: true).view(for: options) == .bar)
     #expect(Self.surroundings().view(for: options) == .plain)
-    #expect(Self.surroundings(["TERM": "dumb"], error: true).view(for: options) == .plain)
+    for term in ["dumb", ""] {
+      #expect(Self.surroundings(["TERM": term], error: true).view(for: options) == .plain)
+      #expect(!Self.surroundings(["TERM": term], error: true).style.colored)
+    }
     options.verbose = true
     #expect(Self.surroundings(error: true).view(for: options) == .plain)
     options.verbose = false

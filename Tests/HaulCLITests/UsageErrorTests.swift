@@ -74,8 +74,32 @@ private let zeros32 = String(repeating: "0", count: 32)
     (["get", "--no-such-option", "https://h/1"], "--no-such-option"),
     (["get", "https://h/1", "-o"], "-o"),
     (["frobnicate"], "no command 'frobnicate'"),
-    (["gte", "https://h/1"], "no command 'gte'"),
-    (["https://h/1"], "haul get URL"),
+    (["gte", "https://h/1"], "no command 'gte'; did you mean 'haul get'?"),
+    (["help", "gte"], "did you mean 'haul get'?"),
+    (["help", "frobnicate"], "no command 'frobnicate'"),
+    (["https://h/1"], "to download it: haul get https://h/1"),
+    (["https://h/x?a=1&b=2"], "haul get 'https://h/x?a=1&b=2'"),
+    (["https://u:secret@h/x?token=secret"], "haul get URL"),
+    (["get", "-c", "https://h/1"], "-c: haul resumes by itself"),
+    (["get", "-C", "-", "https://h/1"], "-C: haul resumes by itself"),
+    (["get", "-O", "https://h/1"], "-o FILE gives another"),
+    (["get", "-LO", "https://h/1"], "-L: haul follows redirects"),
+    (["get", "-qc", "https://h/1"], "-c: haul resumes by itself"),
+    (["get", "-k", "https://h/1"], "--insecure"),
+    (["get", "--no-check-certificate", "https://h/1"], "--insecure"),
+    (["get", "--continue", "https://h/1"], "resumes by itself"),
+    (["get", "-j", "x", "https://h/1"], "-j 'x': write a number from 1 to 1000; see"),
+    (
+      ["get", "--max-activ", "3", "https://h/1"],
+      "there is no option --max-activ; did you mean --max-active?"
+    ),
+    (["get", "--foo", "https://h/1"], "there is no option --foo; see"),
+    (["get", "--json=x", "https://h/1"], "--json takes no value"),
+    (["get", "https://h/1", "-o"], "-o: a value is missing"),
+    (["probe"], "URL is missing"),
+    (["verify", "f"], "--checksum is missing"),
+    (["verify", "f", "g", "--checksum", "md5=\(zeros32)"], "'g' is one word too many"),
+    (["probe", "a", "b", "c"], "these words are too many: 'b', 'c'"),
     (["verify", "f"], "--checksum"),
     (["verify", "--checksum", "md5=\(zeros32)"], "FILE"),
     (["verify", "f", "--checksum", "md5=x"], "32"),
@@ -87,8 +111,12 @@ private let zeros32 = String(repeating: "0", count: 32)
     arguments: cases)
   func refused(words: [String], part: String) throws {
     let message = try #require(refusal(words))
-    #expect(message.contains(part))
-    #expect(!message.contains("\n"))
+    #expect(message.contains(part), "\(message)")
+    #expect(!message.contains("\n") && !message.contains("secret"))
+    // One style: no sentence, no full stop.
+    let isSentence =
+      message.first?.isUppercase == true && message.dropFirst().first?.isLowercase == true
+    #expect(!message.hasSuffix(".") && !isSentence)
   }
 
   @Test(

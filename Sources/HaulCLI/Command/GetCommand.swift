@@ -6,8 +6,8 @@ struct GetCommand: ParsableCommand {
     commandName: "get",
     abstract: "Downloads now, in the foreground.",
     discussion: """
-      Running the same command again after an interruption or a crash goes on from the \
-      bytes that are there.
+      Running the same command again after an interruption or a crash resumes; when all is \
+      there, it brings the file up to date.
 
       Examples:
         haul get https://example.org/big.iso
@@ -22,9 +22,13 @@ struct GetCommand: ParsableCommand {
       like 90s, 5m, 1h. A --no- form switches off for one run what config.toml switches on.
 
       Exit status: 0 all completed; 1 at least one failed; 2 wrong usage, nothing was \
-      started; 130 and 143 interrupted, the bytes are kept; 141 the reader of standard \
-      output went away.
-      """)
+      started; 129, 130, 131 and 143 ended by a signal, the bytes are kept; 141 the reader of \
+      standard output went away.
+      """,
+    helpNames: .long)
+
+  /// The letters of its options.
+  static let letters = Set<Character>("odixjHqvh46")
 
   @Argument(help: ArgumentHelp("What to download.", valueName: "URL"))
   var urls: [String] = []
@@ -35,4 +39,7 @@ struct GetCommand: ParsableCommand {
   @OptionGroup(title: "Who") var who: CredentialOptions
   @OptionGroup(title: "Network") var network: NetworkOptions
   @OptionGroup(title: "Output") var output: ShowOptions
+
+  @Flag(name: .customShort("h"), help: "Show the options that most people use.")
+  var shortHelp = false
 }

@@ -17,8 +17,9 @@ struct HaulCommand: ParsableCommand {
         haul probe https://example.org/big.iso
         haul verify big.iso --checksum sha-256=HEX
 
-      HEX is the digest, as 'sha256sum' prints it. 'haul get --help' tells all options.
+      HEX is the digest, as 'sha256sum' prints it. 'haul get -h' shows the options that most people use, \
+      'haul get --help' all.
       """,
     version: "haul \(HaulVersion.text)",
-    subcommands: [GetCommand.self, ProbeCommand.self, VerifyCommand.self])
+    subcommands: [GetCommand.self, ProbeCommand.self, VerifyCommand.self, HelpCommand.self])
 }

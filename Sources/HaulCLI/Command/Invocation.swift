@@ -1,4 +1,5 @@
 import ArgumentParser
+import HaulCore
 
 /// What the words of a command line ask for.
 package enum Invocation: Hashable, Sendable {
@@ -39,6 +40,8 @@ extension Invocation {
       return try outcome(of: error, arguments)
     }
     switch command {
+    case let help as HelpCommand: return try self.help(of: help.command)
+    case let get as GetCommand where get.shortHelp: return .print(ShortHelp.get)
     case let get as GetCommand: return .get(try GetSettings.plan(get, from: arguments, sources))
     case let probe as ProbeCommand: return .probe(try ProbePlan(probe, sources))
     case let verify as VerifyCommand: return .verify(try VerifyPlan(verify))
@@ -53,8 +56,38 @@ extension Invocation {
     }
   }
 
-  private static var commandNames: [String] {
-    HaulCommand.configuration.subcommands.map { $0._commandName } + ["help"]
+  private static let commandNames = ["get", "probe", "verify", "help"]
+
+  private static func help(of name: String?) throws(UsageError) -> Invocation {
+    switch name {
+    case nil, "help": return .print(HaulCommand.helpMessage())
+    case "get": return .print(HaulCommand.helpMessage(for: GetCommand.self))
+    case "probe": return .print(HaulCommand.helpMessage(for: ProbeCommand.self))
+    case "verify": return .print(HaulCommand.helpMessage(for: VerifyCommand.self))
+    case let name?: throw unknown(name)
+    }
+  }
+
+  private static func unknown(_ name: String) -> UsageError {
+    if let url = try? AddressArgument.url(name) {  // else it is no address
+      let shown = url.redacted
+      let isExact = !shown.contains("*") && !shown.contains("'")
+      return UsageError("to download it: haul get \(isExact ? quoted(shown) : "URL")")
+    }
+    let word = AddressArgument.redacted(name)
+    let guess = commandNames.min {
+      Spelling.distance(name, $0) < Spelling.distance(name, $1)
+    }
+    guard let guess, Spelling.distance(name, guess) <= 2 else {
+      return UsageError(
+        "there is no command '\(word)'; to download: haul get URL; see 'haul --help'")
+    }
+    return UsageError("there is no command '\(word)'; did you mean 'haul \(guess)'?")
+  }
+
+  /// As a shell takes it for one word.
+  private static func quoted(_ text: String) -> String {
+    text.contains { "&?*;()<>|$ !#[]".contains($0) } ? "'\(text)'" : text
   }
 
   /// Help and version are errors to the parser; the rest is wrong usage.
@@ -65,12 +98,12 @@ extension Invocation {
       return .print(HaulCommand.fullMessage(for: error))
     }
     let name = arguments.first ?? ""
-    if !name.hasPrefix("-"), !commandNames.contains(name) {
-      let word = AddressArgument.redacted(name)
-      throw UsageError(
-        "there is no command '\(word)'; to download: haul get URL; see 'haul --help'")
+    if !name.hasPrefix("-"), !commandNames.contains(name) { throw unknown(name) }
+    if name == "get", let hint = ForeignOption.hint(in: arguments, own: GetCommand.letters) {
+      throw UsageError(hint)
     }
-    var line = HaulCommand.message(for: error).split(separator: "\n").joined(separator: " ")
+    var line = ParserMessage.rewritten(
+      HaulCommand.message(for: error).split(separator: "\n").joined(separator: " "))
     // The parser repeats the words that it does not understand; an address may hold secrets.
     // By scalars: a word that begins with a combining mark is no word of its own otherwise.
     for address in arguments where AddressArgument.isLikely(address) {

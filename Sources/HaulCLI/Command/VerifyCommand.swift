@@ -13,7 +13,7 @@ struct VerifyCommand: ParsableCommand {
       Exit status: 0 the file has the digest, 1 it has not or cannot be read, 2 wrong usage.
       """)
 
-  @Argument(help: ArgumentHelp("The file to check.", valueName: "FILE"))
+  @Argument(help: ArgumentHelp("The file to check.", valueName: "FILE"), completion: .file())
   var path: String
 
   @Option(

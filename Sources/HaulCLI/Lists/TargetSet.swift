@@ -5,35 +5,44 @@ struct TargetSet {
   private struct Target {
     let first: GetItem
     let isExact: Bool
-    /// Where each address stands.
-    var origins: [ResourceURL: String?]
+    /// What is asked of each address, and where that stands.
+    var requests: [ResourceURL: (request: DownloadRequest, origin: String?)]
   }
 
   private var targets: [TargetPath: Target] = [:]
 
   /// Two addresses that name their files alike are two files, where a number may be added; one address twice is one.
+  /// - Returns: a warning when the same is asked for already, so that it is left out.
   /// - Throws: when another item has the same target.
-  mutating func insert(_ request: DownloadRequest, of item: GetItem) throws(UsageError) {
-    guard let (path, isExact) = Self.target(of: request) else { return }
+  mutating func insert(
+    _ request: DownloadRequest, of item: GetItem
+  ) throws(UsageError) -> String? {
+    guard let (path, isExact) = Self.target(of: request) else { return nil }
     let key = TargetPath(path)
     guard let target = targets[key] else {
-      targets[key] = Target(first: item, isExact: isExact, origins: [item.url: item.origin])
-      return
+      targets[key] = Target(
+        first: item, isExact: isExact, requests: [item.url: (request, item.origin)])
+      return nil
     }
     let start = item.origin.map { "\($0): " } ?? ""
     let mayBeNumbered = !isExact && !target.isExact
-    if mayBeNumbered, request.ifExists == .rename { return }
-    if mayBeNumbered, let earlier = target.origins[item.url] {
+    if mayBeNumbered, request.ifExists == .rename { return nil }
+    if let earlier = target.requests[item.url] {
+      guard earlier.request != request else {
+        return "\(start)\(item.url.redacted) is given twice\(Self.place(earlier.origin)); "
+          + "it is downloaded once, --if-exists rename makes two files"
+      }
       throw UsageError(
-        "\(start)\(item.url.redacted) is given twice\(Self.place(earlier)), for one file, \(path); "
-          + "leave one out, or give --if-exists rename to have both")
+        "\(start)\(item.url.redacted) is given twice\(Self.place(earlier.origin)), for one file, "
+          + "\(path), in two ways; leave one out, or give --if-exists rename to have both")
     }
     guard mayBeNumbered, request.ifExists == .update else {
       throw UsageError(
         "\(start)the target \(path) is that of another address too, "
           + "\(target.first.url.redacted)\(Self.place(target.first.origin))")
     }
-    targets[key]?.origins[item.url] = .some(item.origin)
+    targets[key]?.requests[item.url] = (request, item.origin)
+    return nil
   }
 
   /// Nil when it is no file, or the server tells its name.

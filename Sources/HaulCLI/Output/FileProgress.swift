@@ -7,17 +7,32 @@ package struct FileProgress: Hashable, Sendable {
   package var phase: TransferEvent.Phase
   package var progress: Progress?
   package var hasEnded: Bool
+  /// The wait for the next attempt.
+  package var retry: Retry?
+
+  /// A wait that counts down.
+  package struct Retry: Hashable, Sendable {
+    /// Since the run began.
+    package var end: Duration
+    package var reason: String
+
+    package init(end: Duration, reason: String) {
+      self.end = end
+      self.reason = reason
+    }
+  }
 
   package init(
     name: String, phase: TransferEvent.Phase = .waiting, progress: Progress? = nil,
-    hasEnded: Bool = false
+    hasEnded: Bool = false, retry: Retry? = nil
   ) {
     self.name = name
     self.phase = phase
     self.progress = progress
     self.hasEnded = hasEnded
+    self.retry = retry
   }
 
   /// Whether it has something to show now.
-  var isActive: Bool { !hasEnded && phase != .waiting }
+  var isActive: Bool { !hasEnded && (phase != .waiting || retry != nil) }
 }

@@ -2,23 +2,10 @@ package import HaulCore
 
 /// One line of `--json`. What is unknown is written as `null`, never left out.
 package struct JSONEvent: Encodable, Sendable {
-  /// The counts of the last line.
-  package struct Summary: Hashable, Sendable {
-    package var completed = 0
-    package var failed = 0
-    package var cancelled = 0
-    package var paused = 0
-    /// Bytes of the completed files.
-    package var bytes: Int64 = 0
-    package var duration: Duration = .zero
-
-    package init() {}
-  }
-
   package enum Content: Sendable {
     /// The number of its address in the command, from 1.
     case transfer(TransferEvent, index: Int)
-    case summary(Summary)
+    case summary(RunCounts)
   }
 
   /// The number of the line, from 1.
@@ -71,6 +58,9 @@ extension TransferEvent.Kind {
       try line.encode("phase", forKey: .type)
       try line.encode(phase.rawValue, forKey: .phase)
       try line.encode(reason, forKey: .reason)
+    case .target(let path):
+      try line.encode("target", forKey: .type)
+      try line.encode(path, forKey: .path)
     case .paused(let origin):
       try line.encode("paused", forKey: .type)
       try line.encode(origin.rawValue, forKey: .by)
@@ -133,7 +123,7 @@ extension TransferResult {
   }
 }
 
-extension JSONEvent.Summary {
+extension RunCounts {
   fileprivate func encode(to line: inout Line) throws {
     try line.encode("summary", forKey: .type)
     try line.encode(completed, forKey: .completed)

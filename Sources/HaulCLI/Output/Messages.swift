@@ -12,9 +12,28 @@ enum Messages {
   static func retry(number: Int, _ error: TransferError, delay: Duration, of url: ResourceURL)
     -> String
   {
+    let cause = withoutAdvice(error)
+    let reason = error.retryAfter == nil ? "" : ", as the server asked"
+    return about(
+      url, "\(cause); attempt \(number) failed; retrying in \(Units.span(delay))\(reason)")
+  }
+
+  /// A wait for the next attempt that counts down.
+  static func wait(_ left: Duration, reason: String) -> String {
+    let seconds = Int(max(0, Units.seconds(left)).rounded(.up))
+    let time = seconds < 60 ? "\(seconds) s" : Units.clock(seconds: Double(seconds))
+    return seconds == 0 ? "retrying now\(reason)" : "retrying in \(time)\(reason)"
+  }
+
+  /// Why an attempt is made later, in a few words.
+  static func waitReason(_ error: TransferError) -> String {
+    if error.retryAfter != nil { return ", as the server asked" }
+    return shown(": \(withoutAdvice(error))")
+  }
+
+  private static func withoutAdvice(_ error: TransferError) -> Substring {
     let advice = error.message.ranges(of: "; ").last
-    let cause = error.message[..<(advice?.lowerBound ?? error.message.endIndex)]
-    return about(url, "\(cause); attempt \(number) failed, again in \(Units.span(delay))")
+    return error.message[..<(advice?.lowerBound ?? error.message.endIndex)]
   }
 
   static func restarted(_ url: ResourceURL, reason: String?) -> String {
@@ -70,11 +89,30 @@ enum Messages {
   static func interrupted(_ cause: Interruption, paused: Int) -> String {
     let files = paused == 1 ? "1 file is" : "\(paused) files are"
     return "haul: \(cause.words); \(files) not complete, the bytes are kept; "
-      + "run the same command again to go on"
+      + "run the same command again to resume"
   }
 
   static func interruptedStream(_ cause: Interruption) -> String {
     "haul: \(cause.words); only a part was written out"
+  }
+
+  /// The lines at the end of many files: each failure, then all in numbers.
+  static func summary(_ counts: RunCounts) -> [String] {
+    var lines = counts.failures.map { shown("haul: failed: \($0.url.redacted): \($0.reason)") }
+    let more = counts.failed - counts.failures.count
+    if more > 0 { lines.append("haul: failed: \(Units.count(more)) more") }
+    let numbers = [
+      (counts.completed - counts.skipped, "completed"), (counts.skipped, "already there"),
+      (counts.failed, "failed"), (counts.cancelled, "cancelled"), (counts.paused, "not complete"),
+    ]
+    let parts = numbers.filter { $0.0 > 0 || $0.1 == "completed" }
+      .map { "\(Units.count($0.0)) \($0.1)" }
+    let seconds = Units.seconds(counts.duration)
+    let rate = seconds > 0 ? ", \(Units.rate(Double(counts.fetched) / seconds))" : ""
+    lines.append(
+      "haul: \(parts.joined(separator: ", ")); \(Units.bytes(counts.fetched)) in "
+        + "\(Units.span(counts.duration))\(rate)")
+    return lines
   }
 
   /// Text from outside made fit for one line of a terminal, and cut when it is absurdly long.
@@ -82,6 +120,8 @@ enum Messages {
     TerminalText.cut(TerminalText.escaped(text), to: 2000)
   }
 
+  static let binary =
+    "haul: the file is not text, and standard output is a terminal; save it with -o FILE, or add | cat"
   static let endedEarly = "haul: the engine stopped before every transfer had ended"
 
   private static func vouched(_ verified: TransferResult.Verification?) -> String {

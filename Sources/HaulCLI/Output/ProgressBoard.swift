@@ -9,6 +9,8 @@ package struct ProgressBoard: Sendable {
   /// The places of the running files, in order.
   private(set) var active: [Int] = []
   private(set) var ended = 0
+  /// Since the run began.
+  package var elapsed: Duration = .zero
   private var sum = Sum()
 
   package init(_ files: [FileProgress] = [], expected: Int) {
@@ -40,6 +42,20 @@ package struct ProgressBoard: Sendable {
       bytes: Int64(clamping: sum.bytes), total: isWhole ? Int64(clamping: sum.lengths) : nil,
       rate: active.reduce(0) { $0 + (files[$1].progress?.rate ?? 0) },
       connections: active.reduce(0) { $0 + (files[$1].progress?.connections ?? 0) })
+  }
+
+  /// Seconds until the last file, as far as one can tell: by bytes when all lengths are known, by files else.
+  var secondsLeft: Double? {
+    if let left = total.secondsLeft { return left }
+    let done = active.reduce(Double(ended)) { $0 + (files[$1].progress?.fraction ?? 0) }
+    let seconds = Units.seconds(elapsed)
+    guard total.total == nil, done > 0, done < Double(expected), seconds >= 1 else { return nil }
+    return seconds / done * (Double(expected) - done)
+  }
+
+  /// Of all bytes, or, as long as lengths are unknown, of the files.
+  var percent: Int? {
+    total.percent ?? (expected > 0 ? min(100, ended * 100 / expected) : nil)
   }
 
   /// Wide enough that no number of files overflows it.

@@ -35,7 +35,9 @@ package struct ProgressFrame: Hashable, Sendable {
     let isMore = board.active.count > available || (hasTotal && board.waiting > 0)
     let hasRest = isMore && available > 1
     let shown = board.active.prefix(hasRest ? available - 1 : available)
-    lines = shown.map { ProgressRow(board.files[$0]).line(room: room, style: style) }
+    lines = shown.map {
+      ProgressRow(board.files[$0], at: board.elapsed).line(room: room, style: style)
+    }
     if hasRest {
       let rest = RestLine(running: board.active.count - shown.count, waiting: board.waiting)
       if let text = rest.text(room: room, style: style) { lines.append(Self.line(text)) }

@@ -11,12 +11,17 @@ struct ProgressRow {
   private let timeLeft: String
   private let connections: String
 
-  init(_ file: FileProgress) {
+  /// What stands in place of all numbers.
+  private let note: String?
+
+  /// - Parameter elapsed: since the run began.
+  init(_ file: FileProgress, at elapsed: Duration) {
     name = TerminalText.escaped(file.name)
     shortName = name
     let progress = file.progress
     percent = progress?.percent
     bytes = progress.map(Self.bytes) ?? ""
+    note = file.retry.map { Messages.wait($0.end - elapsed, reason: $0.reason) }
     if file.phase == .transferring {
       connections = Self.connections(progress?.connections ?? 0)
       speed = progress.map { Units.rate($0.rate) } ?? ""
@@ -33,21 +38,27 @@ struct ProgressRow {
     let sum = board.total
     name = "\(Units.count(board.ended)) of \(Units.count(board.expected)) files"
     shortName = "\(board.ended)/\(board.expected)"
-    percent = sum.percent
+    percent = board.percent
     bytes = Self.bytes(sum)
     speed = Units.rate(sum.rate)
-    timeLeft = sum.secondsLeft.map(Units.clock) ?? ""
+    timeLeft = board.secondsLeft.map(Units.clock) ?? ""
     connections = Self.connections(sum.connections)
+    note = nil
   }
 
-  /// The richest arrangement that leaves the name a readable width.
+  /// The richest arrangement that leaves the bar and the name a readable width.
   func line(room: Int, style: FrameStyle) -> ProgressFrame.Line {
-    let nameCells = TerminalText.width(name)
+    if let note { return line(note: note, room: room) }
     for columns in Self.arrangements {
       let fixed = columns.map { cells(of: $0) + 2 }.reduce(0, +)
-      let wanted = min(nameCells, Self.leastName)
-      guard fixed + wanted <= room else { continue }
-      return line(columns: columns, room: room, fixed: fixed, style: style)
+      if columns.contains(.bar) {
+        let least = columns.count > Self.leastColumns ? Self.goodBar : Self.leastBar
+        let bar = Self.barCells(spare: room - fixed)
+        guard bar >= least, room - fixed - bar >= Self.leastName else { continue }
+        return line(columns: columns, nameRoom: room - fixed - bar, bar: bar, style: style)
+      }
+      guard fixed + min(TerminalText.width(name), Self.leastName) <= room else { continue }
+      return line(columns: columns, nameRoom: min(room - fixed, 48), bar: 0, style: style)
     }
     let text = TerminalText.cut(percent.map { "\($0)%" } ?? shortName, to: room)
     return ProgressFrame.Line(text: text, cells: TerminalText.width(text))
@@ -57,7 +68,9 @@ struct ProgressRow {
 
   private static let arrangements: [[Column]] = [
     [.bar, .percent, .bytes, .speed, .timeLeft, .connections],
-    [.percent, .bytes, .speed, .timeLeft, .connections],
+    [.bar, .percent, .bytes, .speed, .timeLeft],
+    [.bar, .percent, .speed, .timeLeft, .connections],
+    [.bar, .percent, .speed, .timeLeft],
     [.percent, .bytes, .speed, .timeLeft],
     [.percent, .speed, .timeLeft],
     [.percent, .speed],
@@ -66,12 +79,21 @@ struct ProgressRow {
 
   private static let leastName = 12
   private static let leastBar = 6
-  private static let mostBar = 40
+  private static let mostBar = 60
+  /// What a bar has before there is room for another number.
+  private static let goodBar = 30
+  /// As many columns stay beside a bar that is shorter.
+  private static let leastColumns = 4
+
+  /// Of what the bar and the name share, about two thirds.
+  private static func barCells(spare: Int) -> Int {
+    min(mostBar, spare * 64 / 100, spare - leastName)
+  }
 
   /// Fixed widths, so that columns stand still while numbers change.
   private func cells(of column: Column) -> Int {
     switch column {
-    case .bar: Self.leastBar
+    case .bar: 0
     case .percent: 4
     case .bytes: 21
     case .speed: 12
@@ -81,24 +103,34 @@ struct ProgressRow {
   }
 
   private func line(
-    columns: [Column], room: Int, fixed: Int, style: FrameStyle
+    columns: [Column], nameRoom: Int, bar barRoom: Int, style: FrameStyle
   ) -> ProgressFrame.Line {
-    let spare = room - fixed
-    let nameCells = TerminalText.width(name)
-    let hasBar = columns.contains(.bar)
-    let nameRoom = hasBar ? min(spare, max(24, spare / 2)) : min(spare, 48)
-    let barRoom = Self.leastBar + min(Self.mostBar - Self.leastBar, spare - nameRoom)
-    let shownName = TerminalText.cut(nameCells <= nameRoom ? name : shortName, to: nameRoom)
+    let fits = TerminalText.width(name) <= nameRoom
+    let shownName = TerminalText.cut(fits ? name : shortName, to: nameRoom)
     var text = shownName + spaces(nameRoom - TerminalText.width(shownName))
     var used = nameRoom
     for column in columns {
-      text += "  "
       let width = column == .bar ? barRoom : cells(of: column)
-      text += column == .bar ? bar(width, style) : spaces(width - value(column).count)
-      if column != .bar { text += value(column) }
+      text += "  "
       used += 2 + width
+      guard column == .bar else {
+        text += spaces(width - value(column).count) + value(column)
+        continue
+      }
+      // Without a length the bytes say how far it is.
+      let stands = columns.contains(.bytes) ? "" : bytes
+      text += percent == nil ? stands + spaces(width - stands.count) : bar(width, style)
     }
     return ProgressFrame.Line(text: text, cells: used)
+  }
+
+  private func line(note: String, room: Int) -> ProgressFrame.Line {
+    let nameRoom = min(TerminalText.width(name), max(0, room - 2) / 3)
+    let text =
+      nameRoom < 4
+      ? TerminalText.cut(note, to: room)
+      : TerminalText.cut("\(TerminalText.cut(name, to: nameRoom))  \(note)", to: room)
+    return ProgressFrame.Line(text: text, cells: TerminalText.width(text))
   }
 
   private func value(_ column: Column) -> String {

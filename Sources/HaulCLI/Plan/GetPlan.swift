@@ -6,6 +6,10 @@ package struct GetPlan: Hashable, Sendable {
   package var requests: [DownloadRequest]
   package var limits: EngineLimits
   package var output: OutputOptions
+  /// Of each request, the place of its address among those that were given, from 1.
+  package var indices: [Int] = []
+  /// What the user should know before anything starts: lines for standard error.
+  package var notes: [String] = []
 }
 
 extension GetPlan {
@@ -22,7 +26,7 @@ extension GetPlan {
     var authorization = try Authorization(command.who, headers: headers, sources)
     var targets = TargetSet()
     requests = []
-    for item in items {
+    for (number, item) in items.enumerated() {
       let place = try item.place(command.place)
       let destination = try item.destination(place)
       var request = DownloadRequest(url: item.url, to: destination)
@@ -34,12 +38,31 @@ extension GetPlan {
       command.content.apply(to: &request)
       command.speed.apply(to: &request)
       command.network.apply(to: &request)
-      try targets.insert(request, of: item)
+      if let warning = try targets.insert(request, of: item) {
+        notes.append(warning)
+        continue
+      }
       requests.append(request)
+      indices.append(number + 1)
     }
     limits = try Self.limits(command)
+    if let hint = Self.hint(onHostsOf: requests, command.speed, limits) { notes.append(hint) }
     output = command.output.values
+    output.discards = command.place.output == Self.nowhere
     output.streams = try Self.streams(requests, output)
+  }
+
+  /// A user who asks for more at once than one host gets wonders why there are not more.
+  private static func hint(
+    onHostsOf requests: [DownloadRequest], _ speed: SpeedOptions, _ limits: EngineLimits
+  ) -> String? {
+    let most = limits.maximumActivePerHost
+    guard let wanted = speed.maximumActive, wanted > most, speed.maximumPerHost == nil else {
+      return nil
+    }
+    let hosts = Dictionary(grouping: requests) { $0.url.origin.authority }
+    guard hosts.contains(where: { $0.value.count > most }) else { return nil }
+    return "at most \(most) files of one host run at once; --max-per-host \(wanted) allows more"
   }
 
   /// Whether standard output gets the one file.
@@ -50,7 +73,9 @@ extension GetPlan {
     guard requests.count == 1 else {
       throw UsageError("standard output (-) takes one file, but there are several URLs")
     }
-    guard !output.json else { throw UsageError("-o - and --json both want standard output") }
+    guard !output.json || output.discards else {
+      throw UsageError("-o - and --json both want standard output")
+    }
     return true
   }
 
@@ -70,6 +95,10 @@ extension GetPlan {
     }
   }
 
+  private static let nowhere = "/dev/null"
+  /// What is no file, and gets the bytes in order.
+  private static let streams: Set = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", nowhere]
+
   static func destination(
     _ place: PlaceOptions
   ) throws(UsageError) -> DownloadRequest.Destination {
@@ -77,8 +106,10 @@ extension GetPlan {
       throw UsageError("-d: the name of the directory is empty or has a NUL")
     }
     guard let output = place.output else { return .directory(place.directory ?? ".") }
-    if output == "-" {
-      guard place.directory == nil else { throw UsageError("-o - and -d contradict each other") }
+    if streams.contains(output) {
+      guard place.directory == nil else {
+        throw UsageError("-o \(output) and -d contradict each other")
+      }
       return .stream
     }
     guard !output.isEmpty, !output.contains("\0") else {

@@ -18,6 +18,8 @@ package struct OutputOptions: Hashable, Sendable {
   package var progress = ProgressMode.auto
   /// The file itself goes to standard output.
   package var streams = false
+  /// Its bytes are thrown away instead.
+  package var discards = false
 
   package init() {}
 }

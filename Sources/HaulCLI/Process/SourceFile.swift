@@ -1,3 +1,5 @@
+import HaulCore
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Darwin)
@@ -16,7 +18,7 @@ enum SourceFile {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
       if errno == ENOENT || errno == ENOTDIR { return nil }
-      throw UsageError("the file cannot be read: \(reason(errno))")
+      throw UsageError("the file cannot be read: \(SystemError.text(errno))")
     }
     defer { _ = close(descriptor) }  // nothing was written
     if purpose.isSecret { try checkIsPrivate(descriptor, path) }
@@ -32,7 +34,9 @@ enum SourceFile {
     while true {
       let count = read(descriptor, &buffer, buffer.count)
       if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw UsageError("the file cannot be read: \(reason(errno))") }
+      guard count >= 0 else {
+        throw UsageError("the file cannot be read: \(SystemError.text(errno))")
+      }
       guard count > 0 else { break }
       bytes += buffer[..<count]
       guard bytes.count <= purpose.maximumSize else {
@@ -51,7 +55,7 @@ enum SourceFile {
   private static func checkIsPrivate(_ descriptor: Int32, _ path: String) throws(UsageError) {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else {
-      throw UsageError("the file cannot be read: \(reason(errno))")
+      throw UsageError("the file cannot be read: \(SystemError.text(errno))")
     }
     guard status.st_uid == geteuid() else {
       throw UsageError("the file belongs to another user, so its secrets are not used")
@@ -60,9 +64,5 @@ enum SourceFile {
       throw UsageError(
         "others can read or change the file, so its secrets are not used; run: chmod 600 \(path)")
     }
-  }
-
-  private static func reason(_ number: Int32) -> String {
-    strerror(number).map { String(cString: $0) } ?? "error \(number)"
   }
 }

@@ -12,20 +12,20 @@ package actor GetConsole {
   private let standardOutput: OutputStream
   private let standardError: OutputStream
   private var outputError: Int32?
-  private var hasInternalError = false
+  private var hasProblem = false
 
   package init(
-    expected: Int, options: OutputOptions, surroundings: Surroundings,
+    indices: [Int], options: OutputOptions, surroundings: Surroundings,
     standardOutput: OutputStream, standardError: OutputStream
   ) {
     let view = surroundings.view(for: options)
     screen = GetScreen(
-      hasBars: view == .bar, style: surroundings.style, size: { surroundings.size })
+      hasBars: view == .bar, style: surroundings.style, size: { surroundings.room })
     self.surroundings = surroundings
     self.standardOutput = standardOutput
     self.standardError = standardError
     report = GetReport(
-      expected: expected, options: options, view: view, at: surroundings.clock.now)
+      indices: indices, options: options, view: view, at: surroundings.clock.now)
   }
 
   package func handle(_ event: TransferEvent) async -> Verdict { await handle([event]) }
@@ -59,6 +59,12 @@ package actor GetConsole {
 
   package func interrupt(_ cause: Interruption) { report.interrupt(cause) }
 
+  /// Says why the run is ended, which is a failure.
+  package func refuse(_ line: String) async {
+    hasProblem = true
+    await write([.message(line)])
+  }
+
   /// A line of the engine's log.
   package func log(_ line: String) async { await write([.message(line)]) }
 
@@ -71,8 +77,8 @@ package actor GetConsole {
       await reportInternal(error)
     }
     await show(screen.close())
-    let hasProblem = hasInternalError || outputError != nil
-    return report.status == .completed && hasProblem ? .failed : report.status
+    let hasFailed = hasProblem || outputError != nil
+    return report.status == .completed && hasFailed ? .failed : report.status
   }
 
   /// Computes all texts before the first suspension, so that their order is the events' order.
@@ -98,12 +104,13 @@ package actor GetConsole {
     case .gone: report.interrupt(.outputGone)
     case .failed(let number):
       outputError = number
-      await show(screen.add(["haul: standard output cannot be written (error \(number))"]))
+      await show(
+        screen.add(["haul: standard output cannot be written: \(SystemError.text(number))"]))
     }
   }
 
   private func reportInternal(_ error: any Error) async {
-    hasInternalError = true
+    hasProblem = true
     let text = Messages.shown("haul: an event could not be written as JSON: \(error)")
     await show(screen.add([text]))
   }

@@ -23,13 +23,17 @@ package struct GetReport: Sendable {
   /// What is known of each file, in the order of the board.
   private var transfers: [(id: TransferID, url: ResourceURL?, isPaused: Bool)] = []
   private var hasStarted: Set<TransferID> = []
-  private var summary = JSONEvent.Summary()
+  private var summary = RunCounts()
   private var lines = JSONLines()
   private var lastPlain: Instant
 
-  /// - Parameter expected: how many transfers were asked for.
-  package init(expected: Int, options: OutputOptions, view: ProgressView, at start: Instant) {
-    board = ProgressBoard(expected: expected)
+  /// The place of each transfer's address among those given, from 1.
+  private let indices: [Int]
+
+  /// - Parameter indices: of each transfer that was asked for, the place of its address among those given, from 1.
+  package init(indices: [Int], options: OutputOptions, view: ProgressView, at start: Instant) {
+    board = ProgressBoard(expected: indices.count)
+    self.indices = indices
     self.options = options
     self.view = view
     self.start = start
@@ -38,7 +42,7 @@ package struct GetReport: Sendable {
 
   package var expected: Int { board.expected }
   package var files: [FileProgress] { board.files }
-  private var ended: Int { summary.completed + summary.failed + summary.cancelled }
+  private var ended: Int { summary.ended }
 
   /// Whether every transfer has ended.
   package var isDone: Bool { ended >= expected }
@@ -51,7 +55,7 @@ package struct GetReport: Sendable {
     update(for: event)
     var outputs: [Output] = []
     if options.json {
-      let index = (index[event.id] ?? 0) + 1
+      let index = indices[index[event.id] ?? 0]
       outputs.append(
         .json(try lines.line(.transfer(event, index: index), wallSeconds: wallSeconds)))
     }
@@ -61,6 +65,7 @@ package struct GetReport: Sendable {
 
   /// The plain progress lines that are due: one a running file every 10 s.
   package mutating func tick(at now: Instant) -> [Output] {
+    board.elapsed = now - start
     guard view == .plain, now - lastPlain >= .seconds(10) else { return [] }
     lastPlain = now
     return board.active.compactMap { place in
@@ -80,6 +85,9 @@ package struct GetReport: Sendable {
     summary.paused = max(0, expected - ended)
     summary.duration = now - start
     var outputs: [Output] = []
+    if expected > Self.fewFiles, !options.quiet {
+      outputs += Messages.summary(summary).map(Output.message)
+    }
     if !isDone {
       if let interruption {
         let text =
@@ -99,6 +107,9 @@ package struct GetReport: Sendable {
     return outputs
   }
 
+  /// Whose ends need no summary.
+  private static let fewFiles = 5
+
   /// What did not stop in time, and is paused all the same.
   private mutating func lateSuspensions(wallSeconds: Double) throws -> [Output] {
     try transfers.indices.filter { !board.files[$0].hasEnded && !transfers[$0].isPaused }
@@ -106,7 +117,7 @@ package struct GetReport: Sendable {
         let event = TransferEvent(
           number: nil, id: transfers[place].id, url: transfers[place].url,
           kind: .paused(by: .signal))
-        let content = JSONEvent.Content.transfer(event, index: place + 1)
+        let content = JSONEvent.Content.transfer(event, index: indices[place])
         return .json(try lines.line(content, wallSeconds: wallSeconds))
       }
   }
@@ -122,13 +133,14 @@ package struct GetReport: Sendable {
 extension GetReport {
   private mutating func update(for event: TransferEvent) {
     let place = place(of: event)
-    board.update(place) { $0.take(event.kind) }
+    let elapsed = board.elapsed
+    board.update(place) { $0.take(event.kind, at: elapsed) }
     switch event.kind {
     case .paused: transfers[place].isPaused = true
     case .resumed: transfers[place].isPaused = false
     default: break
     }
-    if case .finished(let result) = event.kind { count(result) }
+    if case .finished(let result) = event.kind { summary.count(result, of: event.url) }
   }
 
   private mutating func place(of event: TransferEvent) -> Int {
@@ -143,16 +155,6 @@ extension GetReport {
     index[event.id] = place
     transfers.append((event.id, event.url, false))
     return place
-  }
-
-  private mutating func count(_ result: TransferResult) {
-    switch result.state {
-    case .completed:
-      summary.completed += 1
-      summary.bytes += result.bytes
-    case .failed: summary.failed += 1
-    case .cancelled: summary.cancelled += 1
-    }
   }
 
   private mutating func message(for event: TransferEvent) -> String? {
@@ -175,7 +177,7 @@ extension GetReport {
     case .finished(let result):
       return result.state == .cancelled
         ? Messages.cancelled(url) : Messages.completed(file.name, result)
-    case .added, .phase, .progress, .resumed, .limited, .connections, .moved, .removed,
+    case .added, .target, .phase, .progress, .resumed, .limited, .connections, .moved, .removed,
       .snapshot:
       return nil
     }
@@ -206,22 +208,30 @@ extension GetReport {
 }
 
 extension FileProgress {
-  fileprivate mutating func take(_ kind: TransferEvent.Kind) {
+  /// - Parameter elapsed: since the run began.
+  fileprivate mutating func take(_ kind: TransferEvent.Kind, at elapsed: Duration) {
     switch kind {
     case .added(let target):
       if let target { name = GetReport.lastComponent(target) }
-    case .phase(let phase, _): self.phase = phase
-    case .paused: phase = .waiting
+    case .target(let path): name = GetReport.lastComponent(path)
+    case .phase(let phase, _):
+      self.phase = phase
+      if phase != .waiting { retry = nil }
+    case .paused: (phase, retry) = (.waiting, nil)
     case .resumed, .limited, .connections, .moved, .removed, .snapshot: break
-    case .progress(let progress): self.progress = progress
-    case .attempt: progress?.stop()
+    case .progress(let progress):
+      self.progress = progress
+      if progress.connections > 0 { retry = nil }
+    case .attempt(_, let error, let delay):
+      progress?.stop()
+      retry = Retry(end: elapsed + delay, reason: Messages.waitReason(error))
     case .finished(let result): end(result)
     }
   }
 
   /// Takes the end over: small files and those that were there already tell no progress before.
   private mutating func end(_ result: TransferResult) {
-    hasEnded = true
+    (hasEnded, retry) = (true, nil)
     progress?.stop()
     if result.state == .completed {
       progress = Progress(bytes: result.bytes, total: result.bytes, rate: 0, connections: 0)

@@ -3,7 +3,7 @@
 package struct GetScreen: Sendable {
   private let hasBars: Bool
   private let style: FrameStyle
-  private let size: @Sendable () -> (width: Int, height: Int)
+  private let size: @Sendable () -> (width: Int, height: Int)?
   private var display = TerminalDisplay()
   private var waiting: [String] = []
   private var drawn: Drawn?
@@ -15,9 +15,9 @@ package struct GetScreen: Sendable {
     var height: Int
   }
 
-  /// - Parameter size: asked at each drawing: a terminal may be resized at any time.
+  /// - Parameter size: asked at each drawing: a terminal may be resized at any time. Nil while nothing may be drawn there.
   package init(
-    hasBars: Bool, style: FrameStyle, size: @escaping @Sendable () -> (width: Int, height: Int)
+    hasBars: Bool, style: FrameStyle, size: @escaping @Sendable () -> (width: Int, height: Int)?
   ) {
     self.hasBars = hasBars
     self.style = style
@@ -34,7 +34,12 @@ package struct GetScreen: Sendable {
   /// The waiting lines and the bars under them; nothing when nothing has changed.
   package mutating func redraw(_ board: ProgressBoard) -> String {
     guard hasBars else { return "" }
-    let (width, height) = size()
+    guard let (width, height) = size() else {
+      drawn = nil
+      display = TerminalDisplay()
+      defer { waiting = [] }
+      return display.update(lines: waiting, frame: nil)
+    }
     let frame = ProgressFrame(board, width: width, height: height, style: style)
     let next = Drawn(frame: frame, width: width, height: height)
     guard !waiting.isEmpty || next != drawn else { return "" }

@@ -21,8 +21,12 @@ struct GetSession {
       await OutputStream.standardError.write(Messages.usage(error.message) + "\n")
       return .usage
     }
+    if !plan.output.quiet {
+      let notes = plan.notes.map { Messages.usage($0) + "\n" }.joined()
+      await OutputStream.standardError.write(notes)
+    }
     let console = GetConsole(
-      expected: plan.requests.count, options: plan.output, surroundings: surroundings,
+      indices: plan.indices, options: plan.output, surroundings: surroundings,
       standardOutput: .standardOutput, standardError: .standardError)
     let events = manager.events()
     let transfers: [Transfer]
@@ -80,11 +84,16 @@ struct GetSession {
 
   /// Writes the file to standard output as it comes; stops everything when nobody takes it.
   private func copy(_ transfer: Transfer, _ manager: TransferManager, _ console: GetConsole) async {
-    OutputStream.standardOutput.widenPipe()
+    let output = OutputStream.standardOutput
+    let isShown = surroundings.standardOutputIsTerminal && !plan.output.discards
+    output.widenPipe()
     do {
       for try await chunk in try await manager.bytes(of: transfer) {
-        let outcome = await OutputStream.standardOutput.write(chunk)
-        guard outcome != .written else { continue }
+        if plan.output.discards { continue }
+        let isRefused = isShown && chunk.withUnsafeBytes { $0.contains(0) }
+        let outcome = isRefused ? .written : await output.write(chunk)
+        guard isRefused || outcome != .written else { continue }
+        if isRefused { await console.refuse(Messages.binary) }
         await console.noticeOutput(outcome)
         await manager.pauseAll(by: .signal)
         await manager.shutdown()

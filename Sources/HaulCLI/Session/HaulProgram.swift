@@ -50,7 +50,8 @@ package enum HaulProgram {
       environment: ProcessInfo.processInfo.environment,
       standardOutputIsTerminal: OutputStream.standardOutput.isTerminal,
       standardErrorIsTerminal: OutputStream.standardError.isTerminal,
-      terminalSize: { OutputStream.standardError.terminalSize }, clock: SystemClock())
+      terminalSize: { OutputStream.standardError.terminalSize },
+      isForeground: { OutputStream.standardError.isForeground }, clock: SystemClock())
   }
 
   private static func refuse(_ line: String) async -> ExitStatus {

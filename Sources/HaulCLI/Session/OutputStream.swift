@@ -88,6 +88,12 @@ private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -
 extension OutputStream {
   var isTerminal: Bool { isatty(descriptor) == 1 }
 
+  /// Whether the terminal's keys are for this process; also where that cannot be told.
+  var isForeground: Bool {
+    let group = tcgetpgrp(descriptor)
+    return group == -1 || group == getpgrp()
+  }
+
   /// The terminal's width and height in cells; nil when it is none or does not tell.
   var terminalSize: (width: Int, height: Int)? {
     var size = winsize()

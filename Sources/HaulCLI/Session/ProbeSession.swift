@@ -33,7 +33,11 @@ struct ProbeSession {
 
   private func ask(_ manager: TransferManager) async -> Result<ProbeResult, TransferError> {
     do {
-      return .success(try await manager.probe(plan.request))
+      return .success(
+        try await manager.probe(plan.request) { attempt, error, delay in
+          let line = Messages.retry(number: attempt, error, delay: delay, of: plan.request.url)
+          await OutputStream.standardError.write(line + "\n")
+        })
     } catch {
       return .failure(error)
     }

@@ -45,7 +45,7 @@ package struct ResponseJudge: Sendable {
     case 200: whole(head)
     case 206: partial(head, to: request)
     case 416: unsatisfiable(head, to: request)
-    default: .failure(failure(for: head))
+    default: .failure(failure(for: head, to: request))
     }
   }
 
@@ -116,7 +116,7 @@ package struct ResponseJudge: Sendable {
 }
 
 extension ResponseJudge {
-  private func failure(for head: ResponseHead) -> TransferError {
+  private func failure(for head: ResponseHead, to request: FetchRequest) -> TransferError {
     let retryAfter = RetryAfter.delay(head.headers, now: wallSeconds)
     func error(_ code: TransferError.Code, _ words: String, retryable: Bool = false)
       -> TransferError
@@ -126,7 +126,7 @@ extension ResponseJudge {
         isRetryable: retryable, retryAfter: retryAfter)
     }
     switch head.status {
-    case 401: return error(.unauthorized, "it wants credentials")
+    case 401: return error(.unauthorized, Self.advice(onCredentialsOf: request, from: head))
     case 403: return error(.forbidden, "access is forbidden")
     case 404, 410: return error(.notFound, "check the address")
     case 407: return error(.proxy, "the proxy wants credentials")
@@ -137,5 +137,17 @@ extension ResponseJudge {
     case 300..<400: return error(.httpStatus, "it does not say where the file is")
     default: return error(.httpStatus, "the request was not served")
     }
+  }
+
+  /// Credentials of the request itself: a redirect to another origin leaves them behind.
+  private static func advice(
+    onCredentialsOf request: FetchRequest, from head: ResponseHead
+  ) -> String {
+    let authorization = request.headers["authorization"]
+    guard head.url.origin == request.url.origin,
+      authorization != nil || request.url.credentials != nil
+    else { return "give a user name with --user, or use --netrc" }
+    return authorization?.lowercased().hasPrefix("bearer ") == true
+      ? "the token is wrong or has expired" : "wrong user name or password"
   }
 }

@@ -100,7 +100,8 @@ public struct ResourceURL: Hashable, Sendable {
 
   /// Whether the percent-decoded path is text.
   package var hasTextualPath: Bool {
-    String(validating: PercentCoding.decoded(path), as: UTF8.self) != nil
+    !path.utf8.contains(UInt8(ascii: "%"))
+      || String(validating: PercentCoding.decoded(path), as: UTF8.self) != nil
   }
 
   /// The address that a `Location` header means, seen from this one (RFC 9110, section 10.2.2).

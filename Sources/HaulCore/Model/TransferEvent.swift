@@ -3,6 +3,8 @@ public struct TransferEvent: Sendable, Hashable {
   /// What happened.
   public enum Kind: Sendable, Hashable {
     case added(target: String?)
+    /// Its file gets this path, and not the one that `added` told: that name was taken.
+    case target(String)
     case phase(Phase, reason: String?)
     case paused(by: Origin)
     case resumed(by: Origin)

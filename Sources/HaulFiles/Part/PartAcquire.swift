@@ -131,11 +131,11 @@ struct Adoption {
     case .foreign:
       throw TransferError(
         .nameConflict,
-        "a file with the name of the journal is there that is none; it was left alone")
+        "\(names.journal) has the name of a journal and is none; it was left alone, move it away")
     case .newer:
       throw TransferError(
         .nameConflict,
-        "the journal was written by a newer version of Haul; use that one, or move it away")
+        "\(names.journal) was written by a newer version of Haul; use that one, or move it away")
     }
   }
 

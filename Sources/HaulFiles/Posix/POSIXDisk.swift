@@ -25,6 +25,13 @@ package struct POSIXDisk: Disk {
     return String(cString: path)
   }
 
+  /// The same path without symbolic links.
+  package static func resolved(_ path: String) throws(DiskError) -> String {
+    guard let text = realpath(path, nil) else { throw DiskError("realpath", errno) }
+    defer { free(text) }
+    return String(cString: text)
+  }
+
   package func openDirectory(_ path: String, creating: Bool) throws(DiskError) -> any DiskDirectory
   {
     let path = path.isEmpty ? "." : path

@@ -163,7 +163,7 @@
       _ name: String, _ error: Int32, in directory: String? = nil
     ) -> TransferError {
       let place = directory.map { " in \(Printable.text($0))" } ?? ""
-      let reason = "cannot run \(name)\(place): \(String(cString: strerror(error)))"
+      let reason = "cannot run \(name)\(place): \(SystemError.text(error))"
       switch error {
       case ENOENT where directory == nil:
         return TransferError(.io, "\(reason); check its name and that it is installed")

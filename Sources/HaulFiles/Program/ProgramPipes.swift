@@ -108,7 +108,7 @@
     fileprivate static func noDescriptor() -> TransferError {
       TransferError(
         .io,
-        "cannot start a program: \(String(cString: strerror(errno))); "
+        "cannot start a program: \(SystemError.text(errno)); "
           + "too many files are open")
     }
   }

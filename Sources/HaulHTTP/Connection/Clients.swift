@@ -14,6 +14,7 @@ final class Clients: Sendable {
     let isUnchecked: Bool
     /// The name that certificates must hold; nil where there is none to check.
     let certifiedHost: String?
+    let hasRawTarget: Bool
   }
 
   private struct State {
@@ -75,7 +76,8 @@ final class Clients: Sendable {
     }
     let preparation = ConnectionPreparation(
       route: key.route, tls: key.isUnchecked ? tls.unchecked : tls.checked,
-      certifiedHost: key.certifiedHost, timeout: TimeAmount(settings.connectTimeout))
+      certifiedHost: key.certifiedHost, hasRawTarget: key.hasRawTarget,
+      timeout: TimeAmount(settings.connectTimeout))
     configuration.http1_1ConnectionDebugInitializer = { preparation.prepareHTTP1($0) }
     configuration.http2ConnectionDebugInitializer = { preparation.prepareHTTP2($0) }
     return HTTPClient(

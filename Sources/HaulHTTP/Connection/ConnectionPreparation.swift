@@ -11,6 +11,8 @@ struct ConnectionPreparation: Sendable {
   let tls: TLSConfiguration
   /// The name that the server's certificate must hold; nil where there is none to check.
   let certifiedHost: String?
+  /// Whether requests bring a path that is no text.
+  let hasRawTarget: Bool
   /// Of the tunnel's handshakes.
   let timeout: TimeAmount
 
@@ -22,6 +24,7 @@ struct ConnectionPreparation: Sendable {
       if case .forwarded(let proxy) = route {
         try pipeline.addHandler(AbsoluteForm(proxy), position: .before(decoder))
       }
+      if hasRawTarget { try pipeline.addHandler(RawTarget(), position: .before(decoder)) }
     }
     guard case .socks(let proxy, let origin) = route else {
       return readied.flatMap { checkName(channel) }

@@ -130,6 +130,10 @@ struct DownloadDriver: Sendable {
             verified: checksums.isEmpty ? nil : .checksum))
       case .claimed(let claim):
         facts.place.begin(claim, boot: engine.disk.bootID)
+        if claim.number > 0 || serverName != nil {
+          let path = claim.directory.filePath(claim.name.text)
+          engine.hub.publish(.target(path), of: id, request.url)
+        }
         if let obstacle = await refusal(of: claim) {
           engine.targets.keep(claim.key)
           return .held(obstacle)

@@ -9,14 +9,21 @@ extension DownloadRun {
     }
     meter.note(received, at: now)
     ticks += 1
-    let progress = Progress(
-      bytes: received, total: total, rate: meter.rate, connections: connections)
+    // What is told last tells how fast the whole came.
+    let rate = received == total ? averageRate : meter.rate
+    let progress = Progress(bytes: received, total: total, rate: rate, connections: connections)
     if driver.facts.tellsProgress {
       engine.hub.publish(progress: progress, of: driver.id, request.url)
     }
     if checkpoints.begins(dirtyBytes: target.dirtyBytes, at: now) { checkpoint(&group) }
     if !isReadingBack, target.digestLag >= Self.worthReadingBack { readBack(&group) }
     await handle(ticks.isMultiple(of: 10) ? .tick : .measured, &group)
+  }
+
+  /// Bytes per second from the network since the run began.
+  private var averageRate: Double {
+    let seconds = (engine.clock.now - started) / .seconds(1)
+    return seconds > 0 ? Double(plan.update { $0.fetched }) / seconds : 0
   }
 
   private func checkpoint(_ group: inout DiscardingTaskGroup) {

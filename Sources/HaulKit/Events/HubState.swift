@@ -97,7 +97,8 @@ struct HubState {
       forgetProgress(of: id)
       live[id]?.progress = nil
       live[id]?.isWhole = false
-    case .added, .resumed, .progress, .attempt, .limited, .connections, .moved, .snapshot: break
+    case .added, .target, .resumed, .progress, .attempt, .limited, .connections, .moved, .snapshot:
+      break
     }
     append(event)
   }
@@ -107,7 +108,10 @@ struct HubState {
     guard result.state == .completed, let known = live[event.id], known.tellsProgress,
       !known.isWhole, let all = event.url == nil ? known.progress?.total : result.bytes
     else { return nil }
-    let progress = Progress(bytes: all, total: all, rate: 0, connections: 0)
+    let seconds = result.duration / .seconds(1)
+    let progress = Progress(
+      bytes: all, total: all, rate: seconds > 0 ? Double(result.fetched) / seconds : 0,
+      connections: 0)
     return TransferEvent(number: nil, id: event.id, url: event.url, kind: .progress(progress))
   }
 

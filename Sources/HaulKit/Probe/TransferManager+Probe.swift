@@ -8,8 +8,16 @@ extension TransferManager {
   public nonisolated func probe(_ request: DownloadRequest) async throws(TransferError)
     -> ProbeResult
   {
+    try await probe(request) { _, _, _ in }
+  }
+
+  /// The same, with each retry told before its delay.
+  package nonisolated func probe(
+    _ request: DownloadRequest,
+    retrying: @Sendable (_ attempt: Int, _ error: TransferError, _ delay: Duration) async -> Void
+  ) async throws(TransferError) -> ProbeResult {
     try request.checkPaths()
-    return try await Prober(request: request, engine: engine).run()
+    return try await Prober(request: request, engine: engine).run(retrying)
   }
 }
 
@@ -18,7 +26,9 @@ struct Prober {
   let request: DownloadRequest
   let engine: Engine
 
-  func run() async throws(TransferError) -> ProbeResult {
+  func run(
+    _ retrying: (Int, TransferError, Duration) async -> Void
+  ) async throws(TransferError) -> ProbeResult {
     var retry = RetryState(request.retry, startedAt: engine.clock.now)
     var hasAnswered = false
     while true {
@@ -31,8 +41,8 @@ struct Prober {
               error, silentHost: nil, hasAnswered: hasAnswered, isAttended: true),
             at: engine.clock.now, using: &generator)
         }
-        guard case .retry(let delay, _) = decision else { throw error }
-        engine.logger.debug("\(error.message); asked again in \(delay)")
+        guard case .retry(let delay, let attempt) = decision else { throw error }
+        await retrying(attempt, error, delay)
         try await wait(delay)
       }
     }

@@ -21,7 +21,7 @@ struct StoredKind: Hashable {
     var error: StoredError?
   }
 
-  /// - Throws: `internal` for progress, which is not a change of state and has no place in the log.
+  /// - Throws: `internal` for what is not a change of state and has no place in the log.
   init(_ kind: TransferEvent.Kind, _ coding: FormCoding) throws {
     switch kind {
     case .added(let target): (code, detail) = (0, target)
@@ -43,7 +43,7 @@ struct StoredKind: Hashable {
       (code, detail) = (Self.finished, try coding.text(StoredResult(result)))
     case .removed: (code, detail) = (Self.removed, nil)
     case .moved: (code, detail) = (Self.moved, nil)
-    case .progress, .snapshot:
+    case .progress, .target, .snapshot:
       throw TransferError(.internal, "no state change was given to the log of them; report this")
     }
   }

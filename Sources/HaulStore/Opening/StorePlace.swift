@@ -99,7 +99,7 @@ struct StorePlace: Sendable {
 
   /// What `errno` means.
   func failure(_ action: String, _ number: Int32 = errno) -> TransferError {
-    let reason = "cannot \(action): \(String(cString: strerror(number)))"
+    let reason = "cannot \(action): \(SystemError.text(number))"
     return switch number {
     case ENOSPC, EDQUOT:
       TransferError(.diskFull, "\(reason); free some space and try again")

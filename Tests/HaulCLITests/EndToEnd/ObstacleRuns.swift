@@ -49,7 +49,7 @@ struct ObstacleRuns {
   @Test("A device given by its name is refused, and nothing is left beside it")
   func namedDevice() async throws {
     try await Workplace.with(Workplace.file()) { place in
-      try await place.get("/file.bin", "-o", "/dev/null").expectFailed(.notARegularFile)
+      try await place.get("/file.bin", "-o", "/dev/full").expectFailed(.notARegularFile)
       #expect(
         try !FileManager.default.contentsOfDirectory(atPath: "/dev").contains {
           $0.contains(".haul.")

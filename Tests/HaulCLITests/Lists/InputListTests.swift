@@ -106,18 +106,29 @@ import Testing
   }
 
   @Test(
-    "one address for one file twice is refused, with both places",
+    "one address for one file twice is downloaded once, with a warning that names both places",
     arguments: [[], ["--if-exists", "skip"], ["--if-exists", "overwrite"]])
   func givenTwice(options: [String]) throws {
-    let list = "https://h/d/x?token=secret\nhttps://h/y\nhttps://h/d/x?token=secret\n"
+    let list = "https://h/d/x?token=secret\nhttps://h/d/x?token=secret\nhttps://h/y\n"
     let files = sources(["list": list])
-    let message = try #require(refusal(["-i", "list"] + options, files))
-    #expect(
-      message.hasPrefix("list: line 3: https://h/d/x?token=*** is given twice (list: line 1)"))
-    #expect(message.contains("--if-exists rename"))
-    #expect(refusal(["https://h/x", "https://h/x"] + options, files)?.contains("twice") == true)
-    #expect(refusal(["-i", "list", "--if-exists", "rename"], files) == nil)
-    #expect(refusal(["-i", "list", "--remote-name"], files) == nil)
+    let twice = try plan(["-i", "list"] + options, files)
+    #expect(twice.requests.map(\.url.redacted) == ["https://h/d/x?token=***", "https://h/y"])
+    #expect(twice.indices == [1, 3])
+    let note = try #require(twice.notes.first)
+    #expect(note.hasPrefix("list: line 2: https://h/d/x?token=*** is given twice (list: line 1)"))
+    #expect(note.contains("--if-exists rename"))
+    let words = try plan(["https://h/x", "https://h/x"] + options, files)
+    #expect(words.requests.count == 1 && words.notes.count == 1)
+    #expect(try plan(["-i", "list", "--if-exists", "rename"], files).requests.count == 3)
+    #expect(try plan(["-i", "list", "--remote-name"], files).requests.count == 3)
+  }
+
+  @Test("one address for one file in two ways is refused")
+  func givenDifferently() throws {
+    let list = "https://h/x\n  checksum=md5=\(String(repeating: "0", count: 32))\nhttps://h/x\n"
+    let message = try #require(refusal(["-i", "list"], sources(["list": list])))
+    #expect(message.hasPrefix("list: line 3: https://h/x is given twice (list: line 1)"))
+    #expect(message.contains("in two ways"))
   }
 
   @Test("addresses whose files would have one name are refused only where no number may be added")

@@ -99,6 +99,7 @@ func allKinds() throws -> [TransferEvent.Kind] {
 func name(_ kind: TransferEvent.Kind) -> String {
   switch kind {
   case .added: "added"
+  case .target: "target"
   case .phase: "phase"
   case .paused: "paused"
   case .resumed: "resumed"

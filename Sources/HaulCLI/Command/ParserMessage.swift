@@ -1,0 +1,46 @@
+/// The parser's errors in the style of all others: what is wrong first, and no sentence.
+enum ParserMessage {
+  /// - Parameter text: the parser's message, on one line.
+  static func rewritten(_ text: String) -> String {
+    if let found = text.wholeMatch(of: /Unknown option '(.+?)'(?:\. Did you mean '(.+)'\?)?/) {
+      let guess = found.2.flatMap { guess in
+        Spelling.distance(String(found.1), String(guess)) <= 2 ? "; did you mean \(guess)?" : nil
+      }
+      return "there is no option \(found.1)\(guess ?? "")"
+    }
+    if let found = text.wholeMatch(of: /The value '(.*)' is invalid for '(.+?)'(?:: (.+)|\. (.+))?/)
+    {
+      let reason = (found.3 ?? found.4).map { ": \(lowered(String($0)))" } ?? " is not understood"
+      return "\(name(found.2)) '\(found.1)'\(reason)"
+    }
+    if let found = text.wholeMatch(of: /Missing value for '(.+)'/) {
+      return "\(name(found.1)): a value is missing"
+    }
+    // The parser may add the option's help.
+    if let found = text.firstMatch(of: /^Missing expected argument '(.+?)'/) {
+      let word =
+        found.1.hasPrefix("-") ? name(found.1) : found.1.filter { $0 != "<" && $0 != ">" }[...]
+      return "\(word) is missing"
+    }
+    if let found = text.wholeMatch(of: /Unexpected argument '(.*)'/) {
+      return "'\(found.1)' is one word too many"
+    }
+    if let found = text.wholeMatch(of: /\d+ unexpected arguments: (.+)/) {
+      return "these words are too many: \(found.1)"
+    }
+    if let found = text.firstMatch(of: /option '(--?.+?)' does not take any value/) {
+      return "\(found.1) takes no value"
+    }
+    return lowered(text)
+  }
+
+  /// The option without the name of its value.
+  private static func name(_ text: Substring) -> Substring {
+    text.prefix { $0 != " " && $0 != "<" }
+  }
+
+  private static func lowered(_ text: String) -> String {
+    guard let first = text.first, text.dropFirst().first?.isUppercase != true else { return text }
+    return first.lowercased() + text.dropFirst()
+  }
+}

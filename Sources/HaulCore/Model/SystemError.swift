@@ -1,0 +1,13 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Numbers of errors (`errno`) in words.
+package enum SystemError {
+  /// `No space left on device`.
+  package static func text(_ number: Int32) -> String {
+    strerror(number).map { String(cString: $0) } ?? "error \(number)"
+  }
+}

@@ -1,0 +1,20 @@
+import NIOCore
+import NIOHTTP1
+
+/// Asks for a path that is no text when it is percent-decoded (`%ff`): the client cannot carry one in its addresses, and would ask for `/`.
+final class RawTarget: ChannelOutboundHandler, Sendable {
+  typealias OutboundIn = HTTPClientRequestPart
+  typealias OutboundOut = HTTPClientRequestPart
+
+  /// The field that brings the path here; it is not sent.
+  static let field = "Haul-Target"
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    guard case .head(var head) = unwrapOutboundIn(data),
+      let target = head.headers.first(name: Self.field)
+    else { return context.write(data, promise: promise) }
+    head.uri = target
+    head.headers.remove(name: Self.field)
+    context.write(wrapOutboundOut(.head(head)), promise: promise)
+  }
+}
