@@ -1,6 +1,6 @@
 # Everything that is done with the repository by name. `make` alone lists it.
 .POSIX:
-.PHONY: help test demo docs lint release install uninstall install-check crashtest simulate simulate-disk
+.PHONY: help test demo docs lint release install uninstall package install-check crashtest simulate simulate-disk
 .PHONY: kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
 .PHONY: expiring-link host-outage server-limits mutants fuzz coverage sanitize torture store-bench clean
 
@@ -46,6 +46,10 @@ install: ## haul, its manual and completions below PREFIX=/usr/local (DESTDIR= i
 
 uninstall: ## takes away what install has put there
 	@Scripts/install-haul --remove "$(DESTDIR)" "$(PREFIX)"
+
+package: ## a Debian package and a tar file of the binary, in .build/package
+	@Scripts/install build python
+	@Scripts/package
 
 install-check: ## make install, run where there is neither the checkout nor Swift
 	@Scripts/install build python shells

@@ -95,6 +95,10 @@ class Terminal:
         self.directory, self.environment = directory, environment
         self.size = struct.pack("HHHH", height, width, 0, 0)
 
+    def of_width(self, width):
+        """One that is the same but for its width."""
+        return Terminal(self.directory, self.environment, width)
+
     def run(self, command, moments=(), timeout=60):
         """Runs it; gives the screens at the moments and at the end, and the exit status.
 

@@ -107,7 +107,7 @@ struct StoredFormTests {
   func results() async throws {
     #expect(same(TransferResult(state: .completed), try fullResult()) == [])
     // What it comes from is of interest while it runs, and not stored.
-    #expect(same(TransferError(.io, ""), fullError()) == ["hindrance"])
+    #expect(same(TransferError(.io, ""), fullError()) == ["hindrance", "isOfRedirect"])
     #expect(same(ConnectionChoice(1, .limit), ConnectionChoice(2, .slower, rate: 1)) == [])
     var ids = Ids()
     var results = [try fullResult()]
