@@ -43,7 +43,7 @@ expected_minutes() {
 # Reads the build's output: all of it to the log; how far it is to a terminal's one line, or elsewhere to a line a minute.
 show_progress() {
   local log=$1 what="haul: building $2" line start=$SECONDS told=$SECONDS steps=""
-  if [ ! -e "$release_path/release/$2" ]; then
+  if ! compgen -G "$release_path/launcher/*.stamp" >/dev/null; then
     printf 'haul: %s is built from source now, once: about %s min on %s cores\n' \
       "$2" "$(expected_minutes)" "$(nproc)" >&2
   elif [ ! -t 2 ]; then

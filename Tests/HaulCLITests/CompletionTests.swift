@@ -24,6 +24,25 @@ import Testing
     }
   }
 
+  @Test(
+    "the commands are completed after help",
+    arguments: [
+      ("bash", "__haul_add_completions -W $'get\\nprobe\\nverify'"), ("zsh", "(get probe verify)"),
+      ("fish", "\"haul help\" -eq 1' -fa 'get probe verify'"),
+    ])
+  func help(shell: String, part: String) throws {
+    #expect(try printed("--generate-completion-script", shell).contains(part))
+  }
+
+  @Test("-h has the options that most people use, --help all")
+  func shortHelp() throws {
+    let short = try printed("get", "-h")
+    #expect(short.split(separator: "\n").count { $0.hasPrefix("  -") } == 12)
+    #expect(short.contains("haul get --help"))
+    #expect(try printed("get", "--help").contains("--min-split"))
+    #expect(try printed("help", "get") == printed("get", "--help"))
+  }
+
   @Test("a shell that is not known is wrong usage")
   func unknownShell() {
     #expect(refusal(["--generate-completion-script", "cmd"]) != nil)

@@ -1,12 +1,10 @@
 import ArgumentParser
 
-/// `haul help COMMAND`: the parser's own neither completes commands nor refuses unknown ones.
+/// `haul help COMMAND`: the parser's own does not refuse unknown ones.
 struct HelpCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "help", abstract: "Shows the help of a command.", shouldDisplay: false)
 
-  @Argument(
-    help: ArgumentHelp("The command.", valueName: "COMMAND"),
-    completion: .list(["get", "probe", "verify"]))
+  @Argument(help: ArgumentHelp("The command.", valueName: "COMMAND"))
   var command: String?
 }

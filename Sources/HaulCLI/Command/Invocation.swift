@@ -95,7 +95,7 @@ extension Invocation {
     of error: any Error, _ arguments: [String]
   ) throws(UsageError) -> Invocation {
     guard HaulCommand.exitCode(for: error) != .success else {
-      return .print(HaulCommand.fullMessage(for: error))
+      return .print(HelpCompletion.added(to: HaulCommand.fullMessage(for: error)))
     }
     let name = arguments.first ?? ""
     if !name.hasPrefix("-"), !commandNames.contains(name) { throw unknown(name) }

@@ -1,0 +1,26 @@
+/// What completion scripts lack: the commands after `haul help`.
+enum HelpCompletion {
+  private static let names = "get probe verify"
+
+  /// The script of any shell, with them.
+  static func added(to script: String) -> String {
+    var script = script
+    if let help = script.firstRange(of: "\n_haul_help() {\n") {
+      let rest = help.upperBound..<script.endIndex
+      let bash = "    __haul_offer_flags_options -1\n"
+      let words = names.replacing(" ", with: "\\n")
+      let zsh = "'*:subcommands:'"
+      if let end = script[rest].firstRange(of: bash) {
+        script.replaceSubrange(
+          end, with: "    __haul_offer_flags_options 1\n    __haul_add_completions -W $'\(words)'\n"
+        )
+      } else if let specification = script[rest].firstRange(of: zsh) {
+        script.replaceSubrange(specification, with: "':command:(\(names))'")
+      }
+    } else if script.contains("complete -c 'haul'") {
+      script +=
+        "\ncomplete -c 'haul' -n '__haul_should_offer_completions_for_positional \"haul help\" -eq 1' -fa '\(names)'\n"
+    }
+    return script
+  }
+}
