@@ -253,8 +253,10 @@ import Testing
     }
     #expect(row() == "x.iso  retrying in 7 s, as the server asked")
     run.tick(8)
+    try run.handle(event.progress(1, of: 2))
     #expect(row() == "x.iso  retrying in 2 s, as the server asked")
-    try run.handle(event(.phase(.connecting, reason: nil)))
+    run.tick(10)
+    try run.handle(event.progress(1, of: 2))
     #expect(row()?.contains("retrying") == false)
   }
 

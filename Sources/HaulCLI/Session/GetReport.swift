@@ -221,7 +221,8 @@ extension FileProgress {
     case .resumed, .limited, .connections, .moved, .removed, .snapshot: break
     case .progress(let progress):
       self.progress = progress
-      if progress.connections > 0 { retry = nil }
+      // Progress of before the attempt may be told behind it.
+      if progress.connections > 0, let end = retry?.end, elapsed >= end { retry = nil }
     case .attempt(_, let error, let delay):
       progress?.stop()
       retry = Retry(end: elapsed + delay, reason: Messages.waitReason(error))
