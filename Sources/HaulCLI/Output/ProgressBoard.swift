@@ -44,18 +44,22 @@ package struct ProgressBoard: Sendable {
       connections: active.reduce(0) { $0 + (files[$1].progress?.connections ?? 0) })
   }
 
+  /// Files that are there, those under way by what is there of them.
+  private var done: Double {
+    active.reduce(Double(ended)) { $0 + (files[$1].progress?.fraction ?? 0) }
+  }
+
   /// Seconds until the last file, as far as one can tell: by bytes when all lengths are known, by files else.
   var secondsLeft: Double? {
     if let left = total.secondsLeft { return left }
-    let done = active.reduce(Double(ended)) { $0 + (files[$1].progress?.fraction ?? 0) }
-    let seconds = Units.seconds(elapsed)
+    let (done, seconds) = (done, Units.seconds(elapsed))
     guard total.total == nil, done > 0, done < Double(expected), seconds >= 1 else { return nil }
     return seconds / done * (Double(expected) - done)
   }
 
   /// Of all bytes, or, as long as lengths are unknown, of the files.
   var percent: Int? {
-    total.percent ?? (expected > 0 ? min(100, ended * 100 / expected) : nil)
+    total.percent ?? (expected > 0 ? min(100, Int(done * 100 / Double(expected))) : nil)
   }
 
   /// Wide enough that no number of files overflows it.
