@@ -19,7 +19,9 @@ struct ExampleRuns {
   func many() async throws {
     // Slow enough for some of its percent to be told.
     let slow = Workplace.file("/a").with { $0.rate = 1 << 20 }
-    try await Workplace.with(slow, Workplace.file("/b"), Workplace.file("/c")) { place in
+    // An entity tag alone: no date tells that the file is there already.
+    let tagged = Workplace.file("/b").with { $0.lastModified = nil }
+    try await Workplace.with(slow, tagged, Workplace.file("/c")) { place in
       place.server.setFaults("/c", [Fault(.status(404))])
       let urls = ["/a", "/b", "/c"].map { place.server.url($0) }
       let result = try await run("MultiFileTransfer", ["files"] + urls, in: place)
@@ -38,6 +40,14 @@ struct ExampleRuns {
       for name in ["a", "b"] {
         let bytes = try Data(contentsOf: URL(filePath: "\(place.directory)/files/\(name)"))
         #expect(bytes.count == Workplace.length)
+      }
+      // The second time nothing was fetched.
+      #expect(
+        try FileManager.default.contentsOfDirectory(atPath: place.path("files")).sorted()
+          == ["a", "b"])
+      for path in ["/a", "/b"] {
+        let sent = place.server.snapshot.requests.filter { $0.path == path }.map(\.bodyBytesSent)
+        #expect(sent.reduce(0, +) < Workplace.length * 3 / 2)
       }
     }
   }
