@@ -152,7 +152,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "HaulCLITests",
-      dependencies: ["HaulCLI", "HaulCore", "HaulTestSupport"],
+      dependencies: ["HaulCLI", "HaulCore", "HaulTestSupport", .nioConcurrency],
       swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

@@ -1,6 +1,7 @@
 import HaulCLI
 import HaulCore
 import HaulTestSupport
+import NIOConcurrencyHelpers
 import Testing
 
 @Suite("How the surroundings decide about the view") struct SurroundingsTests {
@@ -58,5 +59,23 @@ import Testing
     #expect(Self.surroundings(["COLUMNS": "50"]).size.width == 50)
     #expect(Self.surroundings(["COLUMNS": "-1"]).size.width == 80)
     #expect(Self.surroundings().size.width == 80)
+  }
+
+  @Test("in the background lines are written, and nothing is drawn over the prompt")
+  func background() {
+    let place = NIOLockedValueBox<(width: Int, height: Int)?>((80, 24))
+    var screen = GetScreen(hasBars: true, style: FrameStyle()) { place.withLockedValue { $0 } }
+    let board = ProgressBoard([FileProgress(name: "x", phase: .connecting)], expected: 1)
+    #expect(screen.redraw(board).contains("connecting"))
+    place.withLockedValue { $0 = nil }
+    _ = screen.add(["x: complete"])
+    #expect(screen.redraw(board) == "x: complete\n")
+    #expect(screen.redraw(board) == "")
+    place.withLockedValue { $0 = (80, 24) }
+    #expect(screen.redraw(board).contains("connecting"))
+    var surroundings = Self.surroundings(size: (100, 30))
+    #expect(surroundings.room?.width == 100)
+    surroundings.isForeground = { false }
+    #expect(surroundings.room == nil)
   }
 }

@@ -14,8 +14,8 @@ enum Messages {
   {
     let cause = withoutAdvice(error)
     let reason = error.retryAfter == nil ? "" : ", as the server asked"
-    return about(
-      url, "\(cause); attempt \(number) failed; retrying in \(Units.span(delay))\(reason)")
+    let time = delay < .milliseconds(50) ? "at once" : "in \(Units.span(delay))"
+    return about(url, "\(cause); attempt \(number) failed; retrying \(time)\(reason)")
   }
 
   /// A wait for the next attempt that counts down.
