@@ -9,7 +9,7 @@ package enum HaulVersion {
 struct HaulCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "haul",
-    abstract: "Downloads files in parallel ranges, resumes after anything, and is never wrong.",
+    abstract: "Downloads files in parallel ranges, and resumes after any interruption.",
     discussion: """
       Examples:
         haul get https://example.org/big.iso

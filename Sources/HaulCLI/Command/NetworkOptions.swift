@@ -46,7 +46,9 @@ struct NetworkOptions: ParsableArguments {
 
   @Flag(
     name: .customLong("http2"), inversion: .prefixedNo, exclusivity: .chooseLast,
-    help: "Begin each file over HTTP/2 where an https server knows it, not only many of one host.")
+    help:
+      "Use HTTP/2 for every file of an https server that knows it (default: only for many files of one host)."
+  )
   var http2: Bool?
 
   @Option(
@@ -85,13 +87,15 @@ struct NetworkOptions: ParsableArguments {
   @Option(
     name: .customLong("trust-redirects"),
     help: ArgumentHelp(
-      "A host that gets headers and passwords too when redirected to over https; may be repeated.",
+      "Send headers and passwords to this host too after a redirect over https; may be repeated.",
       valueName: "HOST"),
     transform: NetworkArgument.host)
   var trustedHosts: [String] = []
 
   @Option(
-    help: ArgumentHelp("Attempts after the first; 0 = none (default: 8).", valueName: "N"),
+    help: ArgumentHelp(
+      "Attempts after the first; 0 = none (default: 8; 2 for a host that never answered).",
+      valueName: "N"),
     transform: { try ArgumentValue.count($0, in: 0...1_000_000) })
   var retries: Int?
 

@@ -18,8 +18,9 @@ struct PlaceOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      When the name is taken: update = bring what haul made of this URL up to date, and leave any \
-      other file: save as 'NAME (1)' (with -o: fail); skip = keep it; rename = save as \
+      When the name is taken: update = bring what haul made of this URL up to date, take a file \
+      with the server's length and date as there already, and leave any other: save as \
+      'NAME (1)' (with -o: fail); skip = keep it; rename = save as \
       'NAME (1)'; overwrite; fail (default: update).
       """,
       valueName: "what"),
@@ -40,7 +41,8 @@ struct PlaceOptions: ParsableArguments {
 
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
-    help: "Use the name that the server tells (Content-Disposition), made safe; -o goes before it.")
+    help:
+      "Use the name that the server suggests (Content-Disposition), made safe; -o goes before it.")
   var remoteName: Bool?
 
   @Flag(

@@ -4,7 +4,7 @@ import ArgumentParser
 struct ProbeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "probe",
-    abstract: "Tells what the server says of a URL, and what 'get' would do; downloads nothing.",
+    abstract: "Shows what the server says about a URL, and what 'get' would do; downloads nothing.",
     discussion: """
       Length, ranges, validators, name, digest, the address that redirects lead to, the \
       version of HTTP, and the plan: connections, segments, and whether an interrupted \

@@ -9,7 +9,7 @@ enum ShortHelp {
       -d DIR               Write to DIR, made if missing.
       -i FILE              URLs from a list, one a line; - is standard input.
       -x N                 Connections of one file, at most (default: 8).
-      -j N                 Files at once (default: 8, of one host 4: --max-per-host).
+      -j N                 Files at once (default: 8, and 4 per host: --max-per-host).
       --limit-rate RATE    Bytes per second of all files together, as 500K or 2M.
       --checksum ALG=HEX   The digest that the file must have: sha-256=...
       --if-exists WHAT     update, skip, rename, overwrite or fail (default: update).

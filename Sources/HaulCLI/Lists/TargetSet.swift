@@ -29,8 +29,9 @@ struct TargetSet {
     if mayBeNumbered, request.ifExists == .rename { return nil }
     if let earlier = target.requests[item.url] {
       guard earlier.request != request else {
-        return "\(start)\(item.url.redacted) is given twice\(Self.place(earlier.origin)); "
-          + "it is downloaded once, --if-exists rename makes two files"
+        return
+          "\(start)\(item.url.redacted) is given twice\(Self.place(earlier.origin)) and is downloaded "
+          + "once; use --if-exists rename to get two files"
       }
       throw UsageError(
         "\(start)\(item.url.redacted) is given twice\(Self.place(earlier.origin)), for one file, "

@@ -117,7 +117,7 @@ import Testing
       let url = place.server.url("/file.bin")
       let result = try await place.haul(["get", url, url])
       #expect(result.status == 0)
-      #expect(result.errors.contains("is given twice; it is downloaded once"))
+      #expect(result.errors.contains("is given twice and is downloaded once"))
       #expect(try place.names() == ["file.bin"])
     }
   }
