@@ -151,7 +151,10 @@ extension TransferError {
     if error.isOfOtherFamily {
       self.init(.connect, "the host has no address of the family that -4, -6 or --interface wants")
     } else {
-      self.init(.connect, "no connection from here; is the address of --interface this machine's?")
+      self.init(
+        .connect,
+        "the address of --interface is not one of this machine, or no way leads from it to the host"
+      )
     }
   }
 }

@@ -155,6 +155,14 @@ import Testing
     #expect(run.messages == ["haul: https://h/x.iso?token=***: the server has no such file"])
   }
 
+  @Test("a file that is skipped is not said to be complete")
+  func skipped() throws {
+    var run = Run()
+    let result = TransferResult(state: .completed, path: "/d/x", bytes: 10, reused: 10)
+    try run.handle(try EventMaker()(.finished(result)))
+    #expect(run.messages == ["/d/x: skipped, a file of that name is there (10 B, not checked)"])
+  }
+
   @Test("a file that was there already is told as such")
   func alreadyThere() throws {
     var run = Run()
@@ -182,8 +190,8 @@ import Testing
     try run.handle(rest(.paused(by: .signal)))
     try run.end()
     #expect(
-      run.messages.last == "haul: terminated; 1 file is not complete, the bytes are kept; "
-        + "run the same command again to resume")
+      run.messages.last == "haul: terminated; 1 file is not complete; run the same command "
+        + "again to resume, where the server allows it")
     #expect(try EventSchema().violations(output: run.json) == [])
     let lines = try run.json.split(separator: "\n").map { try JSONValue(parsing: String($0)) }
     #expect(lines.suffix(2).map { $0["type"] } == [.string("paused"), .string("summary")])
@@ -202,15 +210,18 @@ import Testing
     for number in 6...7 { try run.handle(event(number).failed()) }
     let there = TransferResult(state: .completed, path: "/d/x", bytes: 10, reused: 10)
     try run.handle(event(8)(.finished(there)))
+    // Of what has not ended, what came counts; the first 1 MiB was there.
+    try run.handle(
+      event(9).progress(1 << 20, of: 4 << 20), event(9).progress(2 << 20, of: 4 << 20))
     run.report.interrupt(.interrupt)
     try run.end()
     #expect(
       run.messages.suffix(4) == [
         "haul: failed: https://h/f6: the server has no such file",
         "haul: failed: https://h/f7: the server has no such file",
-        "haul: 5 completed, 1 already there, 2 failed, 1 not complete; 5.0 MiB in 1:00, 85.3 KiB/s",
-        "haul: interrupted; 1 file is not complete, the bytes are kept; run the same command again "
-          + "to resume",
+        "haul: 5 downloaded, 1 already there, 2 failed, 1 not complete; 6.0 MiB in 1:00, 102.4 KiB/s",
+        "haul: interrupted; 1 file is not complete; run the same command again to resume, where the "
+          + "server allows it",
       ])
   }
 
@@ -224,12 +235,12 @@ import Testing
     #expect(run.messages.count { $0.hasPrefix("haul: failed: https://h/f: ") } == 20)
     #expect(
       run.messages.suffix(2) == [
-        "haul: failed: 10 more", "haul: 0 completed, 30 failed; 0 B in 1:00, 0 B/s",
+        "haul: failed: 10 more", "haul: 0 downloaded, 30 failed; 0 B in 1:00, 0 B/s",
       ])
     var few = Run(5)
     try few.handle(EventMaker().completed())
     try few.end()
-    #expect(!few.messages.contains { $0.hasPrefix("haul: 1 completed") })
+    #expect(!few.messages.contains { $0.hasPrefix("haul: 1 downloaded") })
   }
 
   @Test("what the server asked for is named as the reason of a wait, and the bars count it down")
@@ -265,9 +276,13 @@ import Testing
     var run = Run()
     let event = try EventMaker()
     try run.handle(
-      event(.added(target: "d/x.iso")), event(.target("d/x (1).iso")),
+      event(.added(target: "d/x.iso")), event(.target("d/x (1).iso", reason: "x.iso is another")),
       event(.phase(.transferring, reason: nil)), event.progress(1, of: 2))
-    #expect(run.messages == ["x (1).iso: started, 2 B, from https://h/x.iso?token=***"])
+    #expect(
+      run.messages == [
+        "haul: https://h/x.iso?token=***: x.iso is another; it is left alone, saving as "
+          + "d/x (1).iso", "x (1).iso: started, 2 B, from https://h/x.iso?token=***",
+      ])
   }
 
   @Test("JSON lines have the place of the address among those given, also where one is left out")

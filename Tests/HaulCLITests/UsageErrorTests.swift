@@ -86,6 +86,18 @@ private let zeros32 = String(repeating: "0", count: 32)
     (["get", "-LO", "https://h/1"], "-L: haul follows redirects"),
     (["get", "-qc", "https://h/1"], "-c: haul resumes by itself"),
     (["get", "-k", "https://h/1"], "--insecure"),
+    (["get", "-I", "https://h/1"], "haul probe URL"),
+    (["get", "-nc", "https://h/1"], "there is no option"),
+    (["get", "--no-clobber", "https://h/1"], "--if-exists skip"),
+    (["get", "--progress", "dots", "https://h/1"], "'dots': write one of auto, bar, plain, none"),
+    (
+      ["get", "--checksum", String(repeating: "a", count: 64), "https://h/1"],
+      "did you mean sha-256="
+    ),
+    (["get", "--checksum", "sha-256=ab", "https://h/1"], "needs 64 hexadecimal digits, not 2"),
+    (["get", ""], "the address is empty"),
+    (["get", "http://127.0.0.1:80:80/x"], "check its host and port"),
+    (["get", "http://[::1"], "check its host and port"),
     (["get", "--no-check-certificate", "https://h/1"], "--insecure"),
     (["get", "--continue", "https://h/1"], "resumes by itself"),
     (["get", "-j", "x", "https://h/1"], "-j 'x': write a number from 1 to 1000; see"),

@@ -8,10 +8,13 @@ enum ForeignOption {
     "k": "write --insecure to leave certificates unchecked",
     "N": "haul brings a file up to date by itself; leave it out",
     "P": "write -d DIR",
-    "s": "write -q to print only errors",
+    "s": "write -q to print only errors, -x N for connections",
+    "I": "write haul probe URL", "t": "write --retries N", "T": "write --idle-timeout DURATION",
+    "f": "haul fails for an error of the server; leave it out",
+    "S": "haul shows errors with -q too; leave it out",
     "u": "write --user NAME; the password is asked for, or comes from --password-file",
     "A": "write --user-agent TEXT",
-    "b": "write --cookie name=value, or --cookie-file FILE",
+    "b": "write --cookie name=value or --cookie-file FILE; for the background, & at the end",
     "r": "haul fetches whole files",
   ]
   private static let words: [String: String] = [
@@ -28,6 +31,17 @@ enum ForeignOption {
     "tries": "write --retries N", "retry": "write --retries N",
     "load-cookies": "write --cookie-file FILE",
     "compressed": "write --decode",
+    "head": "write haul probe URL", "spider": "write haul probe URL",
+    "no-clobber": "write --if-exists skip", "allow-overwrite": "write --if-exists overwrite",
+    "auto-file-renaming": "write --if-exists rename",
+    "timeout": "write --connect-timeout and --idle-timeout",
+    "max-time": "there is no limit for the whole; write --retry-max-time or --idle-timeout",
+    "max-download-limit": "write --limit-rate RATE",
+    "max-overall-download-limit": "write --limit-rate RATE",
+    "fail": "haul fails for an error of the server; leave it out",
+    "show-error": "haul shows errors with -q too; leave it out",
+    "referer": "write -H 'Referer: URL'", "http-user": "write --user NAME",
+    "recursive": "haul fetches whole files, not sites",
   ]
 
   /// A hint for the first such word; only asked when parsing failed.

@@ -14,7 +14,7 @@ struct NetworkOptions: ParsableArguments {
   @Option(
     name: .customLong("cacert"),
     help: ArgumentHelp("PEM file of authorities to trust instead.", valueName: "FILE"),
-    transform: Self.path)
+    completion: .file(), transform: Self.path)
   var certificateAuthorities: String?
 
   @Flag(
@@ -25,12 +25,12 @@ struct NetworkOptions: ParsableArguments {
   @Option(
     name: .customLong("cert"),
     help: ArgumentHelp("PEM file of the certificate to show to servers.", valueName: "FILE"),
-    transform: Self.path)
+    completion: .file(), transform: Self.path)
   var certificate: String?
 
   @Option(
     help: ArgumentHelp("PEM file of its key, without a password.", valueName: "FILE"),
-    transform: Self.path)
+    completion: .file(), transform: Self.path)
   var key: String?
 
   @Option(
@@ -120,7 +120,10 @@ struct NetworkOptions: ParsableArguments {
   func apply(to request: inout DownloadRequest) {
     request.allowInsecure = insecure ?? false
     request.trustedRedirectHosts = Set(trustedHosts)
-    if let retries { request.retry.retries = retries }
+    if let retries {
+      request.retry.retries = retries
+      request.retry.isShortAtFirstContact = false
+    }
     if let retryMaximumTime { request.retry.maximumTime = retryMaximumTime }
   }
 

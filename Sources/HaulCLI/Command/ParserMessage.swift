@@ -10,7 +10,7 @@ enum ParserMessage {
     }
     if let found = text.wholeMatch(of: /The value '(.*)' is invalid for '(.+?)'(?:: (.+)|\. (.+))?/)
     {
-      let reason = (found.3 ?? found.4).map { ": \(lowered(String($0)))" } ?? " is not understood"
+      let reason = (found.3 ?? found.4).map { ": \(choices(String($0)))" } ?? " is not understood"
       return "\(name(found.2)) '\(found.1)'\(reason)"
     }
     if let found = text.wholeMatch(of: /Missing value for '(.+)'/) {
@@ -32,6 +32,14 @@ enum ParserMessage {
       return "\(found.1) takes no value"
     }
     return lowered(text)
+  }
+
+  /// A list of values as it is written elsewhere.
+  private static func choices(_ text: String) -> String {
+    guard let found = text.wholeMatch(of: /(?:[Pp]lease provide one of|must be one of:?) +(.+?)\.?/)
+    else { return lowered(text) }
+    let names = found.1.matches(of: /'?([a-z0-9-]+)'?/).map { String($0.1) }.filter { $0 != "or" }
+    return "write one of \(names.joined(separator: ", "))"
   }
 
   /// The option without the name of its value.

@@ -6,7 +6,8 @@ struct PlaceOptions: ParsableArguments {
   @Option(
     name: [.customShort("o", allowingJoined: true), .long],
     help: ArgumentHelp(
-      "The file to write; - is standard output. For one URL only.", valueName: "FILE"))
+      "The file to write; - is standard output. For one URL only.", valueName: "FILE"),
+    completion: .file())
   var output: String?
 
   @Option(

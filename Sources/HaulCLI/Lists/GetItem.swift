@@ -46,12 +46,20 @@ struct GetItem {
 
   private init(_ entry: InputList.Entry, in name: String) throws(UsageError) {
     let origin = "\(name): line \(entry.line)"
+    var line = entry.line
     do {
       url = try AddressArgument.url(entry.address)
-      checksums = try GetPlan.checksums(entry.checksums)
-      for text in entry.headers { headers.append(try HeaderArgument.field(text, from: "header")) }
+      for option in entry.checksums {
+        line = option.line
+        let texts = entry.checksums.prefix { $0.line <= line }.map(\.text)
+        checksums = try GetPlan.checksums(texts, from: "checksum")
+      }
+      for option in entry.headers {
+        line = option.line
+        headers.append(try HeaderArgument.field(option.text, from: "header"))
+      }
     } catch {
-      throw UsageError("\(origin): \(error.message)")
+      throw UsageError("\(name): line \(line): \(error.message)")
     }
     if entry.out == "-" { throw UsageError("\(origin): out: standard output is not for lists") }
     self.origin = origin

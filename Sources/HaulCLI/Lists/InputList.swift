@@ -6,8 +6,14 @@ package struct InputList: Hashable, Sendable {
     package var address: String
     package var out: String?
     package var dir: String?
-    package var checksums: [String] = []
-    package var headers: [String] = []
+    package var checksums: [Option] = []
+    package var headers: [Option] = []
+  }
+
+  /// The value of an indented line.
+  package struct Option: Hashable, Sendable {
+    package let line: Int
+    package let text: String
   }
 
   /// Why a text is no such list.
@@ -59,8 +65,8 @@ package struct InputList: Hashable, Sendable {
     switch key {
     case "out": try set(\.out, of: last, to: value, key, line)
     case "dir": try set(\.dir, of: last, to: value, key, line)
-    case "checksum": entries[last].checksums.append(value)
-    case "header": entries[last].headers.append(value)
+    case "checksum": entries[last].checksums.append(Option(line: line, text: value))
+    case "header": entries[last].headers.append(Option(line: line, text: value))
     case "priority", "group", "id":
       throw Malformation(line: line, message: "\(key) is not yet supported")
     default:

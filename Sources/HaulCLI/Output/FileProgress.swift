@@ -7,6 +7,8 @@ package struct FileProgress: Hashable, Sendable {
   package var phase: TransferEvent.Phase
   package var progress: Progress?
   package var hasEnded: Bool
+  /// What was there of it when it began.
+  var firstBytes: Int64?
   /// The wait for the next attempt.
   package var retry: Retry?
 

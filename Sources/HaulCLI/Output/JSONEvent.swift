@@ -58,9 +58,10 @@ extension TransferEvent.Kind {
       try line.encode("phase", forKey: .type)
       try line.encode(phase.rawValue, forKey: .phase)
       try line.encode(reason, forKey: .reason)
-    case .target(let path):
+    case .target(let path, let reason):
       try line.encode("target", forKey: .type)
       try line.encode(path, forKey: .path)
+      try line.encode(reason, forKey: .reason)
     case .paused(let origin):
       try line.encode("paused", forKey: .type)
       try line.encode(origin.rawValue, forKey: .by)

@@ -36,6 +36,10 @@ enum Messages {
     return error.message[..<(advice?.lowerBound ?? error.message.endIndex)]
   }
 
+  static func numbered(_ url: ResourceURL, path: String, reason: String) -> String {
+    about(url, "\(reason); it is left alone, saving as \(path)")
+  }
+
   static func restarted(_ url: ResourceURL, reason: String?) -> String {
     about(url, "\(reason ?? "the bytes that were there cannot be used"); starting over")
   }
@@ -69,7 +73,10 @@ enum Messages {
   static func completed(_ name: String, _ result: TransferResult) -> String {
     let path = result.path ?? name
     guard result.fetched > 0 || result.bytes == 0 || result.reused < result.bytes else {
-      let there = "complete, \(Units.bytes(result.bytes)) already there"
+      let there =
+        result.verified == nil
+        ? "skipped, a file of that name is there (\(Units.bytes(result.bytes)), not checked)"
+        : "complete, \(Units.bytes(result.bytes)) already there"
       return shown("\(path): \(there)\(vouched(result.verified))")
     }
     let seconds = Units.seconds(result.duration)
@@ -88,8 +95,8 @@ enum Messages {
 
   static func interrupted(_ cause: Interruption, paused: Int) -> String {
     let files = paused == 1 ? "1 file is" : "\(paused) files are"
-    return "haul: \(cause.words); \(files) not complete, the bytes are kept; "
-      + "run the same command again to resume"
+    return "haul: \(cause.words); \(files) not complete; run the same command again to resume, "
+      + "where the server allows it"
   }
 
   static func interruptedStream(_ cause: Interruption) -> String {
@@ -102,10 +109,10 @@ enum Messages {
     let more = counts.failed - counts.failures.count
     if more > 0 { lines.append("haul: failed: \(Units.count(more)) more") }
     let numbers = [
-      (counts.completed - counts.skipped, "completed"), (counts.skipped, "already there"),
+      (counts.completed - counts.skipped, "downloaded"), (counts.skipped, "already there"),
       (counts.failed, "failed"), (counts.cancelled, "cancelled"), (counts.paused, "not complete"),
     ]
-    let parts = numbers.filter { $0.0 > 0 || $0.1 == "completed" }
+    let parts = numbers.filter { $0.0 > 0 || $0.1 == "downloaded" }
       .map { "\(Units.count($0.0)) \($0.1)" }
     let seconds = Units.seconds(counts.duration)
     let rate = seconds > 0 ? ", \(Units.rate(Double(counts.fetched) / seconds))" : ""

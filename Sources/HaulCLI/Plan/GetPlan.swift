@@ -127,27 +127,36 @@ extension GetPlan {
   }
 
   /// All of them are checked, so each algorithm has one.
-  static func checksums(_ texts: [String]) throws(UsageError) -> [Checksum] {
+  static func checksums(
+    _ texts: [String], from origin: String = "--checksum"
+  ) throws(UsageError) -> [Checksum] {
     var checksums: [Checksum] = []
     for text in texts {
-      let checksum = try checksum(text)
+      let checksum = try checksum(text, origin)
       guard !checksums.contains(where: { $0.algorithm == checksum.algorithm }) else {
-        throw UsageError("--checksum: \(checksum.algorithm.rawValue) is given twice")
+        throw UsageError("\(origin): \(checksum.algorithm.rawValue) is given twice")
       }
       checksums.append(checksum)
     }
     return checksums
   }
 
-  private static func checksum(_ text: String) throws(UsageError) -> Checksum {
+  private static func checksum(_ text: String, _ origin: String) throws(UsageError) -> Checksum {
     if let checksum = Checksum(text) { return checksum }
     let names = Checksum.Algorithm.allCases.map(\.rawValue).joined(separator: ", ")
     let name = text.prefix { $0 != "=" }
     guard text.contains("="), let algorithm = Checksum.Algorithm(name: name) else {
-      throw UsageError("--checksum is written ALG=HEX, where ALG is one of \(names)")
+      // What sha256sum and its like print: the digest, and the name of the file.
+      let digest = text.prefix { $0.isHexDigit }
+      let meant = Checksum.Algorithm.allCases.reversed().first {
+        $0.byteCount * 2 == digest.count && $0 != .crc32c
+      }
+      let hint = meant.map { "; did you mean \($0.rawValue)=\(digest) ?" } ?? ""
+      throw UsageError("\(origin) is written ALG=HEX, where ALG is one of \(names)\(hint)")
     }
     throw UsageError(
-      "--checksum: \(algorithm.rawValue) needs \(algorithm.byteCount * 2) hexadecimal digits")
+      "\(origin): \(algorithm.rawValue) needs \(algorithm.byteCount * 2) hexadecimal digits, not "
+        + "\(text.count - name.count - 1)")
   }
 
   /// The user's word on connections raises the limits above it: an option is never without effect.

@@ -22,6 +22,8 @@ extension ProbePlan {
     var authorization = try Authorization(command.who, headers: headers, sources)
     try authorization.apply(to: &request)
     try CookieField(command.who, headers: headers, sources).apply(to: &request)
+    // A question is answered soon, unless the user says otherwise.
+    request.retry.retries = 2
     command.network.apply(to: &request)
     command.plan.apply(to: &request)
     limits = EngineLimits()

@@ -53,7 +53,7 @@ package enum Interruption: Hashable, Sendable {
     switch self {
     case .interrupt: "interrupted"
     case .terminate: "terminated"
-    case .hangUp: "the terminal was closed"
+    case .hangUp: "hung up (SIGHUP)"
     case .outputGone: "the reader of standard output went away"
     }
   }

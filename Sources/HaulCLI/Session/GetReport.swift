@@ -84,6 +84,10 @@ package struct GetReport: Sendable {
   package mutating func end(at now: Instant, wallSeconds: Double) throws -> [Output] {
     summary.paused = max(0, expected - ended)
     summary.duration = now - start
+    // What has not ended tells no result.
+    for file in board.files where !file.hasEnded {
+      summary.fetched += max(0, (file.progress?.bytes ?? 0) - (file.firstBytes ?? 0))
+    }
     var outputs: [Output] = []
     if expected > Self.fewFiles, !options.quiet {
       outputs += Messages.summary(summary).map(Output.message)
@@ -167,6 +171,8 @@ extension GetReport {
     switch event.kind {
     case .attempt(let number, let error, let delay):
       return Messages.retry(number: number, error, delay: delay, of: url)
+    case .target(let path, let reason?):
+      return Messages.numbered(url, path: path, reason: reason)
     case .phase(.restarted, let reason):
       return Messages.restarted(url, reason: reason)
     case .progress where [.transferring, .verifying, .publishing].contains(file.phase):
@@ -213,7 +219,7 @@ extension FileProgress {
     switch kind {
     case .added(let target):
       if let target { name = GetReport.lastComponent(target) }
-    case .target(let path): name = GetReport.lastComponent(path)
+    case .target(let path, _): name = GetReport.lastComponent(path)
     case .phase(let phase, _):
       self.phase = phase
       if phase != .waiting { retry = nil }
@@ -221,6 +227,7 @@ extension FileProgress {
     case .resumed, .limited, .connections, .moved, .removed, .snapshot: break
     case .progress(let progress):
       self.progress = progress
+      firstBytes = firstBytes ?? progress.bytes
       // Progress of before the attempt may be told behind it.
       if progress.connections > 0, let end = retry?.end, elapsed >= end { retry = nil }
     case .attempt(_, let error, let delay):

@@ -30,7 +30,8 @@ enum GetSettings {
       return try GetCommand.parse(words + arguments[(start + 1)...])
     } catch {
       throw UsageError(
-        GetCommand.message(for: error).split(separator: "\n").joined(separator: " "))
+        ParserMessage.rewritten(
+          GetCommand.message(for: error).split(separator: "\n").joined(separator: " ")))
     }
   }
 

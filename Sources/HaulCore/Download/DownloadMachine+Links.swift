@@ -47,6 +47,7 @@ extension DownloadMachine {
   private static func expired(_ status: Int) -> TransferError {
     TransferError(
       .needsNewURL,
-      "the link has expired (\(status)); get a new one and use the same -o", status: status)
+      "the link has expired (\(status)); get a new one, and give it with -o and the name of this file",
+      status: status)
   }
 }

@@ -147,6 +147,9 @@ extension ResponseJudge {
     guard head.url.origin == request.url.origin,
       authorization != nil || request.url.credentials != nil
     else { return "give a user name with --user, or use --netrc" }
+    if authorization == nil, request.url.credentials?.password.isEmpty == true {
+      return "no password was sent; give it with --user"
+    }
     return authorization?.lowercased().hasPrefix("bearer ") == true
       ? "the token is wrong or has expired" : "wrong user name or password"
   }

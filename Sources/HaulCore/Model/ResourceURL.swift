@@ -55,7 +55,12 @@ public struct ResourceURL: Hashable, Sendable {
   public init(_ text: String) throws(TransferError) {
     guard let url = URL(string: text), let scheme = url.scheme?.lowercased() else {
       throw TransferError(
-        .badURL, "not an absolute address; it should begin with https:// or http://")
+        .badURL,
+        text.isEmpty
+          ? "the address is empty"
+          : text.lowercased().hasPrefix("http")
+            ? "the address cannot be read; check its host and port"
+            : "not an absolute address; it should begin with https:// or http://")
     }
     try self.init(url, scheme: scheme)
   }

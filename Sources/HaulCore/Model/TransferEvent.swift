@@ -3,8 +3,9 @@ public struct TransferEvent: Sendable, Hashable {
   /// What happened.
   public enum Kind: Sendable, Hashable {
     case added(target: String?)
-    /// Its file gets this path, and not the one that `added` told: that name was taken.
-    case target(String)
+    /// Its file gets this path, and not the one that `added` told, as the server told the name, another transfer has it, or, for
+    /// this reason, the file that is there is left alone.
+    case target(String, reason: String?)
     case phase(Phase, reason: String?)
     case paused(by: Origin)
     case resumed(by: Origin)

@@ -8,6 +8,9 @@ public struct RetryPolicy: Sendable, Hashable {
   /// The longest time without progress before giving up.
   public var maximumTime: Duration = .seconds(3600)
 
+  /// Whether fewer retries are made of a host that has not answered yet, where a person waits.
+  package var isShortAtFirstContact = true
+
   /// The default policy.
   public init() {}
 }

@@ -46,7 +46,7 @@ package struct RetryState: Hashable, Sendable {
     noteProgress(failure.progressed, of: failure.remaining, at: now)
     var limit = policy.retries
     var deadline = lastProgress + policy.maximumTime
-    if failure.isFirstContact {
+    if failure.isFirstContact, policy.isShortAtFirstContact {
       let first = failure.silentHost?.since ?? firstContactFailure ?? now
       firstContactFailure = first
       limit = min(limit, RetryPolicy.firstContactRetries)

@@ -69,11 +69,14 @@ extension PartFile {
     let (name, length) = (entry.name, entry.length)
     try serialized { namesAreDurable throws(TransferError) in
       let (part, identity) = try prepare(length)
-      let isWitness = try settleWitness()
+      let mode = try mode(replacing: entry.replacing ? name : nil)
+      let isModeLate = Self.isLate(mode)
+      let isWitness = try settleWitness(isModeLate: isModeLate)
       if isModeLate { try locked { state throws(TransferError) in try settleJournal(&state) } }
       try verifyStillOurs()
       if !entry.replacing { try refuseTaken(name) }
-      try finish(part, length: length, modified: entry.modified)
+      try finish(
+        part, length: length, modified: entry.modified, mode: isModeLate ? nil : mode)
       putDownRecord(on: part)
       if durability == .strict {
         let (count, isDeferred) = state.withLockedValue { ($0.claimCount, $0.isDeferred) }
@@ -86,7 +89,7 @@ extension PartFile {
       let publication = Publication(length: length, part: identity, name: name)
       try locked { state throws(TransferError) in try state.append(.publishing(publication)) }
       if durability == .strict, !isWitness { try syncJournal() }
-      if isModeLate { try setModeLate(part) }
+      if isModeLate { try setLate(mode, on: part) }
       try giveName(publication, replacing: entry.replacing)
       state.withLockedValue { $0.isPublished = true }
     }
@@ -94,7 +97,7 @@ extension PartFile {
 
   /// Makes a journal that was put off, only to tell after the death of the process that the file is ours: it needs no sync.
   /// - Returns: whether the journal is there for that alone.
-  private func settleWitness() throws(TransferError) -> Bool {
+  private func settleWitness(isModeLate: Bool) throws(TransferError) -> Bool {
     try locked { state throws(TransferError) in
       guard state.keepsJournal, state.isDeferred else { return false }
       try settleJournal(&state)
@@ -123,13 +126,13 @@ extension PartFile {
     if status != nil { throw Self.taken }
   }
 
-  private func finish(_ part: any DiskFile, length: Int64, modified: Double?)
-    throws(TransferError)
-  {
+  private func finish(
+    _ part: any DiskFile, length: Int64, modified: Double?, mode: UInt32?
+  ) throws(TransferError) {
     try mapping("finish the part file") { () throws(DiskError) in
       // Cutting a file at its end is work all the same.
       if try part.status().size != length { try part.truncate(to: length) }
-      if !isModeLate { try part.setMode(finalMode) }
+      if let mode { try part.setMode(mode) }
       if let modified { try part.setModified(modified) }
     }
   }
@@ -145,12 +148,23 @@ extension PartFile {
 
   private var finalMode: UInt32 { 0o666 & ~creationMask }
 
+  /// What a file that is replaced forbids, the new one forbids too: a private file stays private.
+  private func mode(replacing name: String?) throws(TransferError) -> UInt32 {
+    guard let name else { return finalMode }
+    let former = try mapping("look at the target") { () throws(DiskError) in
+      try directory.status(of: name)
+    }
+    guard let former, former.kind == .regular else { return finalMode }
+    let kept = former.mode & (finalMode | 0o111)
+    return Self.isLate(kept) && kept != finalMode ? kept & ~0o022 : kept
+  }
+
   /// A part that a group can write is taken for a stranger's unless the journal says `publishing`:
   /// where the mask allows that, the mode comes after the record.
-  private var isModeLate: Bool { finalMode & 0o022 != 0 }
+  private static func isLate(_ mode: UInt32) -> Bool { mode & 0o022 != 0 }
 
-  private func setModeLate(_ part: any DiskFile) throws(TransferError) {
-    try mapping("finish the part file") { () throws(DiskError) in try part.setMode(finalMode) }
+  private func setLate(_ mode: UInt32, on part: any DiskFile) throws(TransferError) {
+    try mapping("finish the part file") { () throws(DiskError) in try part.setMode(mode) }
     if durability == .strict { try syncPart(part) }
   }
 

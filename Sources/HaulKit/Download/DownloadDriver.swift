@@ -131,8 +131,8 @@ struct DownloadDriver: Sendable {
       case .claimed(let claim):
         facts.place.begin(claim, boot: engine.disk.bootID)
         if claim.number > 0 || serverName != nil {
-          let path = claim.directory.filePath(claim.name.text)
-          engine.hub.publish(.target(path), of: id, request.url)
+          engine.hub.publish(
+            .target(claim.path, reason: await leftAlone(by: claim)), of: id, request.url)
         }
         if let obstacle = await refusal(of: claim) {
           engine.targets.keep(claim.key)
@@ -154,6 +154,19 @@ struct DownloadDriver: Sendable {
     } catch {
       return failed(.failed, error, since: started)
     }
+  }
+
+  /// Why a new number is added to the name; nil where no file that is there is the cause.
+  private func leftAlone(by claim: TargetClaim) async -> String? {
+    guard claim.number > 0, claim.replacement == .none, request.ifExists == .update else {
+      return nil
+    }
+    // Where it cannot be looked at nothing is said of it.
+    let former = try? await engine.io.run { () throws(TransferError) in
+      try TargetCheck.state(of: claim.wanted.text, in: claim.directory)
+    }
+    guard let former, former != .absent else { return nil }
+    return "\(claim.wanted.text) is not what haul made of this address, or was changed since"
   }
 
   /// Lets go of the target, or has that done once it is stored that the file is there.

@@ -72,7 +72,18 @@ struct TargetSearch {
     guard case .regular(let size, _) = try TargetCheck.state(of: name.text, in: directory) else {
       throw TransferError(.io, "the file went away while it was looked at; run it again")
     }
-    return .alreadyThere(path: directory.filePath(name.text), size: size, [])
+    let checksums = request.checksums
+    let path = directory.filePath(name.text)
+    if checksums.isEmpty { return .alreadyThere(path: path, size: size, []) }
+    let found = try FileVerifier.digests(
+      checksums.map(\.algorithm), of: name.text, size: size, in: directory)
+    if let (expected, got) = checksums.mismatch(with: found) {
+      throw TransferError(
+        .checksumMismatch,
+        "the file that is there does not match: expected \(expected), got \(got); "
+          + "--if-exists overwrite replaces it")
+    }
+    return .alreadyThere(path: path, size: size, checksums)
   }
 
   static let conflict = TransferError(

@@ -98,7 +98,7 @@ extension TransferList.Row {
   fileprivate mutating func take(_ kind: TransferEvent.Kind) {
     switch kind {
     case .added(let target): if let target { take(path: target) }
-    case .target(let path): take(path: path)
+    case .target(let path, _): take(path: path)
     case .phase(let phase, let reason): take(phase, reason)
     case .paused: stop(.paused)
     case .resumed:

@@ -51,7 +51,7 @@ import Testing
     "130, 143 and 129: the bytes are kept, the way to go on is told, and the same command goes on",
     arguments: [
       (SIGINT, 130, "interrupted"), (SIGTERM, 143, "terminated"),
-      (SIGHUP, 129, "the terminal was closed"),
+      (SIGHUP, 129, "hung up (SIGHUP)"),
     ]
       as [(Int32, Int32, String)])
   func interrupted(signal: Int32, status: Int32, word: String) async throws {

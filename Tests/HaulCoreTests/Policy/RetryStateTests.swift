@@ -107,10 +107,12 @@ import Testing
   /// Whether failure after failure is tried again, of a host that `failures` asks failed of before the first.
   private func retries(
     at seconds: [Double], _ error: TransferError, hasAnswered: Bool = false,
-    isAttended: Bool = true, host: HostStanding? = nil
+    isAttended: Bool = true, host: HostStanding? = nil, isShort: Bool = true
   ) -> [Bool] {
     var generator = Constant(bits: .max)
-    var state = RetryState(RetryPolicy(), startedAt: at(0))
+    var policy = RetryPolicy()
+    policy.isShortAtFirstContact = isShort
+    var state = RetryState(policy, startedAt: at(0))
     var host = host
     return seconds.map { second in
       let failure = RetryState.Failure(
@@ -123,6 +125,11 @@ import Testing
   }
 
   private static let unknown = TransferError(.dns, "unknown host", isRetryable: true)
+
+  @Test func `Retries that the user asked for are made before the first answer too`() {
+    let found = retries(at: (1...9).map(Double.init), Self.unknown, isShort: false)
+    #expect(found == [Bool](repeating: true, count: 8) + [false])
+  }
 
   @Test func `Before the first answer a person is told of an unknown host within three seconds`() {
     let quick = [1, 1.2, 1.4]

@@ -282,4 +282,70 @@ import Testing
       #expect(try bench.names() == ["f.bin"])
     }
   }
+
+  @Test(arguments: [false, true])
+  func `Skip looks at the digest, where one is given`(isRight: Bool) async throws {
+    let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
+    try await Bench.with([resource]) { bench in
+      var there = [UInt8](repeating: 0, count: 1000)
+      there.withUnsafeMutableBytes { SeededContent(seed: 3).fill($0, at: 0) }
+      if !isRight { there = Array("cut off".utf8) }
+      try bench.put(there, as: "f.bin")
+      let digest = SeededContent.sha256Hex(seed: 3, length: 1000)
+      let outcome = try await bench.finish(
+        try bench.request("/f.bin", as: "f.bin") {
+          $0.ifExists = .skip
+          $0.checksums = [try #require(Checksum("sha-256=\(digest)"))]
+        })
+      #expect(outcome.result.error?.code == (isRight ? nil : .checksumMismatch))
+      #expect(outcome.result.verified == (isRight ? .checksum : nil))
+      #expect(try bench.contents("f.bin") == there)
+    }
+  }
+
+  @Test(arguments: [(0o600, 0o600), (0o640, 0o640), (0o400, 0o400), (0o644, 0o644), (0o666, 0o644)])
+  func `What a replaced file forbids, the new one forbids too`(mode: Int, expected: Int)
+    async throws
+  {
+    let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
+    try await Bench.with([resource]) { bench in
+      for ifExists in [DownloadRequest.IfExists.update, .overwrite] {
+        let request = try bench.request("/f.bin", as: "f.bin") { $0.ifExists = ifExists }
+        _ = try await bench.finish(request)
+        let path = "\(bench.directory)/f.bin"
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        bench.server.update("/f.bin") {
+          $0.seed += 1
+          $0.entityTag = "\"other-\($0.seed)\""
+          $0.lastModified = ($0.lastModified ?? 0) + 60
+        }
+        let outcome = try await bench.finish(request)
+        #expect(outcome.result.state == .completed && outcome.result.fetched >= 1000)
+        let found = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
+        // The mask of this process may forbid more.
+        #expect((found as? Int).map { $0 & ~expected } == 0)
+        #expect(mode == 0o666 || (found as? Int) == expected)
+      }
+    }
+  }
+
+  @Test func `A file that was changed since is left alone, and that is said`() async throws {
+    let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
+    try await Bench.with([resource]) { bench in
+      let request = try bench.request("/f.bin")
+      _ = try await bench.finish(request)
+      try bench.put(Array("mine".utf8), as: "f.bin")
+      let outcome = try await bench.finish(request)
+      let reasons = outcome.events.compactMap { kind -> String? in
+        if case .target(_, let reason) = kind { reason } else { nil }
+      }
+      #expect(
+        reasons == ["f.bin is not what haul made of this address, or was changed since"])
+      // The next time the numbered file is the one, and nothing is said.
+      let again = try await bench.finish(request)
+      #expect(
+        !again.events.contains { if case .target(_, .some) = $0 { true } else { false } })
+      #expect(try bench.names() == ["f (1).bin", "f.bin"])
+    }
+  }
 }

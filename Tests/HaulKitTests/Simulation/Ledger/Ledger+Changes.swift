@@ -252,7 +252,7 @@ extension TransferEvent.Kind {
   var word: String {
     switch self {
     case .added: "added"
-    case .target(let path): "target \(path)"
+    case .target(let path, _): "target \(path)"
     case .phase(let phase, let reason): "\(phase)" + (reason.map { " (\($0))" } ?? "")
     case .paused: "paused"
     case .resumed: "resumed"
