@@ -80,7 +80,8 @@ let package = Package(
     .target(
       name: "HaulHTTP",
       dependencies: [
-        "HaulCore", "CHaulCoding", .asyncHTTPClient, .nioCore, .nioConcurrency, .nioHTTP1,
+        "HaulCore", "CHaulCoding", .asyncHTTPClient, .nioCore, .nioConcurrency, .nioHPACK,
+        .nioHTTP1,
         .nioHTTP2, .nioPosix, .nioSSL, .nioTLS,
       ],
       swiftSettings: settings),

@@ -51,6 +51,16 @@ public enum FileVerifier {
         .sourceUnreadable, "the file cannot be opened: \(SystemError.text(error.errno))")
     }
     defer { file.close() }
-    return try FileHasher.digests(algorithms, of: file, length: size)
+    let found = try FileHasher.digests(algorithms, of: file, length: size)
+    // A file of the system tells no length, and one that is being written has another.
+    let byte = UnsafeMutableRawBufferPointer.allocate(byteCount: 1, alignment: 1)
+    defer { byte.deallocate() }
+    let more = try mapping("read the file") { () throws(DiskError) in
+      try file.read(into: byte, at: size)
+    }
+    guard more == 0 else {
+      throw TransferError(.sourceUnreadable, "the file is longer than it says, or grows; try again")
+    }
+    return found
   }
 }

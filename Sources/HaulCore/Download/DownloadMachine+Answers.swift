@@ -30,7 +30,7 @@ extension DownloadMachine {
       location: head.url, isElsewhere: isElsewhere,
       digest: ReprDigest.checksums(head.headers).first { $0.algorithm.isTrusted },
       coding: head.headers["content-encoding"].flatMap {
-        $0.lowercased() == "identity" ? nil : $0
+        ["identity", ""].contains($0.lowercased()) ? nil : $0
       })
     switch verdict {
     case .failure: return []

@@ -41,14 +41,19 @@ package struct DownloadMachine: Sendable {
     package let size: Int64
     /// Seconds since 1970.
     package let modified: Double
-    /// The entity tag that it came with, where Haul made it and the server told no date.
+    /// The entity tag that it came with, where Haul made it.
     package let entityTag: String?
+    /// Whether its date does not tell its version.
+    package let isUnsure: Bool
 
-    package init(path: String, size: Int64, modified: Double, entityTag: String? = nil) {
+    package init(
+      path: String, size: Int64, modified: Double, entityTag: String? = nil, isUnsure: Bool = false
+    ) {
       self.path = path
       self.size = size
       self.modified = modified
       self.entityTag = entityTag
+      self.isUnsure = isUnsure
     }
 
     /// Whether it is that version, as far as length and date tell, or length and tag where there is no date (RFC 9110,
@@ -57,13 +62,13 @@ package struct DownloadMachine: Sendable {
       guard version.length == size else { return false }
       // An empty file is the same whatever its date, which a 416 does not tell.
       if size == 0 { return true }
-      if let date = version.validator.lastModified {
-        return HTTPDate(date, now: wallSeconds)?.secondsSince1970 == Int64(modified.rounded(.down))
+      if isUnsure { return false }
+      let isTagOurs = entityTag.flatMap(EntityTag.init).flatMap { ours in
+        version.validator.entityTag.flatMap(EntityTag.init).map(ours.weaklyMatches)
       }
-      guard let entityTag, let tag = version.validator.entityTag else { return false }
-      return EntityTag(entityTag).flatMap { ours in
-        EntityTag(tag).map { ours.weaklyMatches($0) }
-      } ?? false
+      guard let date = version.validator.lastModified else { return isTagOurs ?? false }
+      return isTagOurs != false
+        && HTTPDate(date, now: wallSeconds)?.secondsSince1970 == Int64(modified.rounded(.down))
     }
   }
 

@@ -41,13 +41,26 @@ package struct ResponseJudge: Sendable {
   package init(wallSeconds: Double) { self.wallSeconds = wallSeconds }
 
   package func verdict(on head: ResponseHead, to request: FetchRequest) -> ResponseVerdict {
-    switch head.status {
-    case 200: whole(head)
-    case 206: partial(head, to: request)
+    // Another transfer coding than chunked (RFC 9112, section 7) was not asked for, and would stay in the file.
+    let codings = head.headers.fields.filter { $0.name.lowercased() == "transfer-encoding" }
+    return switch head.status {
+    case 200, 206:
+      if codings.contains(where: { !Self.plainCodings.contains($0.value.lowercased()) })
+        || codings.count > 1
+      {
+        .failure(
+          TransferError(
+            .protocolViolation, "the server sent a transfer coding that was not asked for"))
+      } else {
+        head.status == 200 ? whole(head) : partial(head, to: request)
+      }
     case 416: unsatisfiable(head, to: request)
     default: .failure(failure(for: head, to: request))
     }
   }
+
+  /// The second is of old servers, and means nothing.
+  private static let plainCodings: Set = ["chunked", "identity"]
 
   private func whole(_ head: ResponseHead) -> ResponseVerdict {
     guard let length = announcedLength(head) else { return Self.badLength }

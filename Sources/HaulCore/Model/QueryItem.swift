@@ -36,6 +36,20 @@ struct QueryItem {
       || (isSAS && Self.sharedAccess.contains(name))
   }
 
+  /// Whether the query has a signature of the whole address: for another resource there is another one.
+  static func isSigned(_ items: [QueryItem]) -> Bool {
+    let names = Set(items.map(\.name))
+    let pairs: [(signature: String, others: Set<String>)] = [
+      ("x-amz-signature", ["x-amz-credential"]), ("x-goog-signature", ["x-goog-credential"]),
+      ("x-oss-signature", ["x-oss-credential"]), ("q-signature", ["q-ak"]), ("sig", ["se"]),
+      (
+        "signature",
+        ["key-pair-id", "awsaccesskeyid", "googleaccessid", "ossaccesskeyid", "policy"]
+      ),
+    ]
+    return pairs.contains { names.contains($0) && !names.isDisjoint(with: $1) }
+  }
+
   /// The item without the value.
   var nameAlone: Substring { value == nil ? text : text.prefix { $0 != "=" } }
 
@@ -61,13 +75,15 @@ struct QueryItem {
   ]
 
   private static let secrets: Set = [
-    "key", "pass", "pwd", "auth", "authorization", "code", "sid", "session", "ticket", "otp", "pin",
+    "key", "sign", "pass", "pwd", "auth", "authorization", "code", "sid", "session", "ticket",
+    "otp", "pin",
   ]
 
   private static let secretWords = [
     "token", "secret", "password", "passwd", "passphrase", "signature", "credential", "apikey",
     "api_key", "api-key", "accesskey", "access_key", "access-key", "sessionid", "session_id",
-    "sessid", "jwt",
+    "sessid", "jwt", "bearer", "hmac", "auth-key", "auth_key", "authkey", "pass_phrase", "license",
+    "sharekey", "share_key", "shared_key", "rlkey", "nonce",
   ]
 }
 
@@ -87,6 +103,13 @@ extension ResourceURL {
     let isSAS = items.contains(where: \.isSharedAccessSignature)
     return withQuery(
       items.map { String($0.isSigning(inSAS: isSAS) ? $0.nameAlone : $0.text) })
+  }
+
+  /// The same text for what is surely the same resource: as `resourceText` where a signature covers the address, and the whole
+  /// address elsewhere. A token alone may say which resource it is.
+  package var ownText: String {
+    guard let query, !QueryItem.isSigned(QueryItem.all(of: query)) else { return resourceText }
+    return withQuery(QueryItem.all(of: query).map { String($0.text) })
   }
 
   private func withQuery(_ items: [String]) -> String {

@@ -7,6 +7,11 @@ enum ResourceFingerprint {
     Array(SHA256.hash(data: Array(url.resourceText.utf8)))
   }
 
+  /// Of the address of a file that may be replaced.
+  static func ofOwn(_ url: ResourceURL) -> [UInt8] {
+    Array(SHA256.hash(data: Array(url.ownText.utf8)))
+  }
+
   static func hex(of url: ResourceURL) -> String {
     Checksum(.sha256, bytes: bytes(of: url))?.hex ?? ""
   }

@@ -8,28 +8,38 @@ package struct FileRecord: Hashable, Sendable {
   private let size: Int64
   /// Seconds since 1970.
   private let modified: Double
-  /// Where the server told no date; with one it is not needed.
+  /// The server's, where it told one.
   package let entityTag: String?
+  /// Whether the server's date was so new that the file may have changed since without another (RFC 9110, section 8.8.2.2).
+  package let isUnsure: Bool
 
   private static let version: UInt8 = 1
+  private static let unsureVersion: UInt8 = 2
   /// What a part file has until it is whole: it says no more than that Haul made it.
   static let mark = [version]
   private static let resourceLength = 16
 
   /// - Parameters:
+  ///   - url: the address; nil where only the journal tells it.
   ///   - size: of the whole file, in bytes.
   ///   - modified: its modification time, in seconds since 1970.
-  init(of head: JournalHead, size: Int64, modified: Double) {
-    resource = ResourceFingerprint.bytes(hex: head.fingerprint).prefix(Self.resourceLength)
+  init(of head: JournalHead, url: ResourceURL?, size: Int64, modified: Double) {
+    let address =
+      url.map(ResourceFingerprint.ofOwn) ?? ResourceFingerprint.bytes(hex: head.fingerprint)
+    resource = address.prefix(Self.resourceLength)
     self.size = size
     self.modified = modified
-    entityTag = head.validator.lastModified == nil ? head.validator.entityTag : nil
+    entityTag = head.validator.entityTag
+    isUnsure = head.validator.lastModified != nil && !head.validator.isStrong
   }
 
   /// Nil for what is no record of this version.
   init?(_ bytes: [UInt8]) {
     let tagStart = 1 + Self.resourceLength + 16
-    guard bytes.first == Self.version, bytes.count >= tagStart else { return nil }
+    guard let version = bytes.first, [Self.version, Self.unsureVersion].contains(version),
+      bytes.count >= tagStart
+    else { return nil }
+    isUnsure = version == Self.unsureVersion
     resource = bytes[1...Self.resourceLength]
     size = Int64(littleEndian: bytes[(1 + Self.resourceLength)..<(tagStart - 8)])
     modified = Double(bitPattern: UInt64(littleEndian: bytes[(tagStart - 8)..<tagStart]))
@@ -38,13 +48,14 @@ package struct FileRecord: Hashable, Sendable {
   }
 
   var bytes: [UInt8] {
-    [Self.version] + resource + size.littleEndianBytes + modified.bitPattern.littleEndianBytes
+    [isUnsure ? Self.unsureVersion : Self.version] + resource + size.littleEndianBytes
+      + modified.bitPattern.littleEndianBytes
       + Array((entityTag ?? "").utf8)
   }
 
-  /// Whether it is that resource, but for values of known signing keys.
+  /// Whether it is that resource, but for the values of a signature that covers the address.
   package func isOf(_ url: ResourceURL) -> Bool {
-    resource.elementsEqual(ResourceFingerprint.bytes(of: url).prefix(Self.resourceLength))
+    resource.elementsEqual(ResourceFingerprint.ofOwn(url).prefix(Self.resourceLength))
   }
 
   /// The record of a file that still is as Haul left it; nil for any other, and where that cannot be told.

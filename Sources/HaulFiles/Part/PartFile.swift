@@ -19,6 +19,9 @@ package final class PartFile: Sendable {
   /// What earlier runs left.
   package let recovery: Recovery
 
+  /// Notes what it is downloaded from, for the record that the finished file gets.
+  package func isDownloaded(from url: ResourceURL) { state.withLockedValue { $0.url = url } }
+
   init(
     directory: any DiskDirectory, names: PartNames, durability: DownloadRequest.Durability,
     nonce: [UInt8], disk: any Disk, state: PartState, recovery: Recovery
@@ -89,6 +92,8 @@ struct PartState {
   var longestDeferred: Int64 = 0
 
   var head: JournalHead?
+  /// What it is downloaded from.
+  var url: ResourceURL?
   var claimed = ByteRangeSet()
   /// Claims of this generation, void ones included.
   var claimCount: UInt64 = 0

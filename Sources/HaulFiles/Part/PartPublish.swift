@@ -139,10 +139,11 @@ extension PartFile {
 
   /// Puts down on the file itself what it is, so that a later run knows it as one that Haul made.
   private func putDownRecord(on part: any DiskFile) {
-    guard let head = state.withLockedValue({ $0.head }) else { return }
+    let (known, url) = state.withLockedValue { ($0.head, $0.url) }
+    guard let head = known else { return }
     // Where it cannot be put down the file is as good: a later run takes it for somebody else's, and leaves it alone.
     guard let status = try? part.status() else { return }
-    let record = FileRecord(of: head, size: status.size, modified: status.modified)
+    let record = FileRecord(of: head, url: url, size: status.size, modified: status.modified)
     try? part.setAttribute(record.bytes)
   }
 

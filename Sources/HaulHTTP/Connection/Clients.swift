@@ -80,6 +80,7 @@ final class Clients: Sendable {
       timeout: TimeAmount(settings.connectTimeout))
     configuration.http1_1ConnectionDebugInitializer = { preparation.prepareHTTP1($0) }
     configuration.http2ConnectionDebugInitializer = { preparation.prepareHTTP2($0) }
+    configuration.http2StreamChannelDebugInitializer = ConnectionPreparation.prepareStream
     return HTTPClient(
       eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton),
       configuration: configuration)

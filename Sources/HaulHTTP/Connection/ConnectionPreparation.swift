@@ -21,6 +21,7 @@ struct ConnectionPreparation: Sendable {
       let pipeline = channel.pipeline.syncOperations
       let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
       try pipeline.addHandler(KeptConnectionWatch(), position: .before(decoder))
+      try pipeline.addHandler(StatusGuard(), position: .after(decoder))
       if case .forwarded(let proxy) = route {
         try pipeline.addHandler(AbsoluteForm(proxy), position: .before(decoder))
       }
@@ -39,6 +40,15 @@ struct ConnectionPreparation: Sendable {
       let frames = try pipeline.handler(type: NIOHTTP2Handler.self)
       try pipeline.addHandler(HTTP2ConnectionWatch(), position: .after(frames))
     }.flatMap { checkName(channel) }
+  }
+
+  /// Of one stream of HTTP/2.
+  static func prepareStream(_ channel: any Channel) -> EventLoopFuture<Void> {
+    channel.eventLoop.makeCompletedFuture {
+      let pipeline = channel.pipeline.syncOperations
+      let codec = try pipeline.handler(type: HTTP2FramePayloadToHTTP1ClientCodec.self)
+      try pipeline.addHandler(StreamStatusGuard(), position: .before(codec))
+    }
   }
 
   private func checkName(_ channel: any Channel) -> EventLoopFuture<Void> {

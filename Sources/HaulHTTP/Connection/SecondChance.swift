@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import NIOCore
 import NIOHTTP2
 
 /// Whether a request that failed may be sent again at once, without an attempt being counted: the server has not looked at it.
@@ -13,6 +14,8 @@ enum SecondChance {
   init(after error: any Error, overHTTP2: Bool) {
     switch error {
     case is KeptConnectionEnded: self = .again
+    // It was closed before a byte of the request was written.
+    case ChannelError.ioOnClosedChannel, ChannelError.alreadyClosed: self = .again
     case let error as NIOHTTP2Errors.StreamClosed: self.init(code: error.errorCode)
     case is NIOHTTP2Errors.CreatedStreamAfterGoaway: self = .again
     // A server that speaks it wrong, or pushes what was forbidden.

@@ -11,9 +11,10 @@ extension TargetSearch {
         return .alreadyThere(path: file.path, size: file.size, request.checksums)
       }
     }
-    if let own = files.first(where: { $0.record?.isOf(request.url) == true }),
-      let record = own.record, let part = try acquire(own.name)
-    {
+    // The first may be that of another transfer of this run.
+    for own in files {
+      guard let record = own.record, record.isOf(request.url), let part = try acquire(own.name)
+      else { continue }
       if isExact || part.isOf(request.url) {
         var claim = claim(own.name, part, number: own.number)
         claim.replacement = .own(record, user: disk.effectiveUser)
@@ -29,9 +30,22 @@ extension TargetSearch {
     if request.checksums.isEmpty {
       // What Haul made of another address is not this one, whatever its date.
       claim.existing = files.filter { $0.record == nil }.map(\.existing)
-      claim.needsExisting = isExact
+      // Where files cannot be marked, each run would make one more.
+      claim.needsExisting = isExact || (files.count > 1 && !canMarkFiles)
     }
     return .claimed(claim)
+  }
+
+  /// Whether files of this file system have attributes.
+  private var canMarkFiles: Bool {
+    guard let file = try? directory.open(name.text, writing: false) else { return true }
+    defer { file.close() }
+    do throws(DiskError) {
+      _ = try file.attribute()
+      return true
+    } catch {
+      return false
+    }
   }
 
   /// A regular file under the wanted name, or one that has a number.
@@ -45,7 +59,9 @@ extension TargetSearch {
     let record: FileRecord?
 
     var existing: DownloadMachine.ExistingFile {
-      .init(path: path, size: size, modified: modified, entityTag: record?.entityTag)
+      .init(
+        path: path, size: size, modified: modified, entityTag: record?.entityTag,
+        isUnsure: record?.isUnsure ?? false)
     }
   }
 

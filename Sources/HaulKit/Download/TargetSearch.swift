@@ -200,7 +200,8 @@ struct TargetSearch {
   private static let smallFile: Int64 = 1 << 20
 
   func claim(_ name: FileName, _ part: PartFile, number: Int = 0) -> TargetClaim {
-    TargetClaim(
+    part.isDownloaded(from: request.url)
+    return TargetClaim(
       directory: directory, name: name, part: part, wanted: self.name, number: number,
       replacement: request.ifExists == .overwrite ? .any : .none, mayBeNumbered: mayBeNumbered,
       key: key(name))

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HaulCore
+import HaulKit
 import HaulTestSupport
 import Testing
 
@@ -346,6 +347,76 @@ import Testing
       #expect(
         !again.events.contains { if case .target(_, .some) = $0 { true } else { false } })
       #expect(try bench.names() == ["f (1).bin", "f.bin"])
+    }
+  }
+
+  @Test func `What another token of the same address brought is not replaced`() async throws {
+    let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
+    try await Bench.with([resource]) { bench in
+      let manager = try TransferManager()
+      for _ in 1...3 {
+        // The fault server takes no notice of queries, so the versions are told apart by their turn.
+        bench.server.update("/f.bin") {
+          $0.seed += 1
+          $0.entityTag = "\"tag-\($0.seed)\""
+          $0.lastModified = nil
+        }
+        let added = try await manager.add(
+          ["?token=a", "?token=b"].map { try bench.request("/f.bin\($0)") })
+        let paths = try await [added[0].result.path, added[1].result.path]
+        #expect(paths == [bench.path("f.bin"), bench.path("f (1).bin")])
+      }
+      await manager.shutdown()
+      #expect(try bench.names() == ["f (1).bin", "f.bin"])
+    }
+  }
+
+  @Test func `A new signature of the same address brings the file up to date`() async throws {
+    let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
+    try await Bench.with([resource]) { bench in
+      for number in 1...3 {
+        bench.server.update("/f.bin") {
+          $0.seed += 1
+          $0.entityTag = "\"tag-\($0.seed)\""
+          $0.lastModified = nil
+        }
+        let query = "?X-Amz-Credential=me&X-Amz-Date=\(number)&X-Amz-Signature=\(number)"
+        let outcome = try await bench.finish(try bench.request("/f.bin\(query)"))
+        #expect(outcome.result.path == bench.path("f.bin"))
+        #expect(outcome.result.fetched >= 1000)
+      }
+      #expect(try bench.names() == ["f.bin"])
+    }
+  }
+
+  @Test func `A date that was too new to tell versions apart is not believed the next time`()
+    async throws
+  {
+    let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000).with {
+      $0.entityTag = nil
+      $0.lastModified = Int64(Date().timeIntervalSince1970)
+    }
+    try await Bench.with([resource]) { bench in
+      let request = try bench.request("/f.bin")
+      _ = try await bench.finish(request)
+      bench.server.update("/f.bin") { $0.seed = 4 }
+      let outcome = try await bench.finish(request)
+      try bench.expectWhole("f.bin", seed: 4, length: 1000, outcome)
+      #expect(try bench.names() == ["f.bin"])
+    }
+  }
+
+  @Test func `A tag that differs tells another version, whatever the date`() async throws {
+    let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
+    try await Bench.with([resource]) { bench in
+      let request = try bench.request("/f.bin")
+      _ = try await bench.finish(request)
+      bench.server.update("/f.bin") {
+        $0.seed = 4
+        $0.entityTag = "\"other\""
+      }
+      let outcome = try await bench.finish(request)
+      try bench.expectWhole("f.bin", seed: 4, length: 1000, outcome)
     }
   }
 }

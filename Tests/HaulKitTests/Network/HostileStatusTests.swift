@@ -1,0 +1,71 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+@Suite("Answers that would stop the client", .timeLimit(.minutes(2))) struct HostileStatusTests {
+  private func failure(_ bench: Bench) async throws -> TransferError? {
+    try await bench.finish(
+      bench.request("/f", as: "out") {
+        $0.retry.retries = 0
+        $0.allowInsecure = true
+      }
+    ).result.error
+  }
+
+  @Test(arguments: ["000", "001", "050", "099"])
+  func `A status below 100 fails, and stops nothing else`(status: String) async throws {
+    let raw = "HTTP/1.1 \(status) F\r\nContent-Length: 5\r\n\r\nhello"
+    let resource = FaultScript.Resource.plain("f").with { $0.faults = [Fault(.raw(text: raw))] }
+    try await Bench.with([resource]) { bench in
+      let error = try await failure(bench)
+      #expect(error?.code == .protocolViolation)
+      bench.server.setFaults("/f", [])
+      let none = try await failure(bench)
+      #expect(none == nil)
+    }
+  }
+
+  @Test func `Over HTTP/2 as well`() async throws {
+    let resource = FaultScript.Resource.plain("f").with {
+      $0.faults = [Fault(.respond(status: 99, body: "hello"))]
+    }
+    try await Bench.with([resource], tls: .good, http2: true) { bench in
+      let outcome = try await bench.run(
+        bench.request("/f", as: "out") { $0.retry.retries = 0 },
+        configure: { $0.httpVersion = .http2 })
+      #expect(outcome?.result.error?.code == .protocolViolation)
+    }
+  }
+
+  @Test(arguments: ["gzip, chunked", "gzip", "chunked, gzip"])
+  func `A transfer coding that was not asked for does not stay in the file`(coding: String)
+    async throws
+  {
+    let raw = "HTTP/1.1 200 OK\r\nTransfer-Encoding: \(coding)\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
+    let resource = FaultScript.Resource.plain("f").with { $0.faults = [Fault(.raw(text: raw))] }
+    try await Bench.with([resource]) { bench in
+      let error = try await failure(bench)
+      #expect(error != nil)
+      #expect(try !bench.names().contains("out"))
+    }
+  }
+
+  @Test func `Redirects go on where the server closes each connection without a word`()
+    async throws
+  {
+    let hops = (1...5).map { number in
+      FaultScript.Resource("/hop\(number)", length: 1).with {
+        $0.faults = [
+          Fault(
+            .redirect(location: number == 5 ? "/f" : "/hop\(number + 1)"), .closeAfterwards())
+        ]
+      }
+    }
+    try await Bench.with(hops + [.plain("f")]) { bench in
+      let outcome = try await bench.finish(
+        bench.request("/hop1", as: "out") { $0.retry.retries = 0 })
+      #expect(outcome.result.state == .completed, "\(outcome.result)")
+    }
+  }
+}
