@@ -313,7 +313,8 @@ extension DownloadMachine {
     }
     guard isSame else { return cannotCount(id, plan: &plan) }
     toCompare.removeFirst(min(1, toCompare.count))
-    return (toCompare.isEmpty ? noteUnproved() : []) + [open(id, plan)]
+    let isProved = version?.validator.isStrong == true && !isUnproved
+    return (toCompare.isEmpty && !isProved ? noteUnproved() : []) + [open(id, plan)]
   }
 
   private mutating func cannotCount(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {

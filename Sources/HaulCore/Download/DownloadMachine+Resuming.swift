@@ -5,6 +5,8 @@ extension DownloadMachine {
     package var version: Version
     /// Whether the address is the one that the bytes came from, but for values of known signing keys.
     package var isSameAddress: Bool
+    /// Whether it is so with its tokens; else places are compared before the bytes count, whatever the validator says.
+    package var hasSameTokens: Bool
     /// Whether they may be of several versions: only a digest of the whole proves them then.
     package var isUnproved: Bool
     /// Where they can be compared with the server's; empty where that would tell nothing.
@@ -13,11 +15,13 @@ extension DownloadMachine {
     package var location: ResourceURL?
 
     package init(
-      version: Version, isSameAddress: Bool = true, isUnproved: Bool = false,
+      version: Version, isSameAddress: Bool = true, hasSameTokens: Bool = true,
+      isUnproved: Bool = false,
       places: [ByteRange] = [], location: ResourceURL? = nil
     ) {
       self.version = version
       self.isSameAddress = isSameAddress
+      self.hasSameTokens = hasSameTokens
       self.isUnproved = isUnproved
       self.places = places
       self.location = location
@@ -49,6 +53,9 @@ extension DownloadMachine {
     guard recovered.isSameAddress else {
       return !plan.isComplete && (isAnnounced || (isVersion && rules.isSameResource))
     }
+    guard recovered.hasSameTokens || rules.isSameResource else {
+      return !plan.isComplete && !recovered.places.isEmpty && (isVersion || isAnnounced)
+    }
     return isVersion || isAnnounced || isCompared(recovered, plan)
   }
 
@@ -62,7 +69,10 @@ extension DownloadMachine {
     isUnproved = recovered.isUnproved
     pending = recovered.isSameAddress ? .sameAddress : .otherAddress
     let isVersion = recovered.version.validator.isStrong && !recovered.isUnproved
-    if recovered.isSameAddress, !isVersion, rules.checksums.isEmpty, rules.allowUnverified {
+    let isDoubtful = !recovered.hasSameTokens && !rules.isSameResource
+    if recovered.isSameAddress, rules.checksums.isEmpty,
+      isDoubtful || (!isVersion && rules.allowUnverified)
+    {
       toCompare = recovered.places
     }
     cap = mayResume ? rules.connections : 1

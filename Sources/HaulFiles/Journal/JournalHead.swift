@@ -7,6 +7,9 @@ package struct JournalHead: Codable, Hashable, Sendable {
   package var url: String
   /// `ResourceFingerprint` in hexadecimal: equal for the same resource and no other.
   package var fingerprint: String
+  /// The fingerprint of the address with its tokens, where it has one that no signature goes with: the token may say which
+  /// resource it is.
+  package var tokenFingerprint: String?
   /// Where redirects led: the redacted address; nil when there were none.
   package var location: String?
   /// The fingerprint of that.
@@ -24,6 +27,7 @@ package struct JournalHead: Codable, Hashable, Sendable {
   ) {
     self.url = url.redacted
     self.fingerprint = ResourceFingerprint.hex(of: url)
+    tokenFingerprint = ResourceFingerprint.ofTokens(in: url)
     self.location = location?.redacted
     locationFingerprint = location.map(ResourceFingerprint.hex)
     self.validator = validator
@@ -33,6 +37,11 @@ package struct JournalHead: Codable, Hashable, Sendable {
 
   /// Whether the address is the one that the bytes are of, but for values of known signing keys.
   package func isOf(_ url: ResourceURL) -> Bool { fingerprint == ResourceFingerprint.hex(of: url) }
+
+  /// Whether it also is with its tokens, so that nothing else has to tell that the resource is the same.
+  package func hasTokens(of url: ResourceURL) -> Bool {
+    tokenFingerprint == ResourceFingerprint.ofTokens(in: url)
+  }
 
   /// Whether the bytes came from there, redirects followed.
   package func cameFrom(_ url: ResourceURL) -> Bool {

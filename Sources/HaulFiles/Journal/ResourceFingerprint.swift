@@ -12,6 +12,11 @@ enum ResourceFingerprint {
     Array(SHA256.hash(data: Array(url.ownText.utf8)))
   }
 
+  /// In hexadecimal, of an address with tokens that no signature goes with; nil for every other.
+  static func ofTokens(in url: ResourceURL) -> String? {
+    url.ownText == url.resourceText ? nil : Checksum(.sha256, bytes: ofOwn(url))?.hex
+  }
+
   static func hex(of url: ResourceURL) -> String {
     Checksum(.sha256, bytes: bytes(of: url))?.hex ?? ""
   }

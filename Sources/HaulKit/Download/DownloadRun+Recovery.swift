@@ -22,9 +22,9 @@ extension DownloadRun {
       version: .init(
         validator: head.validator, length: head.length,
         announced: head.announced.flatMap { Checksum($0) }),
-      isSameAddress: head.isOf(request.url), isUnproved: recovery.isUnproved,
-      location: head.knownLocation)
-    if request.allowUnverified, recovered.isSameAddress {
+      isSameAddress: head.isOf(request.url), hasSameTokens: head.hasTokens(of: request.url),
+      isUnproved: recovery.isUnproved, location: head.knownLocation)
+    if request.allowUnverified || !recovered.hasSameTokens, recovered.isSameAddress {
       // What cannot be read is not compared, and does not count.
       recovered.places = (try? await target.comparisonPlaces()) ?? []
     }

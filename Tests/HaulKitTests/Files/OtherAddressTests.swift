@@ -58,6 +58,21 @@ import Testing
     }
   }
 
+  @Test(arguments: [true, false], ["token", "sig", "Expires"])
+  func `Another token resumes what compares equal, and nothing else`(isSame: Bool, key: String)
+    async throws
+  {
+    try await Bench.with([Self.resource("/a", seed: Self.a, Self.stalling)]) { bench in
+      try await bench.interrupt(try bench.request("/a?\(key)=1", as: "z"), at: Self.held)
+      bench.server.setFaults("/a", [])
+      if !isSame { bench.server.update("/a") { $0.seed = Self.b } }
+      let outcome = try await bench.finish(try bench.request("/a?\(key)=2", as: "z"))
+      try bench.expectWhole("z", seed: isSame ? Self.a : Self.b, length: Self.length, outcome)
+      #expect((outcome.result.reused > 0) == isSame)
+      #expect(outcome.result.verified == .length)
+    }
+  }
+
   @Test func `Another query is another resource`() async throws {
     try await interrupted { bench in
       bench.server.update("/a") { $0.seed = Self.b }
