@@ -51,7 +51,10 @@ import Testing
     RequestCase("-H", "A: b", "--header=C:  d e \t") { $0.headers = [("A", "b"), ("C", "d e")] },
     RequestCase("-H", "Empty:") { $0.headers = [("Empty", "")] },
     RequestCase("--insecure") { $0.allowInsecure = true },
-    RequestCase("--retries", "0") { $0.retry.retries = 0 },
+    RequestCase("--retries", "0") {
+      $0.retry.retries = 0
+      $0.retry.isShortAtFirstContact = false
+    },
     RequestCase("--retry-max-time", "5m") { $0.retry.maximumTime = .seconds(300) },
     RequestCase("--retry-max-time", "1.5h") { $0.retry.maximumTime = .seconds(5400) },
   ]

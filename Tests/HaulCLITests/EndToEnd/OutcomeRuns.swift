@@ -152,7 +152,7 @@ import Testing
       let attempt = try #require(try result.events().of("attempt").first)
       #expect(attempt["attempt"] == .integer(1))
       #expect(attempt["error"]?["code"]?.string == "connection-lost")
-      #expect(result.failures.count == 1 && result.errors.contains("retrying in"))
+      #expect(result.failures.count == 1 && result.errors.contains("; retrying "))
       try place.expectWhole()
     }
   }

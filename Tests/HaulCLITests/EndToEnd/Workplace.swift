@@ -120,7 +120,7 @@ extension CommandResult {
     #expect(status == 1, "\(errors)", sourceLocation: sourceLocation)
     let codes = try events(sourceLocation: sourceLocation).codes
     #expect(codes == [code.rawValue], "\(errors)", sourceLocation: sourceLocation)
-    let retries = errorLines.filter { $0.contains("failed; retrying in") }
+    let retries = errorLines.filter { $0.contains("failed; retrying ") }
     let others = errorLines.filter { !retries.contains($0) && !$0.contains(": started") }
     #expect(others.count == 1, "\(errors)", sourceLocation: sourceLocation)
     #expect(
