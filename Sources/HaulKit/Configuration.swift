@@ -27,7 +27,7 @@ public struct Configuration: Sendable {
   /// Whether a download waits for the network while there is none at all; else it fails as if its host were away. Streams
   /// never wait.
   public var waitsForNetwork = true
-  /// Whether a person waits for every transfer, who is told within seconds that a host cannot be reached.
+  /// Whether a person waits for every transfer: a host that cannot be reached is reported within seconds.
   package var isAttended = false
   /// The most bytes of a stream that wait for its reader.
   package var streamWindow: Int64 = 32 << 20

@@ -181,7 +181,7 @@ import Testing
     #expect(run.messages == ["/d/x: complete, 10 B already there, checksum verified"])
   }
 
-  @Test("after a signal the way to go on is told, and the lines end with paused and summary")
+  @Test("after a signal a line says how to resume, and the JSON lines end with paused and summary")
   func interrupted() throws {
     var run = Run(2, json: true, view: .none)
     let (done, rest) = (try EventMaker(id: "00000001"), try EventMaker(id: "00000002"))

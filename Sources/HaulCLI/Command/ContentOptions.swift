@@ -37,8 +37,10 @@ struct ContentOptions: ParsableArguments {
 
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
-    help:
-      "Ask for a compressed body (gzip, deflate, br) and save it decoded, at most --max-filesize or 1 GiB; over one connection."
+    help: """
+      Ask for a compressed body (gzip, deflate, br) and save it decoded, at most --max-filesize or \
+      1 GiB; over one connection.
+      """
   )
   var decode: Bool?
 

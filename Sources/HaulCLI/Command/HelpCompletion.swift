@@ -18,8 +18,8 @@ enum HelpCompletion {
         script.replaceSubrange(specification, with: "':command:(\(names))'")
       }
     } else if script.contains("complete -c 'haul'") {
-      script +=
-        "\ncomplete -c 'haul' -n '__haul_should_offer_completions_for_positional \"haul help\" -eq 1' -fa '\(names)'\n"
+      let condition = "__haul_should_offer_completions_for_positional \"haul help\" -eq 1"
+      script += "\ncomplete -c 'haul' -n '\(condition)' -fa '\(names)'\n"
     }
     return script
   }

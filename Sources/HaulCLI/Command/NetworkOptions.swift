@@ -47,7 +47,10 @@ struct NetworkOptions: ParsableArguments {
   @Flag(
     name: .customLong("http2"), inversion: .prefixedNo, exclusivity: .chooseLast,
     help:
-      "Use HTTP/2 for every file of an https server that knows it (default: only for many files of one host)."
+      """
+      Use HTTP/2 for every file of an https server that knows it (default: only for many files of \
+      one host).
+      """
   )
   var http2: Bool?
 

@@ -51,8 +51,7 @@ struct GetItem {
       url = try AddressArgument.url(entry.address)
       for option in entry.checksums {
         line = option.line
-        let texts = entry.checksums.prefix { $0.line <= line }.map(\.text)
-        checksums = try GetPlan.checksums(texts, from: "checksum")
+        try GetPlan.add(option.text, to: &checksums, from: "checksum")
       }
       for option in entry.headers {
         line = option.line

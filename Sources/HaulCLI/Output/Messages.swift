@@ -128,7 +128,8 @@ enum Messages {
   }
 
   static let binary =
-    "haul: the file is not text, and standard output is a terminal; save it with -o FILE, or add | cat"
+    "haul: the file is not text, and standard output is a terminal; save it with -o FILE, or add "
+    + "| cat"
   static let endedEarly = "haul: the engine stopped before every transfer had ended"
 
   private static func vouched(_ verified: TransferResult.Verification?) -> String {

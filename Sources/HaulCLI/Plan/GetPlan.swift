@@ -127,18 +127,21 @@ extension GetPlan {
   }
 
   /// All of them are checked, so each algorithm has one.
-  static func checksums(
-    _ texts: [String], from origin: String = "--checksum"
-  ) throws(UsageError) -> [Checksum] {
+  static func checksums(_ texts: [String]) throws(UsageError) -> [Checksum] {
     var checksums: [Checksum] = []
-    for text in texts {
-      let checksum = try checksum(text, origin)
-      guard !checksums.contains(where: { $0.algorithm == checksum.algorithm }) else {
-        throw UsageError("\(origin): \(checksum.algorithm.rawValue) is given twice")
-      }
-      checksums.append(checksum)
-    }
+    for text in texts { try add(text, to: &checksums, from: "--checksum") }
     return checksums
+  }
+
+  /// - Parameter origin: what is to be named in an error.
+  static func add(
+    _ text: String, to checksums: inout [Checksum], from origin: String
+  ) throws(UsageError) {
+    let checksum = try checksum(text, origin)
+    guard !checksums.contains(where: { $0.algorithm == checksum.algorithm }) else {
+      throw UsageError("\(origin): \(checksum.algorithm.rawValue) is given twice")
+    }
+    checksums.append(checksum)
   }
 
   private static func checksum(_ text: String, _ origin: String) throws(UsageError) -> Checksum {

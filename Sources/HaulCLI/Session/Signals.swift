@@ -14,7 +14,7 @@ import Dispatch
 package struct Signals: Sendable {
   package let interruptions: AsyncStream<Interruption>
 
-  /// Takes the signals over, and ignores SIGPIPE: a lost reader is told by `EPIPE`.
+  /// Takes the signals over, and ignores SIGPIPE: `EPIPE` reports a lost reader.
   package static func takeOver() -> Signals {
     let (stream, continuation) = AsyncStream.makeStream(of: Interruption.self)
     signal(SIGPIPE, SIG_IGN)

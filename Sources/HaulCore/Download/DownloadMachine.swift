@@ -23,7 +23,7 @@ package struct DownloadMachine: Sendable {
     package var existing: [ExistingFile] = []
     /// Whether it is a conflict when none of them is.
     package var needsExisting = false
-    /// Whether a person waits for it, who is told soon that a host gives no answer.
+    /// Whether a person waits for it: an outage of its host is reported within seconds.
     package var isAttended = false
     /// Whether a connection under 1 KiB/s for 60 s is given up; not when a rate limit may be the cause.
     package var givesUpSlowConnections = true

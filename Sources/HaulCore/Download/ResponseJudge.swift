@@ -41,22 +41,24 @@ package struct ResponseJudge: Sendable {
   package init(wallSeconds: Double) { self.wallSeconds = wallSeconds }
 
   package func verdict(on head: ResponseHead, to request: FetchRequest) -> ResponseVerdict {
-    // Another transfer coding than chunked (RFC 9112, section 7) was not asked for, and would stay in the file.
-    let codings = head.headers.fields.filter { $0.name.lowercased() == "transfer-encoding" }
+    if [200, 206].contains(head.status), hasUnaskedCoding(head) {
+      return .failure(
+        TransferError(
+          .protocolViolation, "the server sent a transfer coding that was not asked for"))
+    }
     return switch head.status {
-    case 200, 206:
-      if codings.contains(where: { !Self.plainCodings.contains($0.value.lowercased()) })
-        || codings.count > 1
-      {
-        .failure(
-          TransferError(
-            .protocolViolation, "the server sent a transfer coding that was not asked for"))
-      } else {
-        head.status == 200 ? whole(head) : partial(head, to: request)
-      }
+    case 200: whole(head)
+    case 206: partial(head, to: request)
     case 416: unsatisfiable(head, to: request)
     default: .failure(failure(for: head, to: request))
     }
+  }
+
+  /// Whether it has another transfer coding than chunked (RFC 9112, section 7): that would stay in the file.
+  private func hasUnaskedCoding(_ head: ResponseHead) -> Bool {
+    let codings = head.headers.fields.filter { $0.name.lowercased() == "transfer-encoding" }
+    return codings.count > 1
+      || codings.contains { !Self.plainCodings.contains($0.value.lowercased()) }
   }
 
   /// The second is of old servers, and means nothing.

@@ -29,7 +29,7 @@ package struct RetryState: Hashable, Sendable {
     package var retryAfter: Duration?
     /// What is known of a host that gave no answer; nil when it gave one.
     package var silentHost: HostStanding?
-    /// Whether a person waits for it, who is told soon of a host that gives no answer: the asks of all its transfers count.
+    /// Whether a person waits for it: asks of all transfers of a silent host count, so that it fails soon.
     package var isAttended = false
     /// Whether nothing has answered yet, so that the name or the port is wrong, likelier than not: two retries within 3 s.
     package var isFirstContact = false

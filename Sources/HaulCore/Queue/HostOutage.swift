@@ -63,7 +63,7 @@ extension Scheduler {
     return true
   }
 
-  /// What a transfer is told of its host when it got no answer.
+  /// What is known of the host of a transfer that got no answer.
   package func hostStanding(for id: TransferID) -> HostStanding {
     var standing = HostStanding()
     guard let member = members.member(id) else { return standing }

@@ -9,7 +9,7 @@ extension DownloadRun {
     }
     meter.note(received, at: now)
     ticks += 1
-    // What is told last tells how fast the whole came.
+    // The last progress reports the rate of the whole.
     let rate = received == total ? averageRate : meter.rate
     let progress = Progress(bytes: received, total: total, rate: rate, connections: connections)
     if driver.facts.tellsProgress {

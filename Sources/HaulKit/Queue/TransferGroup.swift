@@ -17,8 +17,8 @@ public struct TransferGroup: Sendable, Hashable {
   /// Waits until every member has ended, in whichever way, and says how each did; at once when that is so already, and when there
   /// is no member. A member that is added later opens the group again.
   ///
-  /// One that waits behind a transfer that was not completed is not waited for: it is told as failed with
-  /// `dependency-failed`, stays in the list, and goes on when that transfer is retried and completed.
+  /// It does not wait for a member behind a transfer that was not completed. The result reports that member as failed with
+  /// `dependency-failed`; it stays in the list, and resumes when that transfer is retried and completed.
   /// - Throws: `interrupted` when the manager was shut down or the waiting task cancelled; `dependency-failed` when a step of
   ///   the group calls it; `io`.
   /// - Complexity: O(members of the list).

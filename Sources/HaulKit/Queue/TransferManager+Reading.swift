@@ -78,7 +78,7 @@ extension TransferManager {
     return nil
   }
 
-  /// What those are told who wait for a transfer that does not run before another is retried; nil for every other.
+  /// The result for those who await a transfer that cannot run before another is retried; nil for any other.
   func obstruction(of id: TransferID) -> TransferResult? {
     queue.obstruction(of: id).map { other in
       TransferResult(

@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test(
-    "130, 143 and 129: the bytes are kept, the way to go on is told, and the same command goes on",
+    "130, 143 and 129: bytes are kept, a line says how to resume, and the same command resumes",
     arguments: [
       (SIGINT, 130, "interrupted"), (SIGTERM, 143, "terminated"),
       (SIGHUP, 129, "hung up (SIGHUP)"),

@@ -17,7 +17,7 @@ struct HostOutageMachineTests {
   }
 
   @Test(
-    "Whoever finds it loses an attempt and tells the others",
+    "The transfer that finds it loses an attempt, and the others learn of it",
     arguments: [.dns, .connect, .proxy, .timeout, .stalled, .connectionLost]
       as [TransferError.Code])
   func first(code: TransferError.Code) throws {

@@ -131,7 +131,7 @@ import Testing
     #expect(found == [Bool](repeating: true, count: 8) + [false])
   }
 
-  @Test func `Before the first answer a person is told of an unknown host within three seconds`() {
+  @Test func `An unknown host is reported within three seconds where nothing has answered yet`() {
     let quick = [1, 1.2, 1.4]
     #expect(retries(at: quick, Self.unknown) == [true, true, false])
     #expect(retries(at: [9, 12.1], Self.unknown) == [true, false])

@@ -1,0 +1,124 @@
+import Foundation
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// Which file is ours, and what of it the new one keeps.
+@Suite struct OwnFileTests {
+  @Test(arguments: [(0o600, 0o600), (0o640, 0o640), (0o400, 0o400), (0o644, 0o644), (0o666, 0o644)])
+  func `What a replaced file forbids, the new one forbids too`(mode: Int, expected: Int)
+    async throws
+  {
+    let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
+    try await Bench.with([resource]) { bench in
+      for ifExists in [DownloadRequest.IfExists.update, .overwrite] {
+        let request = try bench.request("/f.bin", as: "f.bin") { $0.ifExists = ifExists }
+        _ = try await bench.finish(request)
+        let path = "\(bench.directory)/f.bin"
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        bench.server.update("/f.bin") {
+          $0.seed += 1
+          $0.entityTag = "\"other-\($0.seed)\""
+          $0.lastModified = ($0.lastModified ?? 0) + 60
+        }
+        let outcome = try await bench.finish(request)
+        #expect(outcome.result.state == .completed && outcome.result.fetched >= 1000)
+        let found = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
+        // The mask of this process may forbid more.
+        #expect((found as? Int).map { $0 & ~expected } == 0)
+        #expect(mode == 0o666 || (found as? Int) == expected)
+      }
+    }
+  }
+
+  @Test func `A file that was changed since is left alone, and that is said`() async throws {
+    let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
+    try await Bench.with([resource]) { bench in
+      let request = try bench.request("/f.bin")
+      _ = try await bench.finish(request)
+      try bench.put(Array("mine".utf8), as: "f.bin")
+      let outcome = try await bench.finish(request)
+      let reasons = outcome.events.compactMap { kind -> String? in
+        if case .target(_, let reason) = kind { reason } else { nil }
+      }
+      #expect(
+        reasons == ["f.bin is not what haul made of this address, or was changed since"])
+      // The next time the numbered file is the one, and nothing is said.
+      let again = try await bench.finish(request)
+      #expect(
+        !again.events.contains { if case .target(_, .some) = $0 { true } else { false } })
+      #expect(try bench.names() == ["f (1).bin", "f.bin"])
+    }
+  }
+
+  @Test func `What another token of the same address brought is not replaced`() async throws {
+    let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
+    try await Bench.with([resource]) { bench in
+      let manager = try TransferManager()
+      for _ in 1...3 {
+        // The fault server ignores queries: each turn has a version of its own.
+        bench.server.update("/f.bin") {
+          $0.seed += 1
+          $0.entityTag = "\"tag-\($0.seed)\""
+          $0.lastModified = nil
+        }
+        let added = try await manager.add(
+          ["?token=a", "?token=b"].map { try bench.request("/f.bin\($0)") })
+        let paths = try await [added[0].result.path, added[1].result.path]
+        #expect(paths == [bench.path("f.bin"), bench.path("f (1).bin")])
+      }
+      await manager.shutdown()
+      #expect(try bench.names() == ["f (1).bin", "f.bin"])
+    }
+  }
+
+  @Test func `A new signature of the same address brings the file up to date`() async throws {
+    let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
+    try await Bench.with([resource]) { bench in
+      for number in 1...3 {
+        bench.server.update("/f.bin") {
+          $0.seed += 1
+          $0.entityTag = "\"tag-\($0.seed)\""
+          $0.lastModified = nil
+        }
+        let query = "?X-Amz-Credential=me&X-Amz-Date=\(number)&X-Amz-Signature=\(number)"
+        let outcome = try await bench.finish(try bench.request("/f.bin\(query)"))
+        #expect(outcome.result.path == bench.path("f.bin"))
+        #expect(outcome.result.fetched >= 1000)
+      }
+      #expect(try bench.names() == ["f.bin"])
+    }
+  }
+
+  @Test func `A date that was too new to tell versions apart is not believed the next time`()
+    async throws
+  {
+    let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000).with {
+      $0.entityTag = nil
+      $0.lastModified = Int64(Date().timeIntervalSince1970)
+    }
+    try await Bench.with([resource]) { bench in
+      let request = try bench.request("/f.bin")
+      _ = try await bench.finish(request)
+      bench.server.update("/f.bin") { $0.seed = 4 }
+      let outcome = try await bench.finish(request)
+      try bench.expectWhole("f.bin", seed: 4, length: 1000, outcome)
+      #expect(try bench.names() == ["f.bin"])
+    }
+  }
+
+  @Test func `A tag that differs tells another version, whatever the date`() async throws {
+    let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
+    try await Bench.with([resource]) { bench in
+      let request = try bench.request("/f.bin")
+      _ = try await bench.finish(request)
+      bench.server.update("/f.bin") {
+        $0.seed = 4
+        $0.entityTag = "\"other\""
+      }
+      let outcome = try await bench.finish(request)
+      try bench.expectWhole("f.bin", seed: 4, length: 1000, outcome)
+    }
+  }
+}
