@@ -124,8 +124,8 @@ import Testing
     }
   }
 
-  @Test("SIGTERM ends it although nobody reads its output")
-  func stuck() async throws {
+  /// Runs `body` with a download that is held midway, and whose JSON lines nobody reads.
+  private func unread(_ body: (CommandRun, Workplace) async throws -> Void) async throws {
     try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
       place in
       let full = Pipe()
@@ -133,6 +133,13 @@ import Testing
       let run = try await place.start(
         "/file.bin", "--json", standardOutput: full.fileHandleForWriting)
       try await place.server.waitForHeld("/file.bin")
+      try await body(run, place)
+    }
+  }
+
+  @Test("SIGTERM ends it although nobody reads its output")
+  func stuck() async throws {
+    try await unread { run, _ in
       run.send(SIGTERM)
       #expect(await run.end().status == 143)
     }
@@ -140,13 +147,7 @@ import Testing
 
   @Test("A second signal ends it at once, even while nobody reads its output")
   func secondSignal() async throws {
-    try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
-      place in
-      let full = Pipe()
-      try full.fillUp()
-      let run = try await place.start(
-        "/file.bin", "--json", standardOutput: full.fileHandleForWriting)
-      try await place.server.waitForHeld("/file.bin")
+    try await unread { run, place in
       run.send(SIGINT)
       // It lets the connection go and then waits for its output for ever.
       try await place.server.waitUntil { $0.inProgress("/file.bin") == 0 }
