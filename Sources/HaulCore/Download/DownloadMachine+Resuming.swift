@@ -53,10 +53,15 @@ extension DownloadMachine {
     guard recovered.isSameAddress else {
       return !plan.isComplete && (isAnnounced || (isVersion && rules.isSameResource))
     }
-    guard recovered.hasSameTokens || rules.isSameResource else {
+    guard !isDoubtful(recovered) else {
       return !plan.isComplete && !recovered.places.isEmpty && (isVersion || isAnnounced)
     }
     return isVersion || isAnnounced || isCompared(recovered, plan)
+  }
+
+  /// Whether another token may have selected another resource.
+  private func isDoubtful(_ recovered: Recovered) -> Bool {
+    !recovered.hasSameTokens && !rules.isSameResource
   }
 
   private func isCompared(_ recovered: Recovered, _ plan: SegmentPlan) -> Bool {
@@ -69,9 +74,8 @@ extension DownloadMachine {
     isUnproved = recovered.isUnproved
     pending = recovered.isSameAddress ? .sameAddress : .otherAddress
     let isVersion = recovered.version.validator.isStrong && !recovered.isUnproved
-    let isDoubtful = !recovered.hasSameTokens && !rules.isSameResource
     if recovered.isSameAddress, rules.checksums.isEmpty,
-      isDoubtful || (!isVersion && rules.allowUnverified)
+      isDoubtful(recovered) || (!isVersion && rules.allowUnverified)
     {
       toCompare = recovered.places
     }

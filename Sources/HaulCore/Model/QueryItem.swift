@@ -108,8 +108,8 @@ extension ResourceURL {
   /// The same text for what is surely the same resource: as `resourceText` where a signature covers the address, and the whole
   /// address elsewhere. A token alone may say which resource it is.
   package var ownText: String {
-    guard let query, !QueryItem.isSigned(QueryItem.all(of: query)) else { return resourceText }
-    return withQuery(QueryItem.all(of: query).map { String($0.text) })
+    guard let query, QueryItem.isSigned(QueryItem.all(of: query)) else { return absoluteString }
+    return resourceText
   }
 
   private func withQuery(_ items: [String]) -> String {
