@@ -14,7 +14,7 @@ public actor TransferManager {
   /// What runs for a member at this moment.
   var runs: [TransferID: MemberRun] = [:]
   /// Ends of runs that are not stored yet.
-  var endings: [(id: TransferID, end: MemberRun.End)] = []
+  var endings: [(id: TransferID, end: RunEnd)] = []
   /// Those of them that are being stored at this moment, and whether each was stopped to be queued again.
   var unstored: [TransferID: Bool] = [:]
   var streams: [TransferID: StreamPlace] = [:]
@@ -110,7 +110,7 @@ public actor TransferManager {
     timing?.task.cancel()
     storingAgain?.cancel()
     for task in postponed.values { task.cancel() }
-    for id in runs.keys.sorted() { runs[id]?.orders.send(.pause) }
+    for id in runs.keys.sorted() { runs[id]?.context.send(.pause) }
     await stopRuns()
     await wakeUp?.task.value
     await looking?.task.value

@@ -2,7 +2,7 @@ import HaulCore
 import Logging
 
 /// What a transfer and the others of its host learn of it from each other.
-extension DownloadDriver {
+extension DownloadWork {
   /// The host by which the scheduler knows the transfer.
   var host: String { request.url.origin.authority }
 
@@ -12,7 +12,7 @@ extension DownloadDriver {
       ($0.hostAnswered(for: id), $0.hostServesOthers(than: id))
     }
     machine.hostServesOthers = servesOthers
-    if isOutageOver { await slot.changed() }
+    if isOutageOver { await context.report(.slotsChanged) }
   }
 
   /// Has the machine know how the host stands before it hears of the end of a fetch, because of which it may send another
@@ -33,7 +33,7 @@ extension DownloadDriver {
   func hostFailed(askAgain delay: Duration?) async {
     let now = engine.clock.now
     engine.slots.update { $0.hostFailed(for: id, at: now, askAgain: delay.map { now + $0 }) }
-    await slot.changed()
+    await context.report(.slotsChanged)
   }
 
   /// Notes that the host refused a connection while others of it go on, and tells its lower limit.
@@ -44,6 +44,6 @@ extension DownloadDriver {
         metadata: ["transfer": "\(id)"])
       engine.hub.publish(.limited(connections: limit, error: error), of: id, request.url)
     }
-    await slot.changed()
+    await context.report(.slotsChanged)
   }
 }

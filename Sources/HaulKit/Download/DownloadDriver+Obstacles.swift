@@ -4,20 +4,22 @@ import Logging
 import NIOConcurrencyHelpers
 
 /// What is in the way of a download and may go away: then it ends for now, to go on from its bytes later.
-extension DownloadDriver {
+extension DownloadWork {
   /// As `run`, but what would fail for something that may go away is held.
-  func runUnlessHeld() async -> MemberRun.End {
+  func runUnlessHeld() async -> RunEnd {
     // What the reader of a stream has got cannot be gone on with.
     guard stream == nil else { return await run() }
-    if let obstacle = await missingPlace() { return .held(obstacle) }
+    if let obstacle = await missingPlace() { return .suspended(obstacle) }
     let end = await run()
-    defer { facts.place.letGo() }
+    if !end.isOver, let place = self.place.place { await context.report(.leaves(place)) }
+    defer { place.letGo() }
     guard case .finished(let result) = end, result.state == .failed, let error = result.error,
       let obstacle = await obstacle(behind: error)
     else { return end }
+    if let place = self.place.place { await context.report(.leaves(place)) }
     engine.logger.info(
       "it waits: \(error.message)", metadata: ["transfer": "\(id)"])
-    return .held(obstacle)
+    return .suspended(obstacle)
   }
 
   /// What fails for want of a network is told as such.
@@ -32,7 +34,7 @@ extension DownloadDriver {
   func refusal(of claim: TargetClaim) async -> Obstacle? {
     let device = claim.key.device
     guard engine.fullDevices.withLockedValue({ $0.contains(device) }) else { return nil }
-    let place = facts.place.place
+    let place = self.place.place
     let length = claim.part.recovery.head?.length
     return try? await engine.io.run { () throws(TransferError) in
       let shortage = try Shortage.find(
@@ -47,7 +49,7 @@ extension DownloadDriver {
   /// The place where an earlier run left its bytes, when that is not there. It is not made again: a directory
   /// of that name would lie on another file system.
   private func missingPlace() async -> Obstacle? {
-    guard engine.waitsForDisk, let former = facts.former else { return nil }
+    guard engine.waitsForDisk, let former = driver.former else { return nil }
     return try? await engine.io.run { [disk = engine.disk] () throws(TransferError) in
       guard let found = Place.find(former.directory, on: disk) else {
         return .missingDirectory(former.directory, seen: nil)
@@ -72,7 +74,7 @@ extension DownloadDriver {
   }
 
   private func shortage() async -> Obstacle? {
-    let place = facts.place.place
+    let place = self.place.place
     let path = place?.directory ?? request.directoryPath
     return try? await engine.io.run { [disk = engine.disk] () throws(TransferError) in
       let directory = try Place.nearest(path, on: disk)
@@ -84,7 +86,7 @@ extension DownloadDriver {
 
   /// The directory, when it went away with its file system. One that somebody removed is no obstacle: its bytes are lost.
   private func vanishedPlace() async -> Obstacle? {
-    guard let place = facts.place.place, let directory = facts.place.directory else { return nil }
+    guard let place = self.place.place, let directory = self.place.directory else { return nil }
     return try? await engine.io.run { [disk = engine.disk] () throws(TransferError) in
       if let found = Place.find(place.directory, on: disk) {
         guard found.device != place.device else { return nil }

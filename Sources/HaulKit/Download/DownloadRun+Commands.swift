@@ -16,14 +16,14 @@ extension DownloadRun {
     case .requestConnection: requestConnection()
     case .releaseConnection:
       engine.slots.update { _ = $0.releaseConnection(for: driver.id) }
-      await driver.slot.changed()
+      await driver.context.report(.slotsChanged)
     case .wake(let timer, let delay): wake(timer, after: delay, &group)
-    case .leaveSlot: await driver.slot.leave(retryAt)
-    case .enterSlot: await driver.slot.enter()
+    case .leaveSlot: await driver.context.report(.slotLeft(until: retryAt))
+    case .enterSlot: await driver.context.report(.slotWanted)
     case .limitHost(let error): await driver.limitHost(error)
     case .pauseHost(let delay):
       pauseHost(delay)
-      await driver.slot.changed()
+      await driver.context.report(.slotsChanged)
     case .hostFailed(let delay): await driver.hostFailed(askAgain: delay)
     case .verify(let checksums): verify(checksums, &group)
     case .publish(let version): await publish(version, &group)

@@ -12,7 +12,7 @@ extension DownloadRun {
     // The last progress reports the rate of the whole.
     let rate = received == total ? averageRate : meter.rate
     let progress = Progress(bytes: received, total: total, rate: rate, connections: connections)
-    if driver.facts.tellsProgress {
+    if driver.driver.reportsProgress {
       engine.hub.publish(progress: progress, of: driver.id, request.url)
     }
     if checkpoints.begins(dirtyBytes: target.dirtyBytes, at: now) { checkpoint(&group) }
@@ -108,7 +108,7 @@ extension DownloadRun {
   /// The network is not wanted any more: another transfer may have it, as long as not too many wait for the disk.
   private func waitAsideForDisk() async {
     guard engine.slots.update({ $0.waitsForDisk(driver.id) }) else { return }
-    await driver.slot.changed()
+    await driver.context.report(.slotsChanged)
   }
 
   mutating func finish(_ machineEnd: DownloadMachine.End) async {

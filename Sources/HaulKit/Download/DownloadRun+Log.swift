@@ -17,7 +17,7 @@ extension Engine {
   }
 }
 
-extension DownloadDriver {
+extension DownloadWork {
   func log(_ connection: SegmentID, asks fetch: FetchRequest) {
     // Text of what nobody reads costs as much as a request's head.
     guard engine.logger.logLevel <= .debug else { return }

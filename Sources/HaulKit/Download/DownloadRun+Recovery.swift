@@ -40,6 +40,6 @@ extension DownloadRun {
   /// Whether what is on disk goes with a cancelled run: not the bytes of another address, of which nothing was replaced.
   var mayDiscard: Bool {
     guard let head = target.recovery.head, !machine.hasReplaced else { return true }
-    return head.isOf(request.url) || driver.facts.former != nil
+    return head.isOf(request.url) || driver.driver.former != nil
   }
 }

@@ -6,14 +6,14 @@ struct DownloadRun {
   enum Message: Sendable {
     case event(DownloadMachine.Event)
     case response(SegmentID, HeldAnswer)
-    case order(MemberRun.Order)
+    case order(RunOrder)
     case tick
     case checkpointed(TransferError?)
     case digestAdvanced
     case published(Result<String?, TransferError>)
   }
 
-  let driver: DownloadDriver
+  let driver: DownloadWork
   let target: any DownloadTarget
   let started: Instant
   var machine: DownloadMachine
@@ -36,7 +36,7 @@ struct DownloadRun {
   private var hasToldStart = false
   /// The final path, once the file has it.
   var path: String?
-  var end: MemberRun.End?
+  var end: RunEnd?
   /// What `start` will be told, while the slot that was promised is waited for anew.
   private var waitingStart: DownloadMachine.Event?
   /// When the next attempt is due, once there was a failure.
@@ -53,7 +53,7 @@ struct DownloadRun {
 
   /// - Parameter first: an answer to `bytes=0-` that is there already, its body unread.
   init(
-    driver: DownloadDriver, target: any DownloadTarget, plan: SharedPlan, started: Instant,
+    driver: DownloadWork, target: any DownloadTarget, plan: SharedPlan, started: Instant,
     first: HeldAnswer? = nil
   ) {
     self.driver = driver
@@ -74,7 +74,7 @@ struct DownloadRun {
     checkpoints = CheckpointTimer(isStrict: driver.request.durability == .strict, now: started)
   }
 
-  mutating func perform() async -> MemberRun.End {
+  mutating func perform() async -> RunEnd {
     if target.recovery.published { return await foundPublished() }
     let recovered = await recover()
     let beat = startHelpers()
@@ -96,7 +96,7 @@ struct DownloadRun {
   }
 
   /// A crash came between the final name and the end of the journal.
-  private mutating func foundPublished() async -> MemberRun.End {
+  private mutating func foundPublished() async -> RunEnd {
     let recovery = target.recovery
     reused = recovery.publishedLength ?? 0
     await target.release()
@@ -107,7 +107,7 @@ struct DownloadRun {
 
   /// Has orders and ticks come into the inbox; gives the number of the heartbeat to take off at the end.
   private func startHelpers() -> UInt64 {
-    driver.orders.turn { [post] in post.yield(.order($0)) }
+    driver.context.receiveOrders { [post] in post.yield(.order($0)) }
     driver.stream?.abandoned.whenStopped { [post] in post.yield(.order(.cancel)) }
     return engine.heartbeat.add { [post] _ in post.yield(.tick) }
   }
@@ -133,6 +133,7 @@ struct DownloadRun {
     case .order(.cancel):
       isCancelled = true
       await pause(&group)
+    case .order(.cutShort): break
     case .order(.slotGranted): await begin(waitingStart ?? .slotGranted, &group)
     case .tick: await tick(&group)
     case .checkpointed(let error):
@@ -150,7 +151,7 @@ struct DownloadRun {
     engine.slots.update { $0.delivers(driver.id) }
     guard request.startOver, !hasToldStart else { return }
     hasToldStart = true
-    await driver.facts.startedOver()
+    await driver.context.report(.startedOver)
   }
 
   /// Tells the machine that it may begin, if the connection that came with the slot is still there: a pause of the host
@@ -166,8 +167,8 @@ struct DownloadRun {
     if case .start = event { waitingStart = event }
     // Nor may an answer that is there already keep its connection.
     _ = first?.take()
-    await driver.slot.leave(nil)
-    await driver.slot.enter()
+    await driver.context.report(.slotLeft(until: nil))
+    await driver.context.report(.slotWanted)
   }
 
   /// The answer that is there already, when it is one to this request.

@@ -14,10 +14,10 @@ struct NameQuery {
   private enum Message: Sendable {
     case event(DownloadMachine.Event)
     case response(SegmentID, HeldAnswer)
-    case order(MemberRun.Order)
+    case order(RunOrder)
   }
 
-  private let driver: DownloadDriver
+  private let driver: DownloadWork
   private let inbox: AsyncStream<Message>
   private let post: AsyncStream<Message>.Continuation
   private var machine: DownloadMachine
@@ -32,7 +32,7 @@ struct NameQuery {
 
   private var engine: Engine { driver.engine }
 
-  init(_ driver: DownloadDriver) {
+  init(_ driver: DownloadWork) {
     self.driver = driver
     (inbox, post) = AsyncStream.makeStream()
     var rules = driver.rules
@@ -41,7 +41,7 @@ struct NameQuery {
   }
 
   /// Takes an order of the manager; may be called from anywhere.
-  var take: @Sendable (MemberRun.Order) -> Void {
+  var take: @Sendable (RunOrder) -> Void {
     { [post] in post.yield(.order($0)) }
   }
 
@@ -62,8 +62,8 @@ struct NameQuery {
 
   private mutating func begin(_ group: inout DiscardingTaskGroup) async {
     guard engine.slots.update({ $0.grantConnection(for: driver.id) }) else {
-      await driver.slot.leave(nil)
-      await driver.slot.enter()
+      await driver.context.report(.slotLeft(until: nil))
+      await driver.context.report(.slotWanted)
       return
     }
     let event = hasStarted ? DownloadMachine.Event.slotGranted : .start(nil)
@@ -82,6 +82,7 @@ struct NameQuery {
       await handle(
         .responded(id, answer.head, leadsElsewhere: false, wallSeconds: wall), &group)
     case .order(.slotGranted): await begin(&group)
+    case .order(.cutShort): break
     case .order(.pause): await handle(.pause, &group)
     case .order(.cancel):
       isCancelled = true
@@ -112,13 +113,13 @@ struct NameQuery {
     case .open(let id, let fetch): open(id, fetch, &group)
     case .stop(let id): stops[id]?.stop()
     case .wake(let timer, let delay): wake(timer, after: delay, &group)
-    case .leaveSlot: await driver.slot.leave(retryAt)
-    case .enterSlot: await driver.slot.enter()
+    case .leaveSlot: await driver.context.report(.slotLeft(until: retryAt))
+    case .enterSlot: await driver.context.report(.slotWanted)
     case .limitHost(let error): await driver.limitHost(error)
     case .pauseHost(let delay):
       let until = engine.clock.now + delay
       engine.slots.update { $0.backOff(driver.host, until: until) }
-      await driver.slot.changed()
+      await driver.context.report(.slotsChanged)
     case .hostFailed(let delay): await driver.hostFailed(askAgain: delay)
     case .phase(let phase, let reason): tell(.phase(phase, reason: reason))
     case .attempt(let number, let error, let delay):
@@ -164,9 +165,9 @@ struct NameQuery {
   }
 
   /// Orders that came too late to be followed here.
-  func orders() async -> [MemberRun.Order] {
+  func orders() async -> [RunOrder] {
     post.finish()
-    var orders: [MemberRun.Order] = []
+    var orders: [RunOrder] = []
     for await message in inbox { if case .order(let order) = message { orders.append(order) } }
     return orders
   }

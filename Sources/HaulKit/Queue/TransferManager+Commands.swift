@@ -116,7 +116,7 @@ extension TransferManager {
       try await pause(.all, by: origin)
     } catch {
       engine.log(error)
-      for id in runs.keys.sorted() { runs[id]?.orders.send(.pause) }
+      for id in runs.keys.sorted() { runs[id]?.context.send(.pause) }
     }
   }
 

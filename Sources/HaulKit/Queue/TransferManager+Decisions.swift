@@ -200,7 +200,7 @@ extension TransferManager {
     let member = queue.members[id]
     let isCancelled =
       member?.facts.isStep == true && member?.state == .stopping(.cancelKeepingBytes)
-    runs[id]?.orders.send(deletingBytes || isCancelled ? .cancel : .pause)
+    runs[id]?.context.send(deletingBytes || isCancelled ? .cancel : .pause)
   }
 
   func schedule(_ id: TransferID) {

@@ -4,14 +4,6 @@ import NIOConcurrencyHelpers
 
 /// Transfers that wait for room on a disk, for a directory, or for the network: queued, without a slot, and looked after.
 extension TransferManager {
-  /// Notes where the bytes of a run lie that is to go on.
-  func notePlace(of id: TransferID, _ end: MemberRun.End) {
-    switch end {
-    case .finished, .foundPublished: places[id] = nil
-    case .paused, .held, .notBegun: if let place = runs[id]?.place.place { places[id] = place }
-    }
-  }
-
   /// Where its bytes lie is stored as long as it is to go on with them: after a restart their file system may be gone.
   func storePlace(of id: TransferID, _ decision: inout QueueDecision) {
     guard places[id] != nil || storedPlaces.contains(id) else { return }
@@ -23,12 +15,12 @@ extension TransferManager {
   }
 
   /// Has those wait whose runs found something in their way. It is stored by now that they are queued.
-  func hold(_ ends: some Sequence<((id: TransferID, end: MemberRun.End), MemberRun)>) {
+  func hold(_ ends: some Sequence<((id: TransferID, end: RunEnd), MemberRun)>) {
     var urls: [TransferID: ResourceURL] = [:]
     var commands: [ObstacleWatch.Command] = []
     for ((id, end), run) in ends {
       // A command may have come since.
-      guard case .held(let obstacle) = end, waitsForDue(id) else { continue }
+      guard case .suspended(let obstacle) = end, waitsForDue(id) else { continue }
       urls[id] = run.url
       commands += obstacles.handle(.held(id, obstacle), at: engine.clock.now)
     }

@@ -26,9 +26,9 @@ extension TransferManager {
     var isSlotLeft = false
     for id in ids {
       if let run = runs[id] {
-        run.orders.send(.slotGranted)
+        run.context.send(.slotGranted)
       } else if let grant = queue.granted(id) {
-        runs[id] = MemberRun()
+        runs[id] = MemberRun(context: newContext(of: id))
         grants.append((id, grant))
       } else {
         engine.slots.update { _ = $0.paused(id) }
@@ -59,64 +59,56 @@ extension TransferManager {
   private func begin(_ record: TransferRecord, startsOver: Bool) {
     engine.hooks.passes(.began)
     let id = record.id
-    runs[id]?.tellsProgress = record.request.reportsProgress
-    engine.hub.begins(id, tellsProgress: record.request.reportsProgress)
+    let reportsProgress = record.request.reportsProgress
+    engine.hub.begins(id, tellsProgress: reportsProgress)
     switch record.request.work {
     case .download(var download):
       if startsOver { download.startOver = true }
       download.replace(record.result)
       if startsOver { places[id] = nil }
-      run(id, download) { await $0.runUnlessHeld() }
-    case .step(let step): run(id, step)
+      let executor = engine.executor(for: id, of: download.url.origin)
+      runs[id]?.url = download.url
+      run(
+        DownloadDriver(
+          request: download, serverName: serverNames[id], former: places[id],
+          stream: stream(of: id, download), executor: executor, isStored: store.isDurable,
+          reportsProgress: reportsProgress),
+        for: id, on: executor)
+    case .step(let step):
+      run(driver(of: step, id, reportsProgress), for: id, on: engine.soleExecutor)
+    }
+  }
+
+  private func newContext(of id: TransferID) -> RunContext {
+    RunContext(id: id, engine: engine, manager: self)
+  }
+
+  private func run(
+    _ driver: some TransferDriver, for id: TransferID, on executor: (any TaskExecutor)?
+  ) {
+    guard let context = runs[id]?.context else { return }
+    Task(executorPreference: executor) { [weak self] in
+      let end = await driver.run(context)
+      await self?.ended(id, end)
     }
   }
 
   /// Takes away what the runs of one left that nothing runs for.
   func startDiscarding(_ id: TransferID) async {
     guard runs[id] == nil else {
-      runs[id]?.orders.send(.cancel)
+      runs[id]?.context.send(.cancel)
       return
     }
-    runs[id] = MemberRun()
+    runs[id] = MemberRun(context: newContext(of: id))
     let record = (try? await store.records([id]))?.first
     guard var download = record?.request.download, !queue.isDisplaced(id) else {
-      // Not at once: its order is being carried out.
-      Task(executorPreference: engine.soleExecutor) {
-        await self.ended(id, .finished(TransferResult(state: .cancelled)))
-      }
-      return
+      return run(DiscardDriver(request: nil), for: id, on: engine.soleExecutor)
     }
     download.replace(record?.result)
-    run(id, download) { driver in
-      await driver.discard()
-      return .finished(TransferResult(state: .cancelled))
-    }
-  }
-
-  private func run(
-    _ id: TransferID, _ download: DownloadRequest,
-    _ work: @escaping @Sendable (DownloadDriver) async -> MemberRun.End
-  ) {
-    guard let orders = runs[id]?.orders else { return }
     runs[id]?.url = download.url
-    let executor = engine.executor(for: id, of: download.url.origin)
-    let facts = DownloadDriver.Facts(
-      id: id, request: download, engine: engine,
-      slot: .init(
-        leave: { [weak self] in await self?.leaveSlot(id, until: $0) },
-        enter: { [weak self] in await self?.enterSlot(id) },
-        changed: { [weak self] in await self?.startWhatMay() }),
-      stream: stream(of: id, download), executor: executor,
-      tellsProgress: runs[id]?.tellsProgress ?? true,
-      named: { [weak self] in await self?.named(id, $0) },
-      startedOver: { [weak self] in await self?.startedOver(id) },
-      published: tellPublished(id), former: places[id], place: runs[id]?.place ?? PlaceNote())
-    let driver = DownloadDriver(facts: facts, orders: orders, serverName: serverNames[id])
-    Task(executorPreference: executor) { [weak self, prepares = engine.prepare != nil] in
-      let end =
-        prepares ? await OwnTransfer.$id.withValue(id) { await work(driver) } : await work(driver)
-      await self?.ended(id, end)
-    }
+    run(
+      DiscardDriver(request: download, serverName: serverNames[id], former: places[id]),
+      for: id, on: engine.executor(for: id, of: download.url.origin))
   }
 
   private func stream(of id: TransferID, _ download: DownloadRequest) -> StreamBuffer? {
@@ -125,13 +117,20 @@ extension TransferManager {
     return streams[id]?.buffer
   }
 
-  private func tellPublished(_ id: TransferID) -> DownloadDriver.Facts.Published? {
-    guard store.isDurable else { return nil }
-    return { [weak self] onceStored in await self?.published(id, onceStored) }
-  }
-
-  private func published(_ id: TransferID, _ onceStored: @escaping @Sendable () -> Void) {
-    runs[id]?.onceStored = onceStored
+  /// What a run tells before its end.
+  /// - Returns: why it could not be stored, if it was to be.
+  func handle(_ report: RunReport, of id: TransferID) async -> TransferError? {
+    switch report {
+    case .slotLeft(let instant): await leaveSlot(id, until: instant)
+    case .slotWanted: await enterSlot(id)
+    case .slotsChanged: await startWhatMay()
+    case .named(let name): serverNames[id] = name
+    case .startedOver: await startedOver(id)
+    case .published(let onceStored): runs[id]?.onceStored = onceStored
+    case .leaves(let place): places[id] = place
+    case .processBegins(let process): return await begins(id, process)
+    }
+    return nil
   }
 
   /// Stored, so that what comes from now on is not forgotten once more after a crash.
@@ -142,8 +141,6 @@ extension TransferManager {
       engine.log(error)
     }
   }
-
-  private func named(_ id: TransferID, _ name: FileName) { serverNames[id] = name }
 
   private func leaveSlot(_ id: TransferID, until instant: Instant?) async {
     engine.slots.update { _ = $0.paused(id) }
@@ -159,12 +156,12 @@ extension TransferManager {
   }
 
   /// The one place where a run's slot is freed. Ends that come while others are being stored are stored together.
-  func ended(_ id: TransferID, _ end: MemberRun.End) async {
+  func ended(_ id: TransferID, _ end: RunEnd) async {
     engine.hooks.passes(.ended)
     engine.slots.update { _ = $0.paused(id) }
     guard !isLeft(id) else { return }
     let url = runs[id]?.url
-    notePlace(of: id, end)
+    if end.isOver { places[id] = nil }
     endings.append((id, end))
     await storeEndings()
     await startWhatMay()
@@ -173,14 +170,15 @@ extension TransferManager {
 
   private func storeEndings() async {
     guard !endings.isEmpty else { return }
-    var taken: [(id: TransferID, end: MemberRun.End)] = []
+    var taken: [(id: TransferID, end: RunEnd)] = []
     var ended: [MemberRun] = []
     do {
       try await carryOut { (decision) throws(TransferError) in
         (taken, endings) = (endings, [])
         for (id, end) in taken {
           unstored[id] = queue.members[id]?.state == .stopping(.requeue)
-          ended.append(runs.removeValue(forKey: id) ?? MemberRun())
+          ended.append(
+            runs.removeValue(forKey: id) ?? MemberRun(context: newContext(of: id)))
           note(id, end, &decision)
           storePlace(of: id, &decision)
         }
@@ -210,12 +208,12 @@ extension TransferManager {
     }
   }
 
-  private func note(_ id: TransferID, _ end: MemberRun.End, _ decision: inout QueueDecision) {
+  private func note(_ id: TransferID, _ end: RunEnd, _ decision: inout QueueDecision) {
     // What the end of the program stopped is queued again the next time; what somebody paused is paused.
     if end.isInterruption(isShutDown: isShutDown), queue.members[id]?.state == .running {
       _ = queue.handle(.requeue, [id], by: .signal, &decision)
     }
-    if case .held = end { return queue.held(id, by: .disk, &decision) }
+    if case .suspended = end { return queue.held(id, by: .disk, &decision) }
     if case .foundPublished(let result) = end {
       return queue.foundPublished(id, result, by: .disk, &decision)
     }

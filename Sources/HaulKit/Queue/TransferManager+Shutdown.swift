@@ -26,9 +26,9 @@ extension TransferManager {
   /// A step that was cut short is stored as one that was under way when the program ended.
   private func cutShort() {
     for id in runs.keys.sorted() {
-      guard let cutShort = runs[id]?.cutShort else { continue }
+      guard queue.members[id]?.facts.isStep == true else { continue }
       runs[id]?.isCutShort = true
-      cutShort()
+      runs[id]?.context.send(.cutShort)
     }
   }
 

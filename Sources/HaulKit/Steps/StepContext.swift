@@ -30,20 +30,25 @@ public struct StepContext: Sendable {
 
 /// Stops a step from within.
 struct StepStop: Error {
-  let order: MemberRun.Order
+  let order: RunOrder
 }
 
 /// What was ordered of a step, and the task that it runs in.
 final class StepState: Sendable {
-  private let box = NIOLockedValueBox<(order: MemberRun.Order?, task: Task<Void, any Error>?)>(
+  private let box = NIOLockedValueBox<(order: RunOrder?, task: Task<Void, any Error>?)>(
     (nil, nil))
 
-  var order: MemberRun.Order? { box.withLockedValue { $0.order } }
+  var order: RunOrder? { box.withLockedValue { $0.order } }
 
   /// A cancellation overrides a pause and cancels the task as well.
-  func take(_ order: MemberRun.Order) {
+  func take(_ order: RunOrder) {
     let task = box.withLockedValue { box in
-      if order == .cancel || box.order == nil, order != .slotGranted { box.order = order }
+      switch order {
+      case .cancel: box.order = order
+      case .pause: box.order = box.order ?? order
+      case .cutShort: return box.task
+      case .slotGranted: break
+      }
       return box.order == .cancel ? box.task : nil
     }
     task?.cancel()

@@ -3,25 +3,15 @@ import HaulFiles
 
 /// Steps that run programs.
 extension TransferManager {
-  /// Runs a program for a member that has a slot.
-  func run(_ command: ProgramCommand, _ run: ProgramRun) {
-    let id = command.id
-    guard let orders = runs[id]?.orders else { return }
-    orders.turn(to: run.take)
-    runs[id]?.cutShort = run.cutShort
-    engine.hub.publish(.phase(.running, reason: nil), of: id, nil)
-    Task(executorPreference: engine.soleExecutor) { [weak self] in
-      let end = await run.perform(command) { (process) throws(TransferError) in
-        guard let self else { throw TransferError(.interrupted, "its manager is gone") }
-        try await self.begins(id, process)
+  /// Stores the process of a program; gives why it could not.
+  func begins(_ id: TransferID, _ process: ProcessIdentity) async -> TransferError? {
+    do throws(TransferError) {
+      try await carryOut { (decision) in
+        decision.programs = [StoredProgram(id: id, process: process)]
       }
-      await self?.ended(id, end)
-    }
-  }
-
-  private func begins(_ id: TransferID, _ process: ProcessIdentity) async throws(TransferError) {
-    try await carryOut { (decision) in
-      decision.programs = [StoredProgram(id: id, process: process)]
+      return nil
+    } catch {
+      return error
     }
   }
 

@@ -8,65 +8,20 @@ extension TransferManager {
     await startWhatMay()
   }
 
-  /// Runs a step for a member that has a slot.
-  func run(_ id: TransferID, _ step: StepRequest) {
-    if case .program(let words, let directory) = step.action, let programs = engine.programs {
-      let command = ProgramCommand(id: id, words: words, directory: directory)
-      return run(
-        command, ProgramRun(engine, programs, isIdempotent: step.isIdempotent))
+  /// Who runs a step.
+  func driver(
+    of step: StepRequest, _ id: TransferID, _ reportsProgress: Bool
+  ) -> any TransferDriver {
+    switch step.action {
+    case .program(let words, let directory):
+      guard let programs = engine.programs else { break }
+      return ProgramDriver(
+        ProgramCommand(id: id, words: words, directory: directory), engine, programs,
+        isIdempotent: step.isIdempotent)
+    case .named(let name, let input):
+      guard let closure = steps[name] else { break }
+      return StepDriver(closure: closure, input: input, reportsProgress: reportsProgress)
     }
-    guard let orders = runs[id]?.orders else { return }
-    let started = engine.clock.now
-    guard case .named(let name, let input) = step.action, let closure = steps[name] else {
-      let error = TransferError(.internal, step.missing)
-      Task(executorPreference: engine.soleExecutor) {
-        await self.ended(id, .finished(TransferResult(state: .failed, error: error)))
-      }
-      return
-    }
-    let state = StepState()
-    orders.turn(to: state.take)
-    let tellsProgress = runs[id]?.tellsProgress ?? true
-    let context = StepContext(id: id, input: input, state: state) { [engine] progress in
-      if tellsProgress { engine.hub.publish(progress: progress, of: id, nil) }
-    }
-    engine.hub.publish(.phase(.running, reason: nil), of: id, nil)
-    let work = Task(executorPreference: engine.soleExecutor) {
-      try await OwnTransfer.$id.withValue(id) { try await closure(context) }
-    }
-    state.runs(in: work)
-    runs[id]?.cutShort = { work.cancel() }
-    Task(executorPreference: engine.soleExecutor) { [weak self, engine] in
-      let end = MemberRun.End(
-        await work.result, state.order, duration: engine.clock.now - started)
-      await self?.ended(id, end)
-    }
-  }
-}
-
-extension StepRequest {
-  fileprivate var missing: String {
-    switch action {
-    case .named(let name, _): "no step is registered as \(name); register it, then retry"
-    case .program: "this manager runs no programs"
-    }
-  }
-}
-
-extension MemberRun.End {
-  /// - Parameter order: what was ordered of the step while it ran.
-  fileprivate init(
-    _ outcome: Result<Void, any Error>, _ order: MemberRun.Order?, duration: Duration
-  ) {
-    switch (outcome, order) {
-    case (.success, _):
-      self = .finished(TransferResult(state: .completed, duration: duration))
-    case (.failure(let error), .pause) where error is StepStop: self = .paused
-    case (.failure, .cancel):
-      self = .finished(TransferResult(state: .cancelled, duration: duration))
-    case (.failure(let error), _):
-      let own = error as? TransferError ?? TransferError(.io, "the step failed: \(error)")
-      self = .finished(TransferResult(state: .failed, duration: duration, error: own))
-    }
+    return MissingStepDriver(step: step)
   }
 }

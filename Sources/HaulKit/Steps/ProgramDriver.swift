@@ -2,8 +2,8 @@ import HaulCore
 import HaulFiles
 import NIOConcurrencyHelpers
 
-/// One run of a step's program: performs what `ProgramMachine` says.
-final class ProgramRun: Sendable {
+/// Runs a step's program: performs what `ProgramMachine` says.
+final class ProgramDriver: TransferDriver {
   private struct State {
     var machine: ProgramMachine
     /// While there is something to tell.
@@ -12,26 +12,28 @@ final class ProgramRun: Sendable {
     var killing: Task<Void, Never>?
   }
 
+  private let command: ProgramCommand
   private let engine: Engine
   private let programs: any Programs
   private let state: NIOLockedValueBox<State>
 
-  init(_ engine: Engine, _ programs: any Programs, isIdempotent: Bool) {
+  init(
+    _ command: ProgramCommand, _ engine: Engine, _ programs: any Programs, isIdempotent: Bool
+  ) {
+    self.command = command
     self.engine = engine
     self.programs = programs
     state = NIOLockedValueBox(State(machine: ProgramMachine(isIdempotent: isIdempotent)))
   }
 
-  func take(_ order: MemberRun.Order) {
+  private func take(_ order: RunOrder) {
     switch order {
     case .pause: handle(.pause)
     case .cancel: handle(.cancel)
+    case .cutShort: handle(.cutShort)
     case .slotGranted: break
     }
   }
-
-  /// The manager ends, and waits a second yet.
-  func cutShort() { handle(.cutShort) }
 
   private func handle(_ order: ProgramMachine.Order) {
     state.withLockedValue { state in
@@ -51,31 +53,27 @@ final class ProgramRun: Sendable {
     }
   }
 
-  /// Returns when nothing of it is left.
-  /// - Parameter record: stores the process before the program's first instruction, so that it is found after a crash.
-  func perform(
-    _ command: ProgramCommand,
-    record: (ProcessIdentity) async throws(TransferError) -> Void
-  ) async -> MemberRun.End {
+  func run(_ context: RunContext) async -> RunEnd {
+    context.receiveOrders(take)
+    engine.hub.publish(.phase(.running, reason: nil), of: context.id, nil)
     let started = engine.clock.now
     let outcome: ProgramMachine.Outcome
     do throws(TransferError) {
-      outcome = try await run(command, record)
+      outcome = try await perform(context)
     } catch {
       outcome = .failed(error)
     }
-    return MemberRun.End(outcome, duration: engine.clock.now - started)
+    return RunEnd(outcome, duration: engine.clock.now - started)
   }
 
-  private func run(
-    _ command: ProgramCommand, _ record: (ProcessIdentity) async throws(TransferError) -> Void
+  /// The process is stored before the program's first instruction, so that it is found after a crash.
+  private func perform(
+    _ context: RunContext
   ) async throws(TransferError) -> ProgramMachine.Outcome {
-    let process = try await engine.io.run { [programs] () throws(TransferError) in
+    let process = try await engine.io.run { [programs, command] () throws(TransferError) in
       try programs.prepare(command)
     }
-    do throws(TransferError) {
-      try await record(process.identity)
-    } catch {
+    if let error = await context.report(.processBegins(process.identity)) {
       try await engine.io.run { process.abandon() }
       throw error
     }
@@ -119,7 +117,7 @@ final class ProgramRun: Sendable {
   }
 }
 
-extension MemberRun.End {
+extension RunEnd {
   fileprivate init(_ outcome: ProgramMachine.Outcome, duration: Duration) {
     switch outcome {
     case .completed: self = .finished(TransferResult(state: .completed, duration: duration))

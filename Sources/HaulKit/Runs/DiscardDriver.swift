@@ -1,0 +1,43 @@
+import HaulCore
+import HaulFiles
+
+/// Removes what the earlier runs of a cancelled transfer left.
+struct DiscardDriver: TransferDriver {
+  /// Nil where nothing can be left.
+  let request: DownloadRequest?
+  var serverName: FileName?
+  /// Where an earlier run left its bytes, if this program knows.
+  var former: TargetPlace?
+
+  func run(_ context: RunContext) async -> RunEnd {
+    if let request, request.destination != .stream {
+      let engine = context.engine
+      let nonce = engine.random.bytes(16)
+      // What cannot be removed now stays a part file, which a later run adopts.
+      try? await engine.io.run { [id = context.id] () throws(TransferError) in
+        do throws(TransferError) {
+          try discard(request, of: id, nonce, engine)
+        } catch {
+          guard error.hindrance == .noRoom, let former else { throw error }
+          try former.discard(request.url, on: engine.disk)
+        }
+      }
+    }
+    return .finished(TransferResult(state: .cancelled))
+  }
+
+  private func discard(
+    _ request: DownloadRequest, of id: TransferID, _ nonce: [UInt8], _ engine: Engine
+  ) throws(TransferError) {
+    let outcome = try TargetClaim.make(
+      for: request, of: id, serverName: serverName, on: engine.disk, nonce: nonce,
+      book: engine.targets)
+    guard case .claimed(let claim) = outcome else { return }
+    defer { engine.targets.letGo(claim.key) }
+    // A given name is that of no other address: a run would take the part over as well.
+    guard request.destination.isExact || claim.part.isOf(request.url) else {
+      return claim.part.release()
+    }
+    try claim.part.discard()
+  }
+}

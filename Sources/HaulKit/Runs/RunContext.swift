@@ -1,0 +1,77 @@
+import HaulCore
+import Synchronization
+
+/// What a driver is given for one run: orders come in, reports go out.
+final class RunContext: Sendable {
+  typealias Receiver = @Sendable (RunOrder) -> Void
+
+  private struct Orders {
+    var receiver: Receiver?
+    var waiting: [RunOrder] = []
+  }
+
+  let id: TransferID
+  let engine: Engine
+  private weak let manager: TransferManager?
+  private let orders = Mutex(Orders())
+
+  init(id: TransferID, engine: Engine, manager: TransferManager) {
+    self.id = id
+    self.engine = engine
+    self.manager = manager
+  }
+
+  /// Gives an order to the driver, at once or as soon as it listens.
+  func send(_ order: RunOrder) {
+    // Under the lock, so that orders keep their order: a receiver only notes them.
+    orders.withLock { orders in
+      if let receiver = orders.receiver { receiver(order) } else { orders.waiting.append(order) }
+    }
+  }
+
+  /// Has orders go to the driver, with those that came before first. Called once.
+  func receiveOrders(_ receiver: @escaping Receiver) {
+    orders.withLock { orders in
+      orders.receiver = receiver
+      for order in orders.waiting { receiver(order) }
+      orders.waiting = []
+    }
+  }
+
+  /// Has orders wait again.
+  func keepOrders() { orders.withLock { $0.receiver = nil } }
+
+  /// Returns when the manager has done what follows.
+  /// - Returns: why it could not be stored, if it was to be.
+  @discardableResult
+  func report(_ report: RunReport) async -> TransferError? {
+    guard let manager else { return TransferError(.interrupted, "its manager is gone") }
+    return await manager.handle(report, of: id)
+  }
+}
+
+/// What the manager may want of a run.
+enum RunOrder: Sendable {
+  case pause, cancel, slotGranted
+  /// The manager ends, and waits a moment yet.
+  case cutShort
+}
+
+/// What a run tells its manager before its end.
+enum RunReport: Sendable {
+  /// It needs no slot for now: until that time, if it is known.
+  case slotLeft(until: Instant?)
+  case slotWanted
+  /// A connection is free, or a host has a new limit or pause: another may start.
+  case slotsChanged
+  /// The server told the name.
+  case named(FileName)
+  /// The bytes that were to be forgotten are.
+  case startedOver
+  /// The file has its name; the closure is called on a thread for files, once that is stored.
+  case published(onceStored: @Sendable () -> Void)
+  /// Its bytes lie there, for the next run.
+  case leaves(TargetPlace)
+  /// A program was prepared, and executes its first instruction after this.
+  case processBegins(ProcessIdentity)
+}

@@ -1,0 +1,60 @@
+import HaulCore
+
+/// Runs a registered step.
+struct StepDriver: TransferDriver {
+  let closure: StepClosure
+  let input: String?
+  let reportsProgress: Bool
+
+  func run(_ context: RunContext) async -> RunEnd {
+    let (id, engine) = (context.id, context.engine)
+    let started = engine.clock.now
+    let state = StepState()
+    context.receiveOrders(state.take)
+    let stepContext = StepContext(id: id, input: input, state: state) {
+      [reportsProgress] progress in
+      if reportsProgress { engine.hub.publish(progress: progress, of: id, nil) }
+    }
+    engine.hub.publish(.phase(.running, reason: nil), of: id, nil)
+    let work = Task(executorPreference: engine.soleExecutor) { [closure] in
+      try await OwnTransfer.$id.withValue(id) { try await closure(stepContext) }
+    }
+    state.runs(in: work)
+    return RunEnd(await work.result, state.order, duration: engine.clock.now - started)
+  }
+}
+
+/// Fails a step that nothing here can run.
+struct MissingStepDriver: TransferDriver {
+  let step: StepRequest
+
+  func run(_ context: RunContext) async -> RunEnd {
+    .finished(
+      TransferResult(state: .failed, error: TransferError(.internal, step.missing)))
+  }
+}
+
+extension StepRequest {
+  fileprivate var missing: String {
+    switch action {
+    case .named(let name, _): "no step is registered as \(name); register it, then retry"
+    case .program: "this manager runs no programs"
+    }
+  }
+}
+
+extension RunEnd {
+  /// - Parameter order: what was ordered of the step while it ran.
+  fileprivate init(_ outcome: Result<Void, any Error>, _ order: RunOrder?, duration: Duration) {
+    switch (outcome, order) {
+    case (.success, _):
+      self = .finished(TransferResult(state: .completed, duration: duration))
+    case (.failure(let error), .pause) where error is StepStop: self = .paused
+    case (.failure, .cancel):
+      self = .finished(TransferResult(state: .cancelled, duration: duration))
+    case (.failure(let error), _):
+      let own = error as? TransferError ?? TransferError(.io, "the step failed: \(error)")
+      self = .finished(TransferResult(state: .failed, duration: duration, error: own))
+    }
+  }
+}
