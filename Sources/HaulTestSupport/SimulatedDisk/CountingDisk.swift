@@ -6,15 +6,22 @@ package struct CountingDisk: Disk {
   /// Counts across every file of the disk.
   package final class Counter: Sendable {
     private let total = Atomic<Int64>(0)
+    fileprivate let willRead: @Sendable () -> Void
+
+    fileprivate init(_ willRead: @escaping @Sendable () -> Void) { self.willRead = willRead }
 
     package var bytesRead: Int64 { total.load(ordering: .sequentiallyConsistent) }
     func add(_ count: Int) { total.add(Int64(count), ordering: .sequentiallyConsistent) }
   }
 
-  package let counter = Counter()
+  package let counter: Counter
   let base: any Disk
 
-  package init(_ base: any Disk) { self.base = base }
+  /// - Parameter willRead: called before each read of a part file, on the thread that reads; it may block.
+  package init(_ base: any Disk, willRead: @escaping @Sendable () -> Void = {}) {
+    self.base = base
+    counter = Counter(willRead)
+  }
 
   package var bootID: String { base.bootID }
   package var effectiveUser: UInt32 { base.effectiveUser }
@@ -74,6 +81,7 @@ final class CountingFile: DiskFile {
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DiskError) -> Int {
+    counter.willRead()
     let count = try base.read(into: buffer, at: offset)
     counter.add(count)
     return count

@@ -35,17 +35,24 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: SmallDisk.isPossible, why))
+  @Test(.enabled(if: SmallDisk.isPossible, why), .timeLimit(.minutes(1)))
   func `Case 61, B3: a length that does not fit is refused before its body, and leaves nothing`()
     async throws
   {
-    try await Bench.with([Self.file]) { bench in
+    // The server sends the head and no byte of the body: the length alone decides.
+    let headOnly = Self.file.with { $0.faults = [Fault(.stall(after: 0))] }
+    try await Bench.with([headOnly]) { bench in
       try await bench.withSmallDisk(bytes: 1 << 20) { disk in
         let outcome = try await bench.finish(try bench.request("/f.bin", as: "small/f.bin"))
         try bench.expectFailure(.diskFull, outcome)
         #expect(outcome.result.fetched == 0)
         #expect(outcome.attempts == 0)
         #expect(try FileManager.default.contentsOfDirectory(atPath: disk).isEmpty)
+        // By the server's count: one request, no byte of a body, and the client has hung up.
+        try await bench.server.waitUntil { $0.total.inProgress == 0 }
+        let requests = bench.server.snapshot.requests
+        #expect(requests.map(\.bodyBytesSent) == [0])
+        #expect(requests.map(\.outcome) == [.abandoned])
       }
     }
   }

@@ -1,4 +1,6 @@
+import FoundationEssentials
 import HaulCore
+import HaulKit
 import HaulTestSupport
 import Testing
 
@@ -18,13 +20,42 @@ import Testing
     .retryLater(seconds: -100, asDate: true), .retryLater(status: 429, seconds: 1),
     .retryLater(seconds: 1, asDate: true),
   ])
-  func `Case 40: Retry-After in seconds or as a date is waited for, one in the past is none`(
+  func `Case 40: Retry-After in seconds or as a date is obeyed, one in the past is none`(
     answer: Fault.Action
   ) async throws {
     try await finish(Fault(answer, when: .request(1))) { bench, outcome in
       try bench.expectWhole("f.bin", seed: 40, length: 100_000, outcome)
       #expect(outcome.attempts == 1)
       #expect(bench.server.snapshot.requestCount("/f.bin") == 2)
+    }
+  }
+
+  @Test(
+    .timeLimit(.minutes(1)),
+    arguments: [false, true], [429, 503])
+  func `Case 40: until Retry-After is over the server is not asked again`(
+    isDate: Bool, status: Int
+  ) async throws {
+    let busy = FaultScript.Resource(
+      "/f.bin", seed: 40, length: 100_000,
+      faults: [
+        Fault(.retryLater(status: status, seconds: 600, asDate: isDate), when: .request(1))
+      ])
+    try await Bench.with([busy]) { bench in
+      let clock = ManualClock(wallStart: Date().timeIntervalSince1970)
+      let (manager, end) = try bench.manager(clock: clock)
+      let transfer = try await manager.add(
+        try bench.request("/f.bin") { $0.retry.maximumTime = .seconds(7200) })
+      // A date tells whole seconds.
+      try await until { clock.wakeUps.contains { $0 >= .seconds(590) } }
+      #expect(clock.wakeUps.allSatisfy { $0 <= .milliseconds(100) || $0 >= .seconds(590) })
+      clock.move(by: .seconds(580))
+      #expect(await transfer.summary?.state.isEnded == false)
+      #expect(bench.server.snapshot.requestCount("/f.bin") == 1)
+      clock.move(by: .seconds(200))
+      #expect(try await transfer.result.state == .completed)
+      #expect(bench.server.snapshot.requestCount("/f.bin") == 2)
+      await end()
     }
   }
 

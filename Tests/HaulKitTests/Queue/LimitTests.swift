@@ -76,6 +76,34 @@ import Testing
     }
   }
 
+  @Test
+  func `Case 13: a limit of one that is set anew while transfers start lets no second one in`()
+    async throws
+  {
+    let names = (0..<40).map { "f\($0)" }
+    try await QueueBench.with(names.map { .plain($0) }) { queue in
+      let manager = queue.manager
+      await manager.setLimits(active: 1, activePerHost: 1)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for (number, name) in names.enumerated() {
+          group.addTask { _ = try await manager.add(queue.request(name)) }
+          // One of the two is one at any time, so that one is the limit.
+          group.addTask { [other = 1 + number % 3] in
+            if number.isMultiple(of: 2) {
+              await manager.setLimits(active: 1, activePerHost: other)
+            } else {
+              await manager.setLimits(active: other, activePerHost: 1)
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      await manager.waitUntilEmpty()
+      #expect(await manager.counts == [.completed: 40])
+      #expect(queue.asked.sorted() == names.sorted(), "each file was asked for once")
+    }
+  }
+
   @Test func `C2: suspended, nothing new starts and what runs, runs on`() async throws {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.held("a"), .plain("b"), .plain("c")]) { queue in

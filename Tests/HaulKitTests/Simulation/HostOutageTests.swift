@@ -74,5 +74,5 @@ import Testing
 
 extension Scene {
   /// Requests that were sent.
-  fileprivate var asked: Int { ledger.withLockedValue { $0.trace.count { $0.contains("asks ") } } }
+  var asked: Int { ledger.withLockedValue { $0.trace.count { $0.contains("asks ") } } }
 }

@@ -7,13 +7,15 @@ import HaulTestSupport
 extension Bench {
   /// A manager on the real network and the real file system, by that clock, with one transfer at a time. `end` shuts it down.
   func manager(
-    clock: any TransferClock, store: any Store = MemoryStore(),
+    clock: any TransferClock, store: any Store = MemoryStore(), authorities: String? = nil,
     _ change: (inout Configuration) -> Void = { _ in }
   ) throws -> (TransferManager, end: () async -> Void) {
     var configuration = Configuration()
     configuration.maximumActive = 1
     change(&configuration)
-    let transport = try HTTPTransport(HTTPTransport.Settings())
+    var settings = HTTPTransport.Settings()
+    settings.certificateAuthorities = authorities
+    let transport = try HTTPTransport(settings)
     let engine = Engine(
       transport: transport, disk: POSIXDisk(), io: BlockingIO(), clock: clock,
       configuration: configuration)

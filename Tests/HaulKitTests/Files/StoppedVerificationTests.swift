@@ -1,0 +1,82 @@
+import Dispatch
+import HaulCore
+import HaulFiles
+import HaulHTTP
+import HaulKit
+import HaulTestSupport
+import Synchronization
+import Testing
+
+/// Holds the thread that reads a part file, from the moment that a test has armed it until it opens it.
+private final class ReadGate: Sendable {
+  private let isArmed = Atomic(false)
+  private let wasReached = Atomic(false)
+  private let opening = DispatchSemaphore(value: 0)
+
+  var isReached: Bool { wasReached.load(ordering: .sequentiallyConsistent) }
+
+  func arm() { isArmed.store(true, ordering: .sequentiallyConsistent) }
+
+  func open() {
+    isArmed.store(false, ordering: .sequentiallyConsistent)
+    opening.signal()
+  }
+
+  func pass() {
+    guard isArmed.load(ordering: .sequentiallyConsistent) else { return }
+    wasReached.store(true, ordering: .sequentiallyConsistent)
+    opening.wait()
+    opening.signal()
+  }
+}
+
+@Suite("A download is commanded while its digest is computed", .timeLimit(.minutes(2)))
+struct StoppedVerificationTests {
+  private static let length: Int64 = 8 << 20
+  private static let old: Int64 = 3 << 20
+
+  private func manager(_ disk: any Disk) throws -> (TransferManager, HTTPTransport) {
+    let transport = try HTTPTransport(HTTPTransport.Settings())
+    let engine = Engine(
+      transport: transport, disk: disk, io: BlockingIO(), clock: SystemClock(),
+      configuration: Configuration())
+    return (TransferManager(engine: engine), transport)
+  }
+
+  @Test("Case 3: a pause or a cancel while it is verified is obeyed", arguments: [true, false])
+  func commanded(isPause: Bool) async throws {
+    let held = FaultScript.Resource.file(Self.length, Fault(.stall(after: Self.old)))
+    try await Bench.serving(held) { bench in
+      let request = try bench.file { $0.checksums = rightChecksums(length: Self.length) }
+      try await bench.interrupt(request, at: Self.old)
+      // All but the old bytes come now; what is held is the first byte that is read back.
+      bench.server.setFaults(resourcePath, [Fault(.stall(after: Self.length - Self.old - 1))])
+      let gate = ReadGate()
+      let (manager, transport) = try manager(CountingDisk(POSIXDisk()) { gate.pass() })
+      let transfer = try await manager.add(request)
+      try await bench.server.waitForHeld(resourcePath)
+      gate.arm()
+      bench.server.setFaults(resourcePath, [])
+      bench.server.release(resourcePath)
+      try await until { gate.isReached }
+      #expect(await transfer.summary?.state == .running)
+      async let command = isPause ? transfer.pause() : transfer.cancel()
+      try await until { await transfer.summary?.state == .stopping }
+      gate.open()
+      #expect(try await command == nil)
+      #expect(await transfer.summary?.state == (isPause ? .paused : .cancelled))
+      if isPause {
+        #expect(try bench.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
+        try await transfer.resume()
+        let result = try await transfer.result
+        #expect(result.verified == .checksum)
+        #expect(result.reused >= Self.old)
+        #expect(try bench.isWhole("file.bin", seed: 7, length: Int(Self.length)))
+      } else {
+        #expect(try bench.names().isEmpty)
+      }
+      await manager.shutdown()
+      await transport.shutdown()
+    }
+  }
+}

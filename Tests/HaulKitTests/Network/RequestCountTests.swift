@@ -1,0 +1,59 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+// How many requests a server gets, to the one: a request that is not needed is a fault.
+@Suite(.timeLimit(.minutes(1))) struct RequestCountTests {
+  @Test(arguments: [1, 8])
+  func `A list of n small files costs n requests, one for each`(connections: Int) async throws {
+    let paths = (0..<25).map { "/f\($0)" }
+    let files = paths.map { FaultScript.Resource($0, seed: 3, length: 20_000) }
+    try await Bench.with(files) { bench in
+      let outcomes = try await bench.withManager { manager in
+        try await bench.finishAll(
+          try paths.map { path in
+            try bench.request(path) { $0.connections = connections }
+          }, with: manager)
+      }
+      #expect(outcomes.allSatisfy { $0.result.state == .completed })
+      let requests = bench.server.snapshot.requests
+      #expect(requests.map(\.path).sorted() == paths.sorted())
+      #expect(requests.allSatisfy { $0.method == "GET" && $0.outcome == .completed })
+    }
+  }
+
+  // By a clock that stands still no connection is ever slow, and so nothing is fetched twice.
+  @Test(arguments: [1, 2, 4])
+  func `A file over n connections costs n requests, and no byte is asked for twice`(
+    connections: Int
+  ) async throws {
+    let piece: Int64 = 256 << 10
+    let length = piece * Int64(connections)
+    let file = FaultScript.Resource(
+      "/f", seed: 3, length: length, faults: [Fault(.stall(after: 1 << 10))])
+    try await Bench.with([file]) { bench in
+      let (manager, end) = try bench.manager(clock: ManualClock())
+      let transfer = try await manager.add(
+        try bench.request("/f") {
+          $0.connections = connections
+          // Half of a piece is not worth a connection of its own.
+          $0.minimumSplit = piece * 3 / 4
+        })
+      try await bench.server.waitForHeld("/f", count: connections)
+      bench.server.setFaults("/f", [])
+      bench.server.release("/f")
+      #expect(try await transfer.result.state == .completed)
+      await end()
+      #expect(try bench.isWhole("f", seed: 3, length: Int(length)))
+      let requests = bench.server.snapshot.requests
+      #expect(requests.count == connections)
+      #expect(bench.server.snapshot.maximumInProgress("/f") == connections)
+      let begins = requests.compactMap {
+        $0.range?.split(separator: "=").last?.split(separator: "-")
+      }
+      .compactMap { $0.first.flatMap { Int64($0) } }
+      #expect(begins.sorted().first == 0 && Set(begins).count == connections)
+    }
+  }
+}

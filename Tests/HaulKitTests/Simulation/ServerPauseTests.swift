@@ -1,0 +1,50 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// What a server asks for with `Retry-After`, in simulated time: every request is sent at a time that is known.
+@Suite struct ServerPauseTests {
+  private static let years: Double = 10 * 365 * 86_400
+
+  private func paused(_ seconds: Int) throws -> (Scene, Transfer) {
+    let scene = Scene()
+    scene.servers.habits.pauses = false
+    let request = try scene.download("f") { $0.retry.maximumTime = .seconds(7200) }
+    scene.servers["f"]?.pause = seconds
+    let transfer = try scene.call { try await $0.add(request) }
+    scene.pass(.zero)
+    #expect(scene.asked == 1)
+    return (scene, transfer)
+  }
+
+  @Test(arguments: [1, 120, 3600])
+  func `Case 40: nothing is asked for before Retry-After is over, and then it is`(
+    seconds: Int
+  ) throws {
+    let (scene, transfer) = try paused(seconds)
+    scene.pass(.milliseconds(1000 * seconds - 1))
+    #expect(scene.asked == 1)
+    #expect(try scene.state(transfer) != .completed)
+    // A part of the wait is random, so that not all come back at once.
+    scene.pass(.seconds(seconds) + .seconds(60))
+    #expect(scene.asked == 2)
+    #expect(try scene.state(transfer) == .completed)
+    try scene.end()
+  }
+
+  @Test(arguments: [1.0, -1.0])
+  func `Case 68: a wall clock that jumps ten years neither ends the wait nor makes it longer`(
+    direction: Double
+  ) throws {
+    let (scene, transfer) = try paused(120)
+    scene.process.clock.setWall(by: direction * Self.years)
+    scene.pass(.milliseconds(119_999))
+    #expect(scene.asked == 1)
+    scene.process.clock.setWall(by: -2 * direction * Self.years)
+    scene.pass(.seconds(120))
+    #expect(scene.asked == 2)
+    #expect(try scene.state(transfer) == .completed)
+    try scene.end()
+  }
+}
