@@ -97,6 +97,8 @@ final class CommandRun {
     }
   }
 
+  var pid: Int32 { process.pid }
+
   func send(_ signal: Int32) { process.send(signal) }
 
   /// Returns when the condition holds for what was written so far.

@@ -21,6 +21,15 @@ enum SmallDisk {
     return remove(path)
   }()
 
+  /// Whether this process may write where the mode of a directory forbids it, as the superuser may with all its capabilities.
+  static let isAllMighty: Bool = {
+    let path = FileManager.default.temporaryDirectory
+      .appending(path: "haul-closed-\(UUID().uuidString)").path
+    guard mkdir(path, 0o500) == 0 else { return false }
+    defer { rmdir(path) }
+    return access(path, W_OK) == 0
+  }()
+
   static func make(_ path: String, bytes: Int, isReadOnly: Bool = false) -> Bool {
     change(path, bytes, isReadOnly ? 1 : 0)
   }

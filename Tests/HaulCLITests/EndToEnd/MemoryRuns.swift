@@ -1,0 +1,49 @@
+import Foundation
+import HaulTestSupport
+import Testing
+
+@Suite("A body is not held in memory", .serialized, .timeLimit(.minutes(3)))
+struct MemoryRuns {
+  private static let length: Int64 = 192 << 20
+
+  /// The most memory that the program had at once so far, in bytes.
+  private func peak(_ run: CommandRun) throws -> Int64 {
+    let text = try String(contentsOfFile: "/proc/\(run.pid)/status", encoding: .utf8)
+    let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
+    return try #require(Int64(line.filter(\.isNumber))) << 10
+  }
+
+  @Test(
+    "From the first MiB of 192 to the last the program grows by less than a third of them",
+    arguments: [1, 4])
+  func grows(connections: Int) async throws {
+    let large = Workplace.file(length: Self.length, Fault(.stall(after: 1 << 20)))
+    // Keeps the program alive when the large one has ended.
+    let other = Workplace.file("/other", Fault(.stall(after: 1 << 20)))
+    try await Workplace.with(large, other) { place in
+      let addresses = ["/file.bin", "/other"].map { place.server.url($0) }
+      let run = try await CommandRun(
+        ["get", "--json", "-x", "\(connections)"] + addresses, in: place.directory,
+        environment: Self.sanitized)
+      try await place.server.waitForHeld("/file.bin", count: connections)
+      let before = try peak(run)
+      place.server.setFaults("/file.bin", [])
+      place.server.release("/file.bin")
+      try await run.reach("the large one had ended") { output, _ in
+        output.contains(#""finished""#)
+      }
+      let growth = try peak(run) - before
+      place.server.release("/other")
+      let result = await run.end()
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(growth < Self.length / 3, "it grew by \(growth >> 20) MiB")
+      try place.expectWhole(length: Self.length)
+    }
+  }
+
+  /// What the address sanitizer keeps of freed memory is no memory of the program's.
+  private static let sanitized: [String: String] = {
+    let given = ProcessInfo.processInfo.environment["ASAN_OPTIONS"].map { "\($0):" } ?? ""
+    return ["ASAN_OPTIONS": "\(given)quarantine_size_mb=1"]
+  }()
+}
