@@ -33,14 +33,21 @@ import Testing
   func `Case 1: the slot of one on a kept connection is freed when that connection is closed`()
     async throws
   {
-    for _ in 0..<40 {
-      try await QueueBench.with([.plain("0"), .held("a"), .held("b")]) { queue in
-        _ = try await queue.add("0")[0].result
-        let added = try await queue.add("a", "b")
-        try await queue.hold(added[0])
-        try await added[0].pause()
-        try await queue.hold(added[1])
-      }
+    let gate = StepGate()
+    try await QueueBench.with([.plain("0"), .held("a"), .held("b")], gate: gate) { queue in
+      _ = try await queue.add("0")[0].result
+      let added = try await queue.add("a", "b")
+      try await queue.hold(added[0])
+      #expect(Set(queue.server.snapshot.requests.map(\.connection)).count == 1)
+      async let pause = added[0].pause()
+      await gate.waitForArrivals(1)
+      await queue.manager.unsuspend()
+      #expect(queue.asked == ["0", "a"])
+      gate.open()
+      #expect(try await pause == nil)
+      #expect(queue.server.snapshot.inProgress("/a") == 0)
+      try await queue.hold(added[1])
+      #expect(queue.asked == ["0", "a", "b"])
     }
   }
 

@@ -2,9 +2,6 @@ import HaulTestSupport
 import NIOConcurrencyHelpers
 
 /// Sees every moment at which a server answers more requests than it may be asked at once.
-///
-/// That a connection was closed the server may hear after the next request has come. Such an answer is one that the client broke
-/// off: of the others there are never more than the limit.
 final class CrowdWatch: Sendable {
   private struct State {
     var hasBegun = false
@@ -41,9 +38,9 @@ final class CrowdWatch: Sendable {
     return value
   }
 
-  /// The most answers at once that the client did not break off; 0 if there were never more than the limit.
+  /// The most of these that were answered at once; 0 if there were never more than the limit.
   func most(of requests: [RequestRecord]) -> Int {
-    let kept = requests.filter { $0.outcome != nil && $0.outcome != .abandoned }.map(\.number)
+    let kept = requests.map(\.number)
     return state.withLockedValue { state in
       state.crowds.map { $0.intersection(kept).count }.max() ?? 0
     }

@@ -28,17 +28,6 @@ struct History: Sendable, CustomStringConvertible {
     kinds(of: transfer).count { $0.isStart }
   }
 
-  /// Whether something was paused or cancelled.
-  var hasStopped: Bool {
-    events.contains { event in
-      switch event.kind {
-      case .paused, .resumed: true
-      case .finished(let result): result.state == .cancelled
-      default: false
-      }
-    }
-  }
-
   /// Those that began to run, in order, each as often as it did.
   var starts: [TransferID] { events.filter { $0.kind.isStart }.map(\.id) }
 

@@ -13,7 +13,9 @@ final class StepGate: Sendable {
     var arrivals: [(count: Int, waiter: CheckedContinuation<Void, Never>)] = []
   }
 
-  private let state = NIOLockedValueBox(State())
+  private let state: NIOLockedValueBox<State>
+
+  init(isOpen: Bool = false) { state = NIOLockedValueBox(State(isOpen: isOpen)) }
 
   /// The inputs of those that came, in order.
   var came: [String] { state.withLockedValue { $0.came } }

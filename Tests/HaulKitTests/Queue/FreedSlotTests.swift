@@ -1,0 +1,77 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// A slot is free only when everything that ran in it has stopped: on the real engine, over the real network.
+@Suite(.timeLimit(.minutes(2))) struct FreedSlotTests {
+  /// What stops a running transfer.
+  enum Order: CaseIterable, Sendable {
+    case pause, cancel, cancelKeepingBytes, remove, requeue, restart
+
+    /// Whether it runs again afterwards, before those behind it.
+    var runsAgain: Bool { self == .requeue || self == .restart }
+
+    func send(to transfer: Transfer) async throws {
+      switch self {
+      case .pause: try await transfer.pause()
+      case .cancel: try await transfer.cancel()
+      case .cancelKeepingBytes: try await transfer.cancel(keepingBytes: true)
+      case .remove: try await transfer.remove()
+      case .requeue: try await transfer.requeue()
+      case .restart: try await transfer.restart()
+      }
+    }
+  }
+
+  @Test(arguments: Order.allCases, [1, 3])
+  func `nothing starts before the connections of what was stopped are closed`(
+    order: Order, connections: Int
+  ) async throws {
+    let gate = StepGate()
+    let names: [FaultScript.Resource] = [.held("a"), .plain("b"), .plain("c")]
+    try await QueueBench.with(names, atMost: connections + 1, gate: gate) { queue in
+      let added = try await queue.manager.add([
+        queue.request("a") { $0.connections = connections }, queue.request("b"),
+        queue.request("c"),
+      ])
+      let (a, b, c) = (added[0], added[1], added[2])
+      try await queue.server.waitForHeld("/a", count: min(connections, 2))
+      try await queue.hold(a)
+      let command = Task { try await order.send(to: a) }
+      await gate.waitForArrivals(1)
+      #expect(await a.summary?.state == .stopping)
+      // One is forced beyond the limit: whatever else may start has started before it is through.
+      try await c.start(force: true)
+      _ = try await c.result
+      #expect(await b.summary?.state == .queued)
+      #expect(queue.requests(b).isEmpty)
+      queue.server.setFaults("/a", [])
+      gate.open()
+      try await command.value
+      _ = try await b.result
+      #expect(queue.asked.last { $0 != "c" } == "b")
+      if order.runsAgain { try queue.expectWhole(a) }
+    }
+  }
+
+  @Test(arguments: Order.allCases)
+  func `nothing starts before a step that was stopped has returned`(order: Order) async throws {
+    try await StepBench.with(active: 1) { bench in
+      let (manager, gate) = (bench.manager, bench.gate)
+      let first = try await manager.add(.step("gate", input: "first"))
+      await gate.waitForArrivals(1)
+      let behind = try await manager.add([.step("gate", input: "second"), .step("pass")])
+      let command = Task { try await order.send(to: first) }
+      try await until { await first.summary?.state == .stopping }
+      try await behind[1].start(force: true)
+      _ = try await behind[1].result
+      #expect(await behind[0].summary?.state == .queued)
+      #expect(gate.came == ["first"])
+      gate.open()
+      try await command.value
+      _ = try await behind[0].result
+      #expect(gate.mostInside == 1)
+    }
+  }
+}
