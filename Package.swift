@@ -148,7 +148,8 @@ let package = Package(
     .testTarget(
       name: "HaulKitTests",
       dependencies: [
-        "HaulKit", "HaulCore", "HaulHTTP", "HaulFiles", "HaulTestSupport", .nioConcurrency,
+        "HaulKit", "HaulCore", "HaulHTTP", "HaulFiles", "HaulStore", "HaulTestSupport",
+        .nioConcurrency,
       ],
       swiftSettings: settings),
     .testTarget(

@@ -1,7 +1,7 @@
 package import HaulCore
 import Synchronization
 
-/// A disk that counts the bytes that are read from part files.
+/// A disk that counts the bytes that are read from part files, and may hold who reads them.
 package struct CountingDisk: Disk {
   /// Counts across every file of the disk.
   package final class Counter: Sendable {

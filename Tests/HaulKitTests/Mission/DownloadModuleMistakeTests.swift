@@ -95,16 +95,6 @@ import Testing
     }
   }
 
-  @Test func `E7: a resume straight after a pause is not lost`() async throws {
-    try await Bench.with([.stalling("/f.bin", seed: 7)]) { bench in
-      let request = try bench.request("/f.bin")
-      try await bench.interrupt(request, path: "/f.bin")
-      try await bench.interrupt(request, path: "/f.bin")
-      bench.server.setFaults("/f.bin", [])
-      try bench.expectWhole("f.bin", seed: 7, length: Self.length, try await bench.finish(request))
-    }
-  }
-
   @Test
   func `E7: a pause before the first byte, or of what cannot be resumed, is not dead for ever`()
     async throws

@@ -91,13 +91,15 @@ import Testing
     }
   }
 
-  @Test func `D19, case 11: the order survives every command and the end of the program`()
-    async throws
-  {
-    let store = MemoryStore()
+  @Test(arguments: StoreKind.allCases)
+  func `D19, case 11: the order survives every command and the end of the program`(
+    kind: StoreKind
+  ) async throws {
     try await Bench.with(Self.names) { bench in
+      let stores = Stores(kind)
+      defer { stores.remove() }
       var order: [TransferID] = []
-      let history = try await bench.queue(store: store) { queue in
+      let history = try await bench.queue(store: stores.open()) { queue in
         let manager = queue.manager
         let added = try await queue.add("a", "b", "c", "d", "e")
         try await queue.hold(added[0])
@@ -115,7 +117,7 @@ import Testing
         #expect(await manager.summaries().map(\.id) == order)
       }
       history.expectSound()
-      _ = try await bench.queue(store: store) { queue in
+      _ = try await bench.queue(store: stores.open()) { queue in
         #expect(await queue.manager.summaries().map(\.id) == order)
       }
     }

@@ -27,12 +27,15 @@ import Testing
     return added
   }
 
-  @Test func `D20: the program ends, in any state: every record is there afterwards`() async throws
-  {
-    let store = MemoryStore()
+  @Test(arguments: StoreKind.allCases)
+  func `D20: the program ends, in any state: every record is there afterwards`(
+    kind: StoreKind
+  ) async throws {
     try await Bench.with(Self.names) { bench in
+      let stores = Stores(kind)
+      defer { stores.remove() }
       var added: [Transfer] = []
-      let before = try await bench.queue(store: store) { queue in
+      let before = try await bench.queue(store: stores.open()) { queue in
         added = try await prepare(queue)
       }
       before.expectSound()
@@ -42,7 +45,7 @@ import Testing
       for name in ["failed", "paused", "running"] { bench.server.setFaults("/\(name)", []) }
       try await bench.server.waitUntil { $0.connectionsOpen == 0 }
       bench.server.resetStatistics()
-      let after = try await bench.queue(store: store) { queue in
+      let after = try await bench.queue(store: stores.open()) { queue in
         let manager = queue.manager
         #expect(await manager.summaries().map(\.id) == added.map(\.id))
         await manager.waitUntilEmpty()
@@ -64,17 +67,19 @@ import Testing
     }
   }
 
-  @Test func `D20: two ends of the program in a row lose nothing`() async throws {
-    let store = MemoryStore()
+  @Test(arguments: StoreKind.allCases)
+  func `D20: two ends of the program in a row lose nothing`(kind: StoreKind) async throws {
     try await Bench.with(Self.names) { bench in
+      let stores = Stores(kind)
+      defer { stores.remove() }
       var added: [Transfer] = []
-      _ = try await bench.queue(store: store) { added = try await prepare($0) }
+      _ = try await bench.queue(store: stores.open()) { added = try await prepare($0) }
       for _ in 1...2 {
-        _ = try await bench.queue(store: store) { queue in
+        _ = try await bench.queue(store: stores.open()) { queue in
           try await queue.server.waitForHeld("/running")
         }
       }
-      _ = try await bench.queue(store: store) { queue in
+      _ = try await bench.queue(store: stores.open()) { queue in
         #expect(await queue.manager.summaries().map(\.id) == added.map(\.id))
         #expect(await queue.manager.counts[.paused] == 2)
         queue.release(added[4])
@@ -85,11 +90,13 @@ import Testing
     }
   }
 
-  @Test func `D21: the state is never guessed from the file`() async throws {
-    let store = MemoryStore()
+  @Test(arguments: StoreKind.allCases)
+  func `D21: the state is never guessed from the file`(kind: StoreKind) async throws {
     try await Bench.with(Self.names) { bench in
+      let stores = Stores(kind)
+      defer { stores.remove() }
       var added: [Transfer] = []
-      _ = try await bench.queue(store: store) { added = try await prepare($0) }
+      _ = try await bench.queue(store: stores.open()) { added = try await prepare($0) }
       // Files go, and files come.
       for name in try bench.names() { try FileManager.default.removeItem(atPath: bench.path(name)) }
       try bench.put([1, 2, 3], as: "cancelled.haul.part")
@@ -97,7 +104,7 @@ import Testing
       bench.server.setFaults("/running", [])
       try await bench.server.waitUntil { $0.connectionsOpen == 0 }
       bench.server.resetStatistics()
-      _ = try await bench.queue(store: store) { queue in
+      _ = try await bench.queue(store: stores.open()) { queue in
         await queue.manager.waitUntilEmpty()
         #expect(
           await queue.states
@@ -110,9 +117,12 @@ import Testing
     }
   }
 
-  @Test func `D21: record and live state never disagree`() async throws {
-    let store = MemoryStore()
+  @Test(arguments: StoreKind.allCases)
+  func `D21: record and live state never disagree`(kind: StoreKind) async throws {
     try await Bench.with(Self.names) { bench in
+      let stores = Stores(kind)
+      defer { stores.remove() }
+      let store = try await stores.open()
       _ = try await bench.queue(store: store) { queue in
         func expectAgreement(_ step: String) async throws {
           let live = await queue.manager.summaries()

@@ -38,12 +38,14 @@ final class CrowdWatch: Sendable {
     return value
   }
 
-  /// The most of these that were answered at once; 0 if there were never more than the limit.
-  func most(of requests: [RequestRecord]) -> Int {
-    let kept = requests.map(\.number)
-    return state.withLockedValue { state in
-      state.crowds.map { $0.intersection(kept).count }.max() ?? 0
+  /// The most of these that were answered at once, and of how many files; 0 if there were never more than the limit.
+  func most(of requests: [RequestRecord]) -> (requests: Int, files: Int) {
+    let crowds = state.withLockedValue { state in
+      state.crowds.map { crowd in requests.filter { crowd.contains($0.number) } }
     }
+    return (
+      crowds.map(\.count).max() ?? 0, crowds.map { Set($0.map(\.path)).count }.max() ?? 0
+    )
   }
 
   private func end(_ watching: Task<Void, any Error>) async {

@@ -15,6 +15,8 @@ struct QueueBench: Sendable {
   let bench: Bench
   let manager: TransferManager
   let log: EventLog
+  /// Of each transfer, where a test does not say.
+  var connections = 1
 
   var server: FaultServer { bench.server }
 
@@ -22,11 +24,13 @@ struct QueueBench: Sendable {
   /// - Parameters:
   ///   - active: transfers that run at once; also the most requests that the server may ever have at once.
   ///   - most: the most, where a test asks for more.
+  ///   - connections: of each transfer.
   ///   - gate: where answers that were stopped wait before their end is reported to the manager.
   @discardableResult
   static func with(
     _ resources: [FaultScript.Resource], active: Int = 1, atMost most: Int? = nil,
-    hooks: Hooks = Hooks(), gate: StepGate = StepGate(isOpen: true),
+    connections: Int = 1, hooks: Hooks = Hooks(), gate: StepGate = StepGate(isOpen: true),
+    disk: any Disk = POSIXDisk(),
     sourceLocation: SourceLocation = #_sourceLocation,
     _ body: (QueueBench) async throws -> Void
   ) async throws -> History {
@@ -35,7 +39,9 @@ struct QueueBench: Sendable {
       let crowds = CrowdWatch(bench.server, limit: limit)
       let transport = try ClosingTransport(bench.server, gate: gate)
       let history = try await crowds.watch {
-        try await bench.queue(active: active, hooks: hooks, transport: transport, body)
+        try await bench.queue(
+          active: active, connections: connections, hooks: hooks, transport: transport,
+          disk: disk, body)
       }
       history.expectSound(sourceLocation: sourceLocation)
       let snapshot = bench.server.snapshot
@@ -46,21 +52,22 @@ struct QueueBench: Sendable {
       let counted = snapshot.requests.filter {
         $0.outcome != .abandoned || transport.hasSeenClose(of: $0)
       }
+      let crowd = crowds.most(of: counted)
       #expect(
-        crowds.most(of: counted) <= limit,
+        crowd.files <= limit && crowd.requests <= limit * connections,
         "\(requests); \(history)", sourceLocation: sourceLocation)
       return history
     }
   }
 
-  /// A download of the file of that name, on one connection.
+  /// A download of the file of that name.
   func request(
     _ name: String, _ change: (inout DownloadRequest) throws -> Void = { _ in }
   ) throws -> TransferRequest {
     TransferRequest(
       .download(
         try bench.request("/\(name)", as: name) {
-          $0.connections = 1
+          $0.connections = connections
           $0.retry.retries = 0
           try change(&$0)
         }))
@@ -73,7 +80,7 @@ struct QueueBench: Sendable {
 
   /// Returns when the server holds the transfer midway, and bytes of it have come.
   func hold(_ transfer: Transfer) async throws {
-    try await server.waitForHeld(path(transfer))
+    try await server.waitForHeld(path(transfer), count: min(connections, 2))
     try await log.wait(for: "hold") { $0.bytes(of: transfer).contains { $0 > 0 } }
   }
 
@@ -97,6 +104,11 @@ struct QueueBench: Sendable {
   /// The names of files that were asked for, in order.
   var asked: [String] { server.snapshot.requests.map { String($0.path.dropFirst()) } }
 
+  /// The same, without those that follow another of their file.
+  var order: [String] {
+    asked.reduce(into: []) { if $0.last != $1 { $0.append($1) } }
+  }
+
   func expectWhole(
     _ transfer: Transfer, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
@@ -116,8 +128,8 @@ extension Bench {
   /// Runs `body` with a manager, which is shut down afterwards; gives everything that it told.
   /// - Parameter store: what the manager takes up, and leaves to the next one.
   func queue(
-    active: Int = 1, hooks: Hooks = Hooks(), store: (any Store)? = nil,
-    transport: ClosingTransport? = nil,
+    active: Int = 1, connections: Int = 1, hooks: Hooks = Hooks(), store: (any Store)? = nil,
+    transport: ClosingTransport? = nil, disk: any Disk = POSIXDisk(),
     register: (TransferManager) async -> Void = { _ in },
     _ body: (QueueBench) async throws -> Void
   ) async throws -> History {
@@ -127,7 +139,7 @@ extension Bench {
     configuration.idleTimeout = .seconds(120)
     let transport = try transport ?? ClosingTransport(server, gate: StepGate(isOpen: true))
     let engine = Engine(
-      transport: transport, disk: POSIXDisk(), io: BlockingIO(), clock: SystemClock(),
+      transport: transport, disk: disk, io: BlockingIO(), clock: SystemClock(),
       configuration: configuration, hooks: hooks, executors: LoopExecutor.all,
       network: SystemNetwork(), programs: LinuxPrograms())
     let manager = TransferManager(engine: engine, store: store ?? MemoryStore())
@@ -140,7 +152,7 @@ extension Bench {
     do {
       await register(manager)
       if store != nil { try await manager.open() }
-      try await body(QueueBench(bench: self, manager: manager, log: log))
+      try await body(QueueBench(bench: self, manager: manager, log: log, connections: connections))
     } catch {
       await end()
       throw error

@@ -1,0 +1,200 @@
+import HaulCore
+import HaulFiles
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+import Testing
+
+/// Row E7 of the mission: a pause and a resume, close together, on one manager.
+@Suite("E7: pause and resume on one manager", .timeLimit(.minutes(2)))
+struct PauseAndResumeTests {
+  /// What the transfer does when the order comes.
+  enum Moment: CaseIterable, Sendable {
+    case beforeFirstByte, midBody, withoutValidator, verifying
+
+    var resource: FaultScript.Resource {
+      switch self {
+      case .beforeFirstByte: .plain("a").with { $0.faults = [Fault(.stallBeforeHead)] }
+      case .midBody: .held("a")
+      case .withoutValidator:
+        .held("a").with { ($0.entityTag, $0.lastModified) = (nil, nil) }
+      // What the second connection brings comes out of order: it is read again to be verified.
+      case .verifying:
+        .plain("a").with {
+          $0.faults = [Fault(.stall(after: Int64(QueueBench.heldAt)), when: .request(1))]
+        }
+      }
+    }
+  }
+
+  /// One transfer, held at that moment as often as it runs.
+  struct Held {
+    let moment: Moment
+    let queue: QueueBench
+    let transfer: Transfer
+    let reads: ReadGate
+    /// Where the end of its connections is held.
+    let closing: StepGate
+
+    /// Returns when it is there for the `count`-th time.
+    func reach(_ count: Int) async throws {
+      switch moment {
+      case .beforeFirstByte:
+        try await queue.server.waitUntil { $0.requestCount("/a") >= count && $0.held("/a") == 1 }
+      case .midBody, .withoutValidator:
+        try await queue.server.waitUntil { $0.requestCount("/a") >= count && $0.held("/a") == 1 }
+        // Without a validator each run begins again.
+        let there = Int64((moment == .midBody ? count : 1) * QueueBench.heldAt)
+        try await queue.log.wait { [transfer] in $0.bytes(of: transfer).contains { $0 >= there } }
+      case .verifying:
+        if count == 1 {
+          try await queue.server.waitUntil { snapshot in
+            let sent = snapshot.requests.filter { $0.outcome == .completed }
+            return snapshot.held("/a") == 1 && !sent.isEmpty
+              && snapshot.inProgress("/a") == 1
+          }
+          queue.release(transfer)
+        }
+        try await until { reads.held > 0 }
+      }
+    }
+
+    /// Lets what is being stopped stop.
+    func letGo() {
+      closing.open()
+      reads.open()
+    }
+
+    /// Has it stop at its moment again, the next time.
+    func hold() {
+      closing.close()
+      reads.close()
+    }
+  }
+
+  private func with(
+    _ moment: Moment, _ body: (Held) async throws -> Void
+  ) async throws -> [History.Change] {
+    let (reads, closing) = (ReadGate(), StepGate())
+    let disk = CountingDisk(POSIXDisk()) { reads.pass() }
+    let connections = moment == .verifying ? 2 : 1
+    var added: Transfer?
+    let history = try await QueueBench.with(
+      [moment.resource], connections: connections, gate: closing, disk: disk
+    ) { queue in
+      let request = try queue.request("a") { request in
+        if moment == .verifying {
+          request.checksums = rightChecksums(
+            seed: .of("a"), length: Int64(QueueBench.length))
+        } else {
+          reads.open()
+        }
+      }
+      let transfer = try await queue.manager.add(request)
+      added = transfer
+      let held = Held(
+        moment: moment, queue: queue, transfer: transfer, reads: reads, closing: closing)
+      do { try await body(held) } catch {
+        held.letGo()
+        throw error
+      }
+      held.letGo()
+      try queue.expectWhole(transfer)
+      #expect(try queue.bench.names() == ["a"])
+      #expect(await queue.manager.counts == [.completed: 1])
+    }
+    let changes = history.changes(of: try #require(added))
+    #expect(changes.last == .completed && !changes.contains(.failed), "\(history)")
+    return changes
+  }
+
+  @Test(arguments: Moment.allCases)
+  func `a resume while the pause is being carried out is not lost`(moment: Moment) async throws {
+    _ = try await with(moment) { held in
+      try await held.reach(1)
+      let (transfer, server) = (held.transfer, held.queue.server)
+      let pause = Task { try await transfer.pause() }
+      try await until { await transfer.summary?.state == .stopping }
+      #expect(try await transfer.resume() == nil)
+      server.setFaults("/a", [])
+      held.letGo()
+      #expect(try await pause.value == nil)
+      #expect(try await transfer.result.state == .completed)
+    }
+  }
+
+  @Test(arguments: Moment.allCases)
+  func `neither awaits the other: it is never dead, and never a failure`(
+    moment: Moment
+  ) async throws {
+    _ = try await with(moment) { held in
+      try await held.reach(1)
+      held.letGo()
+      let transfer = held.transfer
+      for _ in 1...10 {
+        async let pause = transfer.pause()
+        async let resume = transfer.resume()
+        _ = try await (pause, resume)
+      }
+      held.queue.release(transfer)
+      // Whichever of the last two came second.
+      let state = await transfer.summary?.state
+      if state == .paused { #expect(try await transfer.resume() == nil) }
+      #expect(try await transfer.result.state == .completed)
+    }
+  }
+
+  @Test(arguments: Moment.allCases)
+  func `a second and a third pause pause, and each resume goes on`(moment: Moment) async throws {
+    var pauses = 0
+    let changes = try await with(moment) { held in
+      let transfer = held.transfer
+      for count in 1...3 {
+        try await held.reach(count)
+        let pause = Task { try await transfer.pause() }
+        try await until { await transfer.summary?.state == .stopping }
+        held.letGo()
+        let refusal = try await pause.value
+        // All bytes are there: the order may come after the last of them was verified.
+        if moment == .verifying, await transfer.summary?.state == .completed { return }
+        #expect(refusal == nil)
+        #expect(await transfer.summary?.state == .paused)
+        pauses += 1
+        if moment != .verifying || count < 3 { held.hold() }
+        if moment != .verifying { held.reads.open() }
+        if count == 3 { held.queue.server.setFaults("/a", []) }
+        #expect(try await transfer.resume() == nil)
+      }
+      held.letGo()
+      let result = try await transfer.result
+      if moment == .midBody { #expect(result.reused >= Int64(3 * QueueBench.heldAt)) }
+    }
+    #expect(changes.count { $0 == .paused } == pauses)
+    #expect(moment == .verifying || pauses == 3)
+    #expect(changes.count { $0 == .resumed } == pauses)
+  }
+}
+
+/// Holds the threads that read a part file, until the test opens it.
+final class ReadGate: Sendable {
+  private let lock = ConditionLock(value: false)
+  private let waiting = NIOLockedValueBox(0)
+
+  /// How many are held.
+  var held: Int { waiting.withLockedValue { $0 } }
+
+  func pass() {
+    waiting.withLockedValue { $0 += 1 }
+    lock.lock(whenValue: true)
+    lock.unlock()
+    waiting.withLockedValue { $0 -= 1 }
+  }
+
+  func open() { set(true) }
+  func close() { set(false) }
+
+  private func set(_ isOpen: Bool) {
+    lock.lock()
+    lock.unlock(withValue: isOpen)
+  }
+}
