@@ -1,0 +1,122 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// Row D of the mission: commands to a transfer whose connection broke, and which waits for its next attempt.
+@Suite(.timeLimit(.minutes(2))) struct BackingOffTests {
+  /// The first waits for its next attempt, or for a slot to make it; the second has the only slot.
+  private func with(
+    connections: Int, _ body: (QueueBench, [Transfer]) async throws -> Void
+  ) async throws {
+    let names: [FaultScript.Resource] = [.broken("a"), .held("b"), .plain("c")]
+    try await QueueBench.with(names, connections: connections) { queue in
+      let added = try await queue.manager.add([
+        queue.request("a") { $0.retry.retries = 100 }, queue.request("b"), queue.request("c"),
+      ])
+      try await queue.hold(added[1])
+      #expect(queue.order == ["a", "b"])
+      queue.server.setFaults("/a", [])
+      try await body(queue, added)
+    }
+  }
+
+  private func finish(_ queue: QueueBench, _ added: [Transfer]) async throws {
+    queue.release(added[1])
+    await queue.manager.waitUntilEmpty()
+    for transfer in added where await transfer.summary?.state == .completed {
+      try queue.expectWhole(transfer)
+    }
+  }
+
+  @Test(arguments: [1, 3])
+  func `D4, D6, D15: a pause parks it; resumed, it goes on from its bytes in its place`(
+    connections: Int
+  ) async throws {
+    try await with(connections: connections) { queue, added in
+      #expect(try await added[0].pause() == nil)
+      #expect(await queue.states == [.paused, .running, .queued])
+      #expect(try await added[0].resume() == nil)
+      #expect(await queue.states == [.queued, .running, .queued])
+      try await finish(queue, added)
+      #expect(queue.order == ["a", "b", "a", "c"])
+      #expect(try await added[0].result.reused > 0)
+      #expect(
+        queue.log.history.changes(of: added[0]) == [.added, .paused, .resumed, .completed])
+    }
+  }
+
+  @Test func `D11: paused it stays so, whatever else ends`() async throws {
+    try await with(connections: 1) { queue, added in
+      #expect(try await added[0].pause() == nil)
+      try await finish(queue, added)
+      #expect(await queue.states == [.paused, .completed, .completed])
+      #expect(queue.order == ["a", "b", "c"])
+    }
+  }
+
+  @Test(arguments: [1, 3], [true, false])
+  func `D5, D12: a cancel ends it at once, and its bytes stay only if they are to`(
+    connections: Int, keepsBytes: Bool
+  ) async throws {
+    try await with(connections: connections) { queue, added in
+      #expect(try await added[0].cancel(keepingBytes: keepsBytes) == nil)
+      #expect(await queue.states == [.cancelled, .running, .queued])
+      #expect(await code(added[0]) == .cancelled)
+      #expect(queue.log.history.changes(of: added[0]) == [.added, .cancelled])
+      let left = try queue.bench.names().filter { $0.hasPrefix("a") }
+      #expect(left == (keepsBytes ? ["a.haul.journal", "a.haul.part"] : []))
+      #expect(try await added[0].retry() == nil)
+      try await finish(queue, added)
+      #expect(queue.order == ["a", "b", "a", "c"])
+      #expect(try await (added[0].result.reused > 0) == keepsBytes)
+    }
+  }
+
+  @Test(arguments: [1, 3])
+  func `D7, D13, D14: cancelled while paused, removed, or with all others, it does not come back`(
+    connections: Int
+  ) async throws {
+    try await with(connections: connections) { queue, added in
+      try await added[0].pause()
+      #expect(try await added[0].cancel() == nil)
+      #expect(await queue.states == [.cancelled, .running, .queued])
+      try await queue.manager.cancel(.all)
+      #expect(await queue.states == [.cancelled, .cancelled, .cancelled])
+      #expect(try queue.bench.names().isEmpty)
+    }
+    try await with(connections: connections) { queue, added in
+      #expect(try await added[0].remove() == nil)
+      #expect(await added[0].summary == nil)
+      #expect(try !queue.bench.names().contains { $0.hasPrefix("a") })
+      try await finish(queue, added)
+      #expect(queue.order == ["a", "b", "c"])
+    }
+  }
+
+  @Test(arguments: [1, 3], [true, false])
+  func `D17, D18: put back to waiting it keeps bytes and place; restarted it forgets its bytes`(
+    connections: Int, isRestart: Bool
+  ) async throws {
+    try await with(connections: connections) { queue, added in
+      let refusal = isRestart ? try await added[0].restart() : try await added[0].requeue()
+      #expect(refusal == nil)
+      #expect(queue.order == ["a", "b"])
+      try await finish(queue, added)
+      #expect(queue.order == ["a", "b", "a", "c"])
+      let result = try await added[0].result
+      #expect((result.reused == 0) == isRestart, "\(result)")
+    }
+  }
+
+  @Test func `D19: moved to the end it makes its next attempt after all others`() async throws {
+    try await with(connections: 1) { queue, added in
+      try await queue.manager.move([added[0].id], to: .last)
+      try await added[0].pause()
+      try await added[0].resume()
+      try await finish(queue, added)
+      #expect(queue.order == ["a", "b", "c", "a"])
+      #expect(try await added[0].result.reused > 0)
+    }
+  }
+}

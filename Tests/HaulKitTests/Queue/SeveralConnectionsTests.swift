@@ -1,0 +1,115 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// Row D of the mission, one transfer at a time, where each transfer has several connections.
+@Suite(.timeLimit(.minutes(2))) struct SeveralConnectionsTests {
+  private static let names: [FaultScript.Resource] = [.held("a"), .held("b"), .plain("c")]
+
+  private func with(
+    _ resources: [FaultScript.Resource] = Self.names,
+    _ body: (QueueBench, [Transfer]) async throws -> Void
+  ) async throws {
+    try await QueueBench.with(resources, connections: 3) { queue in
+      let added = try await queue.add("a", "b", "c")
+      try await body(queue, added)
+      for transfer in added where await transfer.summary?.state == .completed {
+        try queue.expectWhole(transfer)
+      }
+    }
+  }
+
+  @Test func `D4, D6, D11: paused, the next starts; resumed, it waits for the slot, and goes on`()
+    async throws
+  {
+    try await with { queue, added in
+      try await queue.hold(added[0])
+      #expect(try await added[0].pause() == nil)
+      #expect(queue.server.snapshot.inProgress("/a") == 0)
+      try await queue.hold(added[1])
+      queue.server.setFaults("/a", [])
+      #expect(try await added[0].resume() == nil)
+      #expect(await queue.states == [.queued, .running, .queued])
+      #expect(queue.order == ["a", "b"])
+      queue.release(added[1])
+      #expect(try await added[0].result.reused > 0)
+      await queue.manager.waitUntilEmpty()
+      #expect(queue.order == ["a", "b", "a", "c"])
+      #expect(await queue.states == [.completed, .completed, .completed])
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `D5, D12: cancelled, it ends as cancelled, and the next starts`(
+    keepsBytes: Bool
+  ) async throws {
+    try await with { queue, added in
+      try await queue.hold(added[0])
+      #expect(try await added[0].cancel(keepingBytes: keepsBytes) == nil)
+      #expect(queue.server.snapshot.inProgress("/a") == 0)
+      try await queue.hold(added[1])
+      #expect(await code(added[0]) == .cancelled)
+      #expect(queue.log.history.changes(of: added[0]) == [.added, .cancelled])
+      let left = try queue.bench.names().filter { $0.hasPrefix("a") }
+      #expect(left == (keepsBytes ? ["a.haul.journal", "a.haul.part"] : []))
+      queue.server.setFaults("/a", [])
+      #expect(try await added[0].retry() == nil)
+      queue.release(added[1])
+      #expect(try await (added[0].result.reused > 0) == keepsBytes)
+      await queue.manager.waitUntilEmpty()
+      #expect(queue.order == ["a", "b", "a", "c"])
+    }
+  }
+
+  @Test func `D7, D13, D14: cancelled while paused, and all at once, nothing is left`() async throws
+  {
+    try await with { queue, added in
+      try await queue.hold(added[0])
+      try await added[0].pause()
+      try await queue.hold(added[1])
+      #expect(try await added[0].cancel() == nil)
+      #expect(await queue.states == [.cancelled, .running, .queued])
+      #expect(queue.log.history.changes(of: added[0]) == [.added, .paused, .cancelled])
+      try await queue.manager.cancel(.all)
+      #expect(await queue.states == [.cancelled, .cancelled, .cancelled])
+      #expect(queue.order == ["a", "b"])
+      #expect(try queue.bench.names().isEmpty)
+    }
+  }
+
+  @Test func `D8, D10, D18: failed half-way, the next starts; a retry goes on, in its old place`()
+    async throws
+  {
+    try await with([.broken("a"), .held("b"), .plain("c")]) { queue, added in
+      #expect(await code(added[0]) == .connectionLost)
+      try await queue.hold(added[1])
+      #expect(await queue.states == [.failed, .running, .queued])
+      queue.server.setFaults("/a", [])
+      #expect(try await added[0].retry() == nil)
+      queue.release(added[1])
+      await queue.manager.waitUntilEmpty()
+      #expect(queue.order == ["a", "b", "a", "c"])
+      #expect(try await added[0].result.reused > 0)
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `D17, D18: put back to waiting it keeps its place; restarted it forgets its bytes`(
+    isRestart: Bool
+  ) async throws {
+    try await with { queue, added in
+      try await queue.hold(added[0])
+      queue.server.setFaults("/a", [])
+      let refusal =
+        isRestart ? try await added[0].restart() : try await added[0].requeue()
+      #expect(refusal == nil)
+      queue.server.setFaults("/b", [])
+      let result = try await added[0].result
+      #expect((result.reused == 0) == isRestart, "\(result)")
+      await queue.manager.waitUntilEmpty()
+      #expect(queue.order == ["a", "b", "c"])
+      #expect(queue.log.history.results(of: added[0]).count == 1)
+    }
+  }
+}
