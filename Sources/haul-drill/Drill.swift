@@ -14,7 +14,9 @@ struct Drill: AsyncParsableCommand {
   @Option(help: "POINT:N: ends at the n-th passage of this point") var dieAt: String?
   @Option(help: "a script that two steps run instead: `again`, which may run twice, and `once`")
   var script: String?
+  @Option(help: "the name of a failed one to retry, in place of the commands") var retry: String?
   @Flag(help: "lets what is paused go on at the end") var finish = false
+  @Flag(help: "ends when nothing runs and nothing may start") var diesWhenEmpty = false
 
   func run() async throws {
     let passages = Passages(diesAt: dieAt)
@@ -30,8 +32,16 @@ struct Drill: AsyncParsableCommand {
       hooks: hooks)
     await tell("begins", manager)
     if let script { return try await run(script, manager) }
+    if let retry {
+      announce("did retry", try await manager.retry(identified(retry, manager)))
+      await manager.unsuspend()
+      await manager.waitUntilEmpty()
+      await tell("ends", manager)
+      return await manager.shutdown()
+    }
     try await command(manager)
     await manager.waitUntilEmpty()
+    if diesWhenEmpty { Passages.die() }
     try await manager.remove(identified("first", manager))
     announce("did remove")
     if finish {

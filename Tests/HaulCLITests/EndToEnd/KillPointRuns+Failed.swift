@@ -1,0 +1,50 @@
+import Foundation
+import HaulTestSupport
+import Testing
+
+/// Killed while its list has one in each state at rest.
+extension KillPointRuns {
+  @Test("D19 to D21: killed with a failed one, it keeps order and states, and a retry goes on")
+  func killedWithFailed() async throws {
+    try await Self.place { place in
+      let sent: Int64 = 200_000
+      place.server.setFaults(
+        "/first",
+        [
+          Fault(.close(after: sent), when: .request(1)),
+          Fault(.status(404), when: .init(firstRequest: 2)),
+        ])
+      let first = try await place.run(["--dies-when-empty"])
+      #expect(first.wasKilled && first.did("cancel"), "\(first.lines)")
+      let atRest = [
+        "moved completed", "first failed", "paused paused", "cancelled cancelled",
+        "second queued", "behind queued", "untagged completed", "step queued",
+      ]
+      let part = try place.size(of: "first.haul.part")
+      #expect(part > 0)
+      place.server.setFaults("/first", [])
+      place.server.resetStatistics()
+      let second = try await place.run(["--retry", "first"])
+      let found = (second.states("begins") ?? []).map { "\($0.name) \($0.state)" }
+      #expect(found == atRest, "\(second.lines)")
+      // What comes after it goes on; what was paused stays so, and what was completed is not asked for again.
+      let ends = (second.states("ends") ?? []).map { "\($0.name) \($0.state)" }
+      #expect(
+        ends == [
+          "moved completed", "first completed", "paused paused", "cancelled cancelled",
+          "second completed", "behind queued", "untagged completed", "step completed",
+        ], "\(second.lines)")
+      let requests = place.server.snapshot.requests
+      #expect(requests.map(\.path) == ["/first", "/second"])
+      #expect(requests.first?.range?.hasPrefix("bytes=0-") == false)
+      #expect(requests.first.map { $0.bodyBytesSent < DrillPlace.length(of: "first") } == true)
+    }
+  }
+}
+
+extension DrillPlace {
+  /// In bytes.
+  func size(of name: String) throws -> Int {
+    try Data(contentsOf: URL(filePath: "\(directory)/files/\(name)")).count
+  }
+}
