@@ -25,6 +25,9 @@ extension DownloadMachine {
       return isElsewhere
         ? startAnew(id, plan: &plan) : answeredComparison(id, range, verdict, plan: &plan)
     }
+    if rules.learnsName, let length = verdict.acceptedLength {
+      return askForTarget(id, head, length: length, plan: &plan)
+    }
     if head.wasRedirected { resolved = head.url }
     let answer = Answer(
       location: head.url, isElsewhere: isElsewhere,
@@ -180,7 +183,7 @@ extension DownloadMachine {
     return receive(id, body)
   }
 
-  private func refusal(of version: Version) -> End? {
+  func refusal(of version: Version) -> End? {
     if let same = rules.existing.first(where: { $0.isOf(version, wallSeconds: wallSeconds) }) {
       return .alreadyThere(same)
     }
@@ -198,7 +201,7 @@ extension DownloadMachine {
     return nil
   }
 
-  private mutating func closeAndFinish(
+  mutating func closeAndFinish(
     _ id: SegmentID, _ end: End, _ plan: inout SegmentPlan
   ) -> [Command] {
     _ = close(id)

@@ -5,7 +5,11 @@ extension DownloadMachine {
     guard goal == .transfer, !isFinishing else { return [] }
     // The first answer begins the file; nothing else is written before.
     if version != nil, !hasBegun, !fetches.isEmpty { return [] }
-    if isHostPaused, fetches.isEmpty, hasWork(plan) { return makeRoom() }
+    // A request would only wait, and with it the slot when the others have ended.
+    if isHostPaused {
+      return fetches.isEmpty && hasWork(plan)
+        ? makeRoom() : keepConnections(max(fetches.count, 1))
+    }
     var commands: [Command] = []
     while fetches.count < min(held, most),
       let id = plan.assign(minimumSplit: rules.minimumSplit, outlook: outlook)

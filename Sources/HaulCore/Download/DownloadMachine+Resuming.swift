@@ -13,11 +13,14 @@ extension DownloadMachine {
     package var places: [ByteRange]
     /// Where redirects led then, as far as that is known.
     package var location: ResourceURL?
+    /// The bytes on disk.
+    package var received: ByteRangeSet
 
     package init(
       version: Version, isSameAddress: Bool = true, hasSameTokens: Bool = true,
       isUnproved: Bool = false,
-      places: [ByteRange] = [], location: ResourceURL? = nil
+      places: [ByteRange] = [], location: ResourceURL? = nil,
+      received: ByteRangeSet = ByteRangeSet()
     ) {
       self.version = version
       self.isSameAddress = isSameAddress
@@ -25,6 +28,7 @@ extension DownloadMachine {
       self.isUnproved = isUnproved
       self.places = places
       self.location = location
+      self.received = received
     }
   }
 
@@ -46,7 +50,7 @@ extension DownloadMachine {
   }
 
   /// Whether the bytes may count, if the first answer agrees. Of a whole the server is not asked.
-  private func mayCount(_ recovered: Recovered, _ plan: SegmentPlan) -> Bool {
+  func mayCount(_ recovered: Recovered, _ plan: SegmentPlan) -> Bool {
     if !rules.checksums.isEmpty { return true }
     let isVersion = recovered.version.validator.isStrong && !recovered.isUnproved
     let isAnnounced = recovered.version.announced != nil
@@ -68,7 +72,7 @@ extension DownloadMachine {
     rules.allowUnverified && (!recovered.places.isEmpty || plan.isComplete)
   }
 
-  private mutating func takeUp(_ recovered: Recovered) {
+  mutating func takeUp(_ recovered: Recovered) {
     version = recovered.version
     hasBegun = true
     isUnproved = recovered.isUnproved
@@ -87,7 +91,7 @@ extension DownloadMachine {
     }
   }
 
-  private static func reason(against recovered: Recovered) -> String {
+  static func reason(against recovered: Recovered) -> String {
     recovered.isSameAddress
       ? "nothing proves that the bytes on disk are still the server's"
       : "the bytes on disk are of another address"

@@ -23,6 +23,8 @@ package struct DownloadMachine: Sendable {
     package var existing: [ExistingFile] = []
     /// Whether it is a conflict when none of them is.
     package var needsExisting = false
+    /// Whether the first answer tells the name: until then nothing is known of the disk, and nothing is written.
+    package var learnsName = false
     /// Whether a person waits for it: an outage of its host is reported within seconds.
     package var isAttended = false
     /// Whether a connection under 1 KiB/s for 60 s is given up; not when a rate limit may be the cause.
@@ -98,6 +100,8 @@ package struct DownloadMachine: Sendable {
 
   package enum Event: Sendable {
     case start(Recovered?)
+    /// The name was told, and this is what an earlier run left; the rules say what else the disk tells.
+    case bound(Recovered?)
     /// Another connection may be opened.
     case connectionGranted
     /// `leadsElsewhere`: it does not come from where the bytes of an earlier run came from.
@@ -129,6 +133,8 @@ package struct DownloadMachine: Sendable {
 
   package enum Command: Sendable, Hashable {
     case open(SegmentID, FetchRequest)
+    /// Find the file by the name that this response tells; `bound` follows, before anything else.
+    case bind(SegmentID)
     /// Write the body of the response that was told; `begin` starts a new journal generation with its first byte.
     case receive(SegmentID, ResponseBody, begin: Version?)
     /// Compare the body of the response that was told with the bytes on disk.
@@ -211,7 +217,8 @@ package struct DownloadMachine: Sendable {
     case transfer, confirm, startOver(String), pause, fail(TransferError), done
   }
 
-  package let rules: Rules
+  /// What they say of the disk is set when the name is known.
+  package var rules: Rules
   var goal = Goal.transfer
   package internal(set) var version: Version?
   var fetches: [SegmentID: Fetch] = [:]
@@ -245,7 +252,7 @@ package struct DownloadMachine: Sendable {
   var hasResolvedAgain = false
   /// Whether other transfers of the host get bytes at this moment; told before each answer.
   package var hostServesOthers = false
-  /// Whether the host asked to be left alone for now; told before each end of a fetch.
+  /// Whether the host asked to be left alone for now; told before each end of a fetch, and each tick.
   package var isHostPaused = false
   /// What is known of the host; told before each end of a fetch.
   package var host = HostStanding()
@@ -264,6 +271,8 @@ package struct DownloadMachine: Sendable {
   /// Whether only a digest can prove that all bytes are of one version.
   var isUnproved = false
   var hasComparedExisting = false
+  /// The answer that told the name, until the disk was looked at.
+  var naming: (id: SegmentID, head: ResponseHead)?
   /// Whether the part file holds bytes of `version`, and of no other.
   var hasBegun = false
 
@@ -302,6 +311,7 @@ package struct DownloadMachine: Sendable {
     if goal == .done { return late(event) }
     switch event {
     case .start(let recovered): return start(recovered, plan: &plan)
+    case .bound(let recovered): return bound(recovered, plan: &plan, at: now, using: &rng)
     case .connectionGranted:
       // It crossed with the giving back of the slot, which gave this connection back too.
       guard held > 0 else { return [] }

@@ -2,8 +2,9 @@ import HaulCore
 
 /// Progress, checkpoints, and the ways a run ends.
 extension DownloadRun {
-  mutating func tick(_ group: inout DiscardingTaskGroup) async {
+  mutating func tick() async {
     let now = engine.clock.now
+    stopSilent(at: now)
     let (received, total, connections) = plan.update {
       ($0.plan.receivedCount, $0.plan.length, $0.plan.segments.count)
     }
@@ -12,12 +13,14 @@ extension DownloadRun {
     // The last progress reports the rate of the whole.
     let rate = received == total ? averageRate : meter.rate
     let progress = Progress(bytes: received, total: total, rate: rate, connections: connections)
-    if driver.driver.reportsProgress {
-      engine.hub.publish(progress: progress, of: driver.id, request.url)
+    if driver.reportsProgress {
+      engine.hub.publish(progress: progress, of: id, request.url)
     }
-    if checkpoints.begins(dirtyBytes: target.dirtyBytes, at: now) { checkpoint(&group) }
-    if !isReadingBack, target.digestLag >= Self.worthReadingBack { readBack(&group) }
-    await handle(ticks.isMultiple(of: 10) ? .tick : .measured, &group)
+    if let target {
+      if checkpoints.begins(dirtyBytes: target.dirtyBytes, at: now) { checkpoint(target) }
+      if !isReadingBack, target.digestLag >= Self.worthReadingBack { readBack(target) }
+    }
+    await handle(ticks.isMultiple(of: 10) ? .tick : .measured)
   }
 
   /// Bytes per second from the network since the run began.
@@ -26,14 +29,13 @@ extension DownloadRun {
     return seconds > 0 ? Double(plan.update { $0.fetched }) / seconds : 0
   }
 
-  private func checkpoint(_ group: inout DiscardingTaskGroup) {
-    let (post, target) = (post, target)
-    group.addTask {
+  private mutating func checkpoint(_ target: any DownloadTarget) {
+    helpers.append { [inbox] in
       do throws(TransferError) {
         try await target.checkpoint()
-        post.yield(.checkpointed(nil))
+        inbox.post(.checkpointed(nil))
       } catch {
-        post.yield(.checkpointed(error))
+        inbox.post(.checkpointed(error))
       }
     }
   }
@@ -43,72 +45,65 @@ extension DownloadRun {
   private static let readBackAtOnce: Int64 = 64 << 20
 
   /// Hashes what came out of order while the rest still comes.
-  private mutating func readBack(_ group: inout DiscardingTaskGroup) {
+  private mutating func readBack(_ target: any DownloadTarget) {
     isReadingBack = true
-    let (post, target, stop) = (post, target, verifyStop)
-    group.addTask {
+    helpers.append { [inbox, stop = verifyStop] in
       // What cannot be read is tried again, and told, when the file is verified.
       try? await target.advanceDigest(by: Self.readBackAtOnce) { stop.isStopped }
-      post.yield(.digestAdvanced)
+      inbox.post(.digestAdvanced)
     }
   }
 
   mutating func begin(_ version: DownloadMachine.Version) async {
     reused = 0
     do {
-      try await target.begin(version, checksums: machine.checksums(of: version))
+      try await target?.begin(version, checksums: machine.checksums(of: version))
     } catch {
-      post.yield(.event(.diskFailed(error)))
+      inbox.post(.event(.diskFailed(error)))
     }
   }
 
   func noteUnproved() async {
     do {
-      try await target.noteUnproved()
+      try await target?.noteUnproved()
     } catch {
-      post.yield(.event(.diskFailed(error)))
+      inbox.post(.event(.diskFailed(error)))
     }
   }
 
-  func verify(_ checksums: [Checksum], _ group: inout DiscardingTaskGroup) {
-    let (post, target, stop) = (post, target, verifyStop)
-    group.addTask {
+  mutating func verify(_ checksums: [Checksum]) {
+    guard let target else { return }
+    helpers.append { [inbox, stop = verifyStop] in
       do throws(TransferError) {
         try await target.verify(checksums) { stop.isStopped }
-        post.yield(.event(.verified(nil)))
+        inbox.post(.event(.verified(nil)))
       } catch {
-        post.yield(.event(.verified(error)))
+        inbox.post(.event(.verified(error)))
       }
     }
   }
 
-  func publish(_ version: DownloadMachine.Version, _ group: inout DiscardingTaskGroup) async {
-    let (post, target, engine, id) = (post, target, engine, driver.id)
+  mutating func publish(_ version: DownloadMachine.Version) async {
+    guard let target else { return }
     let length = version.length ?? plan.update { $0.plan.receivedCount }
     let modified = version.validator.lastModified.flatMap {
       HTTPDate($0, now: engine.clock.wallSeconds)
     }
     let seconds = modified.map { Double($0.secondsSince1970) }
-    if engine.hooks.willPublish == nil,
-      target.beginPublishing(length: length, modified: seconds, { post.yield(.published($0)) })
-    {
+    guard let willPublish = engine.hooks.willPublish else {
+      target.publish(length: length, modified: seconds) { [inbox] in inbox.post(.published($0)) }
       return await waitAsideForDisk()
     }
-    group.addTask {
-      await engine.hooks.willPublish?(id)
-      do throws(TransferError) {
-        let path = try await target.publish(length: length, modified: seconds)
-        post.yield(.published(.success(path)))
-      } catch {
-        post.yield(.published(.failure(error)))
-      }
+    helpers.append { [inbox, id] in
+      await willPublish(id)
+      target.publish(length: length, modified: seconds) { inbox.post(.published($0)) }
     }
   }
 
   /// The network is not wanted any more: another transfer may have it, as long as not too many wait for the disk.
   private func waitAsideForDisk() async {
-    guard engine.slots.update({ $0.waitsForDisk(driver.id) }) else { return }
-    await driver.context.report(.slotsChanged)
+    guard engine.slots.update({ $0.waitsForDisk(id) }) else { return }
+    await context.report(.slotsChanged)
   }
 
   mutating func finish(_ machineEnd: DownloadMachine.End) async {
@@ -118,10 +113,10 @@ extension DownloadRun {
       end = .finished(result(.completed, path: path, bytes: bytes, verified: verified))
     case .alreadyThere(let file):
       reused = file.size
-      await target.release()
+      await target?.release()
       end = .finished(result(.completed, path: file.path, bytes: reused, verified: .length))
     case .paused where isCancelled:
-      if mayDiscard { await target.discard() } else { await target.release() }
+      if mayDiscard { await target?.discard() } else { await target?.release() }
       end = .finished(result(.cancelled))
     case .paused:
       let error = await keep()
@@ -157,11 +152,11 @@ extension DownloadRun {
   private func keep() async -> TransferError? {
     var failure: TransferError?
     do {
-      try await target.checkpoint()
+      try await target?.checkpoint()
     } catch {
       failure = error
     }
-    await target.release()
+    await target?.release()
     return failure
   }
 }

@@ -17,7 +17,7 @@ extension Engine {
   }
 }
 
-extension DownloadWork {
+extension DownloadRun {
   func log(_ connection: SegmentID, asks fetch: FetchRequest) {
     // Text of what nobody reads costs as much as a request's head.
     guard engine.logger.logLevel <= .debug else { return }
@@ -36,7 +36,7 @@ extension DownloadWork {
 
 extension DownloadRun {
   func log(_ choice: ConnectionChoice) {
-    var metadata: Logger.Metadata = ["transfer": "\(driver.id)"]
+    var metadata: Logger.Metadata = ["transfer": "\(id)"]
     if let rate = choice.rate { metadata["rate"] = "\(Int64(rate))" }
     let number = choice.connections == 1 ? "1 connection" : "\(choice.connections) connections"
     engine.logger.debug("\(number): \(choice.reason.words)", metadata: metadata)
@@ -45,7 +45,7 @@ extension DownloadRun {
   func log(lost error: TransferError) {
     engine.logger.debug(
       "a connection was lost and is made again: \(error.message)",
-      metadata: ["transfer": "\(driver.id)"])
+      metadata: ["transfer": "\(id)"])
   }
 }
 

@@ -1,28 +1,25 @@
 import HaulCore
 import HaulFiles
+import Logging
 
 /// One run of a download: the loop between the machine and the world.
 struct DownloadRun {
-  enum Message: Sendable {
-    case event(DownloadMachine.Event)
-    case response(SegmentID, HeldAnswer)
-    case order(RunOrder)
-    case tick
-    case checkpointed(TransferError?)
-    case digestAdvanced
-    case published(Result<String?, TransferError>)
-  }
-
-  let driver: DownloadWork
-  let target: any DownloadTarget
+  let driver: DownloadDriver
+  let context: RunContext
   let started: Instant
   var machine: DownloadMachine
   let plan: SharedPlan
-  let inbox: AsyncStream<Message>
-  let post: AsyncStream<Message>.Continuation
-  var responses: [SegmentID: FetchResponse] = [:]
-  var stops: [SegmentID: StopSignal] = [:]
-  let verifyStop = StopSignal()
+  let inbox = DownloadInbox()
+  /// Where the bytes go, once the name is known.
+  var target: (any DownloadTarget)?
+  var claim: TargetClaim?
+  /// Where the bytes lie.
+  var place: TargetPlace?
+  /// What is under way, or was answered, of each segment.
+  var connections: [Connection] = []
+  /// What is to run beside the loop.
+  var helpers: [@Sendable () async -> Void] = []
+  lazy var verifyStop = StopSignal()
   var meter = RateMeter()
   var ticks = 0
   var reused: Int64 = 0
@@ -41,169 +38,135 @@ struct DownloadRun {
   private var waitingStart: DownloadMachine.Event?
   /// When the next attempt is due, once there was a failure.
   var retryAt: Instant?
-  /// The answer that told the name, for the first request to be answered by.
-  private var first: HeldAnswer?
-  var firstAnswered: SegmentID?
   var checkpoints: CheckpointTimer
-  /// Where the run, and the first connection of it, runs.
-  let executor: (any TaskExecutor)?
 
-  var engine: Engine { driver.engine }
+  var id: TransferID { context.id }
+  var engine: Engine { context.engine }
   var request: DownloadRequest { driver.request }
 
-  /// - Parameter first: an answer to `bytes=0-` that is there already, its body unread.
-  init(
-    driver: DownloadWork, target: any DownloadTarget, plan: SharedPlan, started: Instant,
-    first: HeldAnswer? = nil
-  ) {
+  init(_ driver: DownloadDriver, _ context: RunContext) {
     self.driver = driver
-    self.first = first
-    self.target = target
-    self.started = started
-    var rules = driver.rules
-    rules.existing = target.existing
-    rules.needsExisting = target.needsExisting
-    let host = driver.host
-    rules.rememberedConnections = driver.engine.slots.update {
-      $0.settledConnections(of: host)
-    }
+    self.context = context
+    let engine = context.engine
+    started = engine.clock.now
+    var rules = driver.rules(of: engine)
+    let host = driver.request.url.origin.authority
+    rules.rememberedConnections = engine.slots.update { $0.settledConnections(of: host) }
     machine = DownloadMachine(rules: rules, now: started)
-    self.plan = plan
-    executor = driver.executor
-    (inbox, post) = AsyncStream.makeStream()
+    let window = driver.stream.map {
+      StreamWindow(size: $0.size, connections: max(driver.request.connections, 1))
+    }
+    plan = SharedPlan(SegmentPlan(window: window))
     checkpoints = CheckpointTimer(isStrict: driver.request.durability == .strict, now: started)
   }
 
+  /// Returns when the download has ended or is paused: every connection closed, every byte written is claimed.
   mutating func perform() async -> RunEnd {
-    if target.recovery.published { return await foundPublished() }
-    let recovered = await recover()
-    let beat = startHelpers()
-    defer { engine.heartbeat.remove(beat) }
+    if let obstacle = await missingPlace() { return .suspended(obstacle) }
+    await runToEnd()
+    let end = end ?? .paused
+    await releaseTarget(end)
+    driver.stream?.finish(end.outcome)
+    let obstacle = await obstacle(behind: end)
+    if let place, obstacle != nil || !end.isOver { await context.report(.leaves(place)) }
+    return obstacle.map { .suspended($0) } ?? end
+  }
+
+  private mutating func runToEnd() async {
+    var recovered: DownloadMachine.Recovered?
+    if !machine.rules.learnsName {
+      recovered = await bind()
+      guard end == nil else { return }
+    }
+    context.receiveOrders { [inbox] in inbox.post(.order($0)) }
+    driver.stream?.abandoned.whenStopped { [inbox] in inbox.post(.order(.cancel)) }
+    engine.heartbeat.add(inbox)
+    await begin(.start(recovered))
+    // Most small files end before anything is to run beside the loop.
+    while end == nil, helpers.isEmpty { await receive(await inbox.next()) }
+    if end == nil { await runWithHelpers() }
+    await closeConnections()
+    inbox.close()
+  }
+
+  private mutating func runWithHelpers() async {
     await withDiscardingTaskGroup { group in
-      await begin(.start(recovered), &group)
-      // Less, when the machine would not count what an earlier run left.
-      if end == nil { reused = plan.update { $0.plan.receivedCount } }
-      if reused > 0 { target.expectDigests(machine.checksums.map(\.algorithm)) }
-      if end == nil {
-        for await message in inbox {
-          await receive(message, &group)
-          if end != nil { break }
-        }
+      while end == nil {
+        for helper in helpers { group.addTask { await helper() } }
+        helpers = []
+        await receive(await inbox.next())
       }
       group.cancelAll()
     }
-    return end ?? .paused
   }
 
-  /// A crash came between the final name and the end of the journal.
-  private mutating func foundPublished() async -> RunEnd {
-    let recovery = target.recovery
-    reused = recovery.publishedLength ?? 0
-    await target.release()
-    let path = recovery.publishedName.flatMap(target.path)
-    let found = result(.completed, path: path, bytes: reused, verified: .length)
-    return request.startOver ? .foundPublished(found) : .finished(found)
-  }
-
-  /// Has orders and ticks come into the inbox; gives the number of the heartbeat to take off at the end.
-  private func startHelpers() -> UInt64 {
-    driver.context.receiveOrders { [post] in post.yield(.order($0)) }
-    driver.stream?.abandoned.whenStopped { [post] in post.yield(.order(.cancel)) }
-    return engine.heartbeat.add { [post] _ in post.yield(.tick) }
-  }
-
-  private mutating func receive(_ message: Message, _ group: inout DiscardingTaskGroup) async {
+  private mutating func receive(_ message: DownloadInbox.Message) async {
     switch message {
     case .event(let event):
       if case .delivered = event { await delivered() }
-      await handle(driver.seen(event), &group)
-    case .response(let id, let answer):
-      responses[id] = answer.take()
+      await handle(seen(ended(event)))
+    case .answered(let id):
+      guard let head = takeAnswer(to: id) else { return }
       firstAnswer = firstAnswer ?? engine.clock.now
-      // The answer that told the name was logged when it came.
-      if id != firstAnswered { driver.log(id, answer.head) }
-      engine.note(answer.head)
+      log(id, head)
+      engine.note(head)
       let wall = engine.clock.wallSeconds
-      await driver.noteAnswer(in: &machine)
+      await noteAnswer()
       await handle(
-        .responded(
-          id, answer.head, leadsElsewhere: leadsElsewhere(answer.head), wallSeconds: wall),
-        &group)
-    case .order(.pause): await pause(&group)
-    case .order(.cancel):
-      isCancelled = true
-      await pause(&group)
-    case .order(.cutShort): break
-    case .order(.slotGranted): await begin(waitingStart ?? .slotGranted, &group)
-    case .tick: await tick(&group)
+        .responded(id, head, leadsElsewhere: leadsElsewhere(head), wallSeconds: wall))
+    case .order(let order): await follow(order)
+    case .tick: await tick()
     case .checkpointed(let error):
       checkpoints.ended(at: engine.clock.now)
-      if let error { await handle(.diskFailed(error), &group) }
+      if let error { await handle(.diskFailed(error)) }
     case .digestAdvanced: isReadingBack = false
     case .published(.success(let path)):
       self.path = path
-      await handle(.published(nil), &group)
-    case .published(.failure(let error)): await handle(.published(error), &group)
+      await handle(.published(nil))
+    case .published(.failure(let error)): await handle(.published(error))
     }
   }
 
+  private mutating func follow(_ order: RunOrder) async {
+    switch order {
+    case .slotGranted: return await begin(waitingStart ?? .slotGranted)
+    case .pause: break
+    case .cancel: isCancelled = true
+    case .cutShort: return
+    }
+    verifyStop.stop()
+    await handle(.pause)
+  }
+
   private mutating func delivered() async {
-    engine.slots.update { $0.delivers(driver.id) }
+    engine.slots.update { $0.delivers(id) }
     guard request.startOver, !hasToldStart else { return }
     hasToldStart = true
-    await driver.context.report(.startedOver)
+    await context.report(.startedOver)
   }
 
   /// Tells the machine that it may begin, if the connection that came with the slot is still there: a pause of the host
   /// or a lower limit may have come since. Then the slot is given back, and waited for in the old place.
-  private mutating func begin(
-    _ event: DownloadMachine.Event, _ group: inout DiscardingTaskGroup
-  ) async {
-    if engine.slots.update({ $0.grantConnection(for: driver.id) }) {
+  private mutating func begin(_ event: DownloadMachine.Event) async {
+    if engine.slots.update({ $0.grantConnection(for: id) }) {
       waitingStart = nil
-      await handle(event, &group)
+      await handle(event)
+      if case .start = event { expectDigests() }
       return
     }
     if case .start = event { waitingStart = event }
-    // Nor may an answer that is there already keep its connection.
-    _ = first?.take()
-    await driver.context.report(.slotLeft(until: nil))
-    await driver.context.report(.slotWanted)
+    await context.report(.slotLeft(until: nil))
+    await context.report(.slotWanted)
   }
 
-  /// The answer that is there already, when it is one to this request.
-  mutating func takeFirst(for fetch: FetchRequest) -> FetchResponse? {
-    let answer = first?.take()
-    first = nil
-    return fetch.firstByte == 0 && fetch.url == request.url ? answer : nil
-  }
-
-  private mutating func pause(_ group: inout DiscardingTaskGroup) async {
-    verifyStop.stop()
-    await handle(.pause, &group)
-  }
-
-  mutating func handle(
-    _ event: DownloadMachine.Event, _ group: inout DiscardingTaskGroup
-  ) async {
+  mutating func handle(_ event: DownloadMachine.Event) async {
     let now = engine.clock.now
-    if let id = event.endedFetch { stops[id] = nil }
-    await driver.noteHost(in: &machine, before: event)
+    await noteHost(before: event)
     let commands = engine.random.withGenerator { generator in
       plan.update { state in
         machine.handle(event, plan: &state.plan, at: now, using: &generator)
       }
     }
-    for command in commands { await perform(command, &group) }
-  }
-}
-
-extension DownloadMachine.Event {
-  /// The fetch that has ended.
-  fileprivate var endedFetch: SegmentID? {
-    switch self {
-    case .ended(let id), .failed(let id, _), .stopped(let id): id
-    default: nil
-    }
+    for command in commands { await perform(command) }
   }
 }

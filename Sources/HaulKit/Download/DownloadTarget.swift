@@ -30,18 +30,14 @@ protocol DownloadTarget: Sendable {
   /// Reads some of them.
   func advanceDigest(by limit: Int64, isCancelled: @escaping @Sendable () -> Bool)
     async throws(TransferError)
-  /// Whether `put` is better than a writer for a file that is small.
-  var takesSmallFiles: Bool { get }
-  /// Begins a version with all that came of it, and accounts for every byte.
-  /// - Parameter onOwnThread: as for a writer.
-  /// - Throws: `TransferError`, `CancellationError`.
-  func put(
-    _ pieces: [(bytes: ChunkSlice, offset: Int64)], as version: DownloadMachine.Version,
-    checksums: [Checksum], onOwnThread: Bool
-  ) async throws
   /// Where one segment's bytes go.
-  /// - Parameter onOwnThread: whether it is called on a thread that may wait for a prompt disk.
-  func writer(for segment: SegmentID, onOwnThread: Bool) -> any SegmentWriter
+  /// - Parameters:
+  ///   - version: begun with the first bytes, and its digests as far as they are known by now.
+  ///   - onOwnThread: whether it is called on a thread that may wait for a prompt disk.
+  func writer(
+    for segment: SegmentID, beginning version: (DownloadMachine.Version, [Checksum])?,
+    onOwnThread: Bool
+  ) -> any SegmentWriter
   /// Where what an earlier run left can be compared with the server's; empty where that would tell nothing.
   func comparisonPlaces() async throws(TransferError) -> [ByteRange]
   /// Puts down that bytes from here on are not proved to be of one version with those before.
@@ -53,14 +49,11 @@ protocol DownloadTarget: Sendable {
   /// - Throws: `checksum-mismatch`, or why it cannot be told.
   func verify(_ checksums: [Checksum], isCancelled: @escaping @Sendable () -> Bool)
     async throws(TransferError)
-  /// Ends a whole download and lets go of it; the path of the file, if it is one.
-  func publish(length: Int64, modified: Double?) async throws(TransferError) -> String?
-  /// As `publish`, without a task that waits; `told` is called once, on any thread. False, and nothing is begun, where only
-  /// `publish` will do.
-  func beginPublishing(
+  /// Ends a whole download and lets go of it. Does not wait: `told` is called once, on any thread, with the path of the file,
+  /// if it is one.
+  func publish(
     length: Int64, modified: Double?,
-    _ told: @escaping @Sendable (Result<String?, TransferError>) -> Void
-  ) -> Bool
+    _ told: @escaping @Sendable (Result<String?, TransferError>) -> Void)
   /// Lets go of what is there; it may be gone on with. The end of every run but a discarded one.
   func release() async
   /// Takes away what is there.
@@ -70,8 +63,9 @@ protocol DownloadTarget: Sendable {
 /// Writes what one segment receives. Its bytes follow each other, but for those that it skips.
 protocol SegmentWriter: Sendable {
   /// Takes these pieces, all or none of them unless the download fails.
+  /// - Parameter isLast: whether nothing follows; then every byte is accounted for when it returns.
   /// - Throws: `TransferError`, `CancellationError`.
-  mutating func write(_ pieces: [(bytes: ChunkSlice, offset: Int64)]) async throws
-  /// Returns when every byte written is accounted for.
+  mutating func write(_ pieces: [(bytes: ChunkSlice, offset: Int64)], isLast: Bool) async throws
+  /// Returns when every byte written is accounted for, and the version has begun, however little came of it.
   mutating func end() async throws(TransferError)
 }

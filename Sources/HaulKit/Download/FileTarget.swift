@@ -36,30 +36,6 @@ struct FileTarget: DownloadTarget {
       validator: version.validator, length: version.length, announced: version.announced)
   }
 
-  var takesSmallFiles: Bool { true }
-
-  /// All in one call.
-  func put(
-    _ pieces: [(bytes: ChunkSlice, offset: Int64)], as version: DownloadMachine.Version,
-    checksums: [Checksum], onOwnThread: Bool
-  ) async throws {
-    let now = clock.now
-    try await (onOwnThread ? io.inPlace : io).run { [self] () throws(TransferError) in
-      if let length = version.length { try part.ensureRoom(for: length) }
-      try part.begin(
-        head(of: version), digesting: checksums.map(\.algorithm), reserving: false)
-      var writer = try part.writer(at: 0, now: now)
-      for piece in pieces {
-        if piece.offset != writer.offset {
-          try part.claim(&writer)
-          writer = try part.writer(at: piece.offset, now: now)
-        }
-        try part.write([piece.bytes], with: &writer, now: now)
-      }
-      try part.claim(&writer)
-    }
-  }
-
   var digestLag: Int64 { part.digestLag }
 
   func expectDigests(_ algorithms: [Checksum.Algorithm]) { part.expectDigests(algorithms) }
@@ -72,8 +48,13 @@ struct FileTarget: DownloadTarget {
     }
   }
 
-  func writer(for segment: SegmentID, onOwnThread: Bool) -> any SegmentWriter {
-    FileSegmentWriter(part: part, io: onOwnThread ? io.inPlace : io, clock: clock)
+  func writer(
+    for segment: SegmentID, beginning version: (DownloadMachine.Version, [Checksum])?,
+    onOwnThread: Bool
+  ) -> any SegmentWriter {
+    FileSegmentWriter(
+      part: part, io: onOwnThread ? io.inPlace : io, clock: clock,
+      beginning: version.map { (head(of: $0), $1.map(\.algorithm)) })
   }
 
   func comparisonPlaces() async throws(TransferError) -> [ByteRange] {
@@ -109,35 +90,19 @@ struct FileTarget: DownloadTarget {
     }
   }
 
-  func publish(length: Int64, modified: Double?) async throws(TransferError) -> String? {
-    if part.isPutOff {
-      return try await Handover<Result<String?, TransferError>>.wait { handover in
-        commit(length: length, modified: modified, handover.give)
-      }.get()
-    }
-    let name = try await io.run { [claim] () throws(TransferError) in
-      let name = try claim.publish(length: length, modified: modified)
-      claim.part.release()
-      return name
-    }
-    return claim.directory.filePath(name.text)
-  }
-
-  func beginPublishing(
-    length: Int64, modified: Double?,
-    _ told: @escaping @Sendable (Result<String?, TransferError>) -> Void
-  ) -> Bool {
-    guard part.isPutOff else { return false }
-    commit(length: length, modified: modified, told)
-    return true
-  }
-
-  private func commit(
+  func publish(
     length: Int64, modified: Double?,
     _ told: @escaping @Sendable (Result<String?, TransferError>) -> Void
   ) {
-    commits.publish(claim, length: length, modified: modified) { [directory = claim.directory] in
-      told($0.map { directory.filePath($0.text) })
+    if part.isPutOff { return commits.publish(claim, length: length, modified: modified, told) }
+    io.start { [claim] isStopped in
+      told(
+        Result { () throws(TransferError) in
+          guard !isStopped else { throw GroupCommit.stopped }
+          let name = try claim.publish(length: length, modified: modified)
+          claim.part.release()
+          return claim.directory.filePath(name.text)
+        })
     }
   }
 
@@ -149,52 +114,6 @@ struct FileTarget: DownloadTarget {
   func discard() async {
     // What cannot be removed now stays a part file, which a later run adopts.
     try? await io.run { [part] () throws(TransferError) in try part.discard() }
-  }
-}
-
-/// Writes one segment into the part file, off the cooperative threads.
-struct FileSegmentWriter: SegmentWriter {
-  let part: PartFile
-  let io: BlockingIO
-  let clock: any TransferClock
-  private var extent: ExtentWriter?
-
-  init(part: PartFile, io: BlockingIO, clock: any TransferClock) {
-    self.part = part
-    self.io = io
-    self.clock = clock
-  }
-
-  mutating func write(_ pieces: [(bytes: ChunkSlice, offset: Int64)]) async throws {
-    for piece in pieces {
-      extent = try await append(piece.bytes, at: piece.offset, extent)
-    }
-  }
-
-  /// Writes behind what the writer wrote, or, where something was skipped, with a new writer.
-  private func append(
-    _ bytes: ChunkSlice, at offset: Int64, _ writer: ExtentWriter?
-  ) async throws(TransferError) -> ExtentWriter {
-    let (part, now) = (part, clock.now)
-    return try await io.run { () throws(TransferError) in
-      var next: ExtentWriter
-      if let writer, writer.offset == offset {
-        next = writer
-      } else {
-        if var last = writer { try part.claim(&last) }
-        next = try part.writer(at: offset, now: now)
-      }
-      try part.write([bytes], with: &next, now: now)
-      return next
-    }
-  }
-
-  mutating func end() async throws(TransferError) {
-    guard let extent else { return }
-    try await io.run { [part] () throws(TransferError) in
-      var last = extent
-      try part.claim(&last)
-    }
   }
 }
 

@@ -6,7 +6,8 @@ import NIOConcurrencyHelpers
 /// Gives small finished files their names, all that are ready at the same time together: they share the change of threads
 /// and, when strict, the sync of their directory. While one group is on its way to the disk, the next one gathers.
 final class GroupCommit: Sendable {
-  typealias Answer = Result<FileName, TransferError>
+  /// The path of the file.
+  typealias Answer = Result<String?, TransferError>
 
   private struct Entry: Sendable {
     let claim: TargetClaim
@@ -45,13 +46,14 @@ final class GroupCommit: Sendable {
   private func run(isStopped: Bool) {
     while let group = next() {
       if isStopped {
-        let error = TransferError(.cancelled, "the file threads have been stopped")
-        for entry in group { entry.answer(.failure(error)) }
+        for entry in group { entry.answer(.failure(Self.stopped)) }
       } else {
         commit(group)
       }
     }
   }
+
+  static let stopped = TransferError(.cancelled, "the file threads have been stopped")
 
   private func next() -> [Entry]? {
     state.withLockedValue { state in
@@ -81,10 +83,11 @@ final class GroupCommit: Sendable {
 
   private static func answer(to entry: Entry, _ result: Result<Void, TransferError>) -> Answer {
     switch result {
-    case .success: return .success(entry.claim.name)
+    case .success: return .success(entry.claim.path)
     case .failure(let error) where error.code == .nameConflict && entry.claim.mayBeNumbered:
       return Result { () throws(TransferError) in
-        try entry.claim.publish(length: entry.length, modified: entry.modified)
+        let name = try entry.claim.publish(length: entry.length, modified: entry.modified)
+        return entry.claim.directory.filePath(name.text)
       }
     case .failure(let error): return .failure(error)
     }

@@ -14,51 +14,36 @@ struct SegmentReceiver: Sendable {
   let plan: SharedPlan
   let engine: Engine
   let maximumSize: Int64?
-  /// Called once, when the first bytes are written.
-  let delivered: @Sendable () -> Void
-
-  /// How a body ended.
-  enum End: Sendable {
-    case ended
-    case failed(TransferError)
-  }
+  let inbox: DownloadInbox
 
   /// How much of an unwanted rest is read so that the connection can be used again.
   private static let worthDraining: Int64 = 128 << 10
 
   /// Returns when the segment has ended, one way or the other; every byte written is claimed then.
-  /// A cancelled one returns `interrupted`.
-  func run(_ silence: Silence) async -> End {
-    await withTaskExecutorPreference(response.executor) {
-      isSmall ? await runSmall(silence) : await stream(silence)
-    }
-  }
-
-  private func stream(_ silence: Silence) async -> End {
-    var progress = State(
-      position: body.start, writer: target.writer(for: id, onOwnThread: response.executor != nil))
-    let end: End
+  /// - Parameter silence: nil where the whole body has arrived.
+  func run(_ silence: Silence?) async -> DownloadMachine.Event {
+    var state = State(
+      position: body.start,
+      writer: target.writer(
+        for: id, beginning: begin.map { ($0, checksums) },
+        onOwnThread: response.executor != nil))
+    var failure: TransferError?
     do {
-      if let begin, let length = begin.length {
-        try await target.ensureRoom(for: length)
-      }
-      end = try await receive(&progress, silence)
-    } catch let error as TransferError {
-      end = .failed(error)
+      try await receive(&state, silence)
     } catch {
-      end = .failed(stopped)
+      failure = error as? TransferError ?? stopped
     }
     do {
-      try await progress.writer.end()
+      try await state.writer.end()
     } catch {
-      return .failed(error)
+      failure = error
     }
-    return end
+    return failure.map { .failed(id, $0) } ?? .ended(id)
   }
 
   /// Why a body was cut off from here: when nobody wanted that, the connection was given up as silent just when its head
   /// came.
-  var stopped: TransferError {
+  private var stopped: TransferError {
     Task.isCancelled
       ? TransferError(.interrupted, "stopped", isRetryable: true) : engine.silent
   }
@@ -66,30 +51,33 @@ struct SegmentReceiver: Sendable {
   private struct State {
     var position: Int64
     var writer: any SegmentWriter
-    var hasBegun = false
     var hasDelivered = false
   }
 
-  private func receive(_ state: inout State, _ silence: Silence) async throws -> End {
+  private func receive(_ state: inout State, _ silence: Silence?) async throws {
+    if silence == nil, let chunks = response.collected {
+      for chunk in chunks { if try await take(chunk, &state) { return } }
+      return try await ended(state)
+    }
+    if let length = begin?.length { try await target.ensureRoom(for: length) }
     var chunks = response.body.makeAsyncIterator()
     while true {
-      silence.begin(at: engine.clock.now)
+      silence?.begin(at: engine.clock.now)
       guard let chunk = try await chunks.next(isolation: #isolation) else {
         try Task.checkCancellation()
-        return try await ended(&state)
+        return try await ended(state)
       }
-      silence.end()
-      plan.update { $0.fetched += Int64(chunk.count) }
+      silence?.end()
       if try await take(chunk, &state) {
-        silence.begin(at: engine.clock.now)
-        await drain(&chunks, from: state.position)
-        return .ended
+        silence?.begin(at: engine.clock.now)
+        return await drain(&chunks, from: state.position)
       }
     }
   }
 
   /// Writes what belongs to the segment; true when that was its last byte.
   private func take(_ chunk: any ByteChunk, _ state: inout State) async throws -> Bool {
+    plan.update { $0.fetched += Int64(chunk.count) }
     var offset = 0
     while offset < chunk.count {
       let room = body.end.map { $0 - state.position } ?? .max
@@ -108,7 +96,6 @@ struct SegmentReceiver: Sendable {
     if let maximumSize, state.position + Int64(slice.count) > maximumSize {
       throw TransferError(.tooLarge, "the file has more bytes than --max-filesize \(maximumSize)")
     }
-    try await beginOnce(&state)
     let start = state.position
     let grant = plan.update { state in
       let grant = state.plan.reserve(id, count: slice.count)
@@ -123,30 +110,24 @@ struct SegmentReceiver: Sendable {
       let range = Int(piece.lowerBound - start)..<Int(piece.upperBound - start)
       return (bytes: slice.narrowed(to: range), offset: piece.lowerBound)
     }
-    try await state.writer.write(pieces)
+    try await state.writer.write(pieces, isLast: grant.isLast)
     plan.update { $0.plan.wrote(id) }
     if !state.hasDelivered {
       state.hasDelivered = true
-      delivered()
+      inbox.post(.event(.delivered(id)))
     }
     return grant.isLast
   }
 
-  private func beginOnce(_ state: inout State) async throws(TransferError) {
-    guard let begin, !state.hasBegun else { return }
-    state.hasBegun = true
-    try await target.begin(begin, checksums: checksums)
-  }
-
   /// The body is over: was that all that it announced?
-  private func ended(_ state: inout State) async throws -> End {
+  private func ended(_ state: State) async throws(TransferError) {
     if let end = body.end, state.position < end {
-      return .failed(
-        TransferError(.connectionLost, "the body ended early", isRetryable: true))
+      throw TransferError(.connectionLost, "the body ended early", isRetryable: true)
     }
     // An empty body of unknown length is a version too.
-    try await beginOnce(&state)
-    return .ended
+    if let begin, state.position == body.start {
+      try await target.begin(begin, checksums: checksums)
+    }
   }
 
   /// Reads a short rest, so that the connection lives. What goes wrong here costs the connection only: the bytes are there.

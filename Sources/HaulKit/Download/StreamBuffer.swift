@@ -33,7 +33,8 @@ final class StreamBuffer: Sendable {
 
   struct Waiter {
     let holds: @Sendable (borrowing State) -> Bool
-    let continuation: CheckedContinuation<Void, Never>
+    /// Called once, when it holds.
+    let goOn: @Sendable () -> Void
   }
 
   let size: Int64
@@ -113,6 +114,12 @@ extension StreamBuffer {
     _ first: Int64, _ end: Int64, _ state: borrowing State, _ size: Int64
   ) -> Bool {
     first <= state.read || end <= state.read + size
+  }
+
+  /// Calls `told` once everything before `length` has been read.
+  func whenRead(_ length: Int64, _ told: @escaping @Sendable () -> Void) {
+    let number = state.withLockedValue { $0.number() }
+    change { $0.waiters[number] = Waiter(holds: { $0.read >= length }, goOn: told) }
   }
 
   /// Returns when everything before `length` has been read.
@@ -197,14 +204,14 @@ extension StreamBuffer {
   private func change<Value>(_ body: (inout State) -> Value) -> Value {
     let (value, ready) = state.withLockedValue { state in
       let value = body(&state)
-      var ready: [CheckedContinuation<Void, Never>] = []
+      var ready: [@Sendable () -> Void] = []
       for (number, waiter) in state.waiters where waiter.holds(state) {
         state.waiters[number] = nil
-        ready.append(waiter.continuation)
+        ready.append(waiter.goOn)
       }
       return (value, ready)
     }
-    for continuation in ready { continuation.resume() }
+    for goOn in ready { goOn() }
     return value
   }
 
@@ -215,13 +222,13 @@ extension StreamBuffer {
       await withCheckedContinuation { continuation in
         let isReady = state.withLockedValue { state in
           if Task.isCancelled || holds(state) { return true }
-          state.waiters[number] = Waiter(holds: holds, continuation: continuation)
+          state.waiters[number] = Waiter(holds: holds) { continuation.resume() }
           return false
         }
         if isReady { continuation.resume() }
       }
     } onCancel: {
-      state.withLockedValue { $0.waiters.removeValue(forKey: number) }?.continuation.resume()
+      state.withLockedValue { $0.waiters.removeValue(forKey: number) }?.goOn()
     }
   }
 }

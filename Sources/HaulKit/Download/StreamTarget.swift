@@ -23,20 +23,12 @@ struct StreamTarget: DownloadTarget {
   func expectDigests(_ algorithms: [Checksum.Algorithm]) {}
   func advanceDigest(by limit: Int64, isCancelled: @escaping @Sendable () -> Bool) {}
 
-  /// The reader gets what there is, however little.
-  let takesSmallFiles = false
-  func put(
-    _ pieces: [(bytes: ChunkSlice, offset: Int64)], as version: DownloadMachine.Version,
-    checksums: [Checksum], onOwnThread: Bool
-  ) async throws {
-    begin(version, checksums: checksums)
-    guard let segment = plan.update({ $0.plan.segments.keys.first }) else { return }
-    var writer = writer(for: segment, onOwnThread: false)
-    try await writer.write(pieces)
-  }
-
-  func writer(for segment: SegmentID, onOwnThread: Bool) -> any SegmentWriter {
-    StreamSegmentWriter(buffer: buffer, plan: plan, segment: segment)
+  func writer(
+    for segment: SegmentID, beginning version: (DownloadMachine.Version, [Checksum])?,
+    onOwnThread: Bool
+  ) -> any SegmentWriter {
+    StreamSegmentWriter(
+      buffer: buffer, plan: plan, segment: segment, beginning: version?.1.map(\.algorithm))
   }
 
   /// Nothing of an earlier run is there to be compared, and nothing is kept for a later one.
@@ -57,15 +49,12 @@ struct StreamTarget: DownloadTarget {
 
   private var wholeLength: Int64 { plan.update { $0.plan.receivedCount } }
 
-  /// Returns when the reader has come back for more after the last byte.
-  func beginPublishing(
+  /// Told when the reader has come back for more after the last byte.
+  func publish(
     length: Int64, modified: Double?,
     _ told: @escaping @Sendable (Result<String?, TransferError>) -> Void
-  ) -> Bool { false }
-
-  func publish(length: Int64, modified: Double?) async throws(TransferError) -> String? {
-    try await buffer.waitUntilRead(length)
-    return nil
+  ) {
+    buffer.whenRead(length) { told(.success(nil)) }
   }
 
   func release() {}
@@ -77,8 +66,14 @@ struct StreamSegmentWriter: SegmentWriter {
   let buffer: StreamBuffer
   let plan: SharedPlan
   let segment: SegmentID
+  /// The digests of the version that the first bytes begin.
+  var beginning: [Checksum.Algorithm]?
 
-  mutating func write(_ pieces: [(bytes: ChunkSlice, offset: Int64)]) async throws {
+  mutating func write(
+    _ pieces: [(bytes: ChunkSlice, offset: Int64)], isLast: Bool
+  ) async throws {
+    if let beginning { buffer.begin(beginning) }
+    beginning = nil
     if buffer.take(pieces) { return }
     plan.update { $0.plan.holdBack(segment) }
     repeat {

@@ -119,12 +119,8 @@ struct SharedRandom: Sendable {
 
   init(seed: UInt64?) { generator = NIOLockedValueBox(Generator(state: seed)) }
 
-  func withGenerator<Result>(_ body: (inout any RandomNumberGenerator) -> Result) -> Result {
-    generator.withLockedValue { generator in
-      var erased: any RandomNumberGenerator = generator
-      defer { generator = erased as? Generator ?? generator }
-      return body(&erased)
-    }
+  func withGenerator<Result>(_ body: (inout Generator) -> Result) -> Result {
+    generator.withLockedValue { body(&$0) }
   }
 
   func bytes(_ count: Int) -> [UInt8] {
@@ -142,8 +138,8 @@ struct SharedRandom: Sendable {
   }
 
   /// SplitMix64 when seeded.
-  private struct Generator: RandomNumberGenerator {
-    var state: UInt64?
+  struct Generator: RandomNumberGenerator {
+    fileprivate var state: UInt64?
 
     mutating func next() -> UInt64 {
       guard let seed = state else {

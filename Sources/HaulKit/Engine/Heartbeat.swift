@@ -4,11 +4,9 @@ import NIOConcurrencyHelpers
 /// One timer for all that looks at the time now and then: a task and a timer of each one's own would cost more than a small
 /// file does.
 final class Heartbeat: Sendable {
-  typealias Beat = @Sendable (Instant) -> Void
-
   private struct State {
-    var beats: [UInt64: Beat] = [:]
-    var lastNumber: UInt64 = 0
+    /// In the order in which they came.
+    var inboxes: [DownloadInbox] = []
     /// What runs, if anything does.
     var task: Task<Void, Never>?
     var isRunning = false
@@ -26,16 +24,13 @@ final class Heartbeat: Sendable {
     self.executor = executor
   }
 
-  /// Calls `beat` every 100 ms until `remove`; a last call may cross with that. It must not block.
-  func add(_ beat: @escaping Beat) -> UInt64 {
+  /// Sends a tick every 100 ms until the inbox is closed.
+  func add(_ inbox: DownloadInbox) {
     state.withLockedValue { state in
-      state.lastNumber += 1
-      state.beats[state.lastNumber] = beat
-      if !state.isRunning, !state.isStopped {
-        state.isRunning = true
-        state.task = Task(executorPreference: executor) { await self.run() }
-      }
-      return state.lastNumber
+      state.inboxes.append(inbox)
+      guard !state.isRunning, !state.isStopped else { return }
+      state.isRunning = true
+      state.task = Task(executorPreference: executor) { await self.run() }
     }
   }
 
@@ -49,15 +44,12 @@ final class Heartbeat: Sendable {
     await task?.value
   }
 
-  func remove(_ number: UInt64) {
-    state.withLockedValue { $0.beats[number] = nil }
-  }
-
-  /// Ends when it finds nothing to call.
+  /// Ends when it finds nobody to tell.
   private func run() async {
-    while let beats = next() {
+    while let inboxes = next() {
       let now = clock.now
-      for beat in beats { beat(now) }
+      let closed = Set(inboxes.filter { !$0.tick() }.map(ObjectIdentifier.init))
+      if !closed.isEmpty { remove(closed) }
       do {
         try await clock.sleep(until: now + Self.interval)
       } catch {
@@ -67,13 +59,17 @@ final class Heartbeat: Sendable {
     }
   }
 
-  private func next() -> [Beat]? {
+  private func remove(_ closed: Set<ObjectIdentifier>) {
+    state.withLockedValue { $0.inboxes.removeAll { closed.contains(ObjectIdentifier($0)) } }
+  }
+
+  private func next() -> [DownloadInbox]? {
     state.withLockedValue { state in
-      guard !state.beats.isEmpty, !state.isStopped else {
+      guard !state.inboxes.isEmpty, !state.isStopped else {
         state.isRunning = false
         return nil
       }
-      return state.beats.sorted { $0.key < $1.key }.map(\.value)
+      return state.inboxes
     }
   }
 }

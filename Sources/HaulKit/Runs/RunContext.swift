@@ -1,5 +1,5 @@
 import HaulCore
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// What a driver is given for one run: orders come in, reports go out.
 final class RunContext: Sendable {
@@ -13,7 +13,7 @@ final class RunContext: Sendable {
   let id: TransferID
   let engine: Engine
   private weak let manager: TransferManager?
-  private let orders = Mutex(Orders())
+  private let orders = NIOLockedValueBox(Orders())
 
   init(id: TransferID, engine: Engine, manager: TransferManager) {
     self.id = id
@@ -24,22 +24,19 @@ final class RunContext: Sendable {
   /// Gives an order to the driver, at once or as soon as it listens.
   func send(_ order: RunOrder) {
     // Under the lock, so that orders keep their order: a receiver only notes them.
-    orders.withLock { orders in
+    orders.withLockedValue { orders in
       if let receiver = orders.receiver { receiver(order) } else { orders.waiting.append(order) }
     }
   }
 
   /// Has orders go to the driver, with those that came before first. Called once.
   func receiveOrders(_ receiver: @escaping Receiver) {
-    orders.withLock { orders in
+    orders.withLockedValue { orders in
       orders.receiver = receiver
       for order in orders.waiting { receiver(order) }
       orders.waiting = []
     }
   }
-
-  /// Has orders wait again.
-  func keepOrders() { orders.withLock { $0.receiver = nil } }
 
   /// Returns when the manager has done what follows.
   /// - Returns: why it could not be stored, if it was to be.

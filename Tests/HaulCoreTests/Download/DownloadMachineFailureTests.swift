@@ -208,6 +208,17 @@ struct DownloadMachineFailureTests {
     check(script.send(.slotGranted), is: ["open 3 1-99 if"])
   }
 
+  @Test("While the host pauses nothing more is asked for beside a connection that works")
+  func pausedBeside() throws {
+    var script = try MachineScript.withTwo()
+    _ = try script.range(2, 51, 99)
+    _ = script.deliver(2)
+    script.machine.isHostPaused = true
+    #expect(!script.stopped(2).contains { $0.hasPrefix("open") })
+    // Else the slot would be held by a request that waits.
+    check(script.stopped(1), is: ["leave", "enter"])
+  }
+
   @Test("A body without an announced end that stops short is a failure, not an end")
   func stopsShort() throws {
     var script = try MachineScript(received: [0..<40], length: 100)

@@ -172,7 +172,8 @@ extension DownloadMachineWalk {
     case .enterSlot: awaitsSlot = true
     case .publish(let version): publish(version)
     case .finish(let end): finish(end)
-    case .compare, .noteUnproved, .verify: violations.append("nothing asks for that: \(command)")
+    case .bind, .compare, .noteUnproved, .verify:
+      violations.append("nothing asks for that: \(command)")
     case .limitHost, .pauseHost, .hostFailed, .phase, .attempt, .settled, .resume: break
     }
   }

@@ -123,6 +123,7 @@ extension MachineScript {
     case .compare(let id, let range):
       "compare \(id.number) \(range.lowerBound)-\(range.upperBound - 1)"
     case .drop(let id): "drop \(id.number)"
+    case .bind(let id): "bind \(id.number)"
     case .stop(let id): "stop \(id.number)"
     case .noteUnproved: "unproved"
     case .begin: "begin"

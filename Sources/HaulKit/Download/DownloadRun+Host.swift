@@ -2,12 +2,12 @@ import HaulCore
 import Logging
 
 /// What a transfer and the others of its host learn of it from each other.
-extension DownloadWork {
+extension DownloadRun {
   /// The host by which the scheduler knows the transfer.
   var host: String { request.url.origin.authority }
 
   /// Notes an answer, and has the machine know who else is served.
-  func noteAnswer(in machine: inout DownloadMachine) async {
+  mutating func noteAnswer() async {
     let (isOutageOver, servesOthers) = engine.slots.update {
       ($0.hostAnswered(for: id), $0.hostServesOthers(than: id))
     }
@@ -17,16 +17,15 @@ extension DownloadWork {
 
   /// Has the machine know how the host stands before it hears of the end of a fetch, because of which it may send another
   /// request.
-  func noteHost(in machine: inout DownloadMachine, before event: DownloadMachine.Event) async {
+  mutating func noteHost(before event: DownloadMachine.Event) async {
     switch event {
-    case .ended, .stopped: break
-    case .failed(_, let error): if error.isOfRedirect { await noteAnswer(in: &machine) }
+    case .ended, .stopped, .tick: break
+    case .failed(_, let error): if error.isOfRedirect { await noteAnswer() }
     default: return
     }
-    let now = engine.clock.now
-    engine.slots.update {
-      machine.host = $0.hostStanding(for: id)
-      machine.isHostPaused = $0.backOffEnd(of: host).map { $0 > now } ?? false
+    let (now, id, host) = (engine.clock.now, id, host)
+    (machine.host, machine.isHostPaused) = engine.slots.update {
+      ($0.hostStanding(for: id), $0.backOffEnd(of: host).map { $0 > now } ?? false)
     }
   }
 

@@ -4,27 +4,20 @@ import Logging
 import NIOConcurrencyHelpers
 
 /// What is in the way of a download and may go away: then it ends for now, to go on from its bytes later.
-extension DownloadWork {
-  /// As `run`, but what would fail for something that may go away is held.
-  func runUnlessHeld() async -> RunEnd {
+extension DownloadRun {
+  /// What made it fail, where that may go away.
+  func obstacle(behind end: RunEnd) async -> Obstacle? {
     // What the reader of a stream has got cannot be gone on with.
-    guard stream == nil else { return await run() }
-    if let obstacle = await missingPlace() { return .suspended(obstacle) }
-    let end = await run()
-    if !end.isOver, let place = self.place.place { await context.report(.leaves(place)) }
-    defer { place.letGo() }
-    guard case .finished(let result) = end, result.state == .failed, let error = result.error,
-      let obstacle = await obstacle(behind: error)
-    else { return end }
-    if let place = self.place.place { await context.report(.leaves(place)) }
-    engine.logger.info(
-      "it waits: \(error.message)", metadata: ["transfer": "\(id)"])
-    return .suspended(obstacle)
+    guard driver.stream == nil, case .finished(let result) = end, result.state == .failed,
+      let error = result.error, let obstacle = await obstacle(behind: error)
+    else { return nil }
+    engine.logger.info("it waits: \(error.message)", metadata: ["transfer": "\(id)"])
+    return obstacle
   }
 
   /// What fails for want of a network is told as such.
   func seen(_ event: DownloadMachine.Event) -> DownloadMachine.Event {
-    guard engine.waitsForNetwork, stream == nil, case .failed(let id, let error) = event,
+    guard engine.waitsForNetwork, driver.stream == nil, case .failed(let id, let error) = event,
       error.hindrance == .noRoute, !engine.network.isUp
     else { return event }
     return .failed(id, error.with(.noNetwork))
@@ -34,7 +27,7 @@ extension DownloadWork {
   func refusal(of claim: TargetClaim) async -> Obstacle? {
     let device = claim.key.device
     guard engine.fullDevices.withLockedValue({ $0.contains(device) }) else { return nil }
-    let place = self.place.place
+    let place = place
     let length = claim.part.recovery.head?.length
     return try? await engine.io.run { () throws(TransferError) in
       let shortage = try Shortage.find(
@@ -48,7 +41,7 @@ extension DownloadWork {
 
   /// The place where an earlier run left its bytes, when that is not there. It is not made again: a directory
   /// of that name would lie on another file system.
-  private func missingPlace() async -> Obstacle? {
+  func missingPlace() async -> Obstacle? {
     guard engine.waitsForDisk, let former = driver.former else { return nil }
     return try? await engine.io.run { [disk = engine.disk] () throws(TransferError) in
       guard let found = Place.find(former.directory, on: disk) else {
@@ -74,7 +67,7 @@ extension DownloadWork {
   }
 
   private func shortage() async -> Obstacle? {
-    let place = self.place.place
+    let place = place
     let path = place?.directory ?? request.directoryPath
     return try? await engine.io.run { [disk = engine.disk] () throws(TransferError) in
       let directory = try Place.nearest(path, on: disk)
@@ -86,7 +79,7 @@ extension DownloadWork {
 
   /// The directory, when it went away with its file system. One that somebody removed is no obstacle: its bytes are lost.
   private func vanishedPlace() async -> Obstacle? {
-    guard let place = self.place.place, let directory = self.place.directory else { return nil }
+    guard let place, let directory = claim?.directory else { return nil }
     return try? await engine.io.run { [disk = engine.disk] () throws(TransferError) in
       if let found = Place.find(place.directory, on: disk) {
         guard found.device != place.device else { return nil }

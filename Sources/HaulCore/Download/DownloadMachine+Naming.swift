@@ -1,0 +1,47 @@
+/// A name that the server tells: the first accepted answer waits, unread, until the disk was looked at.
+extension DownloadMachine {
+  mutating func askForTarget(
+    _ id: SegmentID, _ head: ResponseHead, length: Int64?, plan: inout SegmentPlan
+  ) -> [Command] {
+    let version = Version(validator: Validator(head.headers, now: wallSeconds), length: length)
+    if let end = refusal(of: version) { return [.drop(id)] + closeAndFinish(id, end, &plan) }
+    naming = (id, head)
+    return [.bind(id)]
+  }
+
+  /// The answer is taken, unless bytes of an earlier run count: then only the rest is asked for.
+  mutating func bound(
+    _ recovered: Recovered?, plan: inout SegmentPlan, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [Command] {
+    guard let (id, head) = naming else { return [] }
+    naming = nil
+    rules.learnsName = false
+    // The answer is to the whole: its head tells what one byte would.
+    hasComparedExisting = true
+    var commands: [Command] = []
+    if let recovered, !recovered.received.isEmpty {
+      let found = SegmentPlan(length: recovered.version.length, received: recovered.received)
+      if mayCount(recovered, found) {
+        _ = close(id)
+        plan = found
+        takeUp(recovered)
+        return [.drop(id)] + (plan.isComplete ? finishing() : openMore(&plan))
+      }
+      commands = [.phase(.restarted, reason: Self.reason(against: recovered))]
+    }
+    return commands
+      + responded(id, head, false, plan: &plan, at: now, using: &rng)
+  }
+}
+
+extension ResponseVerdict {
+  /// Of an answer that may be the file: its length, as far as it is told; nil for any other.
+  var acceptedLength: Int64?? {
+    switch self {
+    case .range(let body), .whole(let body): .some(body.total)
+    case .empty: .some(0)
+    case .failure, .unusableRange, .unsatisfiable: nil
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import DequeModule
+import HaulCore
+import NIOConcurrencyHelpers
+
+/// What happens to a run, in order, from any thread. One task reads it.
+final class DownloadInbox: Sendable {
+  enum Message: Sendable {
+    case event(DownloadMachine.Event)
+    /// A request was answered: the answer is to be taken.
+    case answered(SegmentID)
+    case order(RunOrder)
+    case tick
+    case checkpointed(TransferError?)
+    case digestAdvanced
+    case published(Result<String?, TransferError>)
+  }
+
+  fileprivate struct State {
+    var messages: Deque<Message> = []
+    /// Beside the messages, which may live on for long: an answer holds a connection.
+    var answers: [(id: SegmentID, response: FetchResponse)] = []
+    var reader: UnsafeContinuation<Void, Never>?
+    var hasTick = false
+    var isClosed = false
+  }
+
+  private let state = NIOLockedValueBox(State())
+
+  func post(_ message: Message) {
+    add { $0.messages.append(message) }
+  }
+
+  func answered(_ id: SegmentID, _ response: FetchResponse) {
+    add { state in
+      state.answers.append((id, response))
+      state.messages.append(.answered(id))
+    }
+  }
+
+  /// One at a time waits for the reader. False when nobody reads any more.
+  func tick() -> Bool {
+    add { state in
+      guard !state.hasTick else { return }
+      state.hasTick = true
+      state.messages.append(.tick)
+    }
+  }
+
+  @discardableResult
+  private func add(_ change: (inout State) -> Void) -> Bool {
+    let (reader, isOpen) = state.withLockedValue { state in
+      guard !state.isClosed else { return (nil as UnsafeContinuation<Void, Never>?, false) }
+      change(&state)
+      defer { state.reader = nil }
+      return (state.reader, true)
+    }
+    reader?.resume()
+    return isOpen
+  }
+
+  func next() async -> Message {
+    while true {
+      if let message = state.withLockedValue({ $0.next() }) { return message }
+      await withUnsafeContinuation { reader in
+        let mayGoOn = state.withLockedValue { state in
+          guard state.messages.isEmpty else { return true }
+          state.reader = reader
+          return false
+        }
+        if mayGoOn { reader.resume() }
+      }
+    }
+  }
+
+  func takeAnswer(to id: SegmentID) -> FetchResponse? {
+    state.withLockedValue { state in
+      state.answers.firstIndex { $0.id == id }.map { state.answers.remove(at: $0).response }
+    }
+  }
+
+  /// Takes nothing more, and lets go of what nobody has taken.
+  func close() {
+    // Connections are closed outside of the lock.
+    _ = state.withLockedValue { state in
+      state.isClosed = true
+      defer { (state.messages, state.answers) = ([], []) }
+      return state.answers
+    }
+  }
+}
+
+extension DownloadInbox.State {
+  fileprivate mutating func next() -> DownloadInbox.Message? {
+    guard let message = messages.popFirst() else { return nil }
+    if case .tick = message { hasTick = false }
+    return message
+  }
+}

@@ -1,0 +1,148 @@
+import HaulCore
+import HaulFiles
+
+/// Finding the target of a run, and letting go of it.
+extension DownloadRun {
+  /// Takes the target, as soon as its name is known, and says what an earlier run left there. Sets `end` when that is all.
+  /// - Parameter serverName: the name that the first answer told.
+  mutating func bind(_ serverName: FileName? = nil) async -> DownloadMachine.Recovered? {
+    if let stream = driver.stream {
+      target = StreamTarget(buffer: stream, plan: plan)
+      stream.attach(plan) { [inbox] in inbox.post(.event(.windowMoved)) }
+      return nil
+    }
+    let name = serverName ?? driver.serverName
+    do {
+      switch try await claimTarget(name) {
+      case .alreadyThere(let path, let size, let checksums):
+        end = .finished(
+          TransferResult(
+            state: .completed, path: path, bytes: size, reused: size,
+            duration: engine.clock.now - started, checksums: checksums,
+            verified: checksums.isEmpty ? nil : .checksum))
+        return nil
+      case .claimed(let claim): return await take(claim, isNamedByServer: name != nil)
+      }
+    } catch {
+      end = .finished(result(.failed, error: error))
+      return nil
+    }
+  }
+
+  private mutating func take(
+    _ claim: TargetClaim, isNamedByServer: Bool
+  ) async -> DownloadMachine.Recovered? {
+    self.claim = claim
+    place = TargetPlace(
+      directory: claim.directory.path, device: claim.key.device, boot: engine.disk.bootID,
+      name: claim.name.text, partName: claim.part.partName)
+    if claim.number > 0 || isNamedByServer {
+      tell(.target(claim.path, reason: await leftAlone(by: claim)))
+    }
+    if let obstacle = await refusal(of: claim) {
+      end = .suspended(obstacle)
+      return nil
+    }
+    if driver.isStored { claim.part.keepJournal() }
+    await engine.hooks.recovered(id)
+    let target = FileTarget(
+      claim: claim, url: request.url, io: engine.io, commits: engine.commits, clock: engine.clock)
+    self.target = target
+    (machine.rules.existing, machine.rules.needsExisting) = (claim.existing, claim.needsExisting)
+    if target.recovery.published {
+      await foundPublished(target)
+      return nil
+    }
+    return await recover(target)
+  }
+
+  /// Finds the name that the answer to a request tells, and has the machine decide about its body.
+  mutating func bind(toAnswerOf id: SegmentID) async {
+    let name = response(id).flatMap { FileName($0.head.headers) }
+    if let name { await context.report(.named(name)) }
+    let recovered = await bind(name)
+    guard end == nil else { return }
+    await handle(.bound(recovered))
+    expectDigests()
+  }
+
+  /// Has the digests of what an earlier run left go on with what comes.
+  func expectDigests() {
+    if reused > 0 { target?.expectDigests(machine.checksums.map(\.algorithm)) }
+  }
+
+  /// A crash came between the final name and the end of the journal.
+  private mutating func foundPublished(_ target: FileTarget) async {
+    let recovery = target.recovery
+    reused = recovery.publishedLength ?? 0
+    await target.release()
+    let path = recovery.publishedName.flatMap(target.path)
+    let found = result(.completed, path: path, bytes: reused, verified: .length)
+    end = request.startOver ? .foundPublished(found) : .finished(found)
+  }
+
+  /// Why a new number is added to the name; nil where no file that is there is the cause.
+  private func leftAlone(by claim: TargetClaim) async -> String? {
+    guard claim.number > 0, claim.replacement == .none, request.ifExists == .update else {
+      return nil
+    }
+    // Where it cannot be looked at nothing is said of it.
+    let former = try? await engine.io.run { () throws(TransferError) in
+      try TargetCheck.state(of: claim.wanted.text, in: claim.directory)
+    }
+    guard let former, former != .absent else { return nil }
+    return "\(claim.wanted.text) is not what haul made of this address, or was changed since"
+  }
+
+  /// The name and the part file. Most files are new: a look at the directory tells, and a change of threads would take longer.
+  private func claimTarget(
+    _ serverName: FileName?
+  ) async throws(TransferError) -> TargetClaim.Outcome {
+    let nonce = engine.random.bytes(16)
+    let (request, engine, id) = (request, engine, id)
+    if driver.executor != nil {
+      let new = try await engine.io.inPlace.run { () throws(TransferError) in
+        try TargetClaim.makeNew(
+          for: request, of: id, serverName: serverName, on: engine.disk, nonce: nonce,
+          book: engine.targets)
+      }
+      if let new { return .claimed(new) }
+    }
+    return try await engine.io.run { () throws(TransferError) in
+      try TargetClaim.make(
+        for: request, of: id, serverName: serverName, on: engine.disk, nonce: nonce,
+        book: engine.targets)
+    }
+  }
+
+  /// Lets go of the target, or has that done once it is stored that the file is there.
+  mutating func releaseTarget(_ end: RunEnd) async {
+    guard let claim else { return }
+    let length = plan.update { $0.plan.length }
+    place?.length = length
+    guard end.isOver else { return engine.targets.keep(claim.key) }
+    guard driver.isStored, end.hasFile else { return engine.targets.letGo(claim.key) }
+    let (part, key, targets) = (claim.part, claim.key, engine.targets)
+    await context.report(
+      .published {
+        part.removeJournal()
+        targets.letGo(key)
+      })
+  }
+}
+
+extension RunEnd {
+  /// What the reader of a stream is told behind the last byte.
+  var outcome: Result<Void, TransferError> {
+    switch self {
+    case .paused, .suspended, .notBegun, .foundPublished:
+      .failure(TransferError(.interrupted, "it was stopped; a stream cannot be gone on with"))
+    case .finished(let result):
+      switch result.state {
+      case .completed: .success(())
+      case .cancelled: .failure(TransferError(.cancelled, "cancelled"))
+      case .failed: .failure(result.error ?? TransferError(.internal, "it failed"))
+      }
+    }
+  }
+}

@@ -1,0 +1,181 @@
+import HaulCore
+
+/// Requests and bodies: what is under way of each segment.
+extension DownloadRun {
+  /// Sends a request: without a task of its own, where the transport can and nothing is to be waited for before.
+  mutating func open(_ id: SegmentID, _ fetch: FetchRequest) {
+    requests += 1
+    var fetch = fetch
+    fetch.prefersHTTP2 = !fetch.isAdditional && engine.sharesConnections(to: request.url.origin)
+    log(id, asks: fetch)
+    let now = engine.clock.now
+    if mayBeginAtOnce(fetch), let handle = engine.transport.begin(fetch, told(of: id)) {
+      connections.append(Connection(id: id, work: .request(handle), silence: .instant(now)))
+      return
+    }
+    // A further connection of one transfer gets a thread of its own, where there is one.
+    let executor = (fetch.isAdditional ? nil : driver.executor) ?? engine.soleExecutor
+    let (silence, host, told) = (Silence(since: now), host, told(of: id))
+    let task = Task(executorPreference: executor) { [engine, fetch] in
+      do {
+        told(.success(try await engine.fetch(fetch, of: host, silence)))
+      } catch {
+        told(.failure(error))
+      }
+    }
+    connections.append(Connection(id: id, work: .task(task), silence: .told(silence)))
+  }
+
+  /// One transfer of its host alone brings a large body with a little less work in a task.
+  private func mayBeginAtOnce(_ fetch: FetchRequest) -> Bool {
+    guard !fetch.isAdditional, engine.prepare == nil else { return false }
+    let host = host
+    return engine.slots.update { $0.transfers(of: host) > 1 && $0.backOffEnd(of: host) == nil }
+  }
+
+  private func told(
+    of id: SegmentID
+  ) -> @Sendable (Result<FetchResponse, any Error>) -> Void {
+    { [inbox] result in
+      switch result {
+      case .success(let response): inbox.answered(id, response)
+      case .failure(let error): inbox.post(.event(.ended(id, by: error)))
+      }
+    }
+  }
+
+  /// Receives the body of an answer: at once, where it has all arrived.
+  mutating func receive(
+    _ id: SegmentID, _ body: ResponseBody, begin version: DownloadMachine.Version?
+  ) async {
+    guard let response = takeResponse(id), let target else { return }
+    // A new generation begins: nothing of an earlier run is in it.
+    if version != nil { reused = 0 }
+    let receiver = SegmentReceiver(
+      id: id, transfer: self.id, response: response, body: body, begin: version,
+      checksums: machine.checksums(of: version), target: target, plan: plan, engine: engine,
+      maximumSize: request.maximumSize, inbox: inbox)
+    if response.collected != nil, !engine.throttle.isLimited {
+      return inbox.post(.event(await receiver.run(nil)))
+    }
+    let executor =
+      response.executor ?? (id.number == 1 ? driver.executor : nil) ?? engine.soleExecutor
+    start(id, on: executor) { await receiver.run($0) }
+  }
+
+  mutating func compare(_ id: SegmentID, _ range: ByteRange) {
+    guard let response = takeResponse(id), let target else { return }
+    start(id, on: engine.soleExecutor) { _ in
+      do {
+        var bytes: [UInt8] = []
+        for try await chunk in response.body {
+          chunk.withBytes { bytes.append(contentsOf: $0) }
+          if bytes.count > range.length { break }
+        }
+        let isWhole = Int64(bytes.count) == range.length
+        return .compared(
+          id, isSame: isWhole ? try await target.holds(bytes, at: range.lowerBound) : false)
+      } catch {
+        return .ended(id, by: error)
+      }
+    }
+  }
+
+  private mutating func start(
+    _ id: SegmentID, on executor: (any TaskExecutor)?,
+    _ work: @escaping @Sendable (Silence) async -> DownloadMachine.Event
+  ) {
+    let silence = Silence(since: engine.clock.now)
+    let task = Task(executorPreference: executor) { [inbox] in
+      inbox.post(.event(await work(silence)))
+    }
+    connections.append(Connection(id: id, work: .task(task), silence: .told(silence)))
+  }
+
+  mutating func stop(_ id: SegmentID) {
+    guard let index = index(of: id) else { return }
+    connections[index].isStopped = true
+    connections[index].cancel()
+  }
+
+  /// Closes an answer unread.
+  mutating func drop(_ id: SegmentID) { _ = takeResponse(id) }
+
+  mutating func takeAnswer(to id: SegmentID) -> ResponseHead? {
+    guard let response = inbox.takeAnswer(to: id), let index = index(of: id) else { return nil }
+    connections[index].work = .response(response)
+    return response.head
+  }
+
+  func response(_ id: SegmentID) -> FetchResponse? {
+    guard let index = index(of: id), case .response(let response) = connections[index].work
+    else { return nil }
+    return response
+  }
+
+  private mutating func takeResponse(_ id: SegmentID) -> FetchResponse? {
+    guard let response = response(id), let index = index(of: id) else { return nil }
+    connections.remove(at: index)
+    return response
+  }
+
+  private func index(of id: SegmentID) -> Int? { connections.firstIndex { $0.id == id } }
+
+  /// What the end of a request or a body means, as it may have been stopped, or given up as silent.
+  mutating func ended(_ event: DownloadMachine.Event) -> DownloadMachine.Event {
+    guard let id = event.endedID, let index = index(of: id) else { return event }
+    let connection = connections.remove(at: index)
+    if connection.isStopped { return .stopped(id) }
+    // What was done before it was given up is done.
+    if case .ended = event { return event }
+    return connection.isSilent ? .failed(id, engine.silent) : event
+  }
+
+  /// Gives up what nothing comes from.
+  mutating func stopSilent(at now: Instant) {
+    for index in connections.indices {
+      let connection = connections[index]
+      guard connection.isUnderWay, !connection.isSilent, let start = connection.silence.start,
+        now - start >= engine.idleTimeout
+      else { continue }
+      connections[index].isSilent = true
+      connection.cancel()
+    }
+  }
+
+  /// Returns when nothing is under way any more.
+  mutating func closeConnections() async {
+    connections.removeAll { !$0.isUnderWay }
+    for connection in connections { connection.cancel() }
+    while !connections.isEmpty {
+      switch await inbox.next() {
+      case .event(let event): _ = ended(event)
+      case .answered(let id):
+        _ = inbox.takeAnswer(to: id)
+        connections.removeAll { $0.id == id }
+      default: break
+      }
+    }
+  }
+}
+
+extension DownloadMachine.Event {
+  /// The end of a request or a body that failed, or was cancelled.
+  static func ended(_ id: SegmentID, by error: any Error) -> Self {
+    (error as? TransferError).map { .failed(id, $0) } ?? .stopped(id)
+  }
+
+  fileprivate var endedID: SegmentID? {
+    switch self {
+    case .ended(let id), .failed(let id, _), .stopped(let id), .compared(let id, _): id
+    default: nil
+    }
+  }
+}
+
+extension Engine {
+  /// Why a connection is given up that nothing comes from.
+  var silent: TransferError {
+    TransferError(.stalled, "nothing came for \(idleTimeout); try again later", isRetryable: true)
+  }
+}

@@ -1,0 +1,87 @@
+import HaulCore
+import Testing
+
+@Suite("A name that the server tells, by the machine") struct DownloadMachineNamingTests {
+  private func script(
+    _ change: (inout DownloadMachine.Rules) -> Void = { _ in }
+  ) throws -> MachineScript {
+    try MachineScript {
+      $0.learnsName = true
+      change(&$0)
+    }
+  }
+
+  private func recovered(_ received: Range<Int64>, tag: String?) -> DownloadMachine.Recovered {
+    .init(
+      version: .init(
+        validator: Validator(entityTag: tag, lastModified: nil, lastModifiedIsStrong: false),
+        length: 100),
+      received: ByteRangeSet(received))
+  }
+
+  @Test("The accepted answer waits for its target, and is received then")
+  func takesAnswer() throws {
+    var script = try script()
+    check(script.start(), is: ["connecting", "open 1 0-"])
+    check(try script.range(1, 0, 99), is: ["bind 1"])
+    let commands = script.send(.bound(nil))
+    #expect(commands.first == "transferring")
+    #expect(commands.last?.hasPrefix("receive 1") == true)
+  }
+
+  @Test("What is no file asks for no target")
+  func refusesBefore() throws {
+    var script = try script { $0.maximumSize = 10 }
+    _ = script.start()
+    let commands = try script.range(1, 0, 99)
+    #expect(commands.first == "drop 1")
+    #expect(!commands.contains("bind 1"))
+    var other = try self.script()
+    _ = other.start()
+    #expect(try !other.answer(1, 404).contains("bind 1"))
+  }
+
+  @Test("Bytes of an earlier run that count leave the answer unread: the rest is asked for")
+  func resumes() throws {
+    var script = try script()
+    _ = script.start()
+    _ = try script.range(1, 0, 99)
+    check(
+      script.send(.bound(recovered(0..<40, tag: "\"v1\""))), is: ["drop 1", "open 1 40-99 if"])
+    #expect(script.plan.receivedCount == 40)
+  }
+
+  @Test("A whole that is there is not asked for again")
+  func isWhole() throws {
+    var script = try script()
+    _ = script.start()
+    _ = try script.range(1, 0, 99)
+    let commands = script.send(.bound(recovered(0..<100, tag: "\"v1\"")))
+    #expect(commands.first == "drop 1")
+    #expect(!commands.contains { $0.hasPrefix("open") })
+  }
+
+  @Test("Bytes that nothing proves give way to the answer")
+  func startsAnew() throws {
+    var script = try script()
+    _ = script.start()
+    _ = try script.range(1, 0, 99)
+    let commands = script.send(.bound(recovered(0..<40, tag: nil)))
+    #expect(commands.first == "restarted")
+    #expect(commands.last?.hasPrefix("receive 1") == true)
+    #expect(script.plan.receivedCount == 0)
+  }
+
+  @Test("A file that is there is compared by the head that told the name")
+  func finds() throws {
+    let file = DownloadMachine.ExistingFile(
+      path: "d/f", size: 100, modified: 0, entityTag: "\"v1\"")
+    var script = try script()
+    _ = script.start()
+    _ = try script.range(1, 0, 99)
+    script.machine.rules.existing = [file]
+    let commands = script.send(.bound(nil))
+    #expect(commands.first == "drop 1")
+    #expect(!commands.contains { $0.hasPrefix("receive") })
+  }
+}
