@@ -76,7 +76,7 @@ extension DownloadRun {
     let recovery = target.recovery
     reused = recovery.publishedLength ?? 0
     await target.release()
-    let path = recovery.publishedName.flatMap(target.path)
+    let path = recovery.publishedName.map(target.claim.directory.filePath)
     let found = result(.completed, path: path, bytes: reused, verified: .length)
     end = request.startOver ? .foundPublished(found) : .finished(found)
   }

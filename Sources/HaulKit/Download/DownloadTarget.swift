@@ -5,12 +5,6 @@ import HaulFiles
 ///
 /// Nothing is written before `begin`, and nothing of an earlier version counts after it.
 protocol DownloadTarget: Sendable {
-  /// Files that may be the one that is asked for.
-  var existing: [DownloadMachine.ExistingFile] { get }
-  /// Whether it is a conflict when none of them is.
-  var needsExisting: Bool { get }
-  /// The path of a file of that name.
-  func path(_ name: String) -> String?
   /// What an earlier run left.
   var recovery: Recovery { get }
   /// Bytes that no checkpoint has made durable yet.

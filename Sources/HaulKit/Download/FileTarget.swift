@@ -11,9 +11,6 @@ struct FileTarget: DownloadTarget {
 
   private var part: PartFile { claim.part }
 
-  var existing: [DownloadMachine.ExistingFile] { claim.existing }
-  var needsExisting: Bool { claim.needsExisting }
-  func path(_ name: String) -> String? { claim.directory.filePath(name) }
   var recovery: Recovery { part.recovery }
   var dirtyBytes: Int64 { part.dirtyBytes }
 

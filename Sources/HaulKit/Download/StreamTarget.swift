@@ -6,9 +6,6 @@ struct StreamTarget: DownloadTarget {
   let buffer: StreamBuffer
   let plan: SharedPlan
 
-  let existing: [DownloadMachine.ExistingFile] = []
-  let needsExisting = false
-  func path(_ name: String) -> String? { nil }
   let recovery = Recovery()
   let dirtyBytes: Int64 = 0
 
