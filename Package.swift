@@ -17,6 +17,7 @@ extension Target.Dependency {
   static let asyncHTTPClient = product(name: "AsyncHTTPClient", package: "async-http-client")
   static let collections = product(name: "Collections", package: "swift-collections")
   static let deque = product(name: "DequeModule", package: "swift-collections")
+  static let heap = product(name: "HeapModule", package: "swift-collections")
   static let orderedCollections = product(
     name: "OrderedCollections", package: "swift-collections")
   static let crypto = product(name: "Crypto", package: "swift-crypto")
@@ -95,7 +96,8 @@ let package = Package(
     .target(
       name: "HaulKit",
       dependencies: [
-        "HaulCore", "HaulHTTP", "HaulFiles", "HaulStore", .deque, .orderedCollections, .logging,
+        "HaulCore", "HaulHTTP", "HaulFiles", "HaulStore", .deque, .heap, .orderedCollections,
+        .logging,
         .nioConcurrency, .nioPosix,
       ],
       swiftSettings: settings),

@@ -1,101 +1,96 @@
 public import HaulCore
+import HaulStore
 
-/// Runs transfers: the one mutable thing of the library.
+/// Runs transfers: downloads and steps, many at once, in an order, with limits.
 ///
 /// Each command is stored before it returns, and, where something must stop first, carried out: when `pause` returns, the
-/// connections are closed and the bytes are claimed. Call `shutdown` before you let go of it: its connections and threads end then.
-public actor TransferManager {
-  let engine: Engine
-  let store: any Store
-  /// What of the stored list was damaged when it was opened, and where it is now; nil in the ordinary case.
-  public nonisolated let damage: TransferError?
+/// connections are closed and the bytes are claimed. Call `shutdown` before the last reference goes: its connections and threads
+/// end then.
+public final class TransferManager: Sendable {
+  private let coordinator: QueueCoordinator
+  private let engine: Engine
   private let onShutdown: @Sendable () async -> Void
-  var queue = QueueMachine()
-  /// What runs for a member at this moment.
-  var runs: [TransferID: MemberRun] = [:]
-  /// Ends of runs that are not stored yet.
-  var endings: [(id: TransferID, end: RunEnd)] = []
-  /// Those of them that are being stored at this moment, and whether each was stopped to be queued again.
-  var unstored: [TransferID: Bool] = [:]
-  var streams: [TransferID: StreamPlace] = [:]
-  /// Names that servers told, where they are the ones to use.
-  var serverNames: [TransferID: FileName] = [:]
-  /// Where the bytes lie of those that ran and are to go on.
-  var places: [TransferID: TargetPlace] = [:]
-  var storedPlaces: Set<TransferID> = []
-  /// Who waits for something in the way to be gone.
-  var obstacles = ObstacleWatch()
-  var looking: (instant: Instant, task: Task<Void, Never>)?
-  /// Whether the time of the week lets anything start, and what it had stopped, until that is stored and told.
-  var times: TimetableWatch
-  var timing: (instant: Instant, task: Task<Void, Never>)?
-  var leaving: Set<TransferID> = []
-  var toldClosed: Set<TransferID> = []
-  var steps: [String: StepClosure] = [:]
-  /// Keys of additions that are under way.
-  var adding: Set<String> = []
-  let turns = Turns()
-  var waits = Waits()
-  var wakeUp: (instant: Instant, task: Task<Void, Never>)?
-  /// Wait for the next attempts of those that have no run.
-  var postponed: [TransferID: Task<Void, Never>] = [:]
-  /// Stores ends again that could not be stored.
-  var storingAgain: Task<Void, Never>?
-  private(set) var isShutDown = false
-  /// Whether something did not stop in time, and is left to itself.
-  var hasLeftRuns = false
-  /// What the store refused, while what it has could not be read since.
-  var refusedDecision: QueueDecision?
-  /// Members that one change of a command stores at most.
-  let portion: Int
-  /// Whether nothing may start: a command on many has been carried out on some of them.
-  var holdsStarts = false
-
-  /// What a decision on so many needs is a few megabytes, and to store them costs much more than to begin a change.
-  package static let portion = 8192
-
-  /// Where the bytes of a transfer to `.stream` go.
-  struct StreamPlace {
-    let buffer: StreamBuffer
-    /// Whether its reader was given the bytes.
-    var isRead = false
-  }
+  /// What of the stored list was damaged when it was opened, and where it is now; nil in the ordinary case.
+  public let damage: TransferError?
 
   /// A manager whose list lives in memory.
   /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none; `internal` for a timetable as
   ///   `setTimetable` does.
-  public init(_ configuration: Configuration = Configuration()) throws(TransferError) {
-    self.init(try SystemPorts(configuration), store: MemoryStore())
+  public convenience init(
+    _ configuration: Configuration = Configuration()
+  ) throws(TransferError) {
+    let ports = try SystemPorts(configuration)
+    self.init(engine: ports.engine, store: MemoryStore(), onShutdown: ports.shutdown)
   }
 
-  init(_ ports: SystemPorts, store: any Store, damage: TransferError? = nil) {
-    engine = ports.engine
-    times = TimetableWatch(ports.engine.hours)
-    self.store = store
-    self.damage = damage
-    portion = Self.portion
-    onShutdown = ports.shutdown
-  }
+  /// Members that one change of a command stores at most.
+  package static var portion: Int { QueueCoordinator.portion }
 
   /// A manager over other ports.
   package init(
-    engine: Engine, store: any Store = MemoryStore(), portion: Int = TransferManager.portion
+    engine: Engine, store: any Store = MemoryStore(), portion: Int = TransferManager.portion,
+    damage: TransferError? = nil, onShutdown: @escaping @Sendable () async -> Void = {}
   ) {
     self.engine = engine
-    times = TimetableWatch(engine.hours)
-    self.store = store
-    self.portion = max(portion, 1)
-    damage = nil
-    onShutdown = {}
+    self.damage = damage
+    self.onShutdown = onShutdown
+    coordinator = QueueCoordinator(engine: engine, store: store, portion: portion)
   }
 
-  deinit {
-    wakeUp?.task.cancel()
-    looking?.task.cancel()
-    timing?.task.cancel()
-    for task in postponed.values { task.cancel() }
-    engine.hub.close()
+  /// A manager whose list is kept in a directory, and survives the program and a power cut. What it finds there goes on at
+  /// once: what ran waits for a slot again, what was paused is paused, orders that were not carried out are.
+  ///
+  /// The directory is made if missing, and belongs to one manager at a time. What is downloaded lies elsewhere.
+  /// - Parameters:
+  ///   - directory: where the list is kept.
+  ///   - configuration: holds while the manager lives; it is not stored.
+  ///   - ifDamaged: whether a damaged list is put aside for an empty one.
+  ///   - steps: the steps that are in the list, by their names: what they do is not stored.
+  /// - Throws: `in-use` when another manager has the directory, in this program or another, which is named;
+  ///   `permission-denied` when others may write there; `io` when the list is damaged or of a newer version of Haul;
+  ///   `disk-full`; `tls` as `init(_:)`.
+  /// - Complexity: O(members of the list).
+  public convenience init(
+    directory: String, _ configuration: Configuration = Configuration(),
+    ifDamaged: DamagedList = .refuse, steps: [String: StepClosure] = [:]
+  ) async throws(TransferError) {
+    try await self.init(
+      directory: directory, configuration, ifDamaged: ifDamaged, steps: steps, hooks: Hooks())
   }
+
+  /// The same, with points where a test may watch.
+  package convenience init(
+    directory: String, _ configuration: Configuration, ifDamaged: DamagedList = .refuse,
+    steps: [String: StepClosure] = [:], hooks: Hooks
+  ) async throws(TransferError) {
+    try directory.checkPath()
+    let ports = try SystemPorts(configuration, hooks: hooks)
+    var options = SQLiteStore.Options()
+    options.ifCorrupt = ifDamaged == .startEmpty ? .startEmpty : .refuse
+    options.passes = { hooks.passes(.storing) }
+    let store: SQLiteStore
+    do throws(TransferError) {
+      store = try await SQLiteStore(
+        directory: directory, clock: ports.engine.clock, options: options)
+    } catch {
+      await ports.shutdown()
+      throw error
+    }
+    self.init(
+      engine: ports.engine, store: store, damage: store.damage, onShutdown: ports.shutdown)
+    if let damage { engine.log(damage) }
+    do throws(TransferError) {
+      for (name, step) in steps { await register(step: name, step) }
+      try await open()
+    } catch {
+      await shutdown()
+      throw error
+    }
+  }
+
+  /// Takes up what the store holds, once, before anything is added.
+  /// - Throws: `io`, when the store cannot be read.
+  package func open() async throws(TransferError) { try await coordinator.open() }
 
   /// Stops what runs, closes every connection, and ends every event stream. A second call does nothing.
   ///
@@ -103,39 +98,388 @@ public actor TransferManager {
   /// pause has its task cancelled after four seconds. What has not stopped after one more second is left to itself: a step counts as
   /// interrupted, a download goes on from its last checkpoint.
   public func shutdown() async {
-    guard !isShutDown else { return }
-    isShutDown = true
-    wakeUp?.task.cancel()
-    looking?.task.cancel()
-    timing?.task.cancel()
-    storingAgain?.cancel()
-    for task in postponed.values { task.cancel() }
-    for id in runs.keys.sorted() { runs[id]?.context.send(.pause) }
-    await stopRuns()
-    await wakeUp?.task.value
-    await looking?.task.value
-    await timing?.task.value
-    await storingAgain?.value
-    for task in postponed.values { await task.value }
-    await engine.heartbeat.stop()
-    await turns.run {}
-    await store.close()
+    guard let hasEnded = await coordinator.shutdown() else { return }
     // Threads that do not come back are not waited for.
-    if hasLeftRuns { Task { [onShutdown] in await onShutdown() } } else { await onShutdown() }
-    steps = [:]
-    waits.endAll()
+    if hasEnded { await onShutdown() } else { Task { [onShutdown] in await onShutdown() } }
     engine.hub.close()
+  }
+}
+
+/// Adding.
+extension TransferManager {
+  /// Adds transfers at the end of the list, in order, all of them or none; each starts when a slot is free.
+  ///
+  /// When this returns they are stored. A request whose `identifier` is in the list already finds the transfer that has it.
+  /// - Parameters:
+  ///   - requests: in the order in which they are to start. Relative paths, and programs without a directory, begin in the
+  ///     working directory of this process, also where the next one runs in another.
+  ///   - key: a name of the caller's for this call: the same call again, also after a crash, adds nothing and returns the
+  ///     same transfers.
+  /// - Throws: `bad-name` for a path with a NUL; `io`, `disk-full` when they could not be stored; `in-use` when an identifier belongs to something else;
+  ///   `dependency-failed` when one comes after something unknown, or after itself by way of others; `interrupted` after
+  ///   `shutdown`.
+  @discardableResult
+  public func add(
+    _ requests: [TransferRequest], key: String? = nil
+  ) async throws(TransferError) -> [Transfer] {
+    try await coordinator.add(requests, key: key).map { handle($0.id, $0.url) }
+  }
+
+  /// Adds one transfer; as `add(_:key:)` of several.
+  /// - Throws: as `add(_:key:)` of several.
+  @discardableResult
+  public func add(_ request: TransferRequest) async throws(TransferError) -> Transfer {
+    let added = try await add([request])
+    guard let transfer = added.first else { throw TransferError(.internal, "nothing was added") }
+    return transfer
+  }
+
+  /// Adds downloads with default priority, in no group.
+  /// - Throws: as `add(_:key:)`.
+  @discardableResult
+  package func add(_ downloads: [DownloadRequest]) async throws(TransferError) -> [Transfer] {
+    try await add(downloads.map { TransferRequest(.download($0)) })
+  }
+
+  /// Adds one download with default priority, in no group.
+  /// - Throws: as `add(_:key:)`.
+  @discardableResult
+  package func add(_ download: DownloadRequest) async throws(TransferError) -> Transfer {
+    try await add(TransferRequest(.download(download)))
+  }
+
+  /// Changes what a transfer is to do: a new address for an expired link, its priority, what comes before it, the rules of its next
+  /// run. One that has ended stays as it is until `retry` or `restart`.
+  ///
+  /// Identifier and group stay. Once something has run for it its bytes stay too: they are believed only if the new address
+  /// proves to be of the same version, and where they are to go cannot be changed, nor the address where the name comes from it.
+  /// - Parameters:
+  ///   - id: one for which nothing runs; pause it first.
+  ///   - change: makes the new request from the present one. Dependencies are there by their ids; those that were completed and
+  ///     taken off the list are not.
+  /// - Returns: why it stays as it is: `isRunning`, or `isUnknown`; nil when it is changed, and stored.
+  /// - Throws: `dependency-failed` when it would come after something unknown, or after itself by way of others, who are named;
+  ///   `bad-name` for a path with a NUL; `internal` when what stays would change; `io`, `disk-full`. Nothing has changed then.
+  @discardableResult
+  public func set(
+    _ id: TransferID, _ change: @Sendable (inout TransferRequest) -> Void
+  ) async throws(TransferError) -> CommandRefusal? {
+    try await coordinator.set(id, change)
+  }
+
+  /// As `set` of one, for each of them by itself, in the order of the list.
+  /// - Throws: as `set` of one; those before it have been changed then.
+  @discardableResult
+  public func set(
+    _ selection: TransferSelection, _ change: @Sendable (inout TransferRequest) -> Void
+  ) async throws(TransferError) -> CommandReport {
+    var refused: [TransferID: CommandRefusal] = [:]
+    for id in await coordinator.ids(of: selection) {
+      refused[id] = try await coordinator.set(id, change)
+    }
+    return CommandReport(refused: refused)
+  }
+
+  /// Registers what steps of this name do: before they are added, and after a restart before the queue is taken up. A step
+  /// whose name is not registered when it gets a slot fails.
+  public func register(step name: String, _ closure: @escaping StepClosure) async {
+    await coordinator.register(step: name, closure)
+  }
+}
+
+/// A command on more than some eight thousand transfers is stored in portions, in the order in which they are given or listed.
+/// Nothing new starts before the last one. When a portion cannot be stored the command throws, or when the program dies, those before
+/// it have been changed, and the others not. What throws `io` or `disk-full` could not be stored, and of few nothing was changed.
+extension TransferManager {
+  /// Pauses: the slot is free, and the next transfer starts, when the connections are closed and the bytes are claimed.
+  /// Returns then; with strict durability the bytes survive a power cut.
+  /// - Throws: `io`, `disk-full`: see above.
+  @discardableResult
+  public func pause(
+    _ selection: TransferSelection, by origin: TransferEvent.Origin = .user
+  ) async throws(TransferError) -> CommandReport {
+    try await coordinator.command(.pause, selection, by: origin)
+  }
+
+  /// Lets paused transfers go on from their bytes, each when a slot is free. One that is still stopping goes on after that.
+  /// - Throws: `io`, `disk-full`: see above.
+  @discardableResult
+  public func resume(
+    _ selection: TransferSelection, by origin: TransferEvent.Origin = .user
+  ) async throws(TransferError) -> CommandReport {
+    try await coordinator.command(.resume, selection, by: origin)
+  }
+
+  /// Puts running and paused transfers back to waiting; bytes and places are kept.
+  /// - Throws: `io`, `disk-full`: see above.
+  @discardableResult
+  public func requeue(
+    _ selection: TransferSelection
+  ) async throws(TransferError) -> CommandReport {
+    try await coordinator.command(.requeue, selection)
+  }
+
+  /// Cancels, from every state but completed; returns when nothing runs any more and the part files are gone. They stay
+  /// listed.
+  /// - Parameters:
+  ///   - selection: which of them.
+  ///   - keepingBytes: leaves the part files, for `retry` to go on from.
+  /// - Throws: `io`, `disk-full`: see above.
+  @discardableResult
+  public func cancel(
+    _ selection: TransferSelection, keepingBytes: Bool = false
+  ) async throws(TransferError) -> CommandReport {
+    try await coordinator.command(keepingBytes ? .cancelKeepingBytes : .cancel, selection)
+  }
+
+  /// Puts failed and cancelled transfers back to waiting, in their old places; they go on from the bytes that are there.
+  /// - Throws: `io`, `disk-full`: see above.
+  @discardableResult
+  public func retry(
+    _ selection: TransferSelection
+  ) async throws(TransferError) -> CommandReport {
+    try await coordinator.command(.retry, selection)
+  }
+
+  /// Begins again at byte 0, from every state, in the old places. A completed file stays until the new one is whole.
+  /// - Throws: `io`, `disk-full`: see above.
+  @discardableResult
+  public func restart(
+    _ selection: TransferSelection
+  ) async throws(TransferError) -> CommandReport {
+    try await coordinator.command(.restart, selection)
+  }
+
+  /// Takes transfers off the list; what has not ended is cancelled first. Finished files stay.
+  /// - Throws: `io`, `disk-full`: see above.
+  @discardableResult
+  public func remove(
+    _ selection: TransferSelection
+  ) async throws(TransferError) -> CommandReport {
+    try await coordinator.command(.remove, selection)
+  }
+
+  /// Has waiting and paused transfers go before all others, within the limits.
+  /// - Parameters:
+  ///   - selection: which of them.
+  ///   - force: also beyond the limits, and outside of the timetable.
+  /// - Throws: `io`, `disk-full`: see above.
+  @discardableResult
+  public func start(
+    _ selection: TransferSelection, force: Bool = false
+  ) async throws(TransferError) -> CommandReport {
+    try await coordinator.command(force ? .force : .start, selection)
+  }
+
+  /// Moves transfers next to each other, in the order given or listed; running ones too. Order counts within a priority.
+  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
+  /// - Complexity: O(members of the list) for a place beside another, else O(moved).
+  public func move(
+    _ selection: TransferSelection, to place: QueuePlace
+  ) async throws(TransferError) {
+    try await coordinator.move(selection, to: place)
+  }
+
+  /// As `move(_:to:)` of a selection.
+  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
+  public func move(
+    _ transfers: [TransferID], to place: QueuePlace
+  ) async throws(TransferError) { try await move(.ids(transfers), to: place) }
+
+  /// Gives transfers another share of the slots.
+  /// - Throws: `io`, `disk-full`: see above.
+  public func setPriority(
+    _ priority: Priority, of selection: TransferSelection
+  ) async throws(TransferError) {
+    try await coordinator.setPriority(priority, of: selection)
+  }
+
+  /// Pauses everything that has not ended, also when that cannot be stored.
+  public func pauseAll(by origin: TransferEvent.Origin = .user) async {
+    await coordinator.pauseAll(by: origin)
+  }
+}
+
+/// Limits, while transfers run. A value below 1 counts as 1, and nil leaves what is there.
+extension TransferManager {
+  /// Nothing new starts until `unsuspend`; what runs, runs on.
+  public func suspend() async { await coordinator.setSuspended(true) }
+
+  /// Starts again what may.
+  public func unsuspend() async { await coordinator.setSuspended(false) }
+
+  /// Changes how many transfers run at once, and how many connections they have. Raising starts more; lowering stops none: what
+  /// there is too much of is not begun again when it has ended.
+  /// - Parameters:
+  ///   - active: transfers in all.
+  ///   - activePerHost: transfers of one host.
+  ///   - connectionsPerHost: connections to one host, all transfers together.
+  ///   - connectionsInAll: connections of all transfers together.
+  public func setLimits(
+    active: Int? = nil, activePerHost: Int? = nil, connectionsPerHost: Int? = nil,
+    connectionsInAll: Int? = nil
+  ) async {
+    await coordinator.setLimits { limits in
+      limits.active = active ?? limits.active
+      limits.activePerHost = activePerHost ?? limits.activePerHost
+      limits.connectionsPerHost = connectionsPerHost ?? limits.connectionsPerHost
+      limits.connections = connectionsInAll ?? limits.connections
+    }
+  }
+
+  /// Changes how many bytes per second all transfers get together, from now on; nil for no limit. Those who wait for their share
+  /// go on by the new one.
+  public func setRateLimit(_ bytesPerSecond: Int64?) {
+    engine.throttle.setRate(bytesPerSecond)
+  }
+
+  /// When transfers run; nil for always.
+  public var timetable: Timetable? { get async { await coordinator.schedule.hours?.timetable } }
+
+  /// Changes when transfers run. Returns when what may start has started, and what may not go on was told to stop.
+  ///
+  /// Outside of the timetable nothing starts but what is forced. At the end of a window downloads that run are stopped: they keep their
+  /// bytes and their places, and go on by themselves when the next one opens. No attempt is counted, and what somebody paused
+  /// stays paused. What would lose its work runs to its end: steps, and streams. What was forced since the end of the window runs on.
+  /// - Parameter timetable: nil for always. It is not stored: the next manager has that of its configuration.
+  /// - Throws: `internal` for a time zone that nobody knows, and a window whose minutes are none of a day; nothing has changed then.
+  public func setTimetable(_ timetable: Timetable?) async throws(TransferError) {
+    try await coordinator.setTimetable(timetable)
+  }
+}
+
+/// What is in the list, and waiting for it.
+extension TransferManager {
+  /// The handle of that transfer; nil when it is not in the list.
+  /// - Throws: `io`.
+  public func transfer(_ id: TransferID) async throws(TransferError) -> Transfer? {
+    try await handles([id]).first
+  }
+
+  /// The handle of the transfer that has this identifier of the caller's; nil when none in the list has.
+  /// - Throws: `io`.
+  public func transfer(identifier: String) async throws(TransferError) -> Transfer? {
+    guard let id = await coordinator.id(of: identifier) else { return nil }
+    return try await transfer(id)
+  }
+
+  /// Handles of transfers, in the order of the list.
+  /// - Throws: `io`.
+  /// - Complexity: O(n log n) in the members of the list; each one's request is read from the store.
+  public func transfers(
+    of selection: TransferSelection = .all
+  ) async throws(TransferError) -> [Transfer] {
+    try await handles(coordinator.ids(of: selection))
+  }
+
+  /// The group of that name; it need not have members yet.
+  public func group(_ name: String) -> TransferGroup {
+    TransferGroup(name: name, manager: self, queue: coordinator)
+  }
+
+  /// Waits until nothing runs and nothing waits for a slot. What is paused, or waits for something that is not going to be
+  /// completed, is not waited for, nor is the step that calls this. Returns at once when the manager is shut down or the
+  /// task cancelled.
+  public func waitUntilEmpty() async {
+    await coordinator.waitUntilEmpty()
+  }
+
+  /// How many members of the list there are in each state. O(members).
+  public var counts: [TransferState: Int] { get async { await coordinator.counts } }
+
+  /// How the transfers stand, in the order of the list.
+  /// - Complexity: O(n log n) in the members of the list.
+  public func summaries(of selection: TransferSelection = .all) async -> [TransferSummary] {
+    await coordinator.summaries(of: selection)
+  }
+
+  /// A page of the list, in its order: how the transfers behind one stand.
+  /// - Parameters:
+  ///   - id: the last one of the page before; nil for the first page. Behind one that is not in the list there is nothing.
+  ///   - count: how many at most.
+  ///   - group: of this group only, unless it is nil.
+  /// - Throws: `io`.
+  /// - Complexity: O(the page) where the list is in a store on the disk, whatever the length of the list.
+  public func summaries(
+    after id: TransferID?, atMost count: Int, of group: String? = nil
+  ) async throws(TransferError) -> [TransferSummary] {
+    try await coordinator.summaries(after: id, atMost: count, of: group)
   }
 
   /// The bytes of a transfer to `.stream`, for one reader; they begin to come when the transfer starts, and wait for
   /// the reader when it is slow. Letting go of them before their end cancels the transfer.
   /// - Throws: `internal` when the transfer is unknown, has another destination, or is being read.
-  public func bytes(of transfer: Transfer) throws(TransferError) -> TransferBytes {
-    guard let place = streams[transfer.id] else {
-      throw TransferError(.internal, "that transfer has no stream to read")
-    }
-    guard !place.isRead else { throw TransferError(.internal, "the stream has a reader") }
-    streams[transfer.id]?.isRead = true
-    return TransferBytes(place.buffer)
+  public func bytes(of transfer: Transfer) async throws(TransferError) -> TransferBytes {
+    TransferBytes(try await coordinator.stream(of: transfer.id))
   }
+
+  private func handles(_ ids: [TransferID]) async throws(TransferError) -> [Transfer] {
+    try await coordinator.urls(of: ids).map { handle($0.id, $0.url) }
+  }
+
+  private func handle(_ id: TransferID, _ url: ResourceURL?) -> Transfer {
+    Transfer(id: id, url: url, manager: self, queue: coordinator)
+  }
+}
+
+/// What happens.
+extension TransferManager {
+  /// - Parameter handOver: called with all that has changed since the last call.
+  func listFeed(_ handOver: @escaping @Sendable (ListUpdate) async -> Void) -> ListFeed {
+    ListFeed(coordinator, handOver)
+  }
+
+  /// Every event from now on, each once and in order; ends when the manager has shut down.
+  ///
+  /// A subscriber that stops reading loses progress and phases first. When it has missed more state changes than are kept, it
+  /// gets a `.snapshot` of every transfer in the list in place of them, and what comes after.
+  public func events() -> TransferEvents {
+    TransferEvents(source: .everything(EventFeed(of: coordinator, from: .now, tellsEach: true)))
+  }
+
+  /// Every state change after the one of that number, then everything as it happens, without gap or repeat; also across
+  /// restarts. Ends when the manager has shut down.
+  ///
+  /// Begins with `.reset`, and how everything stands, where the log of state changes does not reach back so far, or where
+  /// the number is of another list. The log keeps 100,000 of them, of a list in memory 10,000.
+  /// - Parameter number: that of the last event that is known; nil, when nothing is, begins with `.reset`.
+  public func events(after number: Int?) -> QueueEvents {
+    let start = number.map { EventFeed.Start.after($0) } ?? .nothing
+    return QueueEvents(feed: EventFeed(of: coordinator, from: start))
+  }
+
+  /// How many events wait in memory for subscribers that have not read them.
+  package var heldEvents: Int { engine.hub.held }
+
+  /// Asks what the server says of a resource; downloads nothing: one byte is asked for, and no body is read. A passing
+  /// failure is tried again as the request says.
+  /// - Throws: what a download of it would fail with, `interrupted` when the task is cancelled.
+  public func probe(_ request: DownloadRequest) async throws(TransferError)
+    -> ProbeResult
+  {
+    try await probe(request) { _, _, _ in }
+  }
+
+  /// The same, with each retry told before its delay.
+  package func probe(
+    _ request: DownloadRequest,
+    retrying: @Sendable (_ attempt: Int, _ error: TransferError, _ delay: Duration) async -> Void
+  ) async throws(TransferError) -> ProbeResult {
+    try request.checkPaths()
+    return try await Prober(request: request, engine: engine).run(retrying)
+  }
+}
+
+/// What happens to a stored list that is damaged.
+public enum DamagedList: Sendable, Hashable {
+  /// It stays where it is, and opening fails with `io`.
+  case refuse
+  /// It is moved aside, whole, and the list starts empty; `TransferManager.damage` says where it is now.
+  case startEmpty
+}
+
+/// What a command did not do.
+public struct CommandReport: Sendable, Hashable {
+  /// Those that stayed as they were, and why; those that were already so are not among them.
+  public let refused: [TransferID: CommandRefusal]
 }

@@ -5,6 +5,12 @@ struct ChunkedArray<Element: Sendable>: Sendable {
   private var chunks: ContiguousArray<ContiguousArray<Element>> = []
   private(set) var count = 0
 
+  init() {}
+
+  init(_ elements: some Sequence<Element>) {
+    for element in elements { append(element) }
+  }
+
   subscript(index: Int) -> Element {
     get { chunks[index / Self.size][index % Self.size] }
     _modify { yield &chunks[index / Self.size][index % Self.size] }

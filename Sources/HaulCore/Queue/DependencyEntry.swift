@@ -27,7 +27,7 @@ struct DependencyEntry: Sendable {
   /// Whether it is in the list still.
   var isListed: Bool
   /// In the order in which they came behind it; some may be overtaken.
-  var edges: [Edge] = []
+  var edges = ChunkedArray<Edge>()
   /// Those of the edges that are not overtaken.
   var dependents = 0
   /// What it waits for, each once.

@@ -39,13 +39,13 @@ package struct DependencyGraph: Sendable {
     package let ids: [TransferID]
   }
 
-  private var entries: [TransferID: DependencyEntry] = [:]
+  private var entries = LayeredDictionary<TransferID, DependencyEntry>()
   private var lastTicket: UInt64 = 0
 
   package init() {}
 
   /// How many transfers it must remember: those with dependencies, and those that are one.
-  package var count: Int { entries.count }
+  package var count: Int { entries.unlayered.count }
 
   /// Adds all of them or none. O(their dependencies), and as much again as they reach if others wait for one of them already.
   ///
@@ -154,7 +154,7 @@ extension DependencyGraph {
       forgetUnneeded(dependency)
       guard let entry = entries[dependency], entry.edges.count > 2 * entry.dependents + 8
       else { continue }
-      let current = edges(to: dependency)
+      let current = ChunkedArray(edges(to: dependency))
       entries[dependency]?.edges = current
     }
   }
@@ -178,5 +178,30 @@ extension DependencyGraph {
       entries[edge.dependent]?.note(DependencyEntry.Standing(end), at: edge.index)
     }
     return edges.map(\.dependent)
+  }
+}
+
+/// Drafts.
+extension DependencyGraph {
+  /// What a draft changes.
+  struct Layer: Sendable {
+    fileprivate let entries: LayeredDictionary<TransferID, DependencyEntry>.Layer
+    fileprivate let lastTicket: UInt64
+  }
+
+  /// The same, sharing its entries, with changes of its own. O(1).
+  var draft: Self {
+    var draft = self
+    draft.entries = entries.draft
+    return draft
+  }
+
+  /// What the draft has changed so far.
+  var changes: Layer { Layer(entries: entries.changes, lastTicket: lastTicket) }
+
+  /// Makes the changes of a draft of this graph. O(changes).
+  mutating func apply(_ changes: Layer) {
+    entries.apply(changes.entries)
+    lastTicket = changes.lastTicket
   }
 }

@@ -31,19 +31,21 @@ package struct GroupTally: Sendable {
     }
   }
 
-  private var groups: [String: Counts] = [:]
+  var groups = LayeredDictionary<String, Counts>()
 
   package init() {}
 
   /// The groups that have a member, in the order of their names. O(n log n).
-  package var names: [String] { groups.keys.sorted() }
+  package var names: [String] { groups.unlayered.keys.sorted() }
 
   /// The members of a group; nil if there is no such group.
   package func counts(of group: String) -> Counts? { groups[group] }
 
   /// A member is added that has not ended; a group that was complete is open again.
   package mutating func added(_ group: String) {
-    groups[group, default: Counts()].members += 1
+    var counts = groups[group] ?? Counts()
+    counts.members += 1
+    groups[group] = counts
   }
 
   /// A member that had not ended has.

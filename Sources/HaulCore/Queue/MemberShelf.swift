@@ -35,6 +35,8 @@ package struct MemberShelf: Sendable {
   private var names = NameTable()
   private var identifiers: [TransferID: String] = [:]
   private var retries: [TransferID: Double] = [:]
+  /// What those wait for that wait for something else than a slot.
+  private var reasons: [TransferID: WaitReason] = [:]
 
   init() {}
 
@@ -158,9 +160,11 @@ package struct MemberShelf: Sendable {
   /// How many are queued.
   package var queued: Int { rows.reduce(0) { $0 + ($1.machine.state == .queued ? 1 : 0) } }
 
-  /// It is of another host from now on.
-  mutating func move(_ id: TransferID, toHost host: String?) {
-    if let number = numbers[id] { rows[Int(number)].host = names.number(host) }
+  /// As `put`, of one whose host may be another.
+  mutating func replace(_ member: QueueMachine.Member) {
+    put(member)
+    guard let number = numbers[member.facts.id] else { return }
+    rows[Int(number)].host = names.number(member.facts.host)
   }
 
   /// Takes it out; the last one moves to its place.
@@ -169,6 +173,7 @@ package struct MemberShelf: Sendable {
     let member = member(rows[Int(number)])
     if !identifiers.isEmpty { identifiers[id] = nil }
     if !retries.isEmpty { retries[id] = nil }
+    if !reasons.isEmpty { reasons[id] = nil }
     let last = rows.removeLast()
     if last.id != id {
       rows[Int(number)] = last
@@ -182,6 +187,9 @@ package struct MemberShelf: Sendable {
     if marks.contains(.hasIdentifier) { identifiers[id] = member.facts.identifier }
     if marks.contains(.hasRetry) || !retries.isEmpty {
       retries[id] = member.facts.standing.retryAt
+    }
+    if marks.contains(.isPostponed) || !reasons.isEmpty {
+      reasons[id] = marks.contains(.isPostponed) ? member.waiting : nil
     }
   }
 
@@ -206,8 +214,11 @@ package struct MemberShelf: Sendable {
     if member.facts.isStep { marks.insert(.isStep) }
     if member.facts.isIdempotent { marks.insert(.isIdempotent) }
     if member.facts.identifier != nil { marks.insert(.hasIdentifier) }
-    if member.isScheduled { marks.insert(.isScheduled) }
-    if member.isPostponed { marks.insert(.isPostponed) }
+    switch member.waiting {
+    case nil: break
+    case .slot: marks.insert(.isScheduled)
+    default: marks.insert(.isPostponed)
+    }
     return marks
   }
 
@@ -226,8 +237,12 @@ package struct MemberShelf: Sendable {
       whenDependencyFails: row.policy, isStep: marks.contains(.isStep),
       isIdempotent: marks.contains(.isIdempotent))
     return QueueMachine.Member(
-      machine: row.machine, facts: facts, isScheduled: marks.contains(.isScheduled),
-      isPostponed: marks.contains(.isPostponed), end: row.end)
+      machine: row.machine, facts: facts, waiting: waiting(row), end: row.end)
+  }
+
+  private func waiting(_ row: Row) -> WaitReason? {
+    if row.marks.contains(.isScheduled) { return .slot }
+    return row.marks.contains(.isPostponed) ? reasons[row.id] : nil
   }
 }
 

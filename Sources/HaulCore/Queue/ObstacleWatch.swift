@@ -29,21 +29,14 @@ package struct ObstacleWatch: Sendable {
   }
 
   package enum Event: Sendable {
-    case held(TransferID, Obstacle)
+    case suspended(TransferID, WaitReason)
     /// It does not wait any more: it was paused, ended, or told to start.
     case left(TransferID)
     case looked([Question: Answer])
   }
 
-  package enum Command: Hashable, Sendable {
-    /// Why it waits.
-    case tell(TransferID, String)
-    /// It may go on.
-    case release(TransferID)
-  }
-
   private struct Waiter: Sendable {
-    let obstacle: Obstacle
+    let reason: WaitReason
     /// When it is tried in any case; nil where a look tells.
     let tryAt: Instant?
   }
@@ -66,22 +59,25 @@ package struct ObstacleWatch: Sendable {
     var devices: Set<UInt64> = []
     var questions: OrderedSet<Question> = []
     for waiter in waiters.values {
-      switch waiter.obstacle {
-      case .fullDisk(let shortage):
+      switch waiter.reason {
+      case .diskFull(let shortage):
         guard devices.insert(shortage.device).inserted else { continue }
         questions.append(.room(device: shortage.device, directory: shortage.directory))
-      case .missingDirectory(let path, _): questions.append(.directory(path))
-      case .noNetwork: questions.append(.network)
+      case .directoryMissing(let path, _): questions.append(.directory(path))
+      case .offline: questions.append(.network)
+      default: continue
       }
     }
     return Array(questions)
   }
 
-  /// Takes one event in and says what follows, in order; O(those who wait) after a look.
-  package mutating func handle(_ event: Event, at now: Instant) -> [Command] {
+  /// Takes one event in and says who may go on, in order; O(those who wait) after a look.
+  package mutating func handle(_ event: Event, at now: Instant) -> [TransferID] {
     defer { if waiters.isEmpty { nextLook = nil } }
     switch event {
-    case .held(let id, let obstacle): return hold(id, obstacle, at: now)
+    case .suspended(let id, let reason):
+      suspend(id, reason, at: now)
+      return []
     case .left(let id):
       waiters[id] = nil
       forgetDevices()
@@ -92,40 +88,38 @@ package struct ObstacleWatch: Sendable {
     }
   }
 
-  private mutating func hold(
-    _ id: TransferID, _ obstacle: Obstacle, at now: Instant
-  ) -> [Command] {
+  private mutating func suspend(_ id: TransferID, _ reason: WaitReason, at now: Instant) {
     var tryAt: Instant?
-    if case .fullDisk(let shortage) = obstacle {
+    if case .diskFull(let shortage) = reason {
       if shortage.isDoubtful { tryAt = now + Self.tryPeriod }
       // One that needs more than there is keeps nobody else away.
       if let free = shortage.free, free < Self.reserve { fullDevices.insert(shortage.device) }
     }
-    waiters[id] = Waiter(obstacle: obstacle, tryAt: tryAt)
+    waiters[id] = Waiter(reason: reason, tryAt: tryAt)
     nextLook = nextLook ?? now + Self.period
-    return [.tell(id, obstacle.words)]
   }
 
-  private mutating func release(_ answers: [Question: Answer], at now: Instant) -> [Command] {
+  private mutating func release(_ answers: [Question: Answer], at now: Instant) -> [TransferID] {
     var rooms = Rooms(answers)
     fullDevices.subtract(rooms.roomy)
     let free = waiters.filter { mayGoOn($0.value, answers, &rooms, at: now) }.keys
     for id in free { waiters[id] = nil }
     forgetDevices()
-    return free.map { .release($0) }
+    return Array(free)
   }
 
   private func mayGoOn(
     _ waiter: Waiter, _ answers: [Question: Answer], _ rooms: inout Rooms, at now: Instant
   ) -> Bool {
-    switch waiter.obstacle {
-    case .noNetwork: return answers[.network] == .network(isUp: true)
-    case .missingDirectory(let path, let seen):
+    switch waiter.reason {
+    case .offline: return answers[.network] == .network(isUp: true)
+    case .directoryMissing(let path, let seen):
       guard case .directory(let device) = answers[.directory(path)] else { return false }
       return device != seen
-    case .fullDisk(let shortage):
+    case .diskFull(let shortage):
       if let tryAt = waiter.tryAt, now < tryAt { return false }
       return rooms.take(shortage.needed, of: shortage.device, isTry: waiter.tryAt != nil)
+    default: return true
     }
   }
 
@@ -133,7 +127,7 @@ package struct ObstacleWatch: Sendable {
     guard !fullDevices.isEmpty else { return }
     fullDevices.formIntersection(
       waiters.values.compactMap { waiter in
-        if case .fullDisk(let shortage) = waiter.obstacle { shortage.device } else { nil }
+        if case .diskFull(let shortage) = waiter.reason { shortage.device } else { nil }
       })
   }
 }

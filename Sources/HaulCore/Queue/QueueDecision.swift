@@ -33,6 +33,8 @@ package struct QueueDecision: Sendable {
   private var noted = IDTable()
   var removed: [TransferID] = []
   var satisfied: [TransferID] = []
+  /// What it changes of the queue that it was made from.
+  var changes: QueueChanges?
   /// Whose dependencies have changed since they were looked at.
   var concerned: [TransferID] = []
 

@@ -38,7 +38,7 @@ extension QueueMachine {
         additions.map { ($0.id, $0.request.identifier) }, uniquingKeysWith: { $1 })
       throw TransferError(.dependencyFailed, Self.words(error) { names[$0] ?? nil })
     }
-    identifiers.merge(named) { $1 }
+    for (name, id) in named { identifiers[name] = id }
     decision.added.reserveCapacity(decision.added.count + additions.count)
     var rest = nodes[...]
     for addition in additions {
@@ -99,7 +99,7 @@ extension QueueMachine {
     tell(.added(target: new.target), of: new.id, &decision)
     var member = Member(machine: TransferMachine(), facts: QueuedMember(record))
     // Nobody can have been waiting for one that is new.
-    if after.isEmpty { member.isScheduled = true }
+    if after.isEmpty { member.waiting = .slot }
     insert(member)
     if let target = record.request.exactTarget { take(target, for: new.id) }
     if after.isEmpty {

@@ -57,7 +57,7 @@ extension QueueMachine {
       $0.facts.standing.priority = request.priority
     }
     // What made an attempt fail may be mended by this.
-    triesAgain(id)
+    change(id) { $0.facts.standing.retryAt = nil }
     due(id, &decision)
     place(id, &decision)
     decision.effects.append(.rearrange(id))

@@ -46,8 +46,8 @@ extension QueueMachine {
     guard let member = members[id], member.state == .queued else { return }
     switch graph.verdict(of: id) {
     case .ready:
-      guard !member.isScheduled else { return }
-      change(id) { ($0.isScheduled, $0.isPostponed) = (true, false) }
+      guard member.waiting != .slot else { return }
+      change(id) { $0.waiting = .slot }
       decision.effects.append(.schedule(id))
     case .waiting(let other):
       unschedule(id, &decision)
@@ -84,12 +84,12 @@ extension QueueMachine {
     _ id: TransferID, _ effect: QueueDecision.Effect, _ decision: inout QueueDecision
   ) {
     due(id, &decision)
-    if members[id]?.isScheduled == true { decision.effects.append(effect) }
+    if members[id]?.waiting == .slot { decision.effects.append(effect) }
   }
 
   mutating func unschedule(_ id: TransferID, _ decision: inout QueueDecision) {
-    guard members[id]?.isScheduled == true else { return }
-    change(id) { $0.isScheduled = false }
+    guard members[id]?.waiting == .slot else { return }
+    change(id) { $0.waiting = nil }
     decision.effects.append(.unschedule(id))
   }
 

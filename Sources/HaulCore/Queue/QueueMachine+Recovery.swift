@@ -1,13 +1,10 @@
 /// After a restart.
 extension QueueMachine {
-  /// The queue as it was stored. What is in `running` runs at this moment; nothing else does.
-  package init(_ stored: StoredQueue, running: Set<TransferID> = []) {
+  /// The queue as it was stored; nothing runs.
+  package init(_ stored: StoredQueue) {
     self.init(stored.shelf)
     lastEvent = stored.lastEvent
     self.stored = stored.ids
-    for id in running where members[id]?.state == .queued {
-      change(id) { _ = $0.machine.granted() }
-    }
     for (id, target) in stored.targets { take(target, for: id) }
     // What was stored had no circle.
     try? graph.add(stored.nodes) { members.dependencyEnd(of: $0) }
@@ -58,29 +55,6 @@ extension QueueMachine {
     if isLast { settle(&decision) } else { settleLater(&decision) }
   }
 
-  /// Schedules what waits and may run, of a queue that was read again while it runs: nothing of this is to be stored or told.
-  /// Whoever waits for `due` goes on doing so; who is to be skipped is with the next decision.
-  /// - Parameter held: those who wait for something in their way to be gone, which is not stored.
-  package mutating func reschedule(
-    at wallSeconds: Double, held: Set<TransferID> = [], _ decision: inout QueueDecision
-  ) {
-    for id in takeStored() {
-      guard let member = members[id], member.state == .queued else { continue }
-      if held.contains(id) {
-        change(id) { $0.isPostponed = true }
-      } else if let time = member.facts.standing.retryAt, time > wallSeconds {
-        change(id) { $0.isPostponed = true }
-        decision.effects.append(.postpone(id, until: time))
-      } else {
-        switch graph.verdict(of: id) {
-        case .ready: place(id, &decision)
-        case .skipped: unsettled.append(id)
-        case .waiting, .blocked: continue
-        }
-      }
-    }
-  }
-
   /// A step that ran when the process died may have done half of its work.
   private mutating func recoverQueued(
     _ id: TransferID, at wallSeconds: Double, _ isUnended: Bool,
@@ -88,7 +62,7 @@ extension QueueMachine {
   ) {
     guard let member = members[id] else { return }
     if let time = member.facts.standing.retryAt, time > wallSeconds {
-      change(id) { $0.isPostponed = true }
+      change(id) { $0.waiting = .retry(at: time) }
       return decision.effects.append(.postpone(id, until: time))
     }
     guard wasCutOff(id, isUnended) else { return place(id, &decision) }
@@ -112,22 +86,30 @@ extension QueueMachine {
 
 /// Attempts that are due later.
 extension QueueMachine {
-  /// What ran for it has ended, as something is in its way that may go away: it is queued, and not scheduled before it is
-  /// `due`. One that was being stopped is what it was to be.
-  /// - Parameter origin: who paused it, when no command did.
-  package mutating func held(
-    _ id: TransferID, by origin: TransferEvent.Origin, _ decision: inout QueueDecision
+  /// What ran for it has stopped, and goes on by itself: at once when it waits for a slot, otherwise when it is `due`. One that
+  /// was being stopped becomes what it was to be.
+  package mutating func suspended(
+    _ id: TransferID, _ reason: WaitReason, _ decision: inout QueueDecision
   ) {
-    guard members[id]?.state == .running else {
-      return ended(id, .paused, nil, by: origin, &decision)
+    guard members.state(of: id) == .running else {
+      return ended(id, .suspended, nil, by: .disk, &decision)
     }
     change(id) { member in
-      // It has stopped by itself, and is not to be scheduled: what follows from an order to queue it again does not.
-      _ = member.machine.handle(.requeue)
-      _ = member.machine.ended(.paused)
-      member.isPostponed = true
+      _ = member.machine.ended(.suspended)
+      member.waiting = reason == .slot ? nil : reason
     }
+    if reason == .slot { place(id, &decision) }
     note(id, nil, &decision)
+  }
+
+  /// What runs for these is to stop, and to go on by itself when it may run again.
+  package mutating func suspend(
+    _ ids: some Sequence<TransferID>, _ decision: inout QueueDecision
+  ) {
+    for id in ids {
+      guard change(id, { $0.machine.suspend() }) == true else { continue }
+      decision.effects.append(.stop(id, deletingBytes: false))
+    }
   }
 
   /// What runs for it waits until then for its next attempt: that survives the end of the program.
@@ -143,24 +125,27 @@ extension QueueMachine {
   /// It was to begin again, and found that an earlier run had given its file its name, which nobody had stored: it is queued once
   /// more, and its next run replaces that.
   package mutating func foundPublished(
-    _ id: TransferID, _ result: TransferResult, by origin: TransferEvent.Origin,
-    _ decision: inout QueueDecision
+    _ id: TransferID, _ result: TransferResult, _ decision: inout QueueDecision
   ) {
-    if members[id]?.state == .running { _ = handle(.requeue, [id], by: .signal, &decision) }
-    ended(id, .paused, nil, by: origin, &decision)
+    suspended(id, .slot, &decision)
     note(id, result, &decision)
   }
 
   /// Its time has come. Does nothing for one that has been started, paused or ended since.
   package mutating func due(_ id: TransferID, _ decision: inout QueueDecision) {
     guard members.isPostponed(id) else { return }
-    change(id) { ($0.isPostponed, $0.facts.standing.retryAt) = (false, nil) }
+    change(id) { ($0.waiting, $0.facts.standing.retryAt) = (nil, nil) }
     place(id, &decision)
   }
 
-  /// It waits for that no more. What is stored lies in the past then, and says nothing.
-  package mutating func triesAgain(_ id: TransferID) {
-    guard members.hasRetry(id) else { return }
-    change(id) { $0.facts.standing.retryAt = nil }
+  /// Why a queued member waits, as far as the queue knows; nil when it does not.
+  package func waitReason(of id: TransferID) -> WaitReason? {
+    guard let member = members[id], member.state == .queued else { return nil }
+    if let reason = member.waiting { return reason }
+    switch graph.verdict(of: id) {
+    case .waiting(let other): return .dependency(other, isBlocked: false)
+    case .blocked(let other), .skipped(let other): return .dependency(other, isBlocked: true)
+    case .ready: return nil
+    }
   }
 }

@@ -48,9 +48,9 @@ extension QueueMachine {
   }
 }
 
-extension MemberShelf {
+extension MemberList {
   /// Nil when it is not in the list.
-  fileprivate func isLive(_ id: TransferID) -> Bool? {
+  func isLive(_ id: TransferID) -> Bool? {
     switch state(of: id) {
     case nil, .removed: nil
     case .queued, .running, .stopping, .paused: true

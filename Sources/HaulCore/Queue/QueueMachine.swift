@@ -4,10 +4,9 @@ package struct QueueMachine: Sendable {
   package struct Member: Sendable {
     var machine: TransferMachine
     package internal(set) var facts: QueuedMember
-    /// Whether the scheduler is to have it: it is queued, and waits for no other member.
-    package internal(set) var isScheduled = false
-    /// Whether it is queued and waits for `due`: for the time of its next attempt, or for something in its way to be gone.
-    package internal(set) var isPostponed = false
+    /// What it waits for while it is queued: `slot` is the scheduler's business, anything else ends with `due`. Nil behind
+    /// other members: the graph knows which.
+    package internal(set) var waiting: WaitReason?
     /// The end that was told of it, until it is queued again.
     package internal(set) var end: TransferResult.State?
 
@@ -21,7 +20,7 @@ package struct QueueMachine: Sendable {
     }
 
     /// Whether something goes on, or will by itself.
-    var isBusy: Bool { Self.isBusy(state, isAwaited: isScheduled || isPostponed) }
+    var isBusy: Bool { Self.isBusy(state, isAwaited: waiting != nil) }
 
     /// - Parameter isAwaited: whether it is to start when there is a slot, or at some time.
     static func isBusy(_ state: TransferMachine.State, isAwaited: Bool) -> Bool {
@@ -33,17 +32,14 @@ package struct QueueMachine: Sendable {
     }
   }
 
-  package private(set) var members = MemberShelf()
+  package private(set) var members = MemberList()
   package var groups = GroupTally()
   /// Members that run, are being stopped, or wait for a slot. Those that are paused, or wait for others, are not counted.
   package private(set) var busy = 0
   var graph = DependencyGraph()
-  var identifiers: [String: TransferID] = [:]
+  var identifiers = LayeredDictionary<String, TransferID>()
   var targets = TargetOwners()
   var ranks = RankSpan()
-  /// Members that were being stopped to be queued again before they were changed: that is not stored, and must not be forgotten
-  /// when the change is refused. Whoever decides empties it first.
-  package var calledBack: Set<TransferID> = []
   /// Members whose dependencies have changed, to be looked at with the next decision.
   var unsettled: [TransferID] = []
   /// The members that were stored, in the order of the list, until they are taken.
@@ -56,8 +52,9 @@ package struct QueueMachine: Sendable {
 
   /// A queue with these members, none of which waits for another.
   init(_ shelf: MemberShelf) {
-    members = shelf
-    members.index()
+    var shelf = shelf
+    shelf.index()
+    members = MemberList(shelf)
     shelf.tell { facts, end, isBusy in
       busy += isBusy ? 1 : 0
       ranks.note(facts.rank)
@@ -65,7 +62,7 @@ package struct QueueMachine: Sendable {
       groups.added(group)
       if let end { _ = groups.ended(group, end) }
     }
-    identifiers = shelf.idsByIdentifier
+    identifiers = LayeredDictionary(shelf.idsByIdentifier)
   }
 
   /// The member that has an identifier of the caller's.
@@ -94,10 +91,10 @@ package struct QueueMachine: Sendable {
       case .refused(let why): refusals[id] = why
       case .done(let effects):
         if command == .pause { change(id) { $0.facts.standing.pausedBy = origin } }
-        // Whoever commands does not wait for the next attempt; that the program ends changes nothing.
-        if origin != .signal { triesAgain(id) }
+        // Whoever commands does not wait for the next attempt.
+        if members.hasRetry(id) { change(id) { $0.facts.standing.retryAt = nil } }
         perform(effects, on: id, by: origin, nil, &decision)
-        if origin != .signal { due(id, &decision) }
+        due(id, &decision)
       }
     }
     if isLast { settle(&decision) } else { settleLater(&decision) }
@@ -105,12 +102,17 @@ package struct QueueMachine: Sendable {
   }
 
   /// A slot is there for it. Nil when it does not want it any more.
-  package mutating func granted(_ id: TransferID) -> TransferMachine.Grant? {
-    change(id) { (member: inout Member) -> TransferMachine.Grant? in
+  /// - Parameter isDurable: whether what is stored outlives the process: only then a download is noted as begun.
+  package mutating func granted(
+    _ id: TransferID, isDurable: Bool = true, _ decision: inout QueueDecision
+  ) -> TransferMachine.Grant? {
+    let isNoted = isDurable || members[id]?.facts.isStep == true
+    defer { if isNoted, members.state(of: id) == .running { note(id, nil, &decision) } }
+    return change(id) { (member: inout Member) -> TransferMachine.Grant? in
       // It may have come to wait for another since the scheduler was told of it.
-      guard member.isScheduled else { return nil }
+      guard member.waiting == .slot else { return nil }
       let grant = member.machine.granted()
-      if grant != nil { (member.isScheduled, member.facts.standing.retryAt) = (false, nil) }
+      if grant != nil { (member.waiting, member.facts.standing.retryAt) = (nil, nil) }
       return grant
     } ?? nil
   }
@@ -136,8 +138,26 @@ package struct QueueMachine: Sendable {
     note(id, nil, &decision)
   }
 
-  /// Notes, for the store, that something has run for it.
-  package func began(_ id: TransferID, _ decision: inout QueueDecision) { note(id, nil, &decision) }
+  /// The same, sharing what is there, with changes of its own. O(1).
+  var draft: QueueMachine {
+    var draft = self
+    draft.members = members.draft
+    draft.groups.groups = groups.groups.draft
+    (draft.graph, draft.identifiers, draft.targets) = (
+      graph.draft, identifiers.draft, targets.draft
+    )
+    return draft
+  }
+
+  /// Of a draft of this queue.
+  mutating func apply(
+    _ members: MemberList.Layer, _ rest: QueueChanges.Rest
+  ) {
+    self.members.apply(members)
+    (busy, ranks, unsettled, lastEvent) = (
+      rest.busy, rest.ranks, rest.unsettled, rest.lastEvent
+    )
+  }
 
   /// Changes one member; the one place where `busy` is counted.
   @discardableResult
@@ -145,7 +165,6 @@ package struct QueueMachine: Sendable {
     _ id: TransferID, _ body: (inout Member) -> Result
   ) -> Result? {
     guard var member = members[id] else { return nil }
-    if member.state == .stopping(.requeue) { calledBack.insert(id) }
     busy -= member.isBusy ? 1 : 0
     defer {
       busy += member.isBusy ? 1 : 0

@@ -25,20 +25,4 @@ extension Scheduler {
       return limits
     }
   }
-
-  /// Why a queued transfer has not started.
-  package enum WaitReason: Hashable, Sendable {
-    /// All slots, or all connections, are taken.
-    case slot
-    /// The host has as many transfers or connections as it may have.
-    case hostLimit
-    /// The host asked to be left alone.
-    case hostBackOff(until: Instant)
-    /// The host gives no answer; another transfer asks it, from then on.
-    case hostOutage(until: Instant?)
-    /// The queue is suspended: nothing starts that is not forced.
-    case suspended
-    /// The timetable says so, in these words: nothing starts that is not forced.
-    case closed(String)
-  }
 }

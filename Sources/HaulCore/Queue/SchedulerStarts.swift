@@ -11,6 +11,17 @@ extension Scheduler {
     return started
   }
 
+  /// Whether `next(at:)` would start something. O(1).
+  package func mayStart(at now: Instant) -> Bool {
+    if let alarm = alarms.first?.key, alarm <= now { return true }
+    if front(of: .forced) != nil { return true }
+    guard !startsForcedOnly, active < limits.active else { return false }
+    return Lane.allCases.contains { front(of: $0) != nil }
+  }
+
+  /// Whether a transfer that is added could start, as far as slots go.
+  package var hasFreeSlot: Bool { !startsForcedOnly && active < limits.active }
+
   /// When the next pause of a host ends, for `next(at:)` to be called; nil when time alone will change nothing.
   package func nextWakeUp() -> Instant? { alarms.first?.key }
 
@@ -19,7 +30,7 @@ extension Scheduler {
     guard let member = members.member(id), member.phase == .queued else { return nil }
     let isForced = member.call == .forced
     if isSuspended, !isForced { return .suspended }
-    if let closed, !isForced { return .closed(closed) }
+    if let closed, !isForced { return .schedule(closed) }
     let hasSlot = isForced || active < limits.active
     guard member.host != HostTable.local else { return hasSlot ? nil : .slot }
     let host = hosts.states[member.host]

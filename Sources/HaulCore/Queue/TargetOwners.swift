@@ -3,9 +3,9 @@
 /// A path is kept as its hash of 64 bits: a list may have a million. Of two paths of one hash, which one in tens of millions of such lists
 /// has, the second would be refused.
 package struct TargetOwners: Sendable {
-  private var owners: [Int: TransferID] = [:]
+  private var owners = LayeredDictionary<Int, TransferID>()
   /// Those that have ended and whose target another one has had since.
-  private var displaced: [TransferID: Int] = [:]
+  private var displaced = LayeredDictionary<TransferID, Int>()
   private var countOnceSwept = 0
 
   package init() {}
@@ -21,7 +21,7 @@ package struct TargetOwners: Sendable {
   /// Gives a target to a member, unless a live one has it: then it stands behind.
   package mutating func take(_ target: TargetPath, for id: TransferID, _ isLive: IsLive) {
     take(target.hashValue, for: id, isLive)
-    sweep(isLive)
+    if !owners.isDraft { sweep(isLive) }
   }
 
   /// It has no target any more, or another one.
@@ -65,8 +65,34 @@ package struct TargetOwners: Sendable {
 
   /// Forgets those of members that were removed, now and then.
   private mutating func sweep(_ isLive: IsLive) {
-    guard owners.count > 2 * countOnceSwept + 1024 else { return }
-    owners = owners.filter { isLive($0.value) != nil }
-    countOnceSwept = owners.count
+    guard owners.unlayered.count > 2 * countOnceSwept + 1024 else { return }
+    owners.unlayered = owners.unlayered.filter { isLive($0.value) != nil }
+    countOnceSwept = owners.unlayered.count
+  }
+}
+
+/// Drafts.
+extension TargetOwners {
+  /// What a draft changes.
+  struct Layer: Sendable {
+    fileprivate let owners: LayeredDictionary<Int, TransferID>.Layer
+    fileprivate let displaced: LayeredDictionary<TransferID, Int>.Layer
+  }
+
+  /// The same, sharing what is there, with changes of its own. O(1).
+  var draft: Self {
+    var draft = self
+    (draft.owners, draft.displaced) = (owners.draft, displaced.draft)
+    return draft
+  }
+
+  /// What the draft has changed so far.
+  var changes: Layer { Layer(owners: owners.changes, displaced: displaced.changes) }
+
+  /// Makes the changes of a draft of this. O(changes), and now and then O(targets).
+  mutating func apply(_ changes: Layer, _ isLive: IsLive) {
+    owners.apply(changes.owners)
+    displaced.apply(changes.displaced)
+    sweep(isLive)
   }
 }

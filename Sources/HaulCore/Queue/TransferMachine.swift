@@ -22,6 +22,8 @@ package struct TransferMachine: Hashable, Sendable {
   /// How what ran for it ended.
   package enum RunEnd: CaseIterable, Hashable, Sendable {
     case completed, failed, cancelled, paused
+    /// It stopped by itself, or for the queue's sake, and is to go on.
+    case suspended
   }
 
   package enum Effect: Hashable, Sendable {
@@ -98,7 +100,8 @@ package struct TransferMachine: Hashable, Sendable {
     guard intent != nil || state == .running else { return [] }
     if isStartingOver, end != .completed { startsOver = true }
     isStartingOver = false
-    switch (end, intent) {
+    // One that was ordered to stop has done so, for whatever reason.
+    switch (end == .suspended && intent != nil ? .paused : end, intent) {
     case (.completed, .remove): return become(.removed, [.tellEnd(.completed)])
     case (.cancelled, .remove): return become(.removed, hasToldEnd ? [] : [.tellEnd(.cancelled)])
     case (.paused, .cancel), (.failed, .cancel), (.paused, .remove), (.failed, .remove):
@@ -114,7 +117,16 @@ package struct TransferMachine: Hashable, Sendable {
     case (.paused, _): return become(.paused, [.tellPaused])
     case (.failed, _): return become(.failed, [.tellEnd(.failed)])
     case (.cancelled, _): return become(.cancelled, [.tellEnd(.cancelled)])
+    case (.suspended, _): return become(.queued, [.enqueue])
     }
+  }
+
+  /// What runs is to stop, to be queued again. Nothing of it is to be stored.
+  /// - Returns: whether something ran.
+  package mutating func suspend() -> Bool {
+    guard state == .running else { return false }
+    state = .stopping(.requeue)
+    return true
   }
 
   /// Ends it without a run: what it depends on did not complete.

@@ -135,7 +135,7 @@ extension RunEnd {
   /// What the reader of a stream is told behind the last byte.
   var outcome: Result<Void, TransferError> {
     switch self {
-    case .paused, .suspended, .notBegun, .foundPublished:
+    case .paused, .suspended, .foundPublished:
       .failure(TransferError(.interrupted, "it was stopped; a stream cannot be gone on with"))
     case .finished(let result):
       switch result.state {

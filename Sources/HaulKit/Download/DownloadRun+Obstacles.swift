@@ -6,7 +6,7 @@ import NIOConcurrencyHelpers
 /// What is in the way of a download and may go away: then it ends for now, to go on from its bytes later.
 extension DownloadRun {
   /// What made it fail, where that may go away.
-  func obstacle(behind end: RunEnd) async -> Obstacle? {
+  func obstacle(behind end: RunEnd) async -> WaitReason? {
     // What the reader of a stream has got cannot be gone on with.
     guard driver.stream == nil, case .finished(let result) = end, result.state == .failed,
       let error = result.error, let obstacle = await obstacle(behind: error)
@@ -24,7 +24,7 @@ extension DownloadRun {
   }
 
   /// Why a target that was just taken is not written to: its file system is full.
-  func refusal(of claim: TargetClaim) async -> Obstacle? {
+  func refusal(of claim: TargetClaim) async -> WaitReason? {
     let device = claim.key.device
     guard engine.fullDevices.withLockedValue({ $0.contains(device) }) else { return nil }
     let place = place
@@ -35,17 +35,17 @@ extension DownloadRun {
       // There is room again, and that was not seen yet.
       if shortage.free.map({ $0 >= ObstacleWatch.reserve }) ?? true { return nil }
       claim.part.release()
-      return .fullDisk(shortage)
+      return .diskFull(shortage)
     }
   }
 
   /// The place where an earlier run left its bytes, when that is not there. It is not made again: a directory
   /// of that name would lie on another file system.
-  func missingPlace() async -> Obstacle? {
+  func missingPlace() async -> WaitReason? {
     guard engine.waitsForDisk, let former = driver.former else { return nil }
     return try? await engine.io.run { [disk = engine.disk] () throws(TransferError) in
       guard let found = Place.find(former.directory, on: disk) else {
-        return .missingDirectory(former.directory, seen: nil)
+        return .directoryMissing(former.directory, seen: nil)
       }
       // A file system that was taken away and is back may have another number, and has after a boot.
       if found.device == former.device || former.boot != disk.bootID
@@ -53,47 +53,47 @@ extension DownloadRun {
       {
         return nil
       }
-      return .missingDirectory(former.directory, seen: found.device)
+      return .directoryMissing(former.directory, seen: found.device)
     }
   }
 
-  private func obstacle(behind error: TransferError) async -> Obstacle? {
+  private func obstacle(behind error: TransferError) async -> WaitReason? {
     switch error.hindrance {
-    case .noNetwork: .noNetwork
+    case .noNetwork: .offline
     case .noRoom where engine.waitsForDisk: await shortage()
     // Only a place that was there can go away.
     default: engine.waitsForDisk && error.code == .io ? await vanishedPlace() : nil
     }
   }
 
-  private func shortage() async -> Obstacle? {
+  private func shortage() async -> WaitReason? {
     let place = place
     let path = place?.directory ?? request.directoryPath
     return try? await engine.io.run { [disk = engine.disk] () throws(TransferError) in
       let directory = try Place.nearest(path, on: disk)
-      return .fullDisk(
+      return .diskFull(
         try Shortage.find(
           directory, place?.partName, length: place?.length, path: directory.path))
     }
   }
 
   /// The directory, when it went away with its file system. One that somebody removed is no obstacle: its bytes are lost.
-  private func vanishedPlace() async -> Obstacle? {
+  private func vanishedPlace() async -> WaitReason? {
     guard let place, let directory = claim?.directory else { return nil }
     return try? await engine.io.run { [disk = engine.disk] () throws(TransferError) in
       if let found = Place.find(place.directory, on: disk) {
         guard found.device != place.device else { return nil }
-        return .missingDirectory(place.directory, seen: found.device)
+        return .directoryMissing(place.directory, seen: found.device)
       }
       let isRemoved = (try? directory.status().links) == 0  // nothing is told of what is gone
-      return isRemoved ? nil : .missingDirectory(place.directory, seen: nil)
+      return isRemoved ? nil : .directoryMissing(place.directory, seen: nil)
     }
   }
 }
 
-typealias Shortage = Obstacle.Shortage
+typealias Shortage = WaitReason.Shortage
 
-extension Obstacle.Shortage {
+extension WaitReason.Shortage {
   /// What a file lacks. Room that its part holds counts as its own.
   /// - Parameter length: of the whole file, as far as it is known.
   fileprivate static func find(

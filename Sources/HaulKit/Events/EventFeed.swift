@@ -2,7 +2,7 @@ import DequeModule
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// Reads everything for one subscriber: from the hub, from the store what fell out of the hub, and from the manager how
+/// Reads everything for one subscriber: from the hub, from the store what fell out of the hub, and from the coordinator how
 /// everything stands, where the store does not reach back either.
 final class EventFeed: Sendable {
   /// What the subscriber knows.
@@ -27,16 +27,16 @@ final class EventFeed: Sendable {
   private let hub: EventHub
   private let key: EventHub.Key
   private let store: any Store
-  private weak let manager: TransferManager?
+  private weak let queue: QueueCoordinator?
   /// Whether a reset is told as one snapshot for each transfer.
   private let tellsEach: Bool
   private let reading: NIOLockedValueBox<Reading>
 
-  init(of manager: TransferManager, from start: Start, tellsEach: Bool = false) {
-    hub = manager.engine.hub
+  init(of queue: QueueCoordinator, from start: Start, tellsEach: Bool = false) {
+    hub = queue.engine.hub
     key = hub.subscribe()
-    store = manager.store
-    self.manager = manager
+    store = queue.store
+    self.queue = queue
     self.tellsEach = tellsEach
     reading = NIOLockedValueBox(Reading(start: start))
   }
@@ -91,8 +91,8 @@ final class EventFeed: Sendable {
     case .now: return true
     case .nothing: return await reset()
     case .after(let number):
-      guard let manager else { return false }
-      if await manager.begin(key, after: number) { return true }
+      guard let queue else { return false }
+      if await queue.begin(key, after: number) { return true }
       return await reset()
     }
   }
@@ -119,7 +119,7 @@ final class EventFeed: Sendable {
   }
 
   private func reset() async -> Bool {
-    guard let snapshot = await manager?.standing(for: key) else { return false }
+    guard let snapshot = await queue?.standing(for: key) else { return false }
     reading.withLockedValue { reading in
       if tellsEach {
         reading.standing = Deque(snapshot.transfers)

@@ -12,14 +12,14 @@ final class TransferFeed: Sendable {
   private let hub: EventHub
   private let key: EventHub.Key
   private let id: TransferID
-  private weak let manager: TransferManager?
+  private weak let queue: QueueCoordinator?
   private let reading = NIOLockedValueBox(Reading())
 
-  init(of id: TransferID, _ manager: TransferManager) {
-    hub = manager.engine.hub
+  init(of id: TransferID, _ queue: QueueCoordinator) {
+    hub = queue.engine.hub
     key = hub.subscribe(to: id)
     self.id = id
-    self.manager = manager
+    self.queue = queue
   }
 
   deinit { hub.unsubscribe(key) }
@@ -31,7 +31,7 @@ final class TransferFeed: Sendable {
       if !ready.isEmpty || isOver { return ready }
       switch await hub.next(key, atMost: most) {
       case .events(let events): add(events)
-      case .lost: add(await manager?.standing(of: id, for: key) ?? [])
+      case .lost: add(await queue?.standing(of: id, for: key) ?? [])
       case .missed, .end: return []
       }
     }

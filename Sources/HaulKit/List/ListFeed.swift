@@ -6,10 +6,10 @@ final class ListFeed: Sendable {
   private let task: Task<Void, Never>
 
   /// - Parameter handOver: called with all that has changed since the last call.
-  init(_ manager: TransferManager, _ handOver: @escaping @Sendable (ListUpdate) async -> Void) {
-    let feed = EventFeed(of: manager, from: .nothing)
-    let (store, clock) = (manager.store, manager.engine.clock)
-    task = Task { [weak manager] in
+  init(_ queue: QueueCoordinator, _ handOver: @escaping @Sendable (ListUpdate) async -> Void) {
+    let feed = EventFeed(of: queue, from: .nothing)
+    let (store, clock) = (queue.store, queue.engine.clock)
+    task = Task { [weak queue] in
       var board = ListBoard()
       while true {
         let events = await feed.next(atMost: .max)
@@ -17,7 +17,7 @@ final class ListFeed: Sendable {
         guard !events.isEmpty else { return await handOver(board.takeUpdate(isLast: true)) }
         await board.take(events, store)
         let until = clock.now + Self.tick
-        let order = board.isMoved ? await manager?.ids(of: .all) : nil
+        let order = board.isMoved ? await queue?.ids(of: .all) : nil
         await handOver(board.takeUpdate(order: order))
         // Cut short when nobody has the list any more: then the next events are none.
         try? await clock.sleep(until: until)

@@ -48,7 +48,7 @@ public final class TransferList {
 
   /// The list of that manager, empty until its first update.
   public init(_ manager: TransferManager) {
-    feed = ListFeed(manager) { [weak self] update in await self?.apply(update) }
+    feed = manager.listFeed { [weak self] update in await self?.apply(update) }
   }
 
   /// The row of that transfer; nil when it is not in the list.

@@ -7,6 +7,7 @@ public struct Transfer: Sendable, Identifiable {
   /// What it transfers; nil for a step.
   public let url: ResourceURL?
   let manager: TransferManager
+  let queue: QueueCoordinator
 
   /// How it ends. Waiting is not owning: a task that is cancelled stops waiting, and the transfer goes on.
   /// - Throws: why it failed; `cancelled` when it was cancelled; `dependency-failed` when a transfer that it waits for was not
@@ -14,17 +15,17 @@ public struct Transfer: Sendable, Identifiable {
   ///   step waits for itself; `interrupted` when the manager was shut down, the transfer taken off the list, or the waiting
   ///   task cancelled.
   public var result: TransferResult {
-    get async throws(TransferError) { try await manager.result(of: id) }
+    get async throws(TransferError) { try await queue.result(of: id) }
   }
 
   /// How it stands at this moment; nil when it is not in the list any more.
   public var summary: TransferSummary? {
-    get async { await manager.summary(of: id) }
+    get async { await queue.summary(of: id) }
   }
 
   /// How it stands at this moment, with what it does, how far it is, and how it ended; nil when it is not in the list any more.
   public var snapshot: TransferSnapshot? {
-    get async { await manager.snapshot(of: id) }
+    get async { await queue.snapshot(of: id) }
   }
 
   /// As `TransferManager.pause`.
@@ -81,6 +82,27 @@ public struct Transfer: Sendable, Identifiable {
   @discardableResult
   public func start(force: Bool = false) async throws(TransferError) -> CommandRefusal? {
     try await manager.start(.ids([id]), force: force).refused[id]
+  }
+}
+
+extension Transfer {
+  /// As `TransferManager.set`. This handle keeps the address that it was made with.
+  /// - Throws: as `TransferManager.set`.
+  @discardableResult
+  public func set(
+    _ change: @Sendable (inout TransferRequest) -> Void
+  ) async throws(TransferError) -> CommandRefusal? { try await manager.set(id, change) }
+
+  /// As `TransferManager.setPriority`.
+  /// - Throws: `io`, `disk-full`.
+  public func setPriority(_ priority: Priority) async throws(TransferError) {
+    try await manager.setPriority(priority, of: .ids([id]))
+  }
+
+  /// As `TransferManager.move`.
+  /// - Throws: `io`, `disk-full`.
+  public func move(to place: QueuePlace) async throws(TransferError) {
+    try await manager.move(.ids([id]), to: place)
   }
 }
 

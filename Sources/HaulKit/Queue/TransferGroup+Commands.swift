@@ -58,3 +58,24 @@ extension TransferGroup {
     try await manager.start(selection, force: force)
   }
 }
+
+extension TransferGroup {
+  /// As `TransferManager.set`, for each member.
+  /// - Throws: as `TransferManager.set`; those before it have been changed then.
+  @discardableResult
+  public func set(
+    _ change: @Sendable (inout TransferRequest) -> Void
+  ) async throws(TransferError) -> CommandReport { try await manager.set(selection, change) }
+
+  /// As `TransferManager.setPriority`.
+  /// - Throws: `io`, `disk-full`.
+  public func setPriority(_ priority: Priority) async throws(TransferError) {
+    try await manager.setPriority(priority, of: selection)
+  }
+
+  /// As `TransferManager.move`: the members in their order, next to each other.
+  /// - Throws: `io`, `disk-full`.
+  public func move(to place: QueuePlace) async throws(TransferError) {
+    try await manager.move(selection, to: place)
+  }
+}

@@ -5,13 +5,14 @@ public struct TransferGroup: Sendable, Hashable {
   /// What its members say.
   public let name: String
   let manager: TransferManager
+  let queue: QueueCoordinator
 
   /// Its members, for every command of the manager.
   public var selection: TransferSelection { .group(name) }
 
   /// How many members there are, and how those that have ended did.
   public var counts: GroupCounts {
-    get async { await manager.counts(of: name) }
+    get async { GroupCounts(await queue.counts(of: name)) }
   }
 
   /// Waits until every member has ended, in whichever way, and says how each did; at once when that is so already, and when there
@@ -23,7 +24,15 @@ public struct TransferGroup: Sendable, Hashable {
   ///   the group calls it; `io`.
   /// - Complexity: O(members of the list).
   public func completion() async throws(TransferError) -> [TransferID: TransferResult] {
-    try await manager.completion(of: name)
+    try await queue.completion(of: name)
+  }
+
+  /// How far its downloads are together, in bytes; without those that failed or were cancelled, as nothing more comes of them. The
+  /// total is nil while the length of one is unknown, as it is before it has begun.
+  /// - Throws: `io`.
+  /// - Complexity: O(members of the list).
+  public var progress: Progress {
+    get async throws(TransferError) { try await queue.progress(of: name) }
   }
 
   /// Whether they are handles of the same group.
@@ -48,62 +57,10 @@ public struct GroupCounts: Sendable, Hashable {
 
   /// Those that have ended.
   public var ended: Int { completed + failed + cancelled }
-}
 
-extension TransferManager {
-  /// The group of that name; it need not have members yet.
-  public nonisolated func group(_ name: String) -> TransferGroup {
-    TransferGroup(name: name, manager: self)
-  }
-
-  func counts(of group: String) -> GroupCounts {
-    let counts = queue.groups.counts(of: group)
-    return GroupCounts(
-      members: counts?.members ?? 0, completed: counts?.completed ?? 0,
-      failed: counts?.failed ?? 0, cancelled: counts?.cancelled ?? 0)
-  }
-
-  func completion(
-    of group: String
-  ) async throws(TransferError) -> [TransferID: TransferResult] {
-    if let own = OwnTransfer.id, queue.members[own]?.facts.group == group {
-      throw OwnTransfer.error
-    }
-    var isTold = false
-    while true {
-      if isTold || isOver(group), let outcomes = try await outcomes(of: group, isTold) {
-        return outcomes
-      }
-      guard !isOver(group) else { continue }
-      guard !isShutDown, !Task.isCancelled else {
-        throw TransferError(.interrupted, "the group was not waited for until its end")
-      }
-      isTold = await waits.groups.valueUnlessCancelled(for: group) == true
-    }
-  }
-
-  /// Whether every member has ended, or does not run before another transfer is retried.
-  private func isOver(_ group: String) -> Bool {
-    guard let counts = queue.groups.counts(of: group), !counts.isComplete else { return true }
-    return queue.members.values.allSatisfy { member in
-      member.facts.group != group || member.end != nil
-        || queue.obstruction(of: member.facts.id) != nil
-    }
-  }
-
-  /// How each member ended; nil when the group is not over, and was not told to be.
-  private func outcomes(
-    of group: String, _ isTold: Bool
-  ) async throws(TransferError) -> [TransferID: TransferResult]? {
-    // What is decided is stored when the turn is over, or does not hold.
-    try await turns.run { () async throws(TransferError) -> [TransferID: TransferResult]? in
-      guard isTold || isOver(group) else { return nil }
-      let records = try await store.records(ids(of: .group(group)))
-      return Dictionary(
-        records.compactMap { record in
-          (record.result ?? obstruction(of: record.id)).map { (record.id, $0) }
-        },
-        uniquingKeysWith: { $1 })
-    }
+  /// Nil is a group without members.
+  init(_ counts: GroupTally.Counts?) {
+    (members, completed) = (counts?.members ?? 0, counts?.completed ?? 0)
+    (failed, cancelled) = (counts?.failed ?? 0, counts?.cancelled ?? 0)
   }
 }

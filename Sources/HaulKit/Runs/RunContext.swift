@@ -12,13 +12,13 @@ final class RunContext: Sendable {
 
   let id: TransferID
   let engine: Engine
-  private weak let manager: TransferManager?
+  private weak let coordinator: QueueCoordinator?
   private let orders = NIOLockedValueBox(Orders())
 
-  init(id: TransferID, engine: Engine, manager: TransferManager) {
+  init(id: TransferID, engine: Engine, coordinator: QueueCoordinator) {
     self.id = id
     self.engine = engine
-    self.manager = manager
+    self.coordinator = coordinator
   }
 
   /// Gives an order to the driver, at once or as soon as it listens.
@@ -42,8 +42,8 @@ final class RunContext: Sendable {
   /// - Returns: why it could not be stored, if it was to be.
   @discardableResult
   func report(_ report: RunReport) async -> TransferError? {
-    guard let manager else { return TransferError(.interrupted, "its manager is gone") }
-    return await manager.handle(report, of: id)
+    guard let coordinator else { return TransferError(.interrupted, "its manager is gone") }
+    return await coordinator.handle(report, of: id)
   }
 }
 

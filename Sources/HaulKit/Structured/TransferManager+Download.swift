@@ -36,13 +36,13 @@ extension TransferManager {
     }
     let transfer = try await add(request)
     let events = transfer.events()
-    if let result = await obstruction(of: transfer.id) { return try result.orItsError }
+    if let result = await transfer.queue.blocked(transfer.id) { return try result.orItsError }
     for await event in events {
       switch event.kind {
       case .progress(let told): progress(told)
       case .finished(let result): return try result.orItsError
       case .phase(.waiting, _):
-        if let result = await obstruction(of: transfer.id) { return try result.orItsError }
+        if let result = await transfer.queue.blocked(transfer.id) { return try result.orItsError }
       default: break
       }
     }

@@ -3,7 +3,7 @@ import Testing
 
 /// Who waits for something in the way, and when it may go on.
 @Suite struct ObstacleWatchTests {
-  private typealias Shortage = Obstacle.Shortage
+  private typealias Shortage = WaitReason.Shortage
   private static let reserve = ObstacleWatch.reserve
 
   private var watch = ObstacleWatch()
@@ -17,8 +17,8 @@ import Testing
 
   private func full(
     _ device: UInt64 = 1, needed: Int64 = 0, free: Int64? = 0, in directory: String = "/d"
-  ) -> Obstacle {
-    .fullDisk(Shortage(device: device, directory: directory, needed: needed, free: free))
+  ) -> WaitReason {
+    .diskFull(Shortage(device: device, directory: directory, needed: needed, free: free))
   }
 
   private func looked(
@@ -32,15 +32,14 @@ import Testing
   @Test func `Case 61: it goes on when more is free than it needs and the reserve, and not before`()
   {
     var watch = watch
-    let told = watch.handle(.held(ids[0], full(needed: 340 << 20, free: 12 << 20)), at: start)
-    let reason = "the disk is full: 12.0 MiB free, 340.0 MiB needed"
-    #expect(told == [.tell(ids[0], reason)])
+    let told = watch.handle(.suspended(ids[0], full(needed: 340 << 20, free: 12 << 20)), at: start)
+    #expect(told.isEmpty)
     #expect(watch.nextLook == start + ObstacleWatch.period)
     #expect(watch.questions == [.room(device: 1, directory: "/d")])
     let later = start + ObstacleWatch.period
     #expect(watch.handle(room((340 << 20) + Self.reserve - 1), at: later).isEmpty)
     #expect(watch.nextLook == later + ObstacleWatch.period)
-    #expect(watch.handle(room((340 << 20) + Self.reserve), at: later) == [.release(ids[0])])
+    #expect(watch.handle(room((340 << 20) + Self.reserve), at: later) == [ids[0]])
     #expect(watch.nextLook == nil, "nobody looks for nobody")
   }
 
@@ -48,20 +47,20 @@ import Testing
   func `Of several the first go on, as far as the room reaches, and the small before the large`() {
     var watch = watch
     for (id, needed) in zip(ids, [Int64(50 << 20), 500 << 20, 30 << 20, 40 << 20]) {
-      _ = watch.handle(.held(id, full(needed: needed)), at: start)
+      _ = watch.handle(.suspended(id, full(needed: needed)), at: start)
     }
     #expect(watch.questions.count == 1, "a file system is looked at once")
     let released = watch.handle(room((100 << 20) + Self.reserve), at: start)
-    #expect(released == [.release(ids[0]), .release(ids[2])])
-    #expect(watch.handle(room((40 << 20) + Self.reserve), at: start) == [.release(ids[3])])
+    #expect(released == [ids[0], ids[2]])
+    #expect(watch.handle(room((40 << 20) + Self.reserve), at: start) == [ids[3]])
     #expect(Array(watch.ids) == [ids[1]])
   }
 
   @Test func `A file system is full for everybody, or only too small for one`() {
     var watch = watch
-    _ = watch.handle(.held(ids[0], full(1, needed: 1 << 40, free: 1 << 30)), at: start)
+    _ = watch.handle(.suspended(ids[0], full(1, needed: 1 << 40, free: 1 << 30)), at: start)
     #expect(watch.fullDevices.isEmpty, "others have room")
-    _ = watch.handle(.held(ids[1], full(2, free: Self.reserve - 1)), at: start)
+    _ = watch.handle(.suspended(ids[1], full(2, free: Self.reserve - 1)), at: start)
     #expect(watch.fullDevices == [2])
     _ = watch.handle(room(Self.reserve, on: 2), at: start)
     #expect(watch.fullDevices.isEmpty)
@@ -69,8 +68,8 @@ import Testing
 
   @Test func `When the last of those who wait has left, a file system counts as full no more`() {
     var watch = watch
-    _ = watch.handle(.held(ids[0], full()), at: start)
-    _ = watch.handle(.held(ids[1], full()), at: start)
+    _ = watch.handle(.suspended(ids[0], full()), at: start)
+    _ = watch.handle(.suspended(ids[1], full()), at: start)
     _ = watch.handle(.left(ids[0]), at: start)
     #expect(watch.fullDevices == [1])
     _ = watch.handle(.left(ids[1]), at: start)
@@ -85,59 +84,59 @@ import Testing
     )
   {
     var watch = watch
-    _ = watch.handle(.held(ids[0], full(needed: 1 << 20, free: free)), at: start)
+    _ = watch.handle(.suspended(ids[0], full(needed: 1 << 20, free: free)), at: start)
     #expect(watch.fullDevices.isEmpty)
     let before = start + .seconds(59)
     #expect(watch.handle(room(free), at: before).isEmpty)
     let then = start + ObstacleWatch.tryPeriod
-    #expect(watch.handle(room(free), at: then) == [.release(ids[0])])
+    #expect(watch.handle(room(free), at: then) == [ids[0]])
   }
 
   @Test func `Each file system lets its own go on`() {
     var watch = watch
-    _ = watch.handle(.held(ids[0], full(1)), at: start)
-    _ = watch.handle(.held(ids[1], full(2, in: "/e")), at: start)
+    _ = watch.handle(.suspended(ids[0], full(1)), at: start)
+    _ = watch.handle(.suspended(ids[1], full(2, in: "/e")), at: start)
     let questions: [ObstacleWatch.Question] = [
       .room(device: 1, directory: "/d"), .room(device: 2, directory: "/e"),
     ]
     #expect(watch.questions == questions)
     let released = watch.handle(
       looked([questions[0]: .room(free: 0), questions[1]: .room(free: 1 << 30)]), at: start)
-    #expect(released == [.release(ids[1])])
+    #expect(released == [ids[1]])
     // It was taken away: whoever waits for it is to wait for that.
-    #expect(watch.handle(looked([questions[0]: .missing]), at: start) == [.release(ids[0])])
+    #expect(watch.handle(looked([questions[0]: .missing]), at: start) == [ids[0]])
   }
 
   @Test
   func `Case 67: a directory that is gone is waited for, and one on another device is not it`() {
     var watch = watch
     let question = ObstacleWatch.Question.directory("/m/d")
-    _ = watch.handle(.held(ids[0], .missingDirectory("/m/d", seen: nil)), at: start)
+    _ = watch.handle(.suspended(ids[0], .directoryMissing("/m/d", seen: nil)), at: start)
     #expect(watch.questions == [question])
     #expect(watch.handle(looked([question: .missing]), at: start).isEmpty)
     #expect(watch.handle(looked([question: .directory(device: 9)]), at: start).count == 1)
-    _ = watch.handle(.held(ids[0], .missingDirectory("/m/d", seen: 9)), at: start)
+    _ = watch.handle(.suspended(ids[0], .directoryMissing("/m/d", seen: 9)), at: start)
     #expect(watch.handle(looked([question: .directory(device: 9)]), at: start).isEmpty)
     #expect(watch.handle(looked([question: .missing]), at: start).isEmpty)
     let back = looked([question: .directory(device: 5)])
-    #expect(watch.handle(back, at: start) == [.release(ids[0])])
+    #expect(watch.handle(back, at: start) == [ids[0]])
   }
 
   @Test func `All go on when there is a network again`() {
     var watch = watch
-    let told = watch.handle(.held(ids[0], .noNetwork), at: start)
-    #expect(told == [.tell(ids[0], "there is no network")])
-    _ = watch.handle(.held(ids[1], .noNetwork), at: start)
+    let told = watch.handle(.suspended(ids[0], .offline), at: start)
+    #expect(told.isEmpty)
+    _ = watch.handle(.suspended(ids[1], .offline), at: start)
     #expect(watch.questions == [.network])
     #expect(watch.handle(looked([.network: .network(isUp: false)]), at: start).isEmpty)
     let released = watch.handle(looked([.network: .network(isUp: true)]), at: start)
-    #expect(released == [.release(ids[0]), .release(ids[1])])
+    #expect(released == [ids[0], ids[1]])
   }
 
   @Test func `What could not be looked at changes nothing`() {
     var watch = watch
-    _ = watch.handle(.held(ids[0], full()), at: start)
-    _ = watch.handle(.held(ids[1], .noNetwork), at: start)
+    _ = watch.handle(.suspended(ids[0], full()), at: start)
+    _ = watch.handle(.suspended(ids[1], .offline), at: start)
     #expect(watch.handle(looked([:]), at: start).isEmpty)
     #expect(watch.ids.count == 2)
   }

@@ -31,7 +31,7 @@ import Testing
     #expect(scheduled == [ids[0], ids[1], ids[2]])
     #expect(left.isEmpty)
     #expect(queue.busy == 3)
-    #expect(queue.members.values.allSatisfy { $0.isScheduled })
+    #expect(queue.members.values.allSatisfy { $0.waiting == .slot })
   }
 
   @Test func `What is due later, comes after others, ran as a step, or was being stopped is left`()

@@ -24,7 +24,7 @@ import Testing
       queue.add(id, host: "a")
     }
     check(queue.next(at: now).isEmpty, is: true)
-    #expect(queue.reason(for: ids[0], at: now) == .closed("until Monday"))
+    #expect(queue.reason(for: ids[0], at: now) == .schedule("until Monday"))
     queue.starts(ids[3])
     check(queue.next(at: now).isEmpty, is: true)
     queue.force(ids[2])

@@ -119,7 +119,7 @@ struct SchedulerModel {
 
   private func place(_ member: Member) -> (Int64, Int) { (member.rank, member.sequence) }
 
-  func reason(for member: Member) -> Scheduler.WaitReason? {
+  func reason(for member: Member) -> WaitReason? {
     guard member.phase == .queued else { return nil }
     let isForced = member.call == .forced
     if isSuspended, !isForced { return .suspended }

@@ -1,34 +1,9 @@
-import Dispatch
 import HaulCore
 import HaulFiles
 import HaulHTTP
 import HaulKit
 import HaulTestSupport
-import Synchronization
 import Testing
-
-/// Holds the thread that reads a part file, from the moment that a test has armed it until it opens it.
-private final class ReadGate: Sendable {
-  private let isArmed = Atomic(false)
-  private let wasReached = Atomic(false)
-  private let opening = DispatchSemaphore(value: 0)
-
-  var isReached: Bool { wasReached.load(ordering: .sequentiallyConsistent) }
-
-  func arm() { isArmed.store(true, ordering: .sequentiallyConsistent) }
-
-  func open() {
-    isArmed.store(false, ordering: .sequentiallyConsistent)
-    opening.signal()
-  }
-
-  func pass() {
-    guard isArmed.load(ordering: .sequentiallyConsistent) else { return }
-    wasReached.store(true, ordering: .sequentiallyConsistent)
-    opening.wait()
-    opening.signal()
-  }
-}
 
 @Suite("A download is commanded while its digest is computed", .timeLimit(.minutes(2)))
 struct StoppedVerificationTests {
@@ -52,13 +27,14 @@ struct StoppedVerificationTests {
       // All but the old bytes come now; what is held is the first byte that is read back.
       bench.server.setFaults(resourcePath, [Fault(.stall(after: Self.length - Self.old - 1))])
       let gate = ReadGate()
+      gate.open()
       let (manager, transport) = try manager(CountingDisk(POSIXDisk()) { gate.pass() })
       let transfer = try await manager.add(request)
       try await bench.server.waitForHeld(resourcePath)
-      gate.arm()
+      gate.close()
       bench.server.setFaults(resourcePath, [])
       bench.server.release(resourcePath)
-      try await until { gate.isReached }
+      try await until { gate.held > 0 }
       #expect(await transfer.summary?.state == .running)
       async let command = isPause ? transfer.pause() : transfer.cancel()
       try await until { await transfer.summary?.state == .stopping }

@@ -112,7 +112,11 @@ final class Scene {
   }
 
   /// Until nothing runs or can start.
-  func runOut() throws { try call { await $0.waitUntilEmpty() } }
+  /// What was sent before is decided first.
+  func runOut() throws {
+    pass(.zero)
+    try call { await $0.waitUntilEmpty() }
+  }
 
   func refuseChanges(_ refuses: Bool) { process.store.habits.refusesOneIn = refuses ? 1 : nil }
 

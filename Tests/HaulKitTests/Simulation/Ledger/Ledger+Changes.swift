@@ -8,8 +8,16 @@ extension Ledger {
     note("stored \(words(change))")
     checkNumbers(change.events)
     for record in change.added { add(record, change.events) }
-    for update in change.updated { apply(update, change.events) }
+    // What is added may start with the same change.
+    noteReady()
+    // What starts may start by the ends that are stored with it.
+    let starts = change.updated.filter { Stage($0.standing) == .running }
+    for update in change.updated where Stage(update.standing) != .running {
+      apply(update, change.events)
+    }
     for id in change.removed { remove(id, change.events) }
+    noteReady()
+    for update in starts { applyStart(update, change.events) }
     log += change.events
     noteReady()
   }
@@ -68,6 +76,25 @@ extension Ledger {
     if to.isEnded, members[update.id]?.end != to.end {
       violate("\(old.name) is \(to), which was not told")
     }
+  }
+
+  /// One that is queued by a change may have its slot with the same change.
+  private mutating func applyStart(_ update: StoreChange.Update, _ events: [StoredEvent]) {
+    var between = update
+    between.standing.isUnderWay = false
+    if let old = members[update.id], old.stage != .queued {
+      // Nothing runs for it any more: it begins again, unless it waits for its next attempt.
+      let hasStopped =
+        old.stage == .running && old.starts > 0 && !steps.contains(old.id)
+        && !fetches.values.contains { $0.member == old.id }
+        && (isLegal(old, .queued, events) || hasFoundItsFile(old, .queued, between))
+        && update.standing.retryAt == nil
+      if hasStopped || old.stage != .running && !isLegal(old, .running, events) {
+        apply(between, events)
+        return apply(update, events.filter { $0.id != update.id })
+      }
+    }
+    apply(update, events)
   }
 
   /// It was to begin again, and the file of its run before a crash has its name.

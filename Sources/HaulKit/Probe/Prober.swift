@@ -1,25 +1,5 @@
-public import HaulCore
+import HaulCore
 import Logging
-
-extension TransferManager {
-  /// Asks what the server says of a resource; downloads nothing: one byte is asked for, and no body is read. A passing
-  /// failure is tried again as the request says.
-  /// - Throws: what a download of it would fail with, `interrupted` when the task is cancelled.
-  public nonisolated func probe(_ request: DownloadRequest) async throws(TransferError)
-    -> ProbeResult
-  {
-    try await probe(request) { _, _, _ in }
-  }
-
-  /// The same, with each retry told before its delay.
-  package nonisolated func probe(
-    _ request: DownloadRequest,
-    retrying: @Sendable (_ attempt: Int, _ error: TransferError, _ delay: Duration) async -> Void
-  ) async throws(TransferError) -> ProbeResult {
-    try request.checkPaths()
-    return try await Prober(request: request, engine: engine).run(retrying)
-  }
-}
 
 /// One probe and its retries.
 struct Prober {

@@ -1,8 +1,8 @@
 import DequeModule
 import NIOConcurrencyHelpers
 
-/// One after the other, first come, first served: what is decided is stored before the next thing is decided.
-final class Turns: Sendable {
+/// Runs one body after the other, first come, first served, across the suspensions of an actor.
+final class AsyncMutex: Sendable {
   private struct State {
     var isTaken = false
     var waiting: Deque<CheckedContinuation<Void, Never>> = []

@@ -2,9 +2,11 @@ import HaulCore
 import Testing
 
 /// A member whose run found something in its way.
-@Suite struct HeldMemberTests {
+@Suite struct SuspendedMemberTests {
   private var queue = QueueMachine()
   private let id: TransferID
+  private let full = WaitReason.diskFull(
+    WaitReason.Shortage(device: 1, directory: "/d", needed: 10, free: 0))
 
   init() throws {
     var generator = SplitMix64(seed: 7)
@@ -18,9 +20,9 @@ import Testing
   @Test func `It is queued, nothing is told, and it is scheduled when it is due`() {
     var queue = queue
     var decision = QueueDecision()
-    queue.held(id, by: .disk, &decision)
+    queue.suspended(id, full, &decision)
     #expect(queue.members[id]?.state == .queued)
-    #expect(queue.members[id]?.isPostponed == true)
+    #expect(queue.members[id]?.waiting == full)
     #expect(queue.granted(id) == nil, "it has no slot")
     #expect(decision.effects.isEmpty && decision.events.isEmpty)
     #expect(decision.change.updated.map(\.standing.status) == [.queued])
@@ -38,41 +40,50 @@ import Testing
       var queue = queue
       var decision = QueueDecision()
       _ = queue.handle(command, [id], by: .user, &decision)
-      queue.held(id, by: .disk, &decision)
+      queue.suspended(id, full, &decision)
       #expect(queue.members[id]?.state == state)
-      #expect(queue.members[id]?.isPostponed == false)
-      #expect(queue.members[id]?.isScheduled == (command == .requeue))
+      #expect(queue.members[id]?.waiting == (command == .requeue ? .slot : nil))
     }
   }
 
   @Test func `A command ends the wait: paused stays paused, and start tries at once`() {
     var paused = queue
     var decision = QueueDecision()
-    paused.held(id, by: .disk, &decision)
+    paused.suspended(id, full, &decision)
     _ = paused.handle(.pause, [id], by: .user, &decision)
     paused.due(id, &decision)
     #expect(paused.members[id]?.state == .paused)
     #expect(paused.busy == 0)
     var started = queue
-    started.held(id, by: .disk, &decision)
+    started.suspended(id, full, &decision)
     decision = QueueDecision()
     _ = started.handle(.start, [id], by: .user, &decision)
     #expect(decision.effects == [.schedule(id), .prefer(id)])
   }
 
-  @Test func `It waits on when the queue is read again, and tries anew after a restart`() {
+  @Test func `After a restart it tries anew`() {
     var queue = queue
     var decision = QueueDecision()
-    queue.held(id, by: .disk, &decision)
+    queue.suspended(id, full, &decision)
     guard let facts = queue.members[id]?.facts else { return }
-    let stored = StoredQueue(members: [facts], lastEvent: 1)
     decision = QueueDecision()
-    var again = QueueMachine(stored)
-    again.reschedule(at: 0, held: [id], &decision)
-    #expect(decision.effects.isEmpty)
-    #expect(again.members[id]?.isPostponed == true)
-    var reopened = QueueMachine(stored)
+    var reopened = QueueMachine(StoredQueue(members: [facts], lastEvent: 1))
     reopened.recover(reopened.takeStored(), at: 0, &decision)
     #expect(decision.effects == [.schedule(id)])
+  }
+
+  @Test func `One that waits for a slot is scheduled at once, and one that is to stop stops`() {
+    var slot = queue
+    var decision = QueueDecision()
+    slot.suspended(id, .slot, &decision)
+    #expect(decision.effects == [.schedule(id)])
+    #expect(slot.waitReason(of: id) == .slot)
+    var stopped = queue
+    decision = QueueDecision()
+    stopped.suspend([id], &decision)
+    #expect(decision.effects == [.stop(id, deletingBytes: false)])
+    #expect(decision.change.isEmpty, "nothing of it is to be stored")
+    stopped.ended(id, .paused, nil, by: .disk, &decision)
+    #expect(stopped.members[id]?.waiting == .slot)
   }
 }

@@ -1,7 +1,7 @@
 import HaulCore
 
-/// Who waits for something of the queue.
-struct Waits: Sendable {
+/// Tasks that wait for something of the queue.
+struct Waiters: Sendable {
   /// Until nothing runs for a transfer.
   let stopped = WaitList<TransferID, Void>()
   /// Until a transfer has ended; nil: look again.
@@ -10,11 +10,9 @@ struct Waits: Sendable {
   let groups = WaitList<String, Bool>()
   /// Until no more than so many run or wait for a slot: none, or one that waits itself.
   let empty = WaitList<Int, Void>()
-  /// Until an addition with a key is stored, or was refused.
-  let added = WaitList<String, Void>()
 
-  /// Tells that so many run or wait for a slot.
-  func tell(busy: Int) {
+  /// Resumes those who wait until no more than so many run or wait for a slot.
+  func resume(busy: Int) {
     for number in 0...1 where busy <= number { empty.resume(number, ()) }
   }
 

@@ -1,0 +1,52 @@
+/// A dictionary whose changes can be kept in a layer of their own, until they are applied or dropped. A draft shares what lies
+/// below with the original.
+struct LayeredDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  /// What a draft changes; nil is a removal.
+  typealias Layer = [Key: Value?]
+
+  private var base: [Key: Value]
+  /// Nil unless this is a draft.
+  private var layer: Layer?
+
+  init(_ base: [Key: Value] = [:]) { self.base = base }
+
+  /// The same, with an empty layer. O(1).
+  var draft: Self {
+    var draft = self
+    draft.layer = [:]
+    return draft
+  }
+
+  var isDraft: Bool { layer != nil }
+
+  /// What the draft has changed so far.
+  var changes: Layer { layer ?? [:] }
+
+  /// Makes the changes of a draft of this dictionary. O(changes).
+  mutating func apply(_ changes: Layer) {
+    for (key, value) in changes { base[key] = value }
+  }
+
+  subscript(key: Key) -> Value? {
+    get {
+      if let changed = layer?[key] { return changed }
+      return base[key]
+    }
+    _modify {
+      if layer == nil {
+        yield &base[key]
+      } else {
+        // Taken out of the layer, so that it is changed in place.
+        var value = layer?.removeValue(forKey: key) ?? base[key]
+        defer { layer?.updateValue(value, forKey: key) }
+        yield &value
+      }
+    }
+  }
+
+  /// The original's, without what a draft has changed.
+  var unlayered: [Key: Value] {
+    get { base }
+    set { base = newValue }
+  }
+}

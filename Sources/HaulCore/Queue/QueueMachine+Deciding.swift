@@ -1,0 +1,48 @@
+/// What a decision changes of a queue, apart from it.
+struct QueueChanges: Sendable {
+  fileprivate let members: MemberList.Layer
+  fileprivate let groups: LayeredDictionary<String, GroupTally.Counts>.Layer
+  fileprivate let graph: DependencyGraph.Layer
+  fileprivate let identifiers: LayeredDictionary<String, TransferID>.Layer
+  fileprivate let targets: TargetOwners.Layer
+  fileprivate let rest: Rest
+
+  /// What is small enough to be copied.
+  struct Rest: Sendable {
+    let busy: Int
+    let ranks: RankSpan
+    let unsettled: [TransferID]
+    let lastEvent: Int
+  }
+}
+
+/// A decision is made on a draft: the queue stays as it is stored until the decision is, and one that is not stored is dropped.
+extension QueueMachine {
+  /// What `body` decides on a draft of the queue; what it throws leaves nothing behind. O(what it changes).
+  package func decide<Result, Failure: Error>(
+    _ body: (inout QueueMachine, inout QueueDecision) throws(Failure) -> Result
+  ) throws(Failure) -> (decision: QueueDecision, result: Result) {
+    var draft = draft
+    var decision = QueueDecision()
+    let result = try body(&draft, &decision)
+    decision.changes = draft.changes
+    return (decision, result)
+  }
+
+  /// Makes the changes of the newest decision, once it is stored. O(its changes).
+  package mutating func apply(_ decision: QueueDecision) {
+    guard let changes = decision.changes else { return }
+    apply(changes.members, changes.rest)
+    groups.groups.apply(changes.groups)
+    graph.apply(changes.graph)
+    identifiers.apply(changes.identifiers)
+    targets.apply(changes.targets, members.isLive)
+  }
+
+  private var changes: QueueChanges {
+    QueueChanges(
+      members: members.changes, groups: groups.groups.changes, graph: graph.changes,
+      identifiers: identifiers.changes, targets: targets.changes,
+      rest: .init(busy: busy, ranks: ranks, unsettled: unsettled, lastEvent: lastEvent))
+  }
+}

@@ -1,0 +1,111 @@
+import HaulCore
+import HeapModule
+import NIOConcurrencyHelpers
+
+/// Many instants, each under a key, and one timer: a task sleeps until the earliest.
+final class DeadlineQueue<Key: Hashable & Sendable>: Sendable {
+  typealias Handler = @Sendable ([Key]) async -> Void
+
+  private struct Entry: Comparable, Sendable {
+    let instant: Instant
+    /// The later one was set later.
+    let number: UInt64
+    let key: Key
+
+    static func < (left: Entry, right: Entry) -> Bool {
+      (left.instant, left.number) < (right.instant, right.number)
+    }
+
+    static func == (left: Entry, right: Entry) -> Bool { left.number == right.number }
+  }
+
+  private struct State {
+    /// Some may be overtaken: `current` says which count.
+    var heap = Heap<Entry>()
+    var current: [Key: Entry] = [:]
+    var lastNumber: UInt64 = 0
+    var sleeper: (instant: Instant, task: Task<Void, Never>)?
+    var handler: Handler?
+    var isStopped = false
+  }
+
+  private let clock: any TransferClock
+  private let executor: (any TaskExecutor)?
+  private let state = NIOLockedValueBox(State())
+
+  /// - Parameter executor: where the timer runs; nil for the common threads.
+  init(clock: any TransferClock, executor: (any TaskExecutor)?) {
+    self.clock = clock
+    self.executor = executor
+  }
+
+  deinit { stop() }
+
+  /// Calls `handler` with keys whose time has come, in order; never after `stop`.
+  func begin(_ handler: @escaping Handler) { state.withLockedValue { $0.handler = handler } }
+
+  /// Sets a key to an instant, or with nil takes it out. O(log n).
+  func set(_ key: Key, to instant: Instant?) {
+    state.withLockedValue { state in
+      guard !state.isStopped, state.current[key]?.instant != instant else { return }
+      guard let instant else { return state.current[key] = nil }
+      state.lastNumber += 1
+      let entry = Entry(instant: instant, number: state.lastNumber, key: key)
+      state.current[key] = entry
+      state.heap.insert(entry)
+      sleep(&state)
+    }
+  }
+
+  /// The instant of a key; nil when it has none.
+  func instant(of key: Key) -> Instant? { state.withLockedValue { $0.current[key]?.instant } }
+
+  /// Calls the handler no more.
+  func stop() {
+    let sleeper = state.withLockedValue { state in
+      state.isStopped = true
+      (state.current, state.heap) = ([:], Heap())
+      defer { state.sleeper = nil }
+      return state.sleeper
+    }
+    sleeper?.task.cancel()
+  }
+
+  /// Has the timer end at the earliest instant.
+  private func sleep(_ state: inout State) {
+    guard let first = earliest(&state) else { return }
+    if let sleeper = state.sleeper {
+      guard first.instant < sleeper.instant else { return }
+      sleeper.task.cancel()
+    }
+    let (clock, instant) = (clock, first.instant)
+    let task = Task(executorPreference: executor) { [weak self] in
+      guard (try? await clock.sleep(until: instant)) != nil else { return }
+      await self?.wake(from: instant)
+    }
+    state.sleeper = (instant, task)
+  }
+
+  private func earliest(_ state: inout State) -> Entry? {
+    while let first = state.heap.min, state.current[first.key] != first { state.heap.removeMin() }
+    return state.heap.min
+  }
+
+  private func wake(from instant: Instant) async {
+    let now = max(clock.now, instant)
+    let (keys, handler) = state.withLockedValue { state -> ([Key], Handler?) in
+      // Another one sleeps where an earlier instant came meanwhile.
+      guard state.sleeper?.instant == instant else { return ([], nil) }
+      state.sleeper = nil
+      var keys: [Key] = []
+      while let first = earliest(&state), first.instant <= now {
+        state.heap.removeMin()
+        state.current[first.key] = nil
+        keys.append(first.key)
+      }
+      sleep(&state)
+      return (keys, state.handler)
+    }
+    if !keys.isEmpty { await handler?(keys) }
+  }
+}

@@ -1,0 +1,173 @@
+import HaulCore
+import HaulFiles
+
+/// Adding, and changing what a member is to do.
+extension QueueCoordinator {
+  /// - Returns: by the places of the requests, the ids that have them, and whether each is new.
+  func add(
+    _ requests: [TransferRequest], key: String?
+  ) async throws(TransferError) -> [(id: TransferID, url: ResourceURL?)] {
+    try refuseAfterShutdown()
+    let requests = try checked(requests)
+    let outcome = try await turn.run { () async throws(TransferError) -> Added in
+      // What another call was about to add is there.
+      if let key, let ids = try await store.batch(key) {
+        return Added(all: try await urls(of: ids), new: [])
+      }
+      return try await addNow(requests, key)
+    }
+    await startWhatMay()
+    if engine.hub.isHeard { for (id, url) in outcome.new { publishWaitingForSlot(id, url) } }
+    return outcome.all
+  }
+
+  private struct Added {
+    let all: [(id: TransferID, url: ResourceURL?)]
+    let new: [(id: TransferID, url: ResourceURL?)]
+  }
+
+  private func addNow(
+    _ requests: [TransferRequest], _ key: String?
+  ) async throws(TransferError) -> Added {
+    let found = try await found(requests)
+    let additions = additions(
+      found.isEmpty ? requests : requests.indices.filter { found[$0] == nil }.map { requests[$0] })
+    let new = additions.map { (id: $0.id, url: $0.request.download?.url) }
+    await reserveNames(of: additions)
+    var rest = new[...]
+    let all =
+      found.isEmpty ? new : requests.indices.compactMap { found[$0] ?? rest.popFirst() }
+    let streams = additions.filter { $0.request.download?.destination == .stream }
+    // Their readers may come before they start.
+    for addition in streams { openStream(of: addition.id) }
+    do throws(TransferError) {
+      try await commit(starting: !isStoreRefusing) { (queue, decision) throws(TransferError) in
+        try refuseAfterShutdown()
+        if let key { decision.batch = StoreChange.Batch(key: key, ids: all.map(\.id)) }
+        try queue.add(additions, &decision)
+      }
+    } catch {
+      for addition in streams { runs.remove(addition.id) }
+      throw error
+    }
+    return Added(all: all, new: new)
+  }
+
+  private func refuseAfterShutdown() throws(TransferError) {
+    guard !isShutDown else { throw TransferError(.interrupted, "the manager was shut down") }
+  }
+
+  /// The requests as they are stored: a list that outlives the process has absolute paths, or the next program would put files
+  /// elsewhere.
+  private func checked(
+    _ requests: [TransferRequest]
+  ) throws(TransferError) -> [TransferRequest] {
+    for request in requests { try request.checkPaths() }
+    guard store.isDurable, requests.contains(where: \.hasRelativePath) else { return requests }
+    let directory: String
+    do {
+      directory = try engine.disk.workingDirectory()
+    } catch {
+      throw TransferError(.io, "the working directory is not there; give absolute paths")
+    }
+    return requests.map { $0.absolute(in: directory) }
+  }
+
+  /// With ids that no member has: among a million, two made at random are often the same.
+  private func additions(_ requests: [TransferRequest]) -> [QueueMachine.Addition] {
+    var new = IDTable()
+    new.reserve(requests.count)
+    return engine.random.withGenerator { generator in
+      requests.map { request in
+        var id: TransferID
+        repeat {
+          id = TransferID(using: &generator)
+        } while queue.members.contains(id) || !new.set(id, to: 0)
+        return QueueMachine.Addition(id: id, request: request, target: request.download?.target)
+      }
+    }
+  }
+
+  /// By the places of the requests the transfers that have their identifiers already.
+  private func found(
+    _ requests: [TransferRequest]
+  ) async throws(TransferError) -> [Int: (id: TransferID, url: ResourceURL?)] {
+    var found: [Int: (id: TransferID, url: ResourceURL?)] = [:]
+    for (index, request) in requests.enumerated() {
+      guard let identifier = request.identifier, let id = queue.id(of: identifier) else { continue }
+      guard let record = try await store.records([id]).first, record.request.work == request.work
+      else {
+        throw TransferError(.inUse, "the identifier \(identifier) belongs to another transfer")
+      }
+      guard queue.members.state(of: id) != .stopping(.remove) else {
+        throw TransferError(
+          .inUse, "the transfer of the identifier \(identifier) is being removed; add it again then"
+        )
+      }
+      found[index] = (id, record.request.download?.url)
+    }
+    return found
+  }
+
+  /// Names follow the order of what is added, whichever runs first and however it ends: files that would have one name get
+  /// theirs now.
+  private func reserveNames(of additions: [QueueMachine.Addition]) async {
+    guard additions.count > 1 else { return }
+    var counts: [String: Int] = [:]
+    for addition in additions where addition.request.download?.derivesName == true {
+      counts[addition.target ?? "", default: 0] += 1
+    }
+    let alike = additions.filter {
+      $0.request.download?.derivesName == true && counts[$0.target ?? "", default: 0] > 1
+    }
+    guard !alike.isEmpty else { return }
+    // Where no name can be found now, the run of it tells why.
+    try? await engine.io.run { [engine] in
+      for addition in alike {
+        guard let download = addition.request.download else { continue }
+        try? TargetClaim.reserve(
+          for: download, of: addition.id, among: alike.count, on: engine.disk,
+          nonce: engine.random.bytes(16), book: engine.targets)
+      }
+    }
+  }
+
+  /// Changes a request; as `TransferManager.set`.
+  func set(
+    _ id: TransferID, _ change: @Sendable (inout TransferRequest) -> Void
+  ) async throws(TransferError) -> CommandRefusal? {
+    let refusal = try await turn.run { () async throws(TransferError) -> CommandRefusal? in
+      guard let record = try await store.records([id]).first, let member = queue.members[id]
+      else { return .isUnknown }
+      var request = record.request
+      request.priority = member.facts.standing.priority
+      change(&request)
+      request = try checked([request])[0]
+      let names = (record.request.download?.target, request.download?.target)
+      return try await commit(starting: !isStoreRefusing) {
+        (queue, decision) throws(TransferError) in
+        try queue.set(request, of: record, names: names, &decision)
+      }
+    }
+    if refusal == nil, let event = await snapshotEvent(of: id) { engine.hub.publish([event]) }
+    await startWhatMay()
+    return refusal
+  }
+}
+
+extension DownloadRequest {
+  /// Whether its name comes from its address, and may get a number.
+  fileprivate var derivesName: Bool {
+    guard case .directory = destination, !usesServerName else { return false }
+    return ifExists == .update || ifExists == .rename
+  }
+
+  /// Where the file is to go; a number may be added when the name turns out to be taken.
+  fileprivate var target: String? {
+    switch destination {
+    case .stream: nil
+    case .file(let path): path
+    case .directory(let path): path.filePath(FileName(url).text)
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import HaulCore
+
+/// What follows from a decision once it is stored. Nothing here waits: those who look see all of it or nothing.
+extension QueueCoordinator {
+  func apply(
+    _ decision: QueueDecision, _ urls: [TransferID: ResourceURL], _ ends: [TransferID],
+    _ starts: Starts
+  ) {
+    runs.settle(ends)
+    for (id, startsOver) in starts.granted { beginRun(of: id, startsOver: startsOver) }
+    // Their time may have ended while that was stored.
+    if starts.isInTime, !schedule.isOpen { leave(starts.granted.map(\.id)) }
+    publish(decision.events, urls)
+    engine.hooks.passes(.told)
+    for effect in decision.effects {
+      perform(effect)
+      engine.hooks.passes(.acted)
+    }
+    publishBlocked(decision)
+    for id in decision.updated where !runs.isRunning(id) { waiters.stopped.resume(id, ()) }
+    for id in ends { waiters.stopped.resume(id, ()) }
+    waiters.resume(busy: queue.busy)
+  }
+
+  /// Publishes state changes, and ends the streams of those that never ran.
+  private func publish(_ events: [StoredEvent], _ urls: [TransferID: ResourceURL]) {
+    guard !events.isEmpty else { return }
+    for event in events where !runs.isRunning(event.id) {
+      guard let stream = runs[event.id].stream else { continue }
+      switch event.kind {
+      case .finished(let result): stream.finish(.failure(result.streamError))
+      // Its reader has read the end; what begins again is to be read anew.
+      case .resumed where stream.hasEnded: openStream(of: event.id)
+      default: continue
+      }
+    }
+    engine.hub.publish(
+      events.lazy.map {
+        TransferEvent(number: $0.number, id: $0.id, url: urls[$0.id], kind: $0.kind)
+      })
+  }
+
+  private func perform(_ effect: QueueDecision.Effect) {
+    switch effect {
+    // It may have been started since.
+    case .schedule(let id): if queue.members[id]?.waiting == .slot { addToScheduler(id) }
+    case .unschedule(let id): if !runs.isRunning(id) { releaseSlot(of: id) }
+    case .postpone(let id, let time): postpone(id, until: time)
+    case .rearrange(let id): rearrange(id)
+    case .prefer(let id): engine.slots.update { $0.starts(id) }
+    case .force(let id): engine.slots.update { $0.force(id) }
+    case .stop(let id, let deletes): stop(id, deletingBytes: deletes)
+    case .discard(let id): discard(id)
+    case .waits(let id, let other, let isBlocked):
+      publishWaiting(id, .dependency(other, isBlocked: isBlocked), nil)
+    case .ended(let id, let result):
+      forget(id)
+      if result.state == .completed { runs[id].serverName = nil }
+      waiters.ended.resume(id, result)
+    case .groupEnded(let group): waiters.groups.resume(group, true)
+    case .removed(let id):
+      forget(id)
+      runs.remove(id)
+      waiters.stopped.resume(id, ())
+      waiters.ended.resume(id, nil)
+    }
+  }
+
+  /// It waits for no slot, and has no file to be.
+  private func forget(_ id: TransferID) {
+    picked.removeAll { $0 == id }
+    engine.slots.update { _ = $0.finished(id) }
+    engine.targets.forget(id)
+  }
+
+  private func releaseSlot(of id: TransferID) {
+    picked.removeAll { $0 == id }
+    engine.slots.update { _ = $0.paused(id) }
+  }
+
+  /// A step has no bytes to keep: it is cancelled, and not paused.
+  private func stop(_ id: TransferID, deletingBytes: Bool) {
+    let member = queue.members[id]
+    let isCancelled =
+      member?.facts.isStep == true && member?.state == .stopping(.cancelKeepingBytes)
+    runs.send(deletingBytes || isCancelled ? .cancel : .pause, to: id)
+  }
+
+  func addToScheduler(_ id: TransferID) {
+    if let facts = queue.members[id]?.facts { addToScheduler(facts) }
+  }
+
+  func addToScheduler(_ facts: QueuedMember) {
+    engine.slots.update {
+      $0.add(
+        facts.id, host: facts.host, priority: facts.standing.priority, rank: facts.standing.rank)
+    }
+  }
+
+  private func rearrange(_ id: TransferID) {
+    guard let standing = queue.members[id]?.facts.standing else { return }
+    engine.slots.update {
+      $0.move(id, to: standing.rank)
+      $0.setPriority(id, standing.priority)
+    }
+  }
+
+  /// Has those look again that wait for members which do not run before another is retried.
+  private func publishBlocked(_ decision: QueueDecision) {
+    let added = Set(decision.added.map(\.id))
+    var ids: [TransferID] = []
+    var published: Set<TransferID> = []
+    for case .waits(let id, _, let isBlocked) in decision.effects {
+      if isBlocked { published.insert(id) }
+      if isBlocked || !added.contains(id) { ids.append(id) }
+    }
+    guard !ids.isEmpty else { return }
+    var groups: Set<String> = []
+    for (id, other) in queue.obstructed(ids) {
+      if !published.contains(id) {
+        let reason = "\(other), which must be completed before, was not"
+        engine.hub.publish(.phase(.waiting, reason: reason), of: id, nil)
+      }
+      if let group = queue.members[id]?.facts.group { groups.insert(group) }
+      waiters.ended.resume(id, nil)
+    }
+    for group in groups.sorted() { waiters.groups.resume(group, false) }
+  }
+}
+
+extension TransferResult {
+  /// What the reader of a stream gets when it ended before it had begun.
+  fileprivate var streamError: TransferError {
+    error ?? TransferError(.cancelled, "it was cancelled before it began")
+  }
+}

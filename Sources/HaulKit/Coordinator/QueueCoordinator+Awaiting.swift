@@ -1,0 +1,144 @@
+import HaulCore
+
+/// Waiting for ends.
+extension QueueCoordinator {
+  func result(of id: TransferID) async throws(TransferError) -> TransferResult {
+    guard OwnTransfer.id != id else { throw OwnTransfer.error }
+    guard let end = try await end(of: id, orBlocked: true) else {
+      throw TransferError(.interrupted, "its end was not awaited")
+    }
+    return try end.orItsError
+  }
+
+  /// How it ends, in whichever way; nil when that was not awaited.
+  /// - Parameter orBlocked: whether not to wait for one that does not run before another is retried.
+  /// - Throws: `io`.
+  func end(
+    of id: TransferID, orBlocked: Bool
+  ) async throws(TransferError) -> TransferResult? {
+    while let member = queue.members[id] {
+      if let state = member.end {
+        guard let record = try await store.records([id]).first else { continue }
+        return record.result ?? TransferResult(state: state)
+      }
+      if orBlocked, let result = blocked(id) { return result }
+      guard !isShutDown, !Task.isCancelled else { return nil }
+      if let end = await waiters.ended.valueUnlessCancelled(for: id).flatMap({ $0 }) { return end }
+    }
+    return nil
+  }
+
+  /// The result for those who await a transfer that cannot run before another is retried; nil for any other.
+  func blocked(_ id: TransferID) -> TransferResult? {
+    queue.obstruction(of: id).map { other in
+      TransferResult(
+        state: .failed,
+        error: TransferError(
+          .dependencyFailed,
+          "it waits, as \(other), which must be completed before, was not; retry that one"))
+    }
+  }
+
+  func waitUntilEmpty() async {
+    let own = OwnTransfer.id.flatMap { queue.members[$0] } == nil ? 0 : 1
+    while queue.busy > own, !isShutDown, !Task.isCancelled {
+      // What is added by the time that this is known does not make it untrue.
+      if await waiters.empty.valueUnlessCancelled(for: own) != nil { return }
+    }
+  }
+}
+
+/// Groups.
+extension QueueCoordinator {
+  func counts(of group: String) -> GroupTally.Counts? { queue.groups.counts(of: group) }
+
+  func completion(
+    of group: String
+  ) async throws(TransferError) -> [TransferID: TransferResult] {
+    if let own = OwnTransfer.id, queue.members[own]?.facts.group == group {
+      throw OwnTransfer.error
+    }
+    while true {
+      if isOver(group) { return try await outcomes(of: group) }
+      guard !isShutDown, !Task.isCancelled else {
+        throw TransferError(.interrupted, "the group's end was not awaited")
+      }
+      // It may be open again by now.
+      if await waiters.groups.valueUnlessCancelled(for: group) == true {
+        return try await outcomes(of: group)
+      }
+    }
+  }
+
+  /// Whether every member has ended, or does not run before another transfer is retried.
+  private func isOver(_ group: String) -> Bool {
+    guard let counts = queue.groups.counts(of: group), !counts.isComplete else { return true }
+    return queue.members.values.allSatisfy { member in
+      member.facts.group != group || member.end != nil
+        || queue.obstruction(of: member.facts.id) != nil
+    }
+  }
+
+  /// How each member ended.
+  private func outcomes(
+    of group: String
+  ) async throws(TransferError) -> [TransferID: TransferResult] {
+    let records = try await store.records(ids(of: .group(group)))
+    return Dictionary(
+      records.compactMap { record in (record.result ?? blocked(record.id)).map { (record.id, $0) }
+      },
+      uniquingKeysWith: { $1 })
+  }
+
+  func progress(of group: String) async throws(TransferError) -> Progress {
+    var sum = ProgressSum()
+    var completed: [TransferID] = []
+    for id in ids(of: .group(group)) {
+      guard let member = queue.members[id], !member.facts.isStep else { continue }
+      switch member.end {
+      case .completed: completed.append(id)
+      case .failed, .cancelled: continue
+      case nil: sum.add(engine.hub.live(id).progress, isRunning: member.state == .running)
+      }
+    }
+    for record in try await store.records(completed) { sum.add(whole: record.result?.bytes ?? 0) }
+    return sum.progress
+  }
+}
+
+extension TransferResult {
+  /// Itself when it is a success.
+  var orItsError: TransferResult {
+    get throws(TransferError) {
+      switch state {
+      case .completed: self
+      case .failed: throw error ?? TransferError(.internal, "it failed")
+      case .cancelled: throw TransferError(.cancelled, "it was cancelled")
+      }
+    }
+  }
+}
+
+private struct ProgressSum {
+  private var bytes: Int64 = 0
+  private var total: Int64? = 0
+  private var rate = 0.0
+  private var connections = 0
+
+  mutating func add(_ progress: Progress?, isRunning: Bool) {
+    bytes += progress?.bytes ?? 0
+    total = total.flatMap { sum in progress?.total.map { sum + $0 } }
+    guard isRunning, let progress else { return }
+    rate += progress.rate
+    connections += progress.connections
+  }
+
+  mutating func add(whole length: Int64) {
+    bytes += length
+    total = total.map { $0 + length }
+  }
+
+  var progress: Progress {
+    Progress(bytes: bytes, total: total, rate: rate, connections: connections)
+  }
+}

@@ -1,0 +1,85 @@
+import HaulCore
+
+/// Commands on many members, and their order.
+extension QueueCoordinator {
+  func command(
+    _ command: TransferMachine.Command, _ selection: TransferSelection,
+    by origin: TransferEvent.Origin = .user
+  ) async throws(TransferError) -> CommandReport {
+    let ids = ids(of: selection)
+    var refused: [TransferID: CommandRefusal] = [:]
+    try await carryOut(inPortions: ids) { some, isLast, queue, decision in
+      let refusals = queue.handle(command, some, by: origin, isLast: isLast, &decision)
+      refused.merge(refusals) { $1 }
+    }
+    await startWhatMay()
+    for id in ids where command.isCarriedOutWhenStopped {
+      if case .stopping = queue.members.state(of: id) { await stopped(id) }
+    }
+    return CommandReport(refused: refused)
+  }
+
+  /// Until nothing is being stopped; the one that waits stops when it goes on.
+  private func stopped(_ id: TransferID) async {
+    while id != OwnTransfer.id, case .stopping = queue.members.state(of: id), !Task.isCancelled,
+      !isShutDown || runs.isRunning(id)
+    {
+      _ = await waiters.stopped.valueUnlessCancelled(for: id)
+    }
+  }
+
+  func pauseAll(by origin: TransferEvent.Origin) async {
+    do throws(TransferError) {
+      _ = try await command(.pause, .all, by: origin)
+    } catch {
+      engine.log(error)
+      for id in runs.running { runs.send(.pause, to: id) }
+    }
+  }
+
+  func move(
+    _ selection: TransferSelection, to place: QueuePlace
+  ) async throws(TransferError) {
+    try await carryOut { (queue, decision) throws(TransferError) in
+      queue.move(ids(of: selection), to: place, &decision)
+    }
+  }
+
+  func setPriority(
+    _ priority: Priority, of selection: TransferSelection
+  ) async throws(TransferError) {
+    try await carryOut(inPortions: ids(of: selection)) { some, _, queue, decision in
+      queue.set(priority, of: some, &decision)
+    }
+    await startWhatMay()
+  }
+
+  func setSuspended(_ isSuspended: Bool) async {
+    engine.slots.update { $0.isSuspended = isSuspended }
+    await startWhatMay()
+  }
+
+  func setLimits(_ change: @Sendable (inout Scheduler.Limits) -> Void) async {
+    engine.slots.update { scheduler in
+      var limits = scheduler.limits
+      change(&limits)
+      scheduler.setLimits(limits)
+    }
+    await startWhatMay()
+  }
+
+  func register(step name: String, _ closure: @escaping StepClosure) async {
+    steps[name] = closure
+    await startWhatMay()
+  }
+}
+
+extension TransferMachine.Command {
+  /// Whether the sender waits until what runs has stopped.
+  fileprivate var isCarriedOutWhenStopped: Bool {
+    switch self {
+    case .pause, .cancel, .cancelKeepingBytes, .remove: true
+    case .resume, .requeue, .retry, .restart, .start, .force: false
+    }
+  }
+}

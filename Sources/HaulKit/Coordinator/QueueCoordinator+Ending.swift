@@ -1,0 +1,143 @@
+import HaulCore
+import HaulFiles
+
+/// What runs report, and how they end.
+extension QueueCoordinator {
+  private static let storeAgainAfter: Duration = .seconds(1)
+
+  /// What a run reports before its end.
+  /// - Returns: why it could not be stored, if it was to be.
+  func handle(_ report: RunReport, of id: TransferID) async -> TransferError? {
+    switch report {
+    case .slotLeft(let instant):
+      engine.slots.update { _ = $0.paused(id) }
+      await startWhatMay()
+      if let instant { return await storeRetry(of: id, at: instant) }
+    case .slotWanted:
+      addToScheduler(id)
+      await startWhatMay()
+      publishWaitingForSlot(id, runs[id].url)
+    case .slotsChanged: await startWhatMay()
+    case .named(let name): runs[id].serverName = name
+    // Stored, so that what comes from now on is not forgotten once more after a crash.
+    case .startedOver:
+      return await stored { (queue, decision) in queue.startedOver(id, &decision) }
+    case .published(let onceStored): runs[id].run?.onceStored = onceStored
+    case .leaves(let location): runs[id].location = location
+    case .processBegins(let process):
+      return await stored { (_, decision) in
+        decision.programs = [StoredProgram(id: id, process: process)]
+      }
+    }
+    return nil
+  }
+
+  /// That it could not be stored stops no download: after a restart it is tried at once.
+  private func storeRetry(of id: TransferID, at instant: Instant) async -> TransferError? {
+    let delay = instant - engine.clock.now
+    guard delay > .zero else { return nil }
+    let time = engine.clock.wallSeconds + delay / .seconds(1)
+    return await stored { (queue, decision) in queue.waits(id, until: time, &decision) }
+  }
+
+  /// - Returns: why it could not be stored.
+  private func stored(
+    _ decide: (inout QueueMachine, inout QueueDecision) -> Void
+  ) async -> TransferError? {
+    do throws(TransferError) {
+      try await carryOut { (queue, decision) throws(TransferError) in decide(&queue, &decision) }
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// The one place where a run's slot is freed. Ends that come while others are being stored are stored together.
+  func ended(_ id: TransferID, _ end: RunEnd) async {
+    engine.hooks.passes(.ended)
+    engine.slots.update { _ = $0.paused(id) }
+    let url = runs[id].url
+    guard runs.ended(id, end) else { return forgetRun(of: id) }
+    if !isStoreRefusing || isShutDown { await storeEnds() }
+    await startWhatMay()
+    if queue.members.state(of: id) == .queued, !runs.isRunning(id) {
+      publishWaitingForSlot(id, url)
+    }
+  }
+
+  func storeEnds() async {
+    await turn.run {
+      let ends = runs.ended
+      guard !ends.isEmpty else { return }
+      let urls = ends.map { runs[$0].url }
+      let suspensions = ends.compactMap { id in runs[id].run?.end?.suspension.map { (id, $0) } }
+      do throws(TransferError) {
+        try await commit(starting: !isStoreRefusing, ends: ends) {
+          (queue, decision) throws(TransferError) in
+          for id in ends { decide(id, &queue, &decision) }
+        }
+        let known = Dictionary(zip(ends, urls), uniquingKeysWith: { $1 })
+        for (id, reason) in suspensions { wait(id, reason, known[id] ?? nil) }
+      } catch {
+        if isShutDown { for id in ends { forgetRun(of: id) } } else { storeLater() }
+      }
+    }
+  }
+
+  private func decide(
+    _ id: TransferID, _ queue: inout QueueMachine, _ decision: inout QueueDecision
+  ) {
+    guard let end = runs[id].run?.end else { return }
+    switch end {
+    case .finished(let result):
+      queue.ended(id, result.state.runEnd, result, by: .disk, &decision)
+    // What the end of the program stopped waits for a slot the next time; what somebody paused is paused.
+    case .paused where isShutDown: queue.suspended(id, .slot, &decision)
+    case .paused: queue.ended(id, .paused, nil, by: .disk, &decision)
+    case .suspended(let reason): queue.suspended(id, reason, &decision)
+    case .foundPublished(let result): queue.foundPublished(id, result, &decision)
+    }
+    // After a restart its file system may be gone.
+    if runs[id].location != nil || runs[id].isLocationStored {
+      decision.places.append(StoredPlace(id: id, place: runs[id].location))
+    }
+  }
+
+  /// Nothing starts before the store was asked again.
+  func storeLater() {
+    isStoreRefusing = true
+    deadlines.set(.store, to: engine.clock.now + Self.storeAgainAfter)
+  }
+
+  /// How its run ends, or ended, is of no interest any more.
+  func forgetRun(of id: TransferID) {
+    guard runs.isRunning(id) else { return }
+    runs.forget(id)
+    waiters.stopped.resume(id, ())
+  }
+
+  /// Deletes what finished files left on the disk until their ends were stored.
+  func removeTraces(of ends: [TransferID]) async {
+    let traces = ends.compactMap { runs[$0].run?.onceStored }
+    guard !traces.isEmpty else { return }
+    // Threads that have been stopped leave litter at worst: the next opening deletes it.
+    try? await engine.io.run { for remove in traces { remove() } }
+  }
+}
+
+extension RunEnd {
+  /// What it waits for, when it is not a slot.
+  fileprivate var suspension: WaitReason? {
+    if case .suspended(let reason) = self, reason != .slot { reason } else { nil }
+  }
+}
+
+extension TransferResult.State {
+  fileprivate var runEnd: TransferMachine.RunEnd {
+    switch self {
+    case .completed: .completed
+    case .failed: .failed
+    case .cancelled: .cancelled
+    }
+  }
+}

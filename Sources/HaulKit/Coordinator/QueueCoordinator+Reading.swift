@@ -1,0 +1,125 @@
+import HaulCore
+
+/// What is in the list. Reads see what is stored, and need no turn.
+extension QueueCoordinator {
+  var counts: [TransferState: Int] {
+    queue.members.values.reduce(into: [:]) { $0[TransferState($1), default: 0] += 1 }
+  }
+
+  func id(of identifier: String) -> TransferID? { queue.id(of: identifier) }
+
+  func urls(
+    of ids: [TransferID]
+  ) async throws(TransferError) -> [(id: TransferID, url: ResourceURL?)] {
+    try await store.records(ids).map { ($0.id, $0.request.download?.url) }
+  }
+
+  /// In the order of the list.
+  func ids(of selection: TransferSelection) -> [TransferID] {
+    switch selection {
+    case .ids(let ids): ids
+    case .all: inOrder(queue.members.ranks)
+    case .group(let group): inOrder { $0.facts.group == group }
+    case .filter(let takes): inOrder { takes(TransferSummary($0)) }
+    }
+  }
+
+  private func inOrder(_ takes: (QueueMachine.Member) -> Bool) -> [TransferID] {
+    inOrder(queue.members.values.filter(takes).map { ($0.facts.standing.rank, $0.facts.id) })
+  }
+
+  private func inOrder(
+    _ members: some Sequence<(rank: Int64, id: TransferID)>
+  ) -> [TransferID] {
+    members.sorted { $0 < $1 }.map(\.id)
+  }
+
+  func summary(of id: TransferID) -> TransferSummary? {
+    queue.members[id].map(TransferSummary.init)
+  }
+
+  func summaries(of selection: TransferSelection) -> [TransferSummary] {
+    ids(of: selection).compactMap { queue.members[$0].map(TransferSummary.init) }
+  }
+
+  func summaries(
+    after id: TransferID?, atMost count: Int, of group: String?
+  ) async throws(TransferError) -> [TransferSummary] {
+    var query = RecordQuery(group: group, atMost: max(count, 0))
+    if let id {
+      guard let member = queue.members[id] else { return [] }
+      query.afterRank = member.facts.standing.rank
+    }
+    let records = try await store.records(where: query)
+    return records.compactMap { queue.members[$0.id].map(TransferSummary.init) }
+  }
+
+  func stream(of id: TransferID) throws(TransferError) -> StreamBuffer {
+    guard let stream = runs[id].stream else {
+      throw TransferError(.internal, "that transfer has no stream to read")
+    }
+    guard !runs[id].isStreamRead else { throw TransferError(.internal, "the stream has a reader") }
+    runs[id].isStreamRead = true
+    return stream
+  }
+}
+
+/// Snapshots. The hub is told in the same moment, so that the reader misses nothing and gets nothing twice.
+extension QueueCoordinator {
+  /// How everything stands, for a subscriber that goes on from there.
+  func standing(for key: EventHub.Key) -> QueueSnapshot {
+    engine.hub.begin(key)
+    return QueueSnapshot(number: queue.lastEvent, transfers: summaries(of: .all))
+  }
+
+  /// Has a subscriber read every state change after that number; false when there is no such number yet.
+  func begin(_ key: EventHub.Key, after number: Int) -> Bool {
+    let last = queue.lastEvent
+    guard number <= last else { return false }
+    engine.hub.begin(key, missed: number < last ? number + 1...last : nil)
+    return true
+  }
+
+  /// How one transfer stands, and its end if it has ended, for a subscriber that goes on from there.
+  func standing(of id: TransferID, for key: EventHub.Key) async -> [TransferEvent] {
+    let record = await record(of: id)
+    engine.hub.begin(key)
+    guard let snapshot = snapshotEvent(of: id, record) else { return [] }
+    guard case .snapshot(let standing) = snapshot.kind, let result = standing.result
+    else { return [snapshot] }
+    return [
+      snapshot, TransferEvent(number: nil, id: id, url: snapshot.url, kind: .finished(result)),
+    ]
+  }
+
+  /// How one transfer stands; nil when it is not in the list.
+  func snapshot(of id: TransferID) async -> TransferSnapshot? {
+    guard case .snapshot(let snapshot)? = await snapshotEvent(of: id)?.kind else { return nil }
+    return snapshot
+  }
+
+  func snapshotEvent(of id: TransferID) async -> TransferEvent? {
+    let record = await record(of: id)
+    return snapshotEvent(of: id, record)
+  }
+
+  /// As it is stored; nil when it cannot be read: a snapshot without its result is better than none.
+  private func record(of id: TransferID) async -> TransferRecord? {
+    let record = (try? await store.records([id]))?.first
+    guard let end = queue.members[id]?.end, record?.result?.state != end else { return record }
+    // It has ended since.
+    return (try? await store.records([id]))?.first
+  }
+
+  private func snapshotEvent(of id: TransferID, _ record: TransferRecord?) -> TransferEvent? {
+    guard let member = queue.members[id] else { return nil }
+    let (phase, progress) = engine.hub.live(id)
+    let result = member.end.map { state in
+      record?.result.flatMap { $0.state == state ? $0 : nil } ?? TransferResult(state: state)
+    }
+    let snapshot = TransferSnapshot(
+      summary: TransferSummary(member), phase: phase, progress: progress, result: result)
+    return TransferEvent(
+      number: nil, id: id, url: record?.request.download?.url, kind: .snapshot(snapshot))
+  }
+}

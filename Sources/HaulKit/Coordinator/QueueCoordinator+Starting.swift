@@ -1,0 +1,211 @@
+import HaulCore
+
+/// From a slot to a run.
+extension QueueCoordinator {
+  /// Starts what the scheduler lets start, and sets the timer for the end of a host's pause. What may start has started when it
+  /// returns.
+  func startWhatMay() async {
+    await keepToSchedule()
+    guard !isShutDown, !isStoreRefusing else { return }
+    let now = engine.clock.now
+    while picksOrMayPick(at: now), !isShutDown, !isStoreRefusing {
+      await turn.run {
+        do throws(TransferError) {
+          try await commit { (_, _) throws(TransferError) in }
+        } catch {
+          storeLater()
+        }
+      }
+    }
+    await keepToSchedule()
+    deadlines.set(.hosts, to: engine.slots.update { $0.nextWakeUp() })
+  }
+
+  private func picksOrMayPick(at now: Instant) -> Bool {
+    !picked.isEmpty || engine.slots.update { $0.mayStart(at: now) }
+  }
+
+  /// What a decision starts.
+  struct Starts {
+    var granted: [(id: TransferID, startsOver: Bool)] = []
+    /// Those that the scheduler was given before the decision is stored.
+    var scheduled: [TransferID] = []
+    /// Whether the time of the week let them start.
+    var isInTime = false
+  }
+
+  /// Takes the slots that are free, and lets those begin that have one. What the decision schedules is among them, so that its
+  /// start is stored with it.
+  func grant(_ queue: inout QueueMachine, _ decision: inout QueueDecision) -> Starts {
+    var starts = Starts()
+    // What changes the order is for the scheduler to see first.
+    guard !isShutDown, !decision.effects.contains(where: \.changesOrder) else { return starts }
+    lookAtSchedule()
+    starts.isInTime = schedule.isOpen
+    let now = engine.clock.now
+    if engine.slots.update({ $0.hasFreeSlot }) {
+      for case .schedule(let id) in decision.effects {
+        guard let member = queue.members[id], member.waiting == .slot else { continue }
+        addToScheduler(member.facts)
+        starts.scheduled.append(id)
+      }
+    }
+    for id in engine.slots.update({ $0.next(at: now) }) {
+      if runs.isWaitingForSlot(id) { runs.send(.slotGranted, to: id) } else { picked.append(id) }
+    }
+    for id in picked {
+      if let grant = queue.granted(id, isDurable: store.isDurable, &decision) {
+        starts.granted.append((id, grant.startsOver))
+      } else {
+        engine.slots.update { _ = $0.paused(id) }
+      }
+    }
+    picked = starts.granted.map(\.id)
+    return starts
+  }
+
+  /// The decision was not stored: what it was to schedule has no slot.
+  func takeBack(_ starts: Starts, _ added: [TransferRecord]) {
+    guard !starts.scheduled.isEmpty else { return }
+    let scheduled = Set(starts.scheduled)
+    picked.removeAll { scheduled.contains($0) }
+    engine.slots.update { scheduler in
+      for id in starts.scheduled { scheduler.paused(id) }
+      for record in added { scheduler.finished(record.id) }
+    }
+  }
+
+  /// Its start is stored: orders reach it from now on.
+  func beginRun(of id: TransferID, startsOver: Bool) {
+    picked.removeAll { $0 == id }
+    if startsOver { runs[id].location = nil }
+    runs[id].run = RunSupervisor.Run(
+      context: RunContext(id: id, engine: engine, coordinator: self))
+  }
+
+  /// Gives each its driver.
+  func launch(_ starts: Starts, _ decision: QueueDecision) async {
+    let granted = starts.granted
+    guard !granted.isEmpty else { return }
+    let added = Dictionary(decision.added.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+    let unknown = granted.map(\.id).filter { added[$0] == nil }
+    var records = added
+    do throws(TransferError) {
+      let stored = unknown.isEmpty ? [] : try await store.records(unknown)
+      for record in stored { records[record.id] = record }
+    } catch {
+      engine.log(error)
+    }
+    for (id, startsOver) in granted {
+      if let record = records[id] {
+        launch(record, startsOver: startsOver)
+      } else {
+        run(UnreadDriver(), for: id, on: engine.soleExecutor)
+      }
+    }
+  }
+
+  private func launch(_ record: TransferRecord, startsOver: Bool) {
+    engine.hooks.passes(.began)
+    let id = record.id
+    let reportsProgress = record.request.reportsProgress
+    engine.hub.begins(id, tellsProgress: reportsProgress)
+    switch record.request.work {
+    case .download(var download):
+      if startsOver { download.startOver = true }
+      download.replace(record.result)
+      runs[id].url = download.url
+      if download.destination == .stream, runs[id].stream == nil { openStream(of: id) }
+      let executor = engine.executor(for: id, of: download.url.origin)
+      run(
+        DownloadDriver(
+          request: download, serverName: runs[id].serverName, former: runs[id].location,
+          stream: runs[id].stream, executor: executor, isStored: store.isDurable,
+          reportsProgress: reportsProgress),
+        for: id, on: executor)
+    case .step(let step):
+      run(driver(of: step, id, reportsProgress), for: id, on: engine.soleExecutor)
+    }
+  }
+
+  private func driver(
+    of step: StepRequest, _ id: TransferID, _ reportsProgress: Bool
+  ) -> any TransferDriver {
+    switch step.action {
+    case .program(let words, let directory):
+      guard let programs = engine.programs else { break }
+      return ProgramDriver(
+        ProgramCommand(id: id, words: words, directory: directory), engine, programs,
+        isIdempotent: step.isIdempotent)
+    case .named(let name, let input):
+      guard let closure = steps[name] else { break }
+      return StepDriver(closure: closure, input: input, reportsProgress: reportsProgress)
+    }
+    return MissingStepDriver(step: step)
+  }
+
+  /// Deletes what the runs of one left for which nothing runs.
+  func discard(_ id: TransferID) {
+    guard !runs.isRunning(id) else { return runs.send(.cancel, to: id) }
+    beginRun(of: id, startsOver: false)
+    let isDisplaced = queue.isDisplaced(id)
+    let record = runs[id]
+    Task(executorPreference: engine.soleExecutor) { [weak self, store, engine] in
+      var download = (try? await store.records([id]))?.first.flatMap { record in
+        record.request.download.map { $0.replacing(record.result) }
+      }
+      if isDisplaced { download = nil }
+      await self?.run(
+        DiscardDriver(
+          request: download, serverName: record.serverName, former: record.location),
+        for: id,
+        on: download.flatMap { engine.executor(for: id, of: $0.url.origin) }
+          ?? engine.soleExecutor)
+    }
+  }
+
+  private func run(
+    _ driver: some TransferDriver, for id: TransferID, on executor: (any TaskExecutor)?
+  ) {
+    guard let context = runs[id].run?.context else { return }
+    Task(executorPreference: executor) { [weak self] in
+      let end = await driver.run(context)
+      await self?.ended(id, end)
+    }
+  }
+
+  func openStream(of id: TransferID) {
+    runs[id].stream = StreamBuffer(size: engine.streamWindow, io: engine.io)
+    runs[id].isStreamRead = false
+  }
+}
+
+/// Stands for the driver of one whose request could not be read: it waits for its next chance.
+struct UnreadDriver: TransferDriver {
+  func run(_ context: RunContext) async -> RunEnd { .suspended(.slot) }
+}
+
+extension DownloadRequest {
+  /// A file that an earlier run completed is ours: it is replaced when the new one is whole.
+  fileprivate mutating func replace(_ result: TransferResult?) {
+    guard let path = result?.path else { return }
+    destination = .file(path)
+    ifExists = .overwrite
+  }
+
+  fileprivate func replacing(_ result: TransferResult?) -> DownloadRequest {
+    var request = self
+    request.replace(result)
+    return request
+  }
+}
+
+extension QueueDecision.Effect {
+  /// Whether the scheduler may start others after it than before it.
+  fileprivate var changesOrder: Bool {
+    switch self {
+    case .unschedule, .rearrange, .prefer, .force: true
+    case .schedule, .postpone, .stop, .discard, .waits, .ended, .groupEnded, .removed: false
+    }
+  }
+}

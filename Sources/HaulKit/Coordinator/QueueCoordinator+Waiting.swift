@@ -1,0 +1,184 @@
+import HaulCore
+import HaulFiles
+import NIOConcurrencyHelpers
+
+/// What waits for a time, or for something in its way to be gone.
+extension QueueCoordinator {
+  /// Timers have ended.
+  func due(_ keys: [Deadline]) async {
+    guard !isShutDown else { return await endRuns(keys) }
+    var retries: [TransferID] = []
+    for key in keys {
+      switch key {
+      case .hosts, .schedule, .cutShort, .leave: continue
+      case .obstacles: await look()
+      case .store:
+        isStoreRefusing = false
+        await storeEnds()
+      case .retry(let id): retries.append(id)
+      }
+    }
+    if !retries.isEmpty { await release(retries) }
+    await startWhatMay()
+    if keys.contains(.schedule) { publishReopened() }
+  }
+
+  /// Their time has come.
+  private func release(_ ids: [TransferID]) async {
+    await carryOutUnstored { (queue, decision) in
+      for id in ids { queue.due(id, &decision) }
+    }
+  }
+
+  /// Carries out what changes nothing that is stored: no store can refuse it.
+  private func carryOutUnstored(
+    _ decide: (inout QueueMachine, inout QueueDecision) -> Void
+  ) async {
+    do throws(TransferError) {
+      try await turn.run { () async throws(TransferError) in
+        try await commit(starting: false) { (queue, decision) throws(TransferError) in
+          decide(&queue, &decision)
+        }
+      }
+    } catch { engine.log(error) }
+  }
+
+  /// Sees to it that a transfer goes on when what it waits for is there. A command may have come since.
+  func wait(_ id: TransferID, _ reason: WaitReason, _ url: ResourceURL?) {
+    guard queue.members[id]?.waiting == reason else { return }
+    switch reason {
+    case .retry(let time): return postpone(id, until: time)
+    case .diskFull, .directoryMissing, .offline:
+      _ = obstacles.handle(.suspended(id, reason), at: engine.clock.now)
+      obstaclesChanged()
+    default: return
+    }
+    publishWaiting(id, reason, url)
+  }
+
+  /// Comes back to a transfer when its next attempt is due.
+  func postpone(_ id: TransferID, until wallSeconds: Double) {
+    publishWaiting(id, .retry(at: wallSeconds), nil)
+    let delay = max(wallSeconds - engine.clock.wallSeconds, 0)
+    deadlines.set(.retry(id), to: engine.clock.now + .seconds(delay))
+  }
+}
+
+/// Room on a disk, a directory, the network.
+extension QueueCoordinator {
+  /// Looks whether what they wait for is there, and lets those go on for which it is.
+  private func look() async {
+    forgetReleased()
+    let answers = await answers(to: obstacles.questions)
+    guard !isShutDown else { return }
+    forgetReleased()
+    let released = obstacles.handle(.looked(answers), at: engine.clock.now)
+    obstaclesChanged()
+    await release(released)
+    for id in released where queue.members.state(of: id) == .queued {
+      publishWaitingForSlot(id, nil)
+    }
+  }
+
+  /// Commands may have come since.
+  private func forgetReleased() {
+    for id in Array(obstacles.ids) where queue.members[id]?.waiting.map({ $0 == .slot }) ?? true {
+      _ = obstacles.handle(.left(id), at: engine.clock.now)
+    }
+  }
+
+  private func obstaclesChanged() {
+    engine.fullDevices.withLockedValue { $0 = obstacles.fullDevices }
+    deadlines.set(.obstacles, to: obstacles.nextLook)
+  }
+
+  private func answers(
+    to questions: [ObstacleWatch.Question]
+  ) async -> [ObstacleWatch.Question: ObstacleWatch.Answer] {
+    var answers: [ObstacleWatch.Question: ObstacleWatch.Answer] = [:]
+    for question in questions { answers[question] = await answer(to: question) }
+    return answers
+  }
+
+  /// Nil when the threads for files have been stopped.
+  private func answer(to question: ObstacleWatch.Question) async -> ObstacleWatch.Answer? {
+    switch question {
+    case .network: .network(isUp: engine.network.isUp)
+    case .directory(let path):
+      try? await engine.io.run { [disk = engine.disk] in
+        Place.find(path, on: disk).map { .directory(device: $0.device) } ?? .missing
+      }
+    case .room(let device, let path):
+      try? await engine.io.run { [disk = engine.disk] in
+        guard let found = Place.find(path, on: disk), found.device == device else {
+          return .missing
+        }
+        return .room(free: (try? found.directory.availableBytes()) ?? nil)
+      }
+    }
+  }
+}
+
+/// Times of the week in which nothing runs.
+extension QueueCoordinator {
+  func setTimetable(_ timetable: Timetable?) async throws(TransferError) {
+    var hours: OpenHours?
+    if let timetable { hours = try OpenHours(timetable) }
+    schedule.set(hours)
+    await startWhatMay()
+    publishReopened()
+  }
+
+  /// Lets the time of the week decide whether anything may start. Before anything does.
+  func lookAtSchedule() {
+    guard !isShutDown, schedule.hours != nil || !schedule.isOpen else { return }
+    let wasOpen = schedule.isOpen
+    schedule.look(at: engine.clock.now, wallSeconds: engine.clock.wallSeconds)
+    engine.slots.update { $0.closed = schedule.closed }
+    // While nothing runs or waits for a slot there is nothing to look for: whatever is added looks itself.
+    deadlines.set(.schedule, to: queue.busy > 0 ? schedule.nextLook : nil)
+    guard wasOpen, !schedule.isOpen else { return }
+    leave(runs.running)
+  }
+
+  /// Has those stop of which nothing is lost: a step would begin again, and of a stream nothing more would come.
+  func leave(_ ids: [TransferID]) {
+    leaving += ids.filter { queue.members[$0]?.facts.isStep == false && runs[$0].stream == nil }
+    stoppedBySchedule.formUnion(leaving)
+  }
+
+  /// Stops what may not go on.
+  func keepToSchedule() async {
+    lookAtSchedule()
+    guard !leaving.isEmpty else { return }
+    let ids = leaving
+    leaving = []
+    await carryOutUnstored { (queue, decision) in
+      // The time may have come meanwhile.
+      if !schedule.isOpen { queue.suspend(ids, &decision) }
+    }
+  }
+
+  /// Those that were stopped, and have no slot yet, wait for something else now.
+  private func publishReopened() {
+    guard schedule.isOpen, !stoppedBySchedule.isEmpty else { return }
+    for id in stoppedBySchedule.sorted() where queue.members.state(of: id) == .queued {
+      publishWaitingForSlot(id, nil)
+    }
+    stoppedBySchedule = []
+  }
+}
+
+/// Why they wait.
+extension QueueCoordinator {
+  func publishWaiting(_ id: TransferID, _ reason: WaitReason, _ url: ResourceURL?) {
+    let words = reason.words(at: engine.clock.now, wallSeconds: engine.clock.wallSeconds)
+    engine.hub.publish(.phase(.waiting, reason: words), of: id, url)
+  }
+
+  func publishWaitingForSlot(_ id: TransferID, _ url: ResourceURL?) {
+    let now = engine.clock.now
+    guard let reason = engine.slots.update({ $0.reason(for: id, at: now) }) else { return }
+    publishWaiting(id, reason, url)
+  }
+}

@@ -1,0 +1,173 @@
+import HaulCore
+
+/// Owns the queue: decides, commits, applies, and starts what may run. What is in memory is what the store has.
+actor QueueCoordinator {
+  /// What a timer is for.
+  enum Deadline: Hashable, Sendable {
+    /// A host may be asked again.
+    case hosts
+    /// The time of the week may let other things run.
+    case schedule
+    /// What is in the way of some may be gone.
+    case obstacles
+    /// The store, which refused a change, may take it now.
+    case store
+    /// The next attempt of a transfer for which nothing runs.
+    case retry(TransferID)
+    /// Runs that were told to stop are cut short, and at last left to themselves.
+    case cutShort, leave
+  }
+
+  /// What a decision on so many needs is a few megabytes, and to store them costs much more than to begin a change.
+  static let portion = 8192
+
+  let engine: Engine
+  let store: any Store
+  private(set) var queue = QueueMachine()
+  var runs = RunSupervisor()
+  let turn = AsyncMutex()
+  let waiters = Waiters()
+  let deadlines: DeadlineQueue<Deadline>
+  /// Transfers that wait for something in the way to be gone.
+  var obstacles = ObstacleWatch()
+  /// Whether the time of the week lets anything start.
+  var schedule: TimetableWatch
+  /// Those that it is about to stop, and those that it has stopped.
+  var leaving: [TransferID] = []
+  var stoppedBySchedule: Set<TransferID> = []
+  var steps: [String: StepClosure] = [:]
+  /// Those that have a slot, and whose start is not stored.
+  var picked: [TransferID] = []
+  /// Whether the store refused the last change that nobody had asked for.
+  var isStoreRefusing = false
+  var isShutDown = false
+  /// Whether something did not stop in time, and is left to itself.
+  var hasLeftRuns = false
+  /// Members that one change of a command stores at most.
+  let portion: Int
+
+  init(engine: Engine, store: any Store, portion: Int) {
+    self.engine = engine
+    self.store = store
+    self.portion = max(portion, 1)
+    schedule = TimetableWatch(engine.hours)
+    deadlines = DeadlineQueue(clock: engine.clock, executor: engine.soleExecutor)
+    deadlines.begin { [weak self] in await self?.due($0) }
+  }
+
+  deinit {
+    deadlines.stop()
+    engine.hub.close()
+  }
+
+  /// Takes up a stored queue, before anything else.
+  func take(_ stored: QueueMachine) { queue = stored }
+
+  /// Puts what a queue that was just opened has waiting for a slot only before the scheduler.
+  func scheduleStored() -> [TransferID] {
+    engine.slots.update { scheduler in
+      scheduler.reserve(queue.members.queued)
+      queue.scheduleStored { scheduler.add($0, host: $1, priority: $2, rank: $3) }
+    }
+    return queue.takeStored()
+  }
+}
+
+/// Decide, commit, apply: in this order, one decision after the other.
+extension QueueCoordinator {
+  typealias Decide<Result> =
+    (inout QueueMachine, inout QueueDecision) throws(TransferError) -> Result
+
+  /// Carries out what `decide` decides, once it is stored.
+  /// - Throws: what `decide` throws, and `io` or `disk-full` when it could not be stored; nothing has changed then.
+  func carryOut<Result>(_ decide: Decide<Result>) async throws(TransferError) -> Result {
+    try await turn.run { () async throws(TransferError) in try await commit(decide) }
+  }
+
+  /// Carries out, portion by portion, what is decided of many: a decision on a million would need gigabytes. Each portion is
+  /// decided, stored and applied before the next, all in one turn, and nothing new starts before the last one is decided.
+  /// - Parameter decide: is told whether the portion is the last.
+  /// - Throws: `io` or `disk-full` when a portion could not be stored; those before it are stored and stay so.
+  func carryOut(
+    inPortions ids: [TransferID],
+    _ decide: (ArraySlice<TransferID>, _ isLast: Bool, inout QueueMachine, inout QueueDecision) ->
+      Void
+  ) async throws(TransferError) {
+    do throws(TransferError) {
+      try await turn.run { () async throws(TransferError) in
+        var rest = ids[...]
+        repeat {
+          let some = rest.prefix(portion)
+          rest = rest.dropFirst(portion)
+          try await commit(starting: rest.isEmpty) { (queue, decision) throws(TransferError) in
+            decide(some, rest.isEmpty, &queue, &decision)
+          }
+        } while !rest.isEmpty
+      }
+    } catch {
+      if ids.count > portion { await settleRest() }
+      throw error
+    }
+  }
+
+  /// After a portion that was not stored: what follows from those before it.
+  private func settleRest() async {
+    do {
+      try await carryOut { (queue, decision) throws(TransferError) in queue.settle(&decision) }
+    } catch { engine.log(error) }
+    await startWhatMay()
+  }
+
+  /// For the one whose turn it is.
+  /// - Parameters:
+  ///   - starting: whether what has a slot begins with this decision.
+  ///   - ends: those of runs that it stores.
+  func commit<Result>(
+    starting: Bool = true, ends: [TransferID] = [], _ decide: Decide<Result>
+  ) async throws(TransferError) -> Result {
+    var starts = Starts()
+    var (decision, result) = try queue.decide { (queue, decision) throws(TransferError) in
+      let result = try decide(&queue, &decision)
+      if starting { starts = grant(&queue, &decision) }
+      return result
+    }
+    engine.hooks.passes(.decided)
+    do throws(TransferError) {
+      try await keepOlderFiles(&decision)
+      let change = decision.change
+      if !change.isEmpty { try await store.commit(change) }
+    } catch {
+      engine.log(error)
+      takeBack(starts, decision.added)
+      throw error
+    }
+    engine.hooks.passes(.stored)
+    let urls = engine.hub.isHeard ? await urls(of: decision) : [:]
+    await removeTraces(of: ends)
+    queue.apply(decision)
+    apply(decision, urls, ends, starts)
+    await launch(starts, decision)
+    engine.hooks.passes(.carriedOut)
+    return result
+  }
+
+  /// An end without success leaves the file that a restart was to replace: it is still there.
+  private func keepOlderFiles(_ decision: inout QueueDecision) async throws(TransferError) {
+    let ended = decision.unsuccessful
+    guard !ended.isEmpty else { return }
+    let records = try await store.records(ended)
+    let older = records.compactMap { record in record.result?.path.map { (record.id, $0) } }
+    decision.keepFiles(Dictionary(older, uniquingKeysWith: { $1 }))
+  }
+
+  private func urls(of decision: QueueDecision) async -> [TransferID: ResourceURL] {
+    var urls: [TransferID: ResourceURL] = [:]
+    for record in decision.added { urls[record.id] = record.request.download?.url }
+    var unknown: [TransferID] = []
+    for event in decision.events where urls[event.id] == nil {
+      if let url = runs[event.id].url { urls[event.id] = url } else { unknown.append(event.id) }
+    }
+    guard !unknown.isEmpty else { return urls }
+    return urls.merging(await store.urls(of: unknown)) { $1 }
+  }
+}

@@ -1,0 +1,129 @@
+import HaulCore
+import Testing
+
+/// A decision is a value: the queue changes when it is applied, and only then.
+@Suite struct DraftTests {
+  private static let url = try? ResourceURL("http://h.example/f")
+
+  /// Two queues that live through the same: one changed in place, the other by decisions, some of which are refused.
+  private struct Twins {
+    var inPlace = QueueMachine()
+    var decided = QueueMachine()
+    var dice: SplitMix64
+    var ids: [TransferID] = []
+    var refusals = 0
+
+    /// What can be seen of a queue.
+    struct Sight: Equatable {
+      let members: [TransferSummary]
+      let verdicts: [DependencyGraph.Verdict]
+      let reasons: [WaitReason?]
+      let standings: [Standing]
+      let groups: [String: GroupTally.Counts]
+      let numbers: [Int]
+      let displaced: [Bool]
+      let owners: [TransferID?]
+
+      init(_ queue: QueueMachine, _ ids: [TransferID]) {
+        members = ids.compactMap { queue.members[$0].map(TransferSummary.init) }
+        verdicts = ids.map { queue.verdict(of: $0) }
+        reasons = ids.map { queue.waitReason(of: $0) }
+        standings = ids.compactMap { queue.members[$0]?.facts.standing }
+        groups = Dictionary(
+          queue.groups.names.compactMap { name in queue.groups.counts(of: name).map { (name, $0) }
+          },
+          uniquingKeysWith: { $1 })
+        numbers = [queue.busy, queue.lastEvent, queue.members.values.count, queue.members.queued]
+        displaced = ids.map { queue.isDisplaced($0) }
+        owners = (0..<6).map { queue.id(of: "name \($0)") }
+      }
+    }
+
+    mutating func step() throws {
+      let input = input()
+      let before = Sight(decided, ids)
+      let outcome: (decision: QueueDecision, result: Void)
+      do {
+        outcome = try decided.decide { (queue, decision) throws(TransferError) in
+          try input(&queue, &decision)
+        }
+      } catch {
+        // Refused by the queue itself.
+        #expect(Sight(decided, ids) == before)
+        return
+      }
+      #expect(Sight(decided, ids) == before, "a decision alone changes nothing")
+      if dice.next() % 4 == 0 {
+        refusals += 1
+        return
+      }
+      decided.apply(outcome.decision)
+      var decision = QueueDecision()
+      try input(&inPlace, &decision)
+      #expect(decision.effects == outcome.decision.effects)
+      #expect(decision.events == outcome.decision.events)
+      #expect(Sight(decided, ids) == Sight(inPlace, ids))
+    }
+
+    private typealias Input = (inout QueueMachine, inout QueueDecision) throws(TransferError) ->
+      Void
+
+    private mutating func input() -> Input {
+      let some = (0..<(1 + pick(3))).compactMap { _ in ids.isEmpty ? nil : ids[pick(ids.count)] }
+      switch pick(8) {
+      case 0, 1: return addition()
+      case 2, 3:
+        let command = TransferMachine.Command.allCases[pick(TransferMachine.Command.allCases.count)]
+        return { (queue, decision) throws(TransferError) in
+          _ = queue.handle(command, some, by: .user, &decision)
+        }
+      case 4:
+        return { (queue, decision) throws(TransferError) in
+          for id in some { _ = queue.granted(id, &decision) }
+        }
+      case 5:
+        let end = TransferMachine.RunEnd.allCases[pick(4)]
+        return { (queue, decision) throws(TransferError) in
+          for id in some { queue.ended(id, end, nil, by: .disk, &decision) }
+        }
+      case 6:
+        return { (queue, decision) throws(TransferError) in
+          for id in some { queue.suspended(id, .offline, &decision) }
+        }
+      default:
+        let other = some.first
+        return { (queue, decision) throws(TransferError) in
+          for id in some { queue.due(id, &decision) }
+          queue.move(Array(some.dropFirst()), to: other.map { .after($0) } ?? .first, &decision)
+        }
+      }
+    }
+
+    private mutating func addition() -> Input {
+      let new = TransferID(using: &dice)
+      var request = TransferRequest.step("step")
+      if pick(2) == 0, let url { request = .download(url, to: .file("/d/file \(pick(4))")) }
+      if pick(3) == 0 { request.identifier = "name \(pick(6))" }
+      if pick(2) == 0 { request.group = "group \(pick(2))" }
+      if !ids.isEmpty, pick(2) == 0 { request.after = [.transfer(ids[pick(ids.count)])] }
+      request.whenDependencyFails = TransferRequest.DependencyPolicy.allCases[pick(3)]
+      ids.append(new)
+      return { [request] (queue, decision) throws(TransferError) in
+        try queue.add([.init(id: new, request: request, target: nil)], &decision)
+      }
+    }
+
+    private mutating func pick(_ count: Int) -> Int { Int(dice.next() % UInt64(count)) }
+  }
+
+  @Test(arguments: 1...20)
+  func
+    `Decisions that are applied come to the same as changes in place, and refused ones to nothing`(
+      seed: UInt64
+    ) throws
+  {
+    var twins = Twins(dice: SplitMix64(seed: seed))
+    for _ in 0..<150 { try twins.step() }
+    #expect(twins.refusals > 10)
+  }
+}
