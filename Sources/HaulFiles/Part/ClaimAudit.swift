@@ -24,7 +24,7 @@ struct ClaimAudit {
     for (number, claim) in replay.claims.enumerated() {
       if isCancelled() { throw TransferError(.cancelled, "cancelled while reading the part file") }
       let range = claim.extent.range
-      let isFirst = !claim.isVoid && ByteRangeSet(range).isDisjoint(seen)
+      let isFirst = !claim.isVoid && seen.isDisjoint(range)
       if isFirst, try holds(claim.extent, number: UInt64(number)) {
         seen.insert(contentsOf: range)
         verdict.ranges.append(range)

@@ -160,7 +160,7 @@ struct PartState {
   }
 
   mutating func claim(_ extent: Extent) throws(TransferError) {
-    guard ByteRangeSet(extent.range).isDisjoint(claimed) else {
+    guard claimed.isDisjoint(extent.range) else {
       throw TransferError(.internal, "two segments claim the same bytes")
     }
     try append(.written([extent]))

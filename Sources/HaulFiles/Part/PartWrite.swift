@@ -72,7 +72,7 @@ extension PartFile {
         state.open[writer.number] ?? OpenExtent(start: writer.offset, lastClaim: now)
       let range = writer.offset..<(writer.offset + count)
       guard extent.reserved == nil, extent.range.upperBound == writer.offset,
-        ByteRangeSet(range).isDisjoint(state.claimed),
+        state.claimed.isDisjoint(range),
         state.open.allSatisfy({ $0.key == writer.number || !$0.value.touched.overlaps(range) })
       else {
         throw TransferError(.internal, "two segments write to the same bytes")
