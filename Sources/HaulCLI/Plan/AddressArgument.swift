@@ -5,7 +5,7 @@ package import HaulCore
 package enum AddressArgument {
   /// - Throws: a message that names the address that was probably meant when the scheme is missing.
   package static func url(_ text: String) throws(UsageError) -> ResourceURL {
-    if text.contains("\t") {
+    if text.utf8.contains(UInt8(ascii: "\t")) {
       throw UsageError("\(redacted(text)): mirrors of one address are not yet supported")
     }
     if let guess = probablyMeant(text) {
@@ -22,6 +22,7 @@ package enum AddressArgument {
 
   /// The address with a scheme put before it; nil when it has one.
   private static func probablyMeant(_ text: String) -> String? {
+    if text.hasPrefix("https://") || text.hasPrefix("http://") { return nil }
     if text.contains("://"), let first = text.first, first.isLetter { return nil }
     var rest = text[...]
     for scheme in ["https", "http"] where rest.lowercased().hasPrefix(scheme + ":") {

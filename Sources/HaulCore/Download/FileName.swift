@@ -59,8 +59,7 @@ package struct FileName: Hashable, Sendable {
   }
 
   private static func safe(_ bytes: [UInt8], keepingDot: Bool) -> FileName? {
-    let separators = [UInt8(ascii: "/"), UInt8(ascii: "\\")]
-    let start = bytes.lastIndex { separators.contains($0) }.map { $0 + 1 } ?? 0
+    let start = bytes.lastIndex(where: isSeparator).map { $0 + 1 } ?? 0
     if isPlain(bytes[start...]) {
       return FileName(plain: String(decoding: bytes[start...], as: UTF8.self), wasChanged: false)
     }
@@ -92,6 +91,10 @@ extension FileName {
   private static func isActing(_ pathExtension: ArraySlice<UInt8>) -> Bool {
     let text = String(decoding: pathExtension, as: UTF8.self).lowercased()
     return acting.contains(text) || text == ".ini"
+  }
+
+  private static func isSeparator(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\")
   }
 
   private static func isSign(_ byte: UInt8) -> Bool {

@@ -11,8 +11,9 @@ enum PercentCoding {
 
   /// Decodes once; a `%` without two digits stands for itself.
   static func decoded(_ text: some StringProtocol) -> [UInt8] {
-    var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]
+    guard rest.contains(UInt8(ascii: "%")) else { return Array(rest) }
+    var bytes: [UInt8] = []
     while let byte = rest.popFirst() {
       if byte == UInt8(ascii: "%"), let decoded = takeHexByte(&rest) {
         bytes.append(decoded)

@@ -10,16 +10,31 @@ public struct ResourceURL: Hashable, Sendable {
     public let host: String
     /// Given, or the scheme's own.
     public let port: Int
-
     /// The value of `Host`: without the scheme's own port (RFC 9110, section 7.2).
-    package var authority: String {
-      let name = host.contains(":") ? "[\(host)]" : host
-      return port == (scheme == "https" ? 443 : 80) ? name : "\(name):\(port)"
+    package let authority: String
+
+    init(scheme: String, host: String, port: Int) {
+      self.scheme = scheme
+      self.host = host
+      self.port = port
+      let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
+      authority = port == (scheme == "https" ? 443 : 80) ? name : "\(name):\(port)"
     }
 
     /// `scheme://host:port`.
     public var description: String {
       "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+    }
+
+    /// The authority says host and port, and their absence, once the scheme is known.
+    public static func == (left: Origin, right: Origin) -> Bool {
+      left.authority == right.authority && left.scheme == right.scheme
+    }
+
+    /// Hashes what `==` compares.
+    public func hash(into hasher: inout Hasher) {
+      hasher.combine(scheme)
+      hasher.combine(authority)
     }
   }
 
@@ -39,20 +54,55 @@ public struct ResourceURL: Hashable, Sendable {
     }
   }
 
+  /// What an address is made of: shared, as it is copied with every event and request.
+  private final class Parts: Hashable, Sendable {
+    let absoluteString: String
+    let origin: Origin
+    let credentials: Credentials?
+    let path: String
+    let query: String?
+
+    init(
+      _ absoluteString: String, _ origin: Origin, _ credentials: Credentials?, path: String,
+      query: String?
+    ) {
+      self.absoluteString = absoluteString
+      self.origin = origin
+      self.credentials = credentials
+      self.path = path
+      self.query = query
+    }
+
+    /// The text says all of the rest but the user information.
+    static func == (left: Parts, right: Parts) -> Bool {
+      left === right
+        || (left.absoluteString == right.absoluteString && left.credentials == right.credentials)
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(absoluteString) }
+  }
+
+  private let parts: Parts
+
   /// The address without user information and fragment, as it is sent.
-  package let absoluteString: String
+  package var absoluteString: String { parts.absoluteString }
   /// Decides whether secrets may be sent.
-  public let origin: Origin
-  package private(set) var credentials: Credentials?
+  public var origin: Origin { parts.origin }
+  package var credentials: Credentials? { parts.credentials }
   /// The percent-encoded path, at least `/`.
-  package let path: String
+  package var path: String { parts.path }
   /// Percent-encoded.
-  let query: String?
+  var query: String? { parts.query }
 
   /// Takes an absolute address apart.
   /// - Throws: `bad-url` when it has no scheme or no host or is not an address at all,
   ///   `unsupported-scheme` when it is neither http nor https.
   public init(_ text: String) throws(TransferError) {
+    if let plain = PlainAddress(text) {
+      let origin = Origin(scheme: plain.scheme, host: plain.host, port: plain.port)
+      self.init(Parts(text, origin, nil, path: plain.path, query: plain.query))
+      return
+    }
     guard let url = URL(string: text), let scheme = url.scheme?.lowercased() else {
       throw TransferError(
         .badURL,
@@ -83,11 +133,9 @@ public struct ResourceURL: Hashable, Sendable {
     guard let text = sent.parts.string, sent.isReadable else {
       throw TransferError(.badURL, "the address cannot be read")
     }
-    origin = Origin(scheme: scheme, host: sent.host, port: port)
-    credentials = sent.credentials
-    absoluteString = text
-    path = sent.parts.percentEncodedPath
-    query = sent.parts.percentEncodedQuery
+    parts = Parts(
+      text, Origin(scheme: scheme, host: sent.host, port: port), sent.credentials,
+      path: sent.parts.percentEncodedPath, query: sent.parts.percentEncodedQuery)
   }
 
   /// Whether it is an IPv6 address, or could be a name: escapes may have brought in anything.
@@ -126,10 +174,11 @@ public struct ResourceURL: Hashable, Sendable {
 
   /// The same address with this user information.
   package func taking(_ credentials: Credentials?) -> ResourceURL {
-    var copy = self
-    copy.credentials = credentials
-    return copy
+    ResourceURL(
+      Parts(absoluteString, origin, credentials, path: path, query: query))
   }
+
+  private init(_ parts: Parts) { self.parts = parts }
 
   /// Path and query as a request line has them.
   package var pathAndQuery: String { query.map { "\(path)?\($0)" } ?? path }

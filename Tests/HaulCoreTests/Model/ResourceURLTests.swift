@@ -42,4 +42,57 @@ import Testing
       #expect(try ResourceURL(url.absoluteString) == url)
     }
   }
+
+  // With a fragment, which is not sent, an address is always read by the whole grammar.
+  @Test(
+    "A plain address is read as by the whole grammar",
+    arguments: [
+      "http://h.example/", "https://h.example/a/b-c_d~e.f;g=h,i@j:k!$&'()*+", "http://h:8080/x",
+      "https://192.0.2.1/x?a=b&c=/d?e", "https://h.example//x//", "http://h/?", "http://h:65535/x",
+      "https://h:443/x", "http://-.h../x", "https://h/a/../b/./c", "http://h/x?", "http://h:80/",
+    ])
+  func plain(address: String) throws {
+    let (plain, whole) = (try ResourceURL(address), try ResourceURL(address + "#"))
+    #expect(plain == whole)
+    #expect(plain.origin == whole.origin)
+    #expect(plain.path == whole.path)
+    #expect(plain.pathAndQuery == whole.pathAndQuery)
+    #expect(plain.redacted == whole.redacted)
+    #expect(plain.absoluteString == address)
+  }
+
+  @Test(
+    "What is nearly plain is read as by the whole grammar, or refused as by it",
+    arguments: [
+      "http://h", "http://h?x", "http://h:/x", "http://h:0/x", "http://h:080/x", "http://h:65536/x",
+      "http://h:99999999999999999999/x", "http:///x", "http://:80/x", "http://u:p@h/x",
+      "HTTP://h/x",
+      "http://H/x", "http://h/a b", "http://h/%20", "http://h/%zz", "http://h/[x]", "http://h/\"x",
+      "http://h_a/x", "http://xn--bcher-kva.example/x", "http://h/\u{E9}", "http://h/x?a|b",
+      "http://a,b/x", "http://[::1]/x", "ftp://h/x", "http:/h/x", "https:h/x", "http://h\\/x",
+    ])
+  func nearlyPlain(address: String) {
+    let (plain, whole) = (try? ResourceURL(address), try? ResourceURL(address + "#"))
+    #expect(plain == whole)
+    #expect(plain?.origin == whole?.origin)
+    #expect(plain?.pathAndQuery == whole?.pathAndQuery)
+  }
+
+  @Test("Origins are told apart by scheme, host and port")
+  func origins() throws {
+    let addresses = ["http://h/", "https://h/", "http://h:443/", "https://h:80/", "http://i/"]
+    let origins = try addresses.map { try ResourceURL($0).origin }
+    #expect(Set(origins).count == addresses.count)
+    #expect(try ResourceURL("http://h:80/").origin == origins[0])
+    #expect(origins[2].authority == "h:443")
+    #expect(try ResourceURL("http://[::1]:81/").origin.authority == "[::1]:81")
+  }
+
+  @Test("An address with user information is another than the one without")
+  func userInformation() throws {
+    let (with, without) = (try ResourceURL("http://u:p@h/x"), try ResourceURL("http://h/x"))
+    #expect(with != without)
+    #expect(with.taking(nil) == without)
+    #expect(Set([with, without, with.taking(nil)]).count == 2)
+  }
 }
