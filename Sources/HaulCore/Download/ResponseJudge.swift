@@ -41,7 +41,7 @@ package struct ResponseJudge: Sendable {
   package init(wallSeconds: Double) { self.wallSeconds = wallSeconds }
 
   package func verdict(on head: ResponseHead, to request: FetchRequest) -> ResponseVerdict {
-    if [200, 206].contains(head.status), hasUnaskedCoding(head) {
+    if head.status == 200 || head.status == 206, hasUnaskedCoding(head) {
       return .failure(
         TransferError(
           .protocolViolation, "the server sent a transfer coding that was not asked for"))
@@ -56,9 +56,8 @@ package struct ResponseJudge: Sendable {
 
   /// Whether it has another transfer coding than chunked (RFC 9112, section 7): that would stay in the file.
   private func hasUnaskedCoding(_ head: ResponseHead) -> Bool {
-    let codings = head.headers.fields.filter { $0.name.lowercased() == "transfer-encoding" }
-    return codings.count > 1
-      || codings.contains { !Self.plainCodings.contains($0.value.lowercased()) }
+    let codings = head.headers.values(of: "Transfer-Encoding")
+    return codings.count > 1 || codings.contains { !Self.plainCodings.contains($0.lowercased()) }
   }
 
   /// The second is of old servers, and means nothing.
@@ -78,10 +77,10 @@ package struct ResponseJudge: Sendable {
       return .failure(
         TransferError(.protocolViolation, "the server answered 206 to a request without a range"))
     }
-    if let type = head.headers["content-type"]?.lowercased(), type.hasPrefix("multipart/") {
+    if let type = head.headers["Content-Type"]?.lowercased(), type.hasPrefix("multipart/") {
       return .unusableRange("a multipart body in answer to one range")
     }
-    if let coding = head.headers["content-encoding"], coding.lowercased() != "identity" {
+    if let coding = head.headers["Content-Encoding"], coding.lowercased() != "identity" {
       return .unusableRange("a range of an encoded body")
     }
     guard let content = ContentRange(head.headers), let range = content.range else {
@@ -110,7 +109,7 @@ package struct ResponseJudge: Sendable {
 
   /// Nil when it cannot be read; `.some(nil)` when there is none.
   private func announcedLength(_ head: ResponseHead) -> Int64?? {
-    if head.headers["transfer-encoding"] != nil { return .some(nil) }
+    if head.headers["Transfer-Encoding"] != nil { return .some(nil) }
     switch ContentLength(head.headers) {
     case .absent: return .some(nil)
     case .bytes(let length): return .some(length)
@@ -123,8 +122,8 @@ package struct ResponseJudge: Sendable {
 
   private func framing(of head: ResponseHead) -> ResponseBody.Framing {
     // A coded stream marks its end.
-    if head.undoneCoding != nil || head.headers["transfer-encoding"] != nil { return .chunked }
-    if head.headers["content-length"] != nil { return .length }
+    if head.undoneCoding != nil || head.headers["Transfer-Encoding"] != nil { return .chunked }
+    if head.headers["Content-Length"] != nil { return .length }
     // The end of a stream is told (RFC 9113, section 8.1), the end of a connection is not.
     return head.version == "HTTP/2" ? .chunked : .close
   }

@@ -8,9 +8,12 @@ package enum ContentLength: Hashable, Sendable {
 
   /// Reads the field of a response. Equal repetitions are one value, as the section allows, be they lines or a list.
   package init(_ headers: HeaderFields) {
-    let values = headers.values(of: "Content-Length").flatMap {
-      $0.split(separator: ",", omittingEmptySubsequences: false)
+    let lines = headers.values(of: "Content-Length")
+    if lines.count == 1, !lines[0].utf8.contains(UInt8(ascii: ",")) {
+      self = Self.length(lines[0]).map { .bytes($0) } ?? .invalid
+      return
     }
+    let values = lines.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
     guard let first = values.first else {
       self = .absent
       return

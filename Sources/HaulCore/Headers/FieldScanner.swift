@@ -11,20 +11,22 @@ struct FieldScanner {
 
   /// Takes `literal` when it comes next.
   mutating func take(_ literal: String, ignoringCase: Bool = false) -> Bool {
-    let wanted = literal.utf8
-    let found = rest.prefix(wanted.count)
-    let matches =
-      ignoringCase
-      ? found.elementsEqual(wanted) { Self.lowercased($0) == Self.lowercased($1) }
-      : found.elementsEqual(wanted)
-    guard matches else { return false }
-    rest.removeFirst(wanted.count)
+    var place = rest.startIndex
+    for wanted in literal.utf8 {
+      guard place < rest.endIndex else { return false }
+      let found = rest[place]
+      guard
+        found == wanted || ignoringCase && Self.lowercased(found) == Self.lowercased(wanted)
+      else { return false }
+      place += 1
+    }
+    rest = rest[place...]
     return true
   }
 
   /// Skips optional whitespace: spaces and tabs (section 5.6.3).
   mutating func skipWhitespace() {
-    rest = rest.drop { $0 == 0x20 || $0 == 0x09 }
+    while let byte = rest.first, byte == 0x20 || byte == 0x09 { rest = rest.dropFirst() }
   }
 
   /// Takes the longest run of bytes that satisfy `belongs`; it may be empty.

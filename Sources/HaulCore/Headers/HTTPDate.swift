@@ -120,7 +120,12 @@ extension HTTPDate {
 extension FieldScanner {
   /// Takes one of `words`, in their case; the index of the one taken.
   fileprivate mutating func word(of words: [String]) -> Int64? {
-    for (index, word) in words.enumerated() where take(word) { return Int64(index) }
+    guard let first = next else { return nil }
+    var index: Int64 = 0
+    for word in words {
+      if word.utf8.first == first, take(word) { return index }
+      index += 1
+    }
     return nil
   }
 

@@ -24,7 +24,8 @@ extension Validator {
   /// The one value of a field; nil when it is missing or its lines differ.
   private static func single(_ name: String, in headers: HeaderFields) -> String? {
     let values = headers.values(of: name)
-    guard let first = values.first, values.allSatisfy({ $0.utf8.elementsEqual(first.utf8) })
+    guard let first = values.first,
+      values.dropFirst().allSatisfy({ $0.utf8.elementsEqual(first.utf8) })
     else { return nil }
     return first
   }

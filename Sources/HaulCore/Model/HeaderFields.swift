@@ -17,10 +17,15 @@ package struct HeaderFields: Hashable, Sendable {
   }
 
   /// The value of the first field of that name; O(fields).
-  package subscript(name: String) -> String? { fields.first { $0.isNamed(name) }?.value }
+  package subscript(name: String) -> String? {
+    for field in fields where field.isNamed(name) { return field.value }
+    return nil
+  }
 
   package func values(of name: String) -> [String] {
-    fields.lazy.filter { $0.isNamed(name) }.map(\.value)
+    var values: [String] = []
+    for field in fields where field.isNamed(name) { values.append(field.value) }
+    return values
   }
 
   package mutating func append(_ name: String, _ value: String) {
@@ -37,13 +42,20 @@ package struct HeaderFields: Hashable, Sendable {
 }
 
 extension HeaderFields.Field {
-  /// Names are ASCII (RFC 9110, section 5.1): compared byte by byte, nothing is copied.
+  /// Names are ASCII (RFC 9110, section 5.1): compared byte by byte, but for those that are written alike, as most are.
   fileprivate func isNamed(_ other: String) -> Bool {
     guard name.utf8.count == other.utf8.count else { return false }
-    return zip(name.utf8, other.utf8).allSatisfy { Self.lowercase($0) == Self.lowercase($1) }
+    if name == other { return true }
+    var theirs = other.utf8.makeIterator()
+    for byte in name.utf8 {
+      guard let their = theirs.next(), Self.lowercase(byte) == Self.lowercase(their) else {
+        return false
+      }
+    }
+    return true
   }
 
   private static func lowercase(_ byte: UInt8) -> UInt8 {
-    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+    byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
   }
 }

@@ -25,7 +25,7 @@ extension Validator {
   }
 
   /// Whether equality proves equal bytes: a strong entity tag, or a strong `Last-Modified`.
-  package var isStrong: Bool { strongTag != nil || strongDate != nil }
+  package var isStrong: Bool { strongDate != nil || strongTag != nil }
 
   /// What to send as `If-Range` (RFC 9110, section 13.1.5): the strong tag, else the strong date as it was sent.
   ///
