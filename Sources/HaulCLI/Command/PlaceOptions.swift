@@ -58,7 +58,6 @@ struct PlaceOptions: ParsableArguments {
   var maxFilesize: Int64?
 
   func apply(to request: inout DownloadRequest) {
-    request.makesDirectory = output != nil && directory != nil
     request.ifExists = ifExists
     request.durability = durability
     request.usesServerName = remoteName ?? false

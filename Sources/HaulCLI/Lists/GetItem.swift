@@ -68,9 +68,12 @@ struct GetItem {
 }
 
 extension GetItem {
+  /// Whether it goes somewhere else than the options of the command line say.
+  var hasOwnPlace: Bool { out != nil || dir != nil }
+
   /// The options of the command line, with its own `out` and `dir` in place of theirs.
-  func place(_ common: PlaceOptions) throws(UsageError) -> PlaceOptions {
-    guard let origin, out != nil || dir != nil else { return common }
+  private func place(_ common: PlaceOptions) throws(UsageError) -> PlaceOptions {
+    guard let origin, hasOwnPlace else { return common }
     if out != nil, common.output != nil {
       throw UsageError("\(origin): out and -o contradict each other")
     }
@@ -81,12 +84,16 @@ extension GetItem {
     return place
   }
 
-  /// Where it goes.
-  func destination(_ place: PlaceOptions) throws(UsageError) -> DownloadRequest.Destination {
+  /// Where it goes, and whether the directory of an exact path is made.
+  func destination(
+    _ common: PlaceOptions
+  ) throws(UsageError) -> (DownloadRequest.Destination, makesDirectory: Bool) {
+    let place = try place(common)
     do {
-      return try GetPlan.destination(place)
+      let makesDirectory = place.output != nil && place.directory != nil
+      return (try GetPlan.destination(place), makesDirectory)
     } catch {
-      guard let origin, out != nil || dir != nil else { throw error }
+      guard let origin, hasOwnPlace else { throw error }
       throw UsageError("\(origin): \(error.message)")
     }
   }

@@ -5,8 +5,13 @@ struct TargetSet {
   private struct Target {
     let first: GetItem
     let isExact: Bool
-    /// What is asked of each address, and where that stands.
-    var requests: [ResourceURL: (request: DownloadRequest, origin: String?)]
+    let request: DownloadRequest
+    /// What is asked of each further address, and where that stands.
+    var others: [ResourceURL: (request: DownloadRequest, origin: String?)] = [:]
+
+    func earlier(_ url: ResourceURL) -> (request: DownloadRequest, origin: String?)? {
+      url == first.url ? (request, first.origin) : others[url]
+    }
   }
 
   private var targets: [TargetPath: Target] = [:]
@@ -20,14 +25,13 @@ struct TargetSet {
     guard let (path, isExact) = Self.target(of: request) else { return nil }
     let key = TargetPath(path)
     guard let target = targets[key] else {
-      targets[key] = Target(
-        first: item, isExact: isExact, requests: [item.url: (request, item.origin)])
+      targets[key] = Target(first: item, isExact: isExact, request: request)
       return nil
     }
     let start = item.origin.map { "\($0): " } ?? ""
     let mayBeNumbered = !isExact && !target.isExact
     if mayBeNumbered, request.ifExists == .rename { return nil }
-    if let earlier = target.requests[item.url] {
+    if let earlier = target.earlier(item.url) {
       guard earlier.request != request else {
         return
           "\(start)\(item.url.redacted) is given twice\(Self.place(earlier.origin)) and is downloaded "
@@ -42,7 +46,7 @@ struct TargetSet {
         "\(start)the target \(path) is that of another address too, "
           + "\(target.first.url.redacted)\(Self.place(target.first.origin))")
     }
-    targets[key]?.requests[item.url] = (request, item.origin)
+    targets[key]?.others[item.url] = (request, item.origin)
     return nil
   }
 

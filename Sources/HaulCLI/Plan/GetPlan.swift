@@ -26,18 +26,29 @@ extension GetPlan {
     var authorization = try Authorization(command.who, headers: headers, sources)
     var targets = TargetSet()
     requests = []
+    // What the options say is the same for all of a long list.
+    let place = command.place
+    var common = DownloadRequest(url: items[0].url, to: .stream)
+    place.apply(to: &common)
+    command.content.apply(to: &common)
+    command.speed.apply(to: &common)
+    command.network.apply(to: &common)
+    var knowsPlace = false
     for (number, item) in items.enumerated() {
-      let place = try item.place(command.place)
-      let destination = try item.destination(place)
-      var request = DownloadRequest(url: item.url, to: destination)
+      if !knowsPlace, !item.hasOwnPlace {
+        (common.destination, common.makesDirectory) = try item.destination(place)
+        knowsPlace = true
+      }
+      var request = common
+      request.url = item.url
+      if item.hasOwnPlace {
+        (request.destination, request.makesDirectory) = try item.destination(place)
+      }
       request.checksums = item.checksums.isEmpty ? checksums : item.checksums
-      request.headers = item.fields(with: headers)
+      let fields = item.fields(with: headers)
+      if !fields.isEmpty { request.headers = fields }
       try authorization.apply(to: &request)
       cookies.apply(to: &request)
-      place.apply(to: &request)
-      command.content.apply(to: &request)
-      command.speed.apply(to: &request)
-      command.network.apply(to: &request)
       if let warning = try targets.insert(request, of: item) {
         notes.append(warning)
         continue
@@ -102,7 +113,7 @@ extension GetPlan {
   static func destination(
     _ place: PlaceOptions
   ) throws(UsageError) -> DownloadRequest.Destination {
-    if let directory = place.directory, directory.isEmpty || directory.contains("\0") {
+    if let directory = place.directory, directory.isEmpty || directory.utf8.contains(0) {
       throw UsageError("-d: the name of the directory is empty or has a NUL")
     }
     guard let output = place.output else { return .directory(place.directory ?? ".") }
@@ -112,7 +123,7 @@ extension GetPlan {
       }
       return .stream
     }
-    guard !output.isEmpty, !output.contains("\0") else {
+    guard !output.isEmpty, !output.utf8.contains(0) else {
       throw UsageError("-o: the file's name is empty or has a NUL")
     }
     let name = output.split(separator: "/").last
