@@ -59,7 +59,8 @@ package struct GetReport: Sendable {
       outputs.append(
         .json(try lines.line(.transfer(event, index: index), wallSeconds: wallSeconds)))
     }
-    outputs += [lateStart(of: event), message(for: event)].compactMap { $0 }.map(Output.message)
+    if let line = lateStart(of: event) { outputs.append(.message(line)) }
+    if let line = message(for: event) { outputs.append(.message(line)) }
     return outputs
   }
 
@@ -207,9 +208,12 @@ extension GetReport {
 
   /// The name at the end of a path or an address; the whole of it when there is none.
   fileprivate static func lastComponent(_ text: String) -> String {
-    let path = text.prefix { $0 != "?" }
-    guard let name = path.split(separator: "/").last, !path.hasSuffix("/") else { return text }
-    return String(name)
+    let path = Array(text.utf8).prefix { $0 != UInt8(ascii: "?") }
+    guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else {
+      return path.isEmpty ? text : String(decoding: path, as: UTF8.self)
+    }
+    let name = path[(slash + 1)...]
+    return name.isEmpty ? text : String(decoding: name, as: UTF8.self)
   }
 }
 

@@ -43,20 +43,42 @@ final class EventFeed: Sendable {
 
   deinit { hub.unsubscribe(key) }
 
+  /// What is ready: as the hub tells it, or made here.
+  private enum Ready {
+    case told([TransferEvent])
+    case made([QueueEvent])
+  }
+
   /// The next events, in order, as many as are ready up to `most`; none when there will be no more.
   func next(atMost most: Int) async -> [QueueEvent] {
+    switch await ready(atMost: most) {
+    case .told(let events): events.map { .transfer($0) }
+    case .made(let events): events
+    }
+  }
+
+  /// The same for one who is told of no reset.
+  func nextOfTransfers(atMost most: Int) async -> [TransferEvent] {
+    switch await ready(atMost: most) {
+    case .told(let events): events
+    case .made(let events):
+      events.compactMap { if case .transfer(let event) = $0 { event } else { nil } }
+    }
+  }
+
+  private func ready(atMost most: Int) async -> Ready {
     while true {
       let ready = takeReady(atMost: most)
-      if !ready.isEmpty { return ready }
+      if !ready.isEmpty { return .made(ready) }
       if let page = takeStanding() {
         await tell(page)
       } else if let start = takeStart() {
-        guard await begin(start) else { return [] }
+        guard await begin(start) else { return .told([]) }
       } else {
         switch await hub.next(key, atMost: most) {
-        case .events(let events): return events.map { .transfer($0) }
-        case .missed(let numbers): guard await recover(numbers) else { return [] }
-        case .lost, .end: return []
+        case .events(let events): return .told(events)
+        case .missed(let numbers): guard await recover(numbers) else { return .told([]) }
+        case .lost, .end: return .told([])
         }
       }
     }

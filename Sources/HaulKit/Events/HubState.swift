@@ -122,7 +122,9 @@ struct HubState {
 
   /// Progress that was not read is not worth reading any more.
   private mutating func forgetProgress(of id: TransferID) {
-    for place in subscribers.values.indices { subscribers.values[place].progress[id] = nil }
+    for place in subscribers.values.indices where !subscribers.values[place].progress.isEmpty {
+      subscribers.values[place].progress[id] = nil
+    }
     guard watchers[id] != nil else { return }
     watchers[id]?.values.indices.forEach { watchers[id]?.values[$0].progress = nil }
   }
@@ -132,19 +134,24 @@ struct HubState {
 extension HubState {
   /// What is ready for one who reads everything; nil when it has to wait.
   mutating func pop(_ number: UInt64, atMost most: Int) -> EventHub.Portion? {
-    guard let subscriber = subscribers[number] else { return .end }
-    if let missed = subscriber.missed { return .missed(missed) }
-    let count = min(most, next - subscriber.cursor)
+    guard let place = subscribers.index(forKey: number) else { return .end }
+    return pop(at: place, atMost: most)
+  }
+
+  private mutating func pop(at place: Int, atMost most: Int) -> EventHub.Portion? {
+    if let missed = subscribers.values[place].missed { return .missed(missed) }
+    let cursor = subscribers.values[place].cursor
+    let count = min(most, next - cursor)
     if count > 0 {
-      let start = subscriber.cursor - first
-      subscribers[number]?.cursor += count
+      let start = cursor - first
+      subscribers.values[place].cursor += count
       let events = Array(log[start..<start + count])
       trim()
       return .events(events)
     }
     var events: [TransferEvent] = []
-    while events.count < most, let key = subscribers[number]?.progress.keys.first,
-      let event = subscribers[number]?.progress.removeValue(forKey: key)
+    while events.count < most, let key = subscribers.values[place].progress.keys.first,
+      let event = subscribers.values[place].progress.removeValue(forKey: key)
     { events.append(event) }
     if !events.isEmpty { return .events(events) }
     return isClosed ? .end : nil
@@ -153,7 +160,7 @@ extension HubState {
   private mutating func wakeSubscribers() {
     for place in subscribers.values.indices {
       guard let waiter = subscribers.values[place].waiter,
-        let portion = pop(subscribers.keys[place], atMost: subscribers.values[place].most)
+        let portion = pop(at: place, atMost: subscribers.values[place].most)
       else { continue }
       subscribers.values[place].waiter = nil
       wakes.append((waiter, portion))
@@ -170,7 +177,10 @@ extension HubState {
   mutating func trim() {
     let enough = subscribers.isEmpty ? 0 : min(Self.worthTrimming, limit)
     guard log.count > enough else { return }
-    let slowest = subscribers.values.map(\.cursor).min() ?? next
+    var slowest = next
+    for place in subscribers.values.indices {
+      slowest = min(slowest, subscribers.values[place].cursor)
+    }
     drop(slowest - first)
     guard log.count > limit else { return }
     let kept = next - limit

@@ -26,10 +26,7 @@ public struct TransferEvents: AsyncSequence, Sendable {
   package func next(atMost most: Int) async -> [TransferEvent] {
     switch source {
     case .one(let feed): await feed.next(atMost: most)
-    case .everything(let feed):
-      await feed.next(atMost: most).compactMap { event in
-        if case .transfer(let event) = event { event } else { nil }
-      }
+    case .everything(let feed): await feed.nextOfTransfers(atMost: most)
     }
   }
 
