@@ -32,7 +32,7 @@ extension DownloadMachine {
     let answer = Answer(
       location: head.url, isElsewhere: isElsewhere,
       digest: ReprDigest.checksums(head.headers).first { $0.algorithm.isTrusted },
-      coding: head.headers["content-encoding"].flatMap {
+      coding: head.headers["Content-Encoding"].flatMap {
         ["identity", ""].contains($0.lowercased()) ? nil : $0
       })
     switch verdict {
@@ -153,12 +153,11 @@ extension DownloadMachine {
   }
 
   private mutating func receive(_ id: SegmentID, _ body: ResponseBody) -> [Command] {
-    let isFirst = !isTransferring
+    change(id) { $0.body = body }
+    let command = Command.receive(id, body, begin: hasBegun ? nil : version)
+    if isTransferring { return [command] }
     isTransferring = true
-    fetches[id]?.body = body
-    return (isFirst ? [.phase(.transferring, reason: nil)] : []) + [
-      .receive(id, body, begin: hasBegun ? nil : version)
-    ]
+    return [.phase(.transferring, reason: nil), command]
   }
 
   /// The first answer of a version: everything that can refuse it does so before a byte of the body is read.

@@ -99,7 +99,7 @@ extension DownloadMachine {
   mutating func delivered(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
     if fetches[id] != nil { hasBegun = true }
     guard goal == .transfer else { return [] }
-    fetches[id]?.hasDelivered = true
+    change(id) { $0.hasDelivered = true }
     hasResolvedAgain = false
     deliveredWave = wave
     noteLatency(of: id)
@@ -146,6 +146,11 @@ extension DownloadMachine {
   }
 
   mutating func close(_ id: SegmentID) -> Fetch? { fetches.removeValue(forKey: id) }
+
+  /// In its place: to take so large a value out of the dictionary and to put it back costs more.
+  mutating func change(_ id: SegmentID, _ body: (inout Fetch) -> Void) {
+    if let place = fetches.index(forKey: id) { body(&fetches.values[place]) }
+  }
 
   mutating func finishing() -> [Command] {
     guard let version, !isFinishing else { return [] }

@@ -46,7 +46,8 @@ extension DownloadMachine {
     } else {
       plan.startOver(length: nil)
     }
-    return commands + [.phase(.connecting, reason: nil)] + openMore(&plan)
+    commands.append(.phase(.connecting, reason: nil))
+    return commands + openMore(&plan)
   }
 
   /// Whether the bytes may count, if the first answer agrees. Of a whole the server is not asked.

@@ -37,10 +37,10 @@ extension DownloadMachine {
   }
 
   private func sample(_ plan: SegmentPlan) -> ConnectionTuner.Sample {
-    let active = fetches.values.filter { !$0.isLaidOff }
+    let bytes = plan.receivedCount
     return ConnectionTuner.Sample(
-      open: fetches.count, delivering: active.count { $0.hasDelivered }, bytes: plan.receivedCount,
-      rest: plan.length.map { $0 - plan.receivedCount }, limit: cap,
+      open: fetches.count, delivering: fetches.values.count { !$0.isLaidOff && $0.hasDelivered },
+      bytes: bytes, rest: plan.length.map { $0 - bytes }, limit: cap,
       latency: .milliseconds(Int64(outlook.latency * 1000)), isHeldBack: plan.window != nil)
   }
 
@@ -54,8 +54,9 @@ extension DownloadMachine {
 
   /// Stops the slowest of those that are too many.
   private mutating func layOff(_ plan: SegmentPlan) -> [Command] {
+    guard goal == .transfer, plan.window == nil, fetches.count > most else { return [] }
     let active = fetches.filter { !$0.value.isLaidOff && $0.value.slowness == nil }
-    guard goal == .transfer, plan.window == nil, active.count > most else { return [] }
+    guard active.count > most else { return [] }
     let slowest = active.keys.map { (id: $0, rate: outlook.rates[$0] ?? outlook.typical ?? 0) }
       .sorted { ($0.rate, $1.id) < ($1.rate, $0.id) }
     return slowest.prefix(active.count - most).map { stopUnneeded($0.id) }

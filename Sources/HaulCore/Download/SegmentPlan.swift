@@ -174,7 +174,7 @@ package struct SegmentPlan: Sendable, Hashable {
     guard let segment = segments[id] else { return Grant(pieces: [], used: 0, isLast: true) }
     let used = min(Int64(count), segment.remaining)
     let range = segment.next..<(segment.next + used)
-    segments[id]?.next = range.upperBound
+    change(id) { $0.next = range.upperBound }
     if segment.isShared { return reserveShared(id, range) }
     let pieces =
       segment.skipsReceived ? Array(received.gaps(in: range).ranges) : range.isEmpty ? [] : [range]
@@ -204,7 +204,12 @@ package struct SegmentPlan: Sendable, Hashable {
     } else {
       received.insert(contentsOf: segment.written..<segment.next)
     }
-    segments[id]?.written = segment.next
+    change(id) { $0.written = segment.next }
+  }
+
+  /// In its place, without taking the value out of the dictionary.
+  private mutating func change(_ id: SegmentID, _ body: (inout Segment) -> Void) {
+    if let place = segments.index(forKey: id) { body(&segments.values[place]) }
   }
 
   /// Gives the rest of the segment back: to the one that it was taken from, when nothing of it came and that one still
@@ -229,7 +234,8 @@ package struct SegmentPlan: Sendable, Hashable {
   /// Learns the length: from the first response, or from the end of a body without one.
   package mutating func learn(length: Int64) {
     self.length = length
-    for id in segments.keys where segments[id]?.end == .max { segments[id]?.end = length }
+    let open = segments.keys.filter { segments[$0]?.end == .max }
+    for id in open { change(id) { $0.end = length } }
   }
 
   /// Forgets every byte: another version of the resource begins.
