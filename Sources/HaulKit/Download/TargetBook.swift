@@ -20,6 +20,7 @@ final class TargetBook: Sendable {
 
   fileprivate struct State {
     var holders: [Key: Holder] = [:]
+    var departures = 0
     var kept: [TransferID: Key] = [:]
     /// The numbers that names got which were reserved; 0 is none.
     var numbers: [TransferID: Int] = [:]
@@ -37,7 +38,10 @@ final class TargetBook: Sendable {
     }
   }
 
-  func letGo(_ key: Key) { state.withLockedValue { $0.holders[key] = nil } }
+  func letGo(_ key: Key) { state.withLockedValue { $0.letGo(key) } }
+
+  /// How often a target was let go of: as long as that stays, nobody but who holds one has left anything there.
+  var departures: Int { state.withLockedValue { $0.departures } }
 
   /// It runs no more and is to go on with the bytes that are there: nobody else is to take them over.
   func keep(_ key: Key) {
@@ -79,7 +83,12 @@ final class TargetBook: Sendable {
 }
 
 extension TargetBook.State {
+  fileprivate mutating func letGo(_ key: TargetBook.Key) {
+    holders[key] = nil
+    departures += 1
+  }
+
   fileprivate mutating func letGo(_ key: TargetBook.Key, of id: TransferID) {
-    if let holder = holders[key], holder.id == id, !holder.isRunning { holders[key] = nil }
+    if let holder = holders[key], holder.id == id, !holder.isRunning { letGo(key) }
   }
 }

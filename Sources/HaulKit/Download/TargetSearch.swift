@@ -103,11 +103,13 @@ struct TargetSearch {
   }
 
   /// The wanted name, if nothing of it is there. It is looked at before it is held, so that no other search finds it held
-  /// in vain, and afterwards, as another transfer may have ended meanwhile.
+  /// in vain, and afterwards where another transfer may have ended meanwhile.
   func claimNew() throws(TransferError) -> TargetClaim? {
-    guard reserved ?? 0 == 0, try acquireNew() != nil,
+    let departures = book.departures
+    guard reserved ?? 0 == 0, let part = try acquireNew(),
       book.hold(key(name), for: id, request.url)
     else { return nil }
+    if book.departures == departures { return claim(name, part) }
     do throws(TransferError) {
       if let part = try acquireNew() { return claim(name, part) }
     } catch {
