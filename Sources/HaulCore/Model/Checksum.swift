@@ -55,9 +55,13 @@ public struct Checksum: Hashable, Sendable {
 
   /// The digest in lower-case hexadecimal.
   public var hex: String {
-    String(
-      decoding: bytes.flatMap { [Self.digits[Int($0 >> 4)], Self.digits[Int($0 & 15)]] },
-      as: UTF8.self)
+    var text: [UInt8] = []
+    text.reserveCapacity(2 * bytes.count)
+    for byte in bytes {
+      text.append(Self.digits[Int(byte >> 4)])
+      text.append(Self.digits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
   }
 
   private static let digits = Array("0123456789abcdef".utf8)

@@ -48,9 +48,12 @@ package struct FileRecord: Hashable, Sendable {
   }
 
   var bytes: [UInt8] {
-    [isUnsure ? Self.unsureVersion : Self.version] + resource + size.littleEndianBytes
-      + modified.bitPattern.littleEndianBytes
-      + Array((entityTag ?? "").utf8)
+    var bytes = [isUnsure ? Self.unsureVersion : Self.version]
+    bytes += resource
+    withUnsafeBytes(of: size.littleEndian) { bytes += $0 }
+    withUnsafeBytes(of: modified.bitPattern.littleEndian) { bytes += $0 }
+    if let entityTag { bytes += entityTag.utf8 }
+    return bytes
   }
 
   /// Whether it is that resource, but for the values of a signature that covers the address.

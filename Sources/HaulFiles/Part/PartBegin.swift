@@ -38,17 +38,14 @@ extension PartFile {
   {
     let isSmall = head.length.map { $0 <= state.longestDeferred } == true && state.head == nil
     if !isSmall { try settleJournal(&state) }
-    let part = try openOrCreate(&state)
-    let status = try mapping("look at the part file") { () throws(DiskError) in
-      try part.status()
-    }
+    let (part, identity) = try openOrCreate(&state)
     // An earlier head may not be on the disk yet either, and older claims may: any earlier journal.
     let mayHaveClaims = !state.madeJournal || state.claimCount > 0
     try state.append(.head(head))
     state.startOver(head)
     try state.appendRun(
       JournalRun(
-        nonce: nonce, mountID: directory.mountID, part: FileIdentity(status), bootID: bootID))
+        nonce: nonce, mountID: directory.mountID, part: identity, bootID: bootID))
     if mayHaveClaims && durability == .strict {
       // Or a power cut could leave the old claims, some durable, over a part that is empty.
       do throws(DiskError) {
@@ -62,18 +59,21 @@ extension PartFile {
     return part
   }
 
-  private func openOrCreate(_ state: inout PartState) throws(TransferError) -> any DiskFile {
-    if let part = state.part { return part }
+  private func openOrCreate(
+    _ state: inout PartState
+  ) throws(TransferError) -> (any DiskFile, FileIdentity) {
+    if let part = state.part, let identity = state.partIdentity { return (part, identity) }
     let part = try createPart()
     if state.isDeferred { try lockDeferred(part, &state) }
     try mark(part, &state)
     let status = try mapping("look at the part file") { () throws(DiskError) in
       try part.status()
     }
+    let identity = FileIdentity(status)
     state.part = part
-    state.partIdentity = FileIdentity(status)
+    state.partIdentity = identity
     state.madePart = true
-    return part
+    return (part, identity)
   }
 
   /// Marks the part file as ours, for when its journal is gone, or never was there.

@@ -75,9 +75,9 @@ extension PartFile {
       if isModeLate { try locked { state throws(TransferError) in try settleJournal(&state) } }
       try verifyStillOurs()
       if !entry.replacing { try refuseTaken(name) }
-      try finish(
+      let status = try finish(
         part, length: length, modified: entry.modified, mode: isModeLate ? nil : mode)
-      putDownRecord(on: part)
+      putDownRecord(on: part, status)
       if durability == .strict {
         let (count, isDeferred) = state.withLockedValue { ($0.claimCount, $0.isDeferred) }
         if isDeferred || isWitness {
@@ -128,22 +128,24 @@ extension PartFile {
 
   private func finish(
     _ part: any DiskFile, length: Int64, modified: Double?, mode: UInt32?
-  ) throws(TransferError) {
+  ) throws(TransferError) -> FileStatus {
     try mapping("finish the part file") { () throws(DiskError) in
-      // Cutting a file at its end is work all the same.
-      if try part.status().size != length { try part.truncate(to: length) }
       if let mode { try part.setMode(mode) }
       if let modified { try part.setModified(modified) }
+      let status = try part.status()
+      if status.size == length { return status }
+      try part.truncate(to: length)
+      if let modified { try part.setModified(modified) }  // cutting it set the time anew
+      return try part.status()
     }
   }
 
   /// Puts down on the file itself what it is, so that a later run knows it as one that Haul made.
-  private func putDownRecord(on part: any DiskFile) {
+  private func putDownRecord(on part: any DiskFile, _ status: FileStatus) {
     let (known, url) = state.withLockedValue { ($0.head, $0.url) }
     guard let head = known else { return }
-    // Where it cannot be put down the file is as good: a later run takes it for somebody else's, and leaves it alone.
-    guard let status = try? part.status() else { return }
     let record = FileRecord(of: head, url: url, size: status.size, modified: status.modified)
+    // Where it cannot be put down the file is as good: a later run takes it for somebody else's, and leaves it alone.
     try? part.setAttribute(record.bytes)
   }
 

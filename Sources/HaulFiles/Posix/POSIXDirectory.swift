@@ -32,7 +32,9 @@ final class POSIXDirectory: DiskDirectory {
   func status(of name: String) throws(DiskError) -> FileStatus? {
     var status = stat()
     do throws(DiskError) {
-      _ = try descriptor.call("fstatat") { fstatat($0, name, &status, AT_SYMLINK_NOFOLLOW) }
+      _ = try descriptor.call("fstatat") { number in
+        name.withCString { fstatat(number, $0, &status, AT_SYMLINK_NOFOLLOW) }
+      }
     } catch {
       if error.errno == ENOENT { return nil }
       throw error
