@@ -22,7 +22,7 @@ final class SentRequest: FetchHandle {
     var task: HTTPClient.Task<Void>?
     /// What goes on with the request where this ended.
     var rest: Task<Void, Never>?
-    var headTimer: Scheduled<Void>?
+    var headTimer: NIOScheduledCallback?
     var wasSent = false
     var isCancelled = false
     /// Nil once it was told.
@@ -45,10 +45,7 @@ final class SentRequest: FetchHandle {
   /// A connection that is made for the request lives on the loop that this is called on.
   func start(_ message: HTTPClient.Request, with client: HTTPClient, headTimeout: TimeAmount) {
     let loop = MultiThreadedEventLoopGroup.singleton.any()
-    // By way of another thread: a loop that was held up reads what has come meanwhile first.
-    let timer = loop.scheduleTask(in: headTimeout) { [weak self] () -> Void in
-      Task { self?.isLate() }
-    }
+    let timer = try? loop.scheduleCallback(in: headTimeout, handler: self)  // fails at its shutdown
     state.withLockedValue { $0.headTimer = timer }
     let task = client.execute(request: message, delegate: self, eventLoop: .delegate(on: loop))
     let isCancelled = state.withLockedValue { state in
@@ -124,6 +121,11 @@ final class SentRequest: FetchHandle {
       return state.phase
     }
   }
+}
+
+extension SentRequest: NIOScheduledCallbackHandler {
+  /// By way of another thread: a loop that was held up reads what has come meanwhile first.
+  func handleScheduledCallback(eventLoop: some EventLoop) { Task { isLate() } }
 }
 
 /// Called on one event loop.
