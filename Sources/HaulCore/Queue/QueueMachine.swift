@@ -12,6 +12,9 @@ package struct QueueMachine: Sendable {
 
     package var state: TransferMachine.State { machine.state }
 
+    /// Whether it is queued and waits for something else than a slot.
+    var isPostponed: Bool { waiting != nil && waiting != .slot }
+
     /// As it is to be stored.
     var standing: Standing {
       var standing = facts.standing

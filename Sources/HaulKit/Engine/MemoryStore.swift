@@ -114,12 +114,15 @@ extension MemoryStore.State {
     if let name = record.request.identifier { identifiers[name] = record.id }
   }
 
+  /// In place: a record is large.
   fileprivate mutating func apply(_ update: StoreChange.Update) {
-    guard var record = remove(update.id) else { return }
-    record.standing = update.standing
-    record.result = update.result ?? record.result
-    record.request = update.request ?? record.request
-    put(record)
+    if let request = update.request {
+      guard var record = remove(update.id) else { return }
+      record.request = request
+      put(record)
+    }
+    records[update.id]?.standing = update.standing
+    if let result = update.result { records[update.id]?.result = result }
   }
 
   fileprivate mutating func put(_ program: StoredProgram) {

@@ -9,7 +9,12 @@ import Testing
   private func with(
     connections: Int, _ body: (QueueBench, [Transfer]) async throws -> Void
   ) async throws {
-    let names: [FaultScript.Resource] = [.broken("a"), .held("b"), .plain("c")]
+    // After its first bytes nothing more comes of it, over however many connections.
+    let first = Fault(.close(after: Int64(QueueBench.heldAt)), when: .init(times: 1))
+    let a = FaultScript.Resource.plain("a").with {
+      $0.faults = [first, Fault(.close(after: 0), when: .init(skip: 1))]
+    }
+    let names: [FaultScript.Resource] = [a, .held("b"), .plain("c")]
     try await QueueBench.with(names, connections: connections) { queue in
       let added = try await queue.manager.add([
         queue.request("a") { $0.retry.retries = 100 }, queue.request("b"), queue.request("c"),
@@ -102,6 +107,8 @@ import Testing
       let refusal = isRestart ? try await added[0].restart() : try await added[0].requeue()
       #expect(refusal == nil)
       #expect(queue.order == ["a", "b"])
+      // It has its place again once it has stopped.
+      try await until { await queue.states[0] == .queued }
       try await finish(queue, added)
       #expect(queue.order == ["a", "b", "a", "c"])
       let result = try await added[0].result
