@@ -10,8 +10,10 @@ public final class TransferManager: Sendable {
   private let coordinator: QueueCoordinator
   private let engine: Engine
   private let onShutdown: @Sendable () async -> Void
+  private let damageOfList: TransferError?
+
   /// What of the stored list was damaged when it was opened, and where it is now; nil in the ordinary case.
-  public let damage: TransferError?
+  public var damage: TransferError? { damageOfList }
 
   /// A manager whose list lives in memory.
   /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none; `internal` for a timetable as
@@ -32,7 +34,7 @@ public final class TransferManager: Sendable {
     damage: TransferError? = nil, onShutdown: @escaping @Sendable () async -> Void = {}
   ) {
     self.engine = engine
-    self.damage = damage
+    damageOfList = damage
     self.onShutdown = onShutdown
     coordinator = QueueCoordinator(engine: engine, store: store, portion: portion)
   }
@@ -63,19 +65,8 @@ public final class TransferManager: Sendable {
     directory: String, _ configuration: Configuration, ifDamaged: DamagedList = .refuse,
     steps: [String: StepClosure] = [:], hooks: Hooks
   ) async throws(TransferError) {
-    try directory.checkPath()
-    let ports = try SystemPorts(configuration, hooks: hooks)
-    var options = SQLiteStore.Options()
-    options.ifCorrupt = ifDamaged == .startEmpty ? .startEmpty : .refuse
-    options.passes = { hooks.passes(.storing) }
-    let store: SQLiteStore
-    do throws(TransferError) {
-      store = try await SQLiteStore(
-        directory: directory, clock: ports.engine.clock, options: options)
-    } catch {
-      await ports.shutdown()
-      throw error
-    }
+    let (ports, store) = try await SystemPorts.open(
+      directory, configuration, ifDamaged: ifDamaged, hooks: hooks)
     self.init(
       engine: ports.engine, store: store, damage: store.damage, onShutdown: ports.shutdown)
     if let damage { engine.log(damage) }
@@ -468,18 +459,4 @@ extension TransferManager {
     try request.checkPaths()
     return try await Prober(request: request, engine: engine).run(retrying)
   }
-}
-
-/// What happens to a stored list that is damaged.
-public enum DamagedList: Sendable, Hashable {
-  /// It stays where it is, and opening fails with `io`.
-  case refuse
-  /// It is moved aside, whole, and the list starts empty; `TransferManager.damage` says where it is now.
-  case startEmpty
-}
-
-/// What a command did not do.
-public struct CommandReport: Sendable, Hashable {
-  /// Those that stayed as they were, and why; those that were already so are not among them.
-  public let refused: [TransferID: CommandRefusal]
 }

@@ -52,8 +52,6 @@ package struct ObstacleWatch: Sendable {
   /// Those who wait, in the order in which they came.
   package var ids: some Collection<TransferID> & Sendable { waiters.keys }
 
-  package func isHeld(_ id: TransferID) -> Bool { waiters[id] != nil }
-
   /// What to look at: each file system once. O(those who wait).
   package var questions: [Question] {
     var devices: Set<UInt64> = []

@@ -26,7 +26,7 @@ extension QueueMachine {
     if members.state(of: id) == .removed { remove(id, &decision) }
   }
 
-  /// Looks again at those whose dependencies have changed, and at those whom that concerns.
+  /// Looks again at queued members whose dependencies have changed, and at those behind them.
   package mutating func settle(_ decision: inout QueueDecision) {
     if !unsettled.isEmpty {
       decision.concerned.insert(contentsOf: unsettled, at: 0)
@@ -46,7 +46,8 @@ extension QueueMachine {
     guard let member = members[id], member.state == .queued else { return }
     switch graph.verdict(of: id) {
     case .ready:
-      guard member.waiting != .slot else { return }
+      // It waits for something else as well.
+      guard member.waiting == nil else { return }
       change(id) { $0.waiting = .slot }
       decision.effects.append(.schedule(id))
     case .waiting(let other):

@@ -75,8 +75,7 @@ package struct QueueMachine: Sendable {
   package func verdict(of id: TransferID) -> DependencyGraph.Verdict { graph.verdict(of: id) }
 
   /// Carries a command out on each of these; those that refuse it stay as they are. O(members concerned).
-  /// - Parameter isLast: whether it comes to no others. Until then those behind them stay as they are: they may be among the
-  ///   others.
+  /// - Parameter isLast: whether it is the last portion. Dependents are looked at again only then, as they may be in a later one.
   /// - Returns: who refused, and why.
   package mutating func handle(
     _ command: TransferMachine.Command, _ ids: some Sequence<TransferID>,
@@ -127,9 +126,9 @@ package struct QueueMachine: Sendable {
     by origin: TransferEvent.Origin, _ decision: inout QueueDecision
   ) {
     guard let effects = change(id, { $0.machine.ended(end) }) else { return }
-    change(id) { $0.facts.standing.pausedBy = $0.facts.standing.pausedBy ?? origin }
-    perform(
-      effects, on: id, by: members[id]?.facts.standing.pausedBy ?? origin, result, &decision)
+    let pausedBy = members[id]?.facts.standing.pausedBy ?? origin
+    change(id) { $0.facts.standing.pausedBy = $0.state == .paused ? pausedBy : nil }
+    perform(effects, on: id, by: pausedBy, result, &decision)
     // A restart came while the file got its name: the next run is to replace it.
     if end == .completed, members[id]?.state == .queued { note(id, result, &decision) }
     settle(&decision)

@@ -53,9 +53,6 @@ package struct TimetableWatch: Sendable {
     nextLook = now + max(.seconds(min(left, Self.period / .seconds(1))), Self.shortest)
   }
 
-  /// What could not be done is tried again in a second.
-  package mutating func lookSoon(at now: Instant) { nextLook = now + .seconds(1) }
-
   private static func words(_ opening: String?) -> String {
     opening.map { "it is outside the timetable until \($0)" }
       ?? "the timetable has no time at which anything runs"

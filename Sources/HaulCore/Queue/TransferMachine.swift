@@ -143,8 +143,8 @@ package struct TransferMachine: Hashable, Sendable {
   private mutating func become(_ next: State, _ effects: [Effect]) -> [Effect] {
     state = next
     switch next {
-    case .failed, .completed, .cancelled: hasToldEnd = true
-    case .queued, .running, .paused: hasToldEnd = false
+    case .failed, .completed, .cancelled: (hasToldEnd, onceQueued) = (true, nil)
+    case .queued, .running, .paused: (hasToldEnd, onceQueued) = (false, nil)
     case .stopping, .removed: break
     }
     return effects

@@ -17,7 +17,7 @@ extension QueueCoordinator {
       return try await addNow(requests, key)
     }
     await startWhatMay()
-    if engine.hub.isHeard { for (id, url) in outcome.new { publishWaitingForSlot(id, url) } }
+    if engine.hub.isHeard { for (id, url) in outcome.new { publishWaiting(id, url) } }
     return outcome.all
   }
 
@@ -47,7 +47,10 @@ extension QueueCoordinator {
         try queue.add(additions, &decision)
       }
     } catch {
-      for addition in streams { runs.remove(addition.id) }
+      for addition in additions {
+        runs.remove(addition.id)
+        engine.targets.forget(addition.id)
+      }
       throw error
     }
     return Added(all: all, new: new)

@@ -7,10 +7,11 @@ extension QueueCoordinator {
     _ starts: Starts
   ) {
     runs.settle(ends)
-    for (id, startsOver) in starts.granted { beginRun(of: id, startsOver: startsOver) }
-    // Their time may have ended while that was stored.
-    if starts.isInTime, !schedule.isOpen { leave(starts.granted.map(\.id)) }
     publish(decision.events, urls)
+    for (id, startsOver) in starts.granted { beginRun(of: id, startsOver: startsOver) }
+    // Their time may have ended while that was stored, or the manager.
+    if starts.isInTime, !schedule.isOpen { stopForSchedule(starts.granted.map(\.id)) }
+    if isShutDown { for (id, _) in starts.granted { runs.send(.pause, to: id) } }
     engine.hooks.passes(.told)
     for effect in decision.effects {
       perform(effect)
@@ -22,7 +23,7 @@ extension QueueCoordinator {
     waiters.resume(busy: queue.busy)
   }
 
-  /// Publishes state changes, and ends the streams of those that never ran.
+  /// Publishes state changes, and ends the streams of those for which nothing runs.
   private func publish(_ events: [StoredEvent], _ urls: [TransferID: ResourceURL]) {
     guard !events.isEmpty else { return }
     for event in events where !runs.isRunning(event.id) {

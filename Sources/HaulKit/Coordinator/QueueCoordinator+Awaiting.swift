@@ -42,7 +42,7 @@ extension QueueCoordinator {
   func waitUntilEmpty() async {
     let own = OwnTransfer.id.flatMap { queue.members[$0] } == nil ? 0 : 1
     while queue.busy > own, !isShutDown, !Task.isCancelled {
-      // What is added by the time that this is known does not make it untrue.
+      // It was empty once; what is added later does not count.
       if await waiters.empty.valueUnlessCancelled(for: own) != nil { return }
     }
   }

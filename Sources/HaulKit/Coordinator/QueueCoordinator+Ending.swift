@@ -16,7 +16,7 @@ extension QueueCoordinator {
     case .slotWanted:
       addToScheduler(id)
       await startWhatMay()
-      publishWaitingForSlot(id, runs[id].url)
+      publishWaiting(id, runs[id].url)
     case .slotsChanged: await startWhatMay()
     case .named(let name): runs[id].serverName = name
     // Stored, so that what comes from now on is not forgotten once more after a crash.
@@ -61,7 +61,7 @@ extension QueueCoordinator {
     if !isStoreRefusing || isShutDown { await storeEnds() }
     await startWhatMay()
     if queue.members.state(of: id) == .queued, !runs.isRunning(id) {
-      publishWaitingForSlot(id, url)
+      publishWaiting(id, url)
     }
   }
 

@@ -3,7 +3,7 @@ import HaulFiles
 
 /// Opening.
 extension QueueCoordinator {
-  /// Takes up what the store holds: what ran is queued again, what was paused stays so, orders that were not carried out are.
+  /// Takes up what the store holds: what ran is queued again, what was paused stays so, orders that had not been carried out are carried out.
   /// Programs that run on are ended first.
   ///
   /// Once, before anything is added; steps that it is to run are registered before.
@@ -29,7 +29,7 @@ extension QueueCoordinator {
     await startWhatMay()
   }
 
-  /// More ends than one change ever stores.
+  /// More ends than a change stores that was the last one of a process.
   private static let lastEnds = 2000
 
   /// Deletes what a process left that died between storing the last ends and `removeTraces`.
@@ -60,7 +60,7 @@ extension QueueCoordinator {
     for id in runs.running { runs.send(.pause, to: id) }
     let clock = engine.clock
     deadlines.set(.cutShort, to: clock.now + Self.patience)
-    deadlines.set(.leave, to: clock.now + Self.patience + Self.lastMoment)
+    deadlines.set(.abandon, to: clock.now + Self.patience + Self.lastMoment)
     await storeEnds()
     while let id = runs.running.first { await waiters.stopped.value(for: id) }
     deadlines.stop()
@@ -69,7 +69,7 @@ extension QueueCoordinator {
     await store.close()
     steps = [:]
     waiters.endAll()
-    return !hasLeftRuns
+    return !hasAbandonedRuns
   }
 
   /// What does not stop in time. A download can be held up by a disk that does not answer, or by what prepares its requests: what
@@ -80,8 +80,8 @@ extension QueueCoordinator {
       runs[id].run?.isCutShort = true
       runs.send(.cutShort, to: id)
     }
-    guard keys.contains(.leave) else { return }
-    hasLeftRuns = !runs.running.isEmpty
+    guard keys.contains(.abandon) else { return }
+    hasAbandonedRuns = !runs.running.isEmpty
     for id in runs.running { forgetRun(of: id) }
   }
 }

@@ -115,7 +115,8 @@ extension QueueCoordinator {
       if startsOver { download.startOver = true }
       download.replace(record.result)
       runs[id].url = download.url
-      if download.destination == .stream, runs[id].stream == nil { openStream(of: id) }
+      // What begins again is to be read anew.
+      if download.destination == .stream, runs[id].stream?.hasEnded ?? true { openStream(of: id) }
       let executor = engine.executor(for: id, of: download.url.origin)
       run(
         DownloadDriver(
@@ -180,9 +181,11 @@ extension QueueCoordinator {
   }
 }
 
-/// Stands for the driver of one whose request could not be read: it waits for its next chance.
+/// Stands for the driver of one whose request could not be read: it is tried again a second later.
 struct UnreadDriver: TransferDriver {
-  func run(_ context: RunContext) async -> RunEnd { .suspended(.slot) }
+  func run(_ context: RunContext) async -> RunEnd {
+    .suspended(.retry(at: context.engine.clock.wallSeconds + 1))
+  }
 }
 
 extension DownloadRequest {

@@ -10,7 +10,7 @@ extension QueueCoordinator {
     var retries: [TransferID] = []
     for key in keys {
       switch key {
-      case .hosts, .schedule, .cutShort, .leave: continue
+      case .hosts, .schedule, .cutShort, .abandon: continue
       case .obstacles: await look()
       case .store:
         isStoreRefusing = false
@@ -25,22 +25,30 @@ extension QueueCoordinator {
 
   /// Their time has come.
   private func release(_ ids: [TransferID]) async {
-    await carryOutUnstored { (queue, decision) in
+    let isDone = await carryOutAlone { (queue, decision) in
       for id in ids { queue.due(id, &decision) }
     }
+    // One that is skipped ends by it, and that is stored.
+    guard !isDone else { return }
+    let later = engine.clock.now + .seconds(1)
+    for id in ids { deadlines.set(.retry(id), to: later) }
   }
 
-  /// Carries out what changes nothing that is stored: no store can refuse it.
-  private func carryOutUnstored(
+  /// Carries out what nobody has asked for, and starts nothing with it: mostly nothing of it is to be stored.
+  /// - Returns: whether the store took it.
+  private func carryOutAlone(
     _ decide: (inout QueueMachine, inout QueueDecision) -> Void
-  ) async {
+  ) async -> Bool {
     do throws(TransferError) {
       try await turn.run { () async throws(TransferError) in
         try await commit(starting: false) { (queue, decision) throws(TransferError) in
           decide(&queue, &decision)
         }
       }
-    } catch { engine.log(error) }
+      return true
+    } catch {
+      return false
+    }
   }
 
   /// Sees to it that a transfer goes on when what it waits for is there. A command may have come since.
@@ -76,7 +84,7 @@ extension QueueCoordinator {
     obstaclesChanged()
     await release(released)
     for id in released where queue.members.state(of: id) == .queued {
-      publishWaitingForSlot(id, nil)
+      publishWaiting(id, nil)
     }
   }
 
@@ -138,22 +146,23 @@ extension QueueCoordinator {
     // While nothing runs or waits for a slot there is nothing to look for: whatever is added looks itself.
     deadlines.set(.schedule, to: queue.busy > 0 ? schedule.nextLook : nil)
     guard wasOpen, !schedule.isOpen else { return }
-    leave(runs.running)
+    stopForSchedule(runs.running)
   }
 
   /// Has those stop of which nothing is lost: a step would begin again, and of a stream nothing more would come.
-  func leave(_ ids: [TransferID]) {
-    leaving += ids.filter { queue.members[$0]?.facts.isStep == false && runs[$0].stream == nil }
-    stoppedBySchedule.formUnion(leaving)
+  func stopForSchedule(_ ids: [TransferID]) {
+    outOfTime += ids.filter { queue.members[$0]?.facts.isStep == false && runs[$0].stream == nil }
+    stoppedBySchedule.formUnion(outOfTime)
   }
 
   /// Stops what may not go on.
   func keepToSchedule() async {
     lookAtSchedule()
-    guard !leaving.isEmpty else { return }
-    let ids = leaving
-    leaving = []
-    await carryOutUnstored { (queue, decision) in
+    guard !outOfTime.isEmpty else { return }
+    let ids = outOfTime
+    outOfTime = []
+    // Nothing of it is stored, so that no store can refuse it.
+    _ = await carryOutAlone { (queue, decision) in
       // The time may have come meanwhile.
       if !schedule.isOpen { queue.suspend(ids, &decision) }
     }
@@ -163,7 +172,7 @@ extension QueueCoordinator {
   private func publishReopened() {
     guard schedule.isOpen, !stoppedBySchedule.isEmpty else { return }
     for id in stoppedBySchedule.sorted() where queue.members.state(of: id) == .queued {
-      publishWaitingForSlot(id, nil)
+      publishWaiting(id, nil)
     }
     stoppedBySchedule = []
   }
@@ -176,7 +185,8 @@ extension QueueCoordinator {
     engine.hub.publish(.phase(.waiting, reason: words), of: id, url)
   }
 
-  func publishWaitingForSlot(_ id: TransferID, _ url: ResourceURL?) {
+  /// Publishes why it has no slot, if it waits for one.
+  func publishWaiting(_ id: TransferID, _ url: ResourceURL?) {
     let now = engine.clock.now
     guard let reason = engine.slots.update({ $0.reason(for: id, at: now) }) else { return }
     publishWaiting(id, reason, url)

@@ -1,6 +1,6 @@
 import HaulCore
 
-/// Owns the queue: decides, commits, applies, and starts what may run. What is in memory is what the store has.
+/// Owns the queue: decides, commits, applies, and starts what may run. Nothing is in memory that the store has not taken.
 actor QueueCoordinator {
   /// What a timer is for.
   enum Deadline: Hashable, Sendable {
@@ -14,11 +14,11 @@ actor QueueCoordinator {
     case store
     /// The next attempt of a transfer for which nothing runs.
     case retry(TransferID)
-    /// Runs that were told to stop are cut short, and at last left to themselves.
-    case cutShort, leave
+    /// Runs that were told to stop are cut short, and at last abandoned.
+    case cutShort, abandon
   }
 
-  /// What a decision on so many needs is a few megabytes, and to store them costs much more than to begin a change.
+  /// So many need a few megabytes for a decision, and the cost of a transaction no longer matters.
   static let portion = 8192
 
   let engine: Engine
@@ -32,8 +32,8 @@ actor QueueCoordinator {
   var obstacles = ObstacleWatch()
   /// Whether the time of the week lets anything start.
   var schedule: TimetableWatch
-  /// Those that it is about to stop, and those that it has stopped.
-  var leaving: [TransferID] = []
+  /// Those that it is to stop, and those that it has stopped.
+  var outOfTime: [TransferID] = []
   var stoppedBySchedule: Set<TransferID> = []
   var steps: [String: StepClosure] = [:]
   /// Those that have a slot, and whose start is not stored.
@@ -41,8 +41,8 @@ actor QueueCoordinator {
   /// Whether the store refused the last change that nobody had asked for.
   var isStoreRefusing = false
   var isShutDown = false
-  /// Whether something did not stop in time, and is left to itself.
-  var hasLeftRuns = false
+  /// Whether something did not stop in time, and was abandoned.
+  var hasAbandonedRuns = false
   /// Members that one change of a command stores at most.
   let portion: Int
 
@@ -142,8 +142,9 @@ extension QueueCoordinator {
       throw error
     }
     engine.hooks.passes(.stored)
-    let urls = engine.hub.isHeard ? await urls(of: decision) : [:]
     await removeTraces(of: ends)
+    // Without a subscriber nothing is awaited from here on, so that none can come before the events.
+    let urls = engine.hub.isHeard ? await urls(of: decision) : [:]
     queue.apply(decision)
     apply(decision, urls, ends, starts)
     await launch(starts, decision)

@@ -69,7 +69,7 @@ struct RunSupervisor: Sendable {
 
   /// The ends of these are stored: nothing runs for them any more.
   mutating func settle(_ ids: some Collection<TransferID>) {
-    ended.removeFirst(ids.count)
+    ended.removeAll { ids.contains($0) }
     for id in ids {
       // The reader holds its stream from now on; one that comes late still finds it.
       if case .finished? = records[id]?.run?.end, records[id]?.isStreamRead == true {

@@ -2,7 +2,7 @@ import NIOConcurrencyHelpers
 
 /// Tasks that wait for a value under a key.
 ///
-/// Who waits is on the list before it gives up its actor for the first time: nothing that the actor tells after it looked is missed.
+/// A waiter is registered before its first suspension, so that no `resume` between a check and the wait is lost.
 package final class WaitList<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private typealias Waiter = CheckedContinuation<Value?, Never>
 

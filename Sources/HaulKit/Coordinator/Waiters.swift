@@ -8,7 +8,7 @@ struct Waiters: Sendable {
   let ended = WaitList<TransferID, TransferResult?>()
   /// Until every member of a group has ended, or it has none any more; false: look again.
   let groups = WaitList<String, Bool>()
-  /// Until no more than so many run or wait for a slot: none, or one that waits itself.
+  /// Until no more than so many run or wait for a slot: 0, or 1 for a step that waits itself.
   let empty = WaitList<Int, Void>()
 
   /// Resumes those who wait until no more than so many run or wait for a slot.

@@ -118,8 +118,6 @@ extension DownloadRun {
   /// Lets go of the target, or has that done once it is stored that the file is there.
   mutating func releaseTarget(_ end: RunEnd) async {
     guard let claim else { return }
-    let length = plan.update { $0.plan.length }
-    place?.length = length
     guard end.isOver else { return engine.targets.keep(claim.key) }
     guard driver.isStored, end.hasFile else { return engine.targets.letGo(claim.key) }
     let (part, key, targets) = (claim.part, claim.key, engine.targets)

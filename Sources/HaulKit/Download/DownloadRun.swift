@@ -64,12 +64,14 @@ struct DownloadRun {
   mutating func perform() async -> RunEnd {
     if let obstacle = await missingPlace() { return .suspended(obstacle) }
     await runToEnd()
-    let end = end ?? .paused
+    let length = plan.update { $0.plan.length }
+    place?.length = length
+    var end = end ?? .paused
+    if let reason = await obstacle(behind: end) { end = .suspended(reason) }
     await releaseTarget(end)
     driver.stream?.finish(end.outcome)
-    let obstacle = await obstacle(behind: end)
-    if let place, obstacle != nil || !end.isOver { await context.report(.leaves(place)) }
-    return obstacle.map { .suspended($0) } ?? end
+    if let place, !end.isOver { await context.report(.leaves(place)) }
+    return end
   }
 
   private mutating func runToEnd() async {

@@ -1,6 +1,7 @@
 import HaulCore
 import HaulFiles
 import HaulHTTP
+import HaulStore
 import NIOPosix
 
 /// The network, the disk and the clock of this machine, for one manager.
@@ -46,6 +47,26 @@ struct SystemPorts {
       await transport.shutdown()
       // Fails only when it was stopped before.
       try? await pool.shutdownGracefully()
+    }
+  }
+
+  /// The same, and the list that is kept in a directory.
+  /// - Throws: as `TransferManager.init(directory:)`; nothing is left open then.
+  static func open(
+    _ directory: String, _ configuration: Configuration, ifDamaged: DamagedList, hooks: Hooks
+  ) async throws(TransferError) -> (ports: SystemPorts, store: SQLiteStore) {
+    try directory.checkPath()
+    let ports = try SystemPorts(configuration, hooks: hooks)
+    var options = SQLiteStore.Options()
+    options.ifCorrupt = ifDamaged == .startEmpty ? .startEmpty : .refuse
+    options.passes = { hooks.passes(.storing) }
+    do throws(TransferError) {
+      let store = try await SQLiteStore(
+        directory: directory, clock: ports.engine.clock, options: options)
+      return (ports, store)
+    } catch {
+      await ports.shutdown()
+      throw error
     }
   }
 }

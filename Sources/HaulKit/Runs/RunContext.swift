@@ -38,7 +38,7 @@ final class RunContext: Sendable {
     }
   }
 
-  /// Returns when the manager has done what follows.
+  /// Returns after the coordinator has handled the report.
   /// - Returns: why it could not be stored, if it was to be.
   @discardableResult
   func report(_ report: RunReport) async -> TransferError? {

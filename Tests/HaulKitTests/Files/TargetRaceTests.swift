@@ -37,6 +37,22 @@ import Testing
     }
   }
 
+  @Test func `Names of an addition that was refused are free`() async throws {
+    let resources = ["/a/f.bin", "/b/f.bin"].map { FaultScript.Resource($0, length: 1000) }
+    try await Bench.with(resources) { bench in
+      let manager = try TransferManager()
+      var requests = try ["/a/f.bin", "/b/f.bin"].map {
+        TransferRequest(.download(try bench.request($0)))
+      }
+      requests[1].after = [.identifier("typo")]
+      await #expect(throws: TransferError.self) { try await manager.add(requests) }
+      requests[1].after = []
+      for transfer in try await manager.add(requests) { _ = try await transfer.result }
+      #expect(try bench.names() == ["f (1).bin", "f.bin"])
+      await manager.shutdown()
+    }
+  }
+
   @Test func `Case 65: with a derived name the new file gets a number`() async throws {
     try await Bench.with([.stalling("/f.bin", seed: 65)]) { bench in
       let outcome = try await run(bench, try bench.request("/f.bin")) {

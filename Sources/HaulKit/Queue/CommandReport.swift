@@ -1,0 +1,7 @@
+public import HaulCore
+
+/// What a command did not do.
+public struct CommandReport: Sendable, Hashable {
+  /// Those that stayed as they were, and why; those that were already so are not among them.
+  public let refused: [TransferID: CommandRefusal]
+}
