@@ -1,10 +1,10 @@
-import HaulCore
+package import HaulCore
 import HeapModule
 import NIOConcurrencyHelpers
 
 /// Many instants, each under a key, and one timer: a task sleeps until the earliest.
-final class DeadlineQueue<Key: Hashable & Sendable>: Sendable {
-  typealias Handler = @Sendable ([Key]) async -> Void
+package final class DeadlineQueue<Key: Hashable & Sendable>: Sendable {
+  package typealias Handler = @Sendable ([Key]) async -> Void
 
   private struct Entry: Comparable, Sendable {
     let instant: Instant
@@ -34,7 +34,7 @@ final class DeadlineQueue<Key: Hashable & Sendable>: Sendable {
   private let state = NIOLockedValueBox(State())
 
   /// - Parameter executor: where the timer runs; nil for the common threads.
-  init(clock: any TransferClock, executor: (any TaskExecutor)?) {
+  package init(clock: any TransferClock, executor: (any TaskExecutor)?) {
     self.clock = clock
     self.executor = executor
   }
@@ -42,10 +42,12 @@ final class DeadlineQueue<Key: Hashable & Sendable>: Sendable {
   deinit { stop() }
 
   /// Calls `handler` with keys whose time has come, in order; never after `stop`.
-  func begin(_ handler: @escaping Handler) { state.withLockedValue { $0.handler = handler } }
+  package func begin(_ handler: @escaping Handler) {
+    state.withLockedValue { $0.handler = handler }
+  }
 
   /// Sets a key to an instant, or with nil takes it out. O(log n).
-  func set(_ key: Key, to instant: Instant?) {
+  package func set(_ key: Key, to instant: Instant?) {
     state.withLockedValue { state in
       guard !state.isStopped, state.current[key]?.instant != instant else { return }
       guard let instant else { return state.current[key] = nil }
@@ -58,10 +60,12 @@ final class DeadlineQueue<Key: Hashable & Sendable>: Sendable {
   }
 
   /// The instant of a key; nil when it has none.
-  func instant(of key: Key) -> Instant? { state.withLockedValue { $0.current[key]?.instant } }
+  package func instant(of key: Key) -> Instant? {
+    state.withLockedValue { $0.current[key]?.instant }
+  }
 
   /// Calls the handler no more.
-  func stop() {
+  package func stop() {
     let sleeper = state.withLockedValue { state in
       state.isStopped = true
       (state.current, state.heap) = ([:], Heap())

@@ -1,7 +1,7 @@
 import HaulCore
 
 /// Owns the queue: decides, commits, applies, and starts what may run. Nothing is in memory that the store has not taken.
-actor QueueCoordinator {
+package actor QueueCoordinator {
   /// What a timer is for.
   enum Deadline: Hashable, Sendable {
     /// A host may be asked again.

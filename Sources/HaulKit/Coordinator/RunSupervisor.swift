@@ -1,32 +1,34 @@
-import HaulCore
+package import HaulCore
 
 /// Everything that is known of the transfers that are alive, one record each: what runs, where its bytes go, and what is kept for
 /// the next run.
-struct RunSupervisor: Sendable {
+package struct RunSupervisor: Sendable {
   /// One run, from the grant of its slot until its end is stored.
-  struct Run: Sendable {
-    let context: RunContext
+  package struct Run: Sendable {
+    package let context: RunContext
     /// Nil while it goes on.
-    var end: RunEnd?
+    package var end: RunEnd?
     /// Whether it is a step that did not end when it was told to: how it ends is of no interest then.
-    var isCutShort = false
+    package var isCutShort = false
     /// What is to be done, on a thread for files, once its end is stored.
-    var onceStored: (@Sendable () -> Void)?
+    package var onceStored: (@Sendable () -> Void)?
+
+    package init(context: RunContext) { self.context = context }
   }
 
-  struct Record: Sendable {
-    var run: Run?
+  package struct Record: Sendable {
+    package var run: Run?
     /// What it transfers; nil for a step, and before its first run.
-    var url: ResourceURL?
+    package var url: ResourceURL?
     /// The name that the server told, where it is the one to use.
-    var serverName: FileName?
+    package var serverName: FileName?
     /// Where its bytes lie while it is to go on with them.
-    var location: TargetPlace?
-    var isLocationStored = false
+    package var location: TargetPlace?
+    package var isLocationStored = false
     /// Where the bytes of a transfer to `.stream` go.
-    var stream: StreamBuffer?
+    package var stream: StreamBuffer?
     /// Whether the reader of the stream was given it.
-    var isStreamRead = false
+    package var isStreamRead = false
 
     fileprivate var isEmpty: Bool {
       run == nil && serverName == nil && location == nil && !isLocationStored && stream == nil
@@ -35,31 +37,33 @@ struct RunSupervisor: Sendable {
 
   private var records: [TransferID: Record] = [:]
   /// Those whose runs have ended, and whose ends are not stored yet, in order.
-  private(set) var ended: [TransferID] = []
+  package private(set) var ended: [TransferID] = []
+
+  package init() {}
 
   /// Those that run, in order.
-  var running: [TransferID] { records.keys.filter { isRunning($0) }.sorted() }
+  package var running: [TransferID] { records.keys.filter { isRunning($0) }.sorted() }
 
   /// Whether something runs for it, or its end is not stored yet.
-  func isRunning(_ id: TransferID) -> Bool { records[id]?.run != nil }
+  package func isRunning(_ id: TransferID) -> Bool { records[id]?.run != nil }
 
   /// Whether what runs for it has left its slot and wants one again: nothing new begins with that.
-  func isWaitingForSlot(_ id: TransferID) -> Bool {
+  package func isWaitingForSlot(_ id: TransferID) -> Bool {
     records[id]?.run.map { $0.end == nil } ?? false
   }
 
   /// Its record; an empty one is forgotten.
-  subscript(id: TransferID) -> Record {
+  package subscript(id: TransferID) -> Record {
     get { records[id] ?? Record() }
     set { records[id] = newValue.isEmpty ? nil : newValue }
   }
 
   /// Sends an order to what runs.
-  func send(_ order: RunOrder, to id: TransferID) { records[id]?.run?.context.send(order) }
+  package func send(_ order: RunOrder, to id: TransferID) { records[id]?.run?.context.send(order) }
 
   /// What runs for it has ended; its record stays until that is stored.
   /// - Returns: whether it is of interest: not after `forget`.
-  mutating func ended(_ id: TransferID, _ end: RunEnd) -> Bool {
+  package mutating func ended(_ id: TransferID, _ end: RunEnd) -> Bool {
     guard let run = records[id]?.run, !run.isCutShort else { return false }
     records[id]?.run?.end = end
     if end.isOver { records[id]?.location = nil }
@@ -68,8 +72,10 @@ struct RunSupervisor: Sendable {
   }
 
   /// The ends of these are stored: nothing runs for them any more.
-  mutating func settle(_ ids: some Collection<TransferID>) {
-    ended.removeAll { ids.contains($0) }
+  package mutating func settle(_ ids: some Collection<TransferID>) {
+    // Some may have been forgotten while that was stored.
+    let stored = Set(ids)
+    ended.removeAll { stored.contains($0) }
     for id in ids {
       // The reader holds its stream from now on; one that comes late still finds it.
       if case .finished? = records[id]?.run?.end, records[id]?.isStreamRead == true {
@@ -81,11 +87,11 @@ struct RunSupervisor: Sendable {
   }
 
   /// Whatever runs for it is left to itself.
-  mutating func forget(_ id: TransferID) {
+  package mutating func forget(_ id: TransferID) {
     ended.removeAll { $0 == id }
     self[id].run = nil
   }
 
   /// It is not in the list any more.
-  mutating func remove(_ id: TransferID) { records[id] = nil }
+  package mutating func remove(_ id: TransferID) { records[id] = nil }
 }

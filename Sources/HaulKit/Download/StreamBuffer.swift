@@ -1,13 +1,13 @@
 import DequeModule
 import HaulCore
-import HaulFiles
+package import HaulFiles
 import NIOConcurrencyHelpers
 
 /// What one reader has not taken yet of a download, whatever order it came in: never more than the window's size.
 ///
 /// What the reader has been given counts until it comes back for more. A segment whose bytes do not fit waits; the one
 /// whose bytes are wanted next never does.
-final class StreamBuffer: Sendable {
+package final class StreamBuffer: Sendable {
   struct State {
     /// By the offset of their first byte; they never overlap.
     var chunks: [Int64: ChunkSlice] = [:]
@@ -43,7 +43,7 @@ final class StreamBuffer: Sendable {
   private let state = NIOLockedValueBox(State())
   private let io: BlockingIO
 
-  init(size: Int64, io: BlockingIO) {
+  package init(size: Int64, io: BlockingIO) {
     self.size = size
     self.io = io
   }

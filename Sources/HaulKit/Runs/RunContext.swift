@@ -1,28 +1,29 @@
-import HaulCore
+package import HaulCore
 import NIOConcurrencyHelpers
 
 /// What a driver is given for one run: orders come in, reports go out.
-final class RunContext: Sendable {
-  typealias Receiver = @Sendable (RunOrder) -> Void
+package final class RunContext: Sendable {
+  package typealias Receiver = @Sendable (RunOrder) -> Void
 
   private struct Orders {
     var receiver: Receiver?
     var waiting: [RunOrder] = []
   }
 
-  let id: TransferID
+  package let id: TransferID
   let engine: Engine
   private weak let coordinator: QueueCoordinator?
   private let orders = NIOLockedValueBox(Orders())
 
-  init(id: TransferID, engine: Engine, coordinator: QueueCoordinator) {
+  /// - Parameter coordinator: nil when it is gone.
+  package init(id: TransferID, engine: Engine, coordinator: QueueCoordinator?) {
     self.id = id
     self.engine = engine
     self.coordinator = coordinator
   }
 
   /// Gives an order to the driver, at once or as soon as it listens.
-  func send(_ order: RunOrder) {
+  package func send(_ order: RunOrder) {
     // Under the lock, so that orders keep their order: a receiver only notes them.
     orders.withLockedValue { orders in
       if let receiver = orders.receiver { receiver(order) } else { orders.waiting.append(order) }
@@ -30,7 +31,7 @@ final class RunContext: Sendable {
   }
 
   /// Has orders go to the driver, with those that came before first. Called once.
-  func receiveOrders(_ receiver: @escaping Receiver) {
+  package func receiveOrders(_ receiver: @escaping Receiver) {
     orders.withLockedValue { orders in
       orders.receiver = receiver
       for order in orders.waiting { receiver(order) }
@@ -48,7 +49,7 @@ final class RunContext: Sendable {
 }
 
 /// What the manager may want of a run.
-enum RunOrder: Sendable {
+package enum RunOrder: Sendable {
   case pause, cancel, slotGranted
   /// The manager ends, and waits a moment yet.
   case cutShort

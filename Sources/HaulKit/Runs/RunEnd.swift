@@ -1,7 +1,7 @@
-import HaulCore
+package import HaulCore
 
 /// How a run ended.
-enum RunEnd: Sendable {
+package enum RunEnd: Sendable {
   case finished(TransferResult)
   case paused
   /// It goes on by itself, when what it waits for is there.

@@ -1,0 +1,186 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+import Testing
+
+/// Many instants under keys, and one timer, by a clock that only the test moves.
+@Suite struct DeadlineQueueTests {
+  /// What the handler was called with, and when.
+  private struct Call: Equatable, Sendable, CustomStringConvertible {
+    let at: Int
+    let keys: [String]
+
+    init(_ at: Int, _ keys: String...) { (self.at, self.keys) = (at, keys) }
+
+    fileprivate init(_ now: Instant, _ keys: [String]) {
+      (at, self.keys) = (Int(now.sinceStart / .seconds(1)), keys)
+    }
+
+    var description: String { "\(keys) at \(at)" }
+  }
+
+  /// A queue in virtual time.
+  private struct Stage {
+    let time = VirtualTime()
+    let deadlines: DeadlineQueue<String>
+    private let heard = NIOLockedValueBox<[Call]>([])
+
+    init(_ onCall: @escaping @Sendable (DeadlineQueue<String>, [String]) -> Void = { _, _ in }) {
+      deadlines = DeadlineQueue(clock: time.clock, executor: time)
+      let (clock, heard) = (time.clock, heard)
+      deadlines.begin { [weak deadlines] keys in
+        heard.withLockedValue { $0.append(Call(clock.now, keys)) }
+        if let deadlines { onCall(deadlines, keys) }
+      }
+    }
+
+    var calls: [Call] { heard.withLockedValue { $0 } }
+
+    func set(_ key: String, _ second: Int?) {
+      deadlines.set(key, to: second.map { Instant() + .seconds($0) })
+    }
+
+    func run(until second: Int) { time.run(until: Instant() + .seconds(second)) }
+  }
+
+  @Test func `Keys come at their instants, the earliest first, whatever order they were set in`() {
+    let stage = Stage()
+    for (key, second) in [("c", 3), ("a", 1), ("d", 4), ("b", 2)] { stage.set(key, second) }
+    stage.run(until: 3)
+    #expect(stage.calls == [Call(1, "a"), Call(2, "b"), Call(3, "c")])
+    #expect(stage.deadlines.instant(of: "c") == nil, "it has come")
+    #expect(stage.deadlines.instant(of: "d") == Instant() + .seconds(4))
+    stage.run(until: 100)
+    #expect(stage.calls.last == Call(4, "d"))
+    #expect(stage.time.clock.sleeping == 0, "no timer without a key")
+  }
+
+  @Test func `An earlier instant that comes while the timer runs is kept`() {
+    let stage = Stage()
+    stage.set("late", 10)
+    stage.run(until: 1)
+    stage.set("early", 2)
+    stage.run(until: 2)
+    #expect(stage.calls == [Call(2, "early")])
+    stage.run(until: 20)
+    #expect(stage.calls == [Call(2, "early"), Call(10, "late")])
+  }
+
+  @Test func `A key that is set again has its new instant only, earlier or later`() {
+    let stage = Stage()
+    stage.set("later", 2)
+    stage.set("later", 5)
+    stage.set("earlier", 9)
+    stage.run(until: 1)
+    stage.set("earlier", 3)
+    stage.set("same", 4)
+    stage.set("same", 4)
+    #expect(stage.deadlines.instant(of: "later") == Instant() + .seconds(5))
+    stage.run(until: 100)
+    #expect(stage.calls == [Call(3, "earlier"), Call(4, "same"), Call(5, "later")])
+  }
+
+  @Test func `A key that is taken out does not come, and may be set anew`() {
+    let stage = Stage()
+    stage.set("a", 1)
+    stage.set("b", 2)
+    stage.set("a", nil)
+    stage.set("unknown", nil)
+    #expect(stage.deadlines.instant(of: "a") == nil)
+    stage.run(until: 3)
+    #expect(stage.calls == [Call(2, "b")])
+    stage.set("a", 4)
+    stage.run(until: 100)
+    #expect(stage.calls == [Call(2, "b"), Call(4, "a")])
+  }
+
+  @Test func `Those that are due at the same moment come in one call, in order`() {
+    let stage = Stage()
+    for key in ["x", "y", "z"] { stage.set(key, 2) }
+    stage.set("w", 1)
+    // Set again it stands behind the others of its instant.
+    stage.set("x", 5)
+    stage.set("x", 2)
+    // A clock that jumps, as a machine that slept.
+    stage.time.settle()
+    stage.time.clock.move(by: .seconds(3))
+    stage.time.settle()
+    #expect(stage.calls == [Call(3, "w", "y", "z", "x")])
+  }
+
+  @Test func `What is set to an instant that is over comes at once`() {
+    let stage = Stage()
+    stage.run(until: 5)
+    stage.set("a", 2)
+    stage.time.settle()
+    #expect(stage.calls == [Call(5, "a")])
+  }
+
+  @Test func `There is one timer, however many keys there are`() {
+    let stage = Stage()
+    for second in (1...500).reversed() { stage.set("\(second)", second) }
+    stage.time.settle()
+    #expect(stage.time.clock.sleeping == 1)
+    for second in 1...500 where second % 2 == 0 { stage.set("\(second)", nil) }
+    for second in 1...500 where second % 5 == 0 { stage.set("\(second)", second + 500) }
+    for second in stride(from: 10, through: 490, by: 10) {
+      stage.run(until: second)
+      #expect(stage.time.clock.sleeping == 1)
+    }
+    stage.run(until: 2000)
+    #expect(stage.calls.count == 200 + 100)
+    #expect(stage.calls.map(\.at) == stage.calls.map(\.at).sorted())
+    #expect(stage.time.clock.sleeping == 0)
+  }
+
+  @Test func `The handler may set keys, of its own and others, and take some out`() {
+    let stage = Stage { deadlines, keys in
+      guard keys == ["tick"], deadlines.instant(of: "other") != nil else { return }
+      deadlines.set("other", to: nil)
+      deadlines.set("now", to: Instant())
+      deadlines.set("tick", to: Instant() + .seconds(4))
+    }
+    stage.set("tick", 1)
+    stage.set("other", 2)
+    stage.run(until: 4)
+    #expect(stage.calls == [Call(1, "tick"), Call(1, "now"), Call(4, "tick")])
+  }
+
+  @Test func `After stop nothing comes, no key is taken, and no timer runs`() {
+    let stage = Stage()
+    stage.set("a", 1)
+    stage.run(until: 0)
+    stage.deadlines.stop()
+    stage.set("b", 2)
+    #expect(stage.deadlines.instant(of: "a") == nil)
+    #expect(stage.deadlines.instant(of: "b") == nil)
+    stage.run(until: 100)
+    #expect(stage.calls.isEmpty)
+    #expect(stage.time.clock.sleeping == 0)
+    stage.deadlines.stop()
+  }
+
+  @Test func `A timer that ends in the moment of stop calls nobody`() {
+    let stage = Stage()
+    stage.set("a", 1)
+    stage.time.settle()
+    // Its task has its turn after this.
+    stage.time.clock.move(by: .seconds(1))
+    stage.deadlines.stop()
+    stage.time.settle()
+    #expect(stage.calls.isEmpty)
+  }
+
+  @Test func `One that nobody keeps any more ends its timer`() {
+    let time = VirtualTime()
+    do {
+      let deadlines = DeadlineQueue<Int>(clock: time.clock, executor: time)
+      deadlines.set(1, to: Instant() + .seconds(1))
+      time.settle()
+      #expect(time.clock.sleeping == 1)
+    }
+    time.settle()
+    #expect(time.clock.sleeping == 0)
+  }
+}

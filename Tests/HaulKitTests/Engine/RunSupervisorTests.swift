@@ -1,0 +1,191 @@
+import HaulCore
+import HaulFiles
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+import Testing
+
+/// What is known of the runs of transfers, from the grant of a slot until the end is stored.
+@Suite struct RunSupervisorTests {
+  private var runs = RunSupervisor()
+  private let ids: [TransferID]
+  private let engine: Engine
+
+  init() {
+    var generator = SystemRandomNumberGenerator()
+    ids = (0..<4).map { _ in TransferID(using: &generator) }.sorted()
+    let clock = ManualClock()
+    let executor = SeededExecutor(seed: 1)
+    engine = Engine(
+      transport: SimulatedTransport(
+        servers: SimulatedTransport.Servers(), clock: clock, executor: executor,
+        ledger: SharedLedger(Ledger(Ledger.Limits())), dice: Dice(seed: 1)),
+      disk: SimulatedMachine(seed: 1).startProcess(), io: .inline, clock: clock,
+      configuration: Configuration(), seed: 1, soleExecutor: executor)
+  }
+
+  private mutating func begin(_ id: TransferID) -> RunContext {
+    let context = RunContext(id: id, engine: engine, coordinator: nil)
+    runs[id].run = RunSupervisor.Run(context: context)
+    return context
+  }
+
+  private static let completed = RunEnd.finished(TransferResult(state: .completed))
+  private static let location = TargetPlace(
+    directory: "/d", device: 1, boot: "b", name: "f", partName: "f.part")
+
+  @Test mutating func `What has begun runs until its end is stored`() {
+    let id = ids[0]
+    #expect(!runs.isRunning(id))
+    _ = begin(id)
+    #expect(runs.isRunning(id))
+    #expect(runs.isWaitingForSlot(id), "it may leave its slot and want one again")
+    let isOfInterest = runs.ended(id, .paused)
+    #expect(isOfInterest)
+    #expect(runs.isRunning(id), "its end is not stored")
+    #expect(!runs.isWaitingForSlot(id), "nothing goes on for it")
+    #expect(runs.ended == [id])
+    runs.settle([id])
+    #expect(!runs.isRunning(id))
+    #expect(runs.ended.isEmpty)
+    #expect(runs.running.isEmpty)
+  }
+
+  @Test mutating func `Those that run are told in order, with those whose end is not stored`() {
+    for id in ids.reversed() { _ = begin(id) }
+    _ = runs.ended(ids[2], .paused)
+    #expect(runs.running == ids)
+    runs.settle([ids[2]])
+    #expect(runs.running == [ids[0], ids[1], ids[3]])
+  }
+
+  @Test mutating func `Orders reach the run, in order, also those that came before it listens`() {
+    let context = begin(ids[0])
+    runs.send(.pause, to: ids[0])
+    runs.send(.slotGranted, to: ids[0])
+    runs.send(.cutShort, to: ids[1])
+    let heard = NIOLockedValueBox<[String]>([])
+    context.receiveOrders { order in heard.withLockedValue { $0.append("\(order)") } }
+    #expect(heard.withLockedValue { $0 } == ["pause", "slotGranted"])
+    runs.send(.cancel, to: ids[0])
+    #expect(heard.withLockedValue { $0 } == ["pause", "slotGranted", "cancel"])
+    _ = runs.ended(ids[0], .paused)
+    runs.settle([ids[0]])
+    runs.send(.cancel, to: ids[0])
+    #expect(heard.withLockedValue { $0.count } == 3, "nothing listens any more")
+  }
+
+  @Test mutating func `Ends are kept in the order in which they came, and settled from the front`()
+  {
+    for id in ids { _ = begin(id) }
+    for id in ids.reversed() { _ = runs.ended(id, .paused) }
+    #expect(runs.ended == Array(ids.reversed()))
+    runs.settle([ids[3], ids[2]])
+    #expect(runs.ended == [ids[1], ids[0]])
+    #expect(runs.running == [ids[0], ids[1]])
+  }
+
+  @Test mutating func `An end is of no interest after forget, and when the run was cut short`() {
+    let forgotten = ids[0]
+    _ = begin(forgotten)
+    runs.forget(forgotten)
+    #expect(!runs.isRunning(forgotten))
+    let isOfInterest = runs.ended(forgotten, Self.completed)
+    #expect(!isOfInterest)
+    _ = begin(ids[1])
+    runs[ids[1]].run?.isCutShort = true
+    let ofCutShort = runs.ended(ids[1], Self.completed)
+    #expect(!ofCutShort)
+    #expect(runs.isRunning(ids[1]), "somebody must forget it")
+    #expect(runs.ended.isEmpty)
+  }
+
+  @Test mutating func `An end that is forgotten while it is being stored takes no other end along`()
+  {
+    for id in ids { _ = begin(id) }
+    for id in ids.prefix(3) { _ = runs.ended(id, .paused) }
+    // Two are being stored; meanwhile one of them is left to itself, and another ends.
+    runs.forget(ids[0])
+    _ = runs.ended(ids[3], .paused)
+    runs.settle([ids[0], ids[1]])
+    #expect(runs.ended == [ids[2], ids[3]])
+    #expect(runs.running == [ids[2], ids[3]])
+    runs.forget(ids[2])
+    runs.forget(ids[3])
+    runs.settle([ids[2], ids[3]])
+    #expect(runs.running.isEmpty)
+  }
+
+  @Test mutating func `Where bytes lie is kept for one that is to go on, and known as stored`() {
+    let id = ids[0]
+    _ = begin(id)
+    runs[id].location = Self.location
+    #expect(!runs[id].isLocationStored)
+    _ = runs.ended(id, .suspended(.offline))
+    #expect(runs[id].location == Self.location)
+    runs.settle([id])
+    #expect(runs[id].location == Self.location)
+    #expect(runs[id].isLocationStored)
+  }
+
+  @Test
+  mutating func `An end that is over has no bytes; that they are stored is known until it is`() {
+    let id = ids[0]
+    (runs[id].location, runs[id].isLocationStored) = (Self.location, true)
+    _ = begin(id)
+    _ = runs.ended(id, Self.completed)
+    #expect(runs[id].location == nil)
+    #expect(runs[id].isLocationStored, "the store is to forget it with the end")
+    runs.settle([id])
+    #expect(!runs[id].isLocationStored)
+  }
+
+  private func stream() -> StreamBuffer { StreamBuffer(size: 1 << 20, io: .inline) }
+
+  @Test mutating func `A stream that was read goes with its end; one that was not is still there`()
+  {
+    for id in ids.prefix(3) {
+      _ = begin(id)
+      runs[id].stream = stream()
+      runs[id].isStreamRead = id != ids[1]
+    }
+    _ = runs.ended(ids[0], Self.completed)
+    _ = runs.ended(ids[1], Self.completed)
+    _ = runs.ended(ids[2], .paused)
+    runs.settle(runs.ended)
+    #expect(runs[ids[0]].stream == nil)
+    #expect(runs[ids[1]].stream != nil, "its reader may come late")
+    #expect(runs[ids[2]].stream != nil, "it goes on")
+  }
+
+  @Test mutating func `A record without anything worth keeping is forgotten, and no other`() throws
+  {
+    let id = ids[0]
+    let url = try ResourceURL("http://h/f")
+    _ = begin(id)
+    runs[id].url = url
+    _ = runs.ended(id, Self.completed)
+    #expect(runs[id].url == url)
+    runs.settle([id])
+    #expect(runs[id].url == nil, "an address alone is not kept")
+    runs[id].url = url
+    #expect(runs[id].url == nil)
+    runs[id].isLocationStored = true
+    runs[id].url = url
+    #expect(runs[id].url == url, "with what is kept it is")
+    runs.remove(id)
+    #expect(runs[id].url == nil)
+    #expect(!runs[id].isLocationStored)
+  }
+
+  @Test mutating func `The name that the server told outlives a run`() {
+    let id = ids[0]
+    _ = begin(id)
+    runs[id].serverName = FileName(exactly: "told")
+    _ = runs.ended(id, .paused)
+    runs.settle([id])
+    #expect(runs[id].serverName == FileName(exactly: "told"))
+    runs.remove(id)
+    #expect(runs[id].serverName == nil)
+  }
+}
