@@ -14,12 +14,22 @@ final class SimulatedStore: Store {
     /// After so many more changes the process dies, with the last of them stored or not.
     var changesUntilCrash: Int?
     var isSlow = false
+    /// How long it takes for a change.
+    var timeOfChange: Duration?
+  }
+
+  /// How often it was called.
+  struct Calls: Sendable {
+    var opens = 0
+    /// Those that were refused, too.
+    var commits = 0
   }
 
   private struct State {
     var habits = Habits()
     var isDead = false
     var calls = 0
+    var counts = Calls()
   }
 
   private let memory: MemoryStore
@@ -44,15 +54,19 @@ final class SimulatedStore: Store {
   var isDurable: Bool { true }
   /// Whether a call has come and was not answered yet.
   var isBusy: Bool { state.withLockedValue { $0.calls > 0 } }
+  var counts: Calls { state.withLockedValue { $0.counts } }
   var isDead: Bool { state.withLockedValue { $0.isDead } }
   func die() { state.withLockedValue { $0.isDead = true } }
 
   func open() async throws(TransferError) -> StoredQueue {
+    state.withLockedValue { $0.counts.opens += 1 }
     try await called()
     return try await memory.open()
   }
 
   func commit(_ change: StoreChange) async throws(TransferError) {
+    state.withLockedValue { $0.counts.commits += 1 }
+    if let time = habits.timeOfChange { try? await clock.wait(time) }
     try await called()
     if refusesNow() {
       ledger.withLockedValue { ledger in

@@ -1,0 +1,199 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+import Testing
+
+/// What the store refuses has not happened: what is in memory is what is stored, and the same works a moment later.
+@Suite struct RefusedDecisionTests {
+  private static let names = ["done", "failed", "runs", "paused", "waits", "behind", "cancelled"]
+  private static let groups = ["g", "new"]
+
+  /// A list with a member in each state, one of which runs.
+  private struct Cast {
+    let scene: Scene
+    var ids: [String: TransferID] = [:]
+
+    init(portion: Int = TransferManager.portion) throws {
+      scene = Scene(portion: portion)
+      scene.ledger.withLockedValue { $0.moves = 1 }
+      try add(["done", "failed"])
+      try scene.runOut()
+      try add(["runs", "paused", "waits", "behind", "cancelled"])
+      try scene.order(.pause, self["paused"])
+      try scene.order(.cancelKeepingBytes, self["cancelled"])
+      #expect(
+        try scene.call { await $0.summaries().map(\.state) } == [
+          .completed, .failed, .running, .paused, .queued, .queued, .cancelled,
+        ])
+    }
+
+    private mutating func add(_ names: [String]) throws {
+      let requests = names.map { name in
+        var request = scene.step(name, turns: name == "runs" ? 40 : 1, isPatient: true)
+        (request.identifier, request.group) = (name, name == "waits" ? nil : "g")
+        if name == "behind" { request.after = [.identifier("waits")] }
+        return request
+      }
+      if names.contains("failed") {
+        scene.plans.withLockedValue { $0["failed"]?.alwaysFails = true }
+      }
+      for (name, transfer) in zip(names, try scene.call { try await $0.add(requests) }) {
+        ids[name] = transfer.id
+      }
+    }
+
+    subscript(name: String) -> TransferSelection { .ids(ids[name].map { [$0] } ?? []) }
+
+    func expectAgreement(_ sourceLocation: SourceLocation = #_sourceLocation) throws {
+      let found = try scene.disagreements(RefusedDecisionTests.groups, Self.all)
+      #expect(found.isEmpty, sourceLocation: sourceLocation)
+    }
+
+    func sight() throws -> (list: ListSight, snapshots: [TransferSnapshot?]) {
+      try scene.sight(RefusedDecisionTests.groups, Self.all)
+    }
+
+    private static let all = RefusedDecisionTests.names + ["n"]
+  }
+
+  /// The next change is refused, and nothing has happened; then `body` works, and everything goes on to its end.
+  private func refuse(
+    _ cast: Cast, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
+  ) throws {
+    let scene = cast.scene
+    let before = try cast.sight()
+    scene.process.store.habits.changesUntilRefusal = 0
+    let error = #expect(throws: TransferError.self, sourceLocation: sourceLocation) { try body() }
+    #expect(error?.code == .io, sourceLocation: sourceLocation)
+    #expect(scene.process.store.habits.changesUntilRefusal == nil)
+    let after = try cast.sight()
+    #expect(after.list == before.list, sourceLocation: sourceLocation)
+    #expect(after.snapshots == before.snapshots, sourceLocation: sourceLocation)
+    try cast.expectAgreement(sourceLocation)
+    try body()
+    #expect(try cast.sight() != before, "it works now", sourceLocation: sourceLocation)
+    try cast.expectAgreement(sourceLocation)
+    try scene.runOut()
+    try cast.expectAgreement(sourceLocation)
+    let counts = try cast.sight().list.counts
+    #expect((counts[.running] ?? 0) + (counts[.stopping] ?? 0) == 0)
+    try scene.end(sourceLocation: sourceLocation)
+  }
+
+  private static let commands: [(TransferMachine.Command, String)] = [
+    (.pause, "runs"), (.pause, "waits"), (.pause, "behind"), (.resume, "paused"),
+    (.requeue, "runs"), (.requeue, "paused"), (.cancel, "runs"), (.cancel, "waits"),
+    (.cancel, "paused"), (.cancelKeepingBytes, "runs"), (.remove, "done"), (.remove, "runs"),
+    (.remove, "waits"), (.retry, "failed"), (.retry, "cancelled"), (.restart, "done"),
+    (.restart, "runs"), (.start, "paused"), (.force, "waits"),
+    (.force, "paused"),
+  ]
+
+  @Test(arguments: commands)
+  func `A command that the store refuses changes nothing, and works the next time`(
+    command: TransferMachine.Command, name: String
+  ) throws {
+    let cast = try Cast()
+    try refuse(cast) { try cast.scene.order(command, cast[name]) }
+  }
+
+  @Test(arguments: [TransferMachine.Command.pause, .cancel, .remove])
+  func `A command on a group whose first portion is refused changes nothing`(
+    command: TransferMachine.Command
+  ) throws {
+    let cast = try Cast(portion: 2)
+    try refuse(cast) { try cast.scene.order(command, .group("g")) }
+  }
+
+  @Test(arguments: 1...2)
+  func `After a portion that is refused, memory and store have those before it`(
+    portions: Int
+  ) throws {
+    let cast = try Cast(portion: 2)
+    cast.scene.process.store.habits.changesUntilRefusal = portions
+    #expect(throws: TransferError.self) { try cast.scene.order(.cancel, .group("g")) }
+    try cast.expectAgreement()
+    #expect(try cast.sight().list.groups["g"]?[3] ?? 0 < 5, "not all of them")
+    try cast.scene.order(.cancel, .group("g"))
+    #expect(try cast.sight().list.groups["g"] == [6, 1, 0, 5])
+    try cast.scene.runOut()
+    try cast.expectAgreement()
+    try cast.scene.end()
+  }
+
+  @Test(arguments: [QueuePlace.first, .last])
+  func `Another order that is refused is not the order of the list`(place: QueuePlace) throws {
+    let cast = try Cast()
+    try refuse(cast) {
+      let selection = cast["waits"]
+      try cast.scene.call { try await $0.move(selection, to: place) }
+    }
+  }
+
+  @Test(arguments: ["waits", "runs", "paused"])
+  func `A priority that is refused is not that of the transfer`(name: String) throws {
+    let cast = try Cast()
+    try refuse(cast) {
+      let selection = cast[name]
+      try cast.scene.call { try await $0.setPriority(.background, of: selection) }
+    }
+  }
+
+  @Test(arguments: ["waits", "paused", "done"])
+  func `A request that is refused is not that of the transfer`(name: String) throws {
+    let cast = try Cast()
+    let id = try #require(cast.ids[name])
+    try refuse(cast) {
+      _ = try cast.scene.call { try await $0.set(id) { $0.priority = .background } }
+    }
+  }
+
+  @Test(arguments: [nil, "key"], [1, 4])
+  func `What is added and refused is not there, has no slot, and is added the next time`(
+    key: String?, slots: Int
+  ) throws {
+    let cast = try Cast()
+    let scene = cast.scene
+    scene.ledger.withLockedValue { $0.setLimits(active: slots, perHost: slots) }
+    try scene.call { await $0.setLimits(active: slots, activePerHost: slots) }
+    // What may start has, and ended.
+    scene.pass(.seconds(1))
+    var request = scene.step("n", turns: 3)
+    (request.identifier, request.group) = ("n", "new")
+    let new = request
+    try refuse(cast) { _ = try scene.call { try await $0.add([new], key: key) } }
+  }
+
+  @Test func `What was refused many times over has kept no slot`() throws {
+    let scene = Scene(active: 2)
+    let requests = ["a", "b", "c"].map { scene.step($0, turns: 2) }
+    scene.refuseChanges(true)
+    for _ in 0..<5 {
+      #expect(throws: TransferError.self) { try scene.call { try await $0.add(requests) } }
+    }
+    scene.refuseChanges(false)
+    let added = try scene.call { try await $0.add(requests) }
+    let states = try added.map { try scene.state($0) }
+    #expect(states == [.running, .running, .queued], "both slots are free")
+    try scene.runOut()
+    try scene.end()
+  }
+
+  @Test func `Names that were kept for what was refused are free again`() throws {
+    let scene = Scene()
+    let requests = try ["1", "2"].map { number in
+      try scene.download("f") { $0.url = try ResourceURL("http://h0/f?\(number)") }
+    }
+    for number in ["1", "2"] { scene.servers["f?\(number)"] = scene.servers["f"] }
+    scene.refuseChanges(true)
+    for _ in 0..<3 {
+      #expect(throws: TransferError.self) { try scene.call { try await $0.add(requests) } }
+    }
+    scene.refuseChanges(false)
+    _ = try scene.call { try await $0.add(requests) }
+    try scene.runOut()
+    #expect(scene.machine.names(in: QueueWorld.directory).sorted() == ["f", "f (1)"])
+    try scene.end()
+  }
+}

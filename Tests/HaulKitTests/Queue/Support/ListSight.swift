@@ -1,0 +1,123 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+import Testing
+
+/// What can be seen of a list at one moment.
+struct ListSight: Equatable, Sendable {
+  /// In the order of the list.
+  var summaries: [TransferSummary] = []
+  var counts: [TransferState: Int] = [:]
+  /// Members, completed, failed and cancelled ones of each group.
+  var groups: [String: [Int]] = [:]
+  var identifiers: [String: TransferID] = [:]
+  /// Of what is stored: those that ran.
+  private var running: Set<TransferID> = []
+
+  /// As a manager tells it.
+  init(_ manager: TransferManager, _ groups: [String], _ identifiers: [String]) async throws {
+    summaries = await manager.summaries()
+    counts = await manager.counts
+    for name in groups {
+      let counts = await manager.group(name).counts
+      self.groups[name] = [counts.members, counts.completed, counts.failed, counts.cancelled]
+    }
+    for name in identifiers {
+      self.identifiers[name] = try await manager.transfer(identifier: name)?.id
+    }
+  }
+
+  /// As the next program would find it.
+  init(stored: StoredQueue, _ groups: [String], _ identifiers: [String]) {
+    let queue = QueueMachine(stored)
+    for facts in stored.members {
+      guard let member = queue.members[facts.id] else { continue }
+      // A queue that was just opened has everything stopped.
+      let isRunning = member.state == .queued && facts.standing.isUnderWay
+      summaries.append(TransferSummary(member))
+      let state: TransferState = isRunning ? .running : TransferState(member)
+      counts[state, default: 0] += 1
+      if isRunning { running.insert(facts.id) }
+    }
+    for name in groups {
+      let counts = queue.groups.counts(of: name)
+      self.groups[name] = [
+        counts?.members ?? 0, counts?.completed ?? 0, counts?.failed ?? 0, counts?.cancelled ?? 0,
+      ]
+    }
+    for name in identifiers { self.identifiers[name] = queue.id(of: name) }
+  }
+
+  /// What a list in memory has that the store does not have, or the other way round, in words.
+  func differences(from stored: ListSight) -> [String] {
+    var found: [String] = []
+    // One that is stopped to be queued again is stored as one that runs.
+    let called = summaries.filter { $0.state == .stopping && stored.running.contains($0.id) }.count
+    var counts = counts
+    counts[.stopping, default: 0] -= called
+    counts[.running, default: 0] += called
+    if counts.filter({ $0.value != 0 }) != stored.counts {
+      found.append("counts \(counts), stored \(stored.counts)")
+    }
+    let lines = summaries.map { stored.line($0) }
+    let storedLines = stored.summaries.map { stored.line($0) }
+    if lines != storedLines { found.append("\(lines), stored \(storedLines)") }
+    if groups != stored.groups { found.append("groups \(groups), stored \(stored.groups)") }
+    if identifiers != stored.identifiers { found.append("identifiers differ") }
+    return found
+  }
+
+  /// One member in words, by what `self` knows to run.
+  private func line(_ summary: TransferSummary) -> String {
+    let isRunning = running.contains(summary.id)
+    let isCalledBack = isRunning && [.queued, .stopping].contains(summary.state)
+    let state = isCalledBack ? TransferState.running : summary.state
+    return "\(summary.identifier ?? "\(summary.id)") \(state) \(summary.priority)"
+      + " \(summary.group ?? "-") \(summary.host ?? "-")"
+  }
+}
+
+extension Scene {
+  /// What memory and store disagree about, in words.
+  func disagreements(
+    _ groups: [String] = [], _ identifiers: [String] = []
+  ) throws -> [String] {
+    let (memory, habits) = (memory, process.store.habits)
+    // Nothing is stored between the two looks.
+    process.store.habits.isSlow = false
+    defer { process.store.habits.isSlow = habits.isSlow }
+    return try call { manager in
+      let live = try await ListSight(manager, groups, identifiers)
+      let stored = ListSight(stored: try await memory.open(), groups, identifiers)
+      return live.differences(from: stored)
+    }
+  }
+
+  /// As a manager tells it, with what each member does and waits for.
+  func sight(
+    _ groups: [String], _ identifiers: [String]
+  ) throws -> (list: ListSight, snapshots: [TransferSnapshot?]) {
+    try call { manager in
+      let list = try await ListSight(manager, groups, identifiers)
+      var snapshots: [TransferSnapshot?] = []
+      for transfer in try await manager.transfers() { snapshots.append(await transfer.snapshot) }
+      return (list, snapshots)
+    }
+  }
+
+  /// Sends a command as the ledger knows it, until it has returned.
+  func order(_ command: TransferMachine.Command, _ selection: TransferSelection) throws {
+    let number = ledger.withLockedValue { $0.sent(command, nil, nil, "\(command)") }
+    let ledger = ledger
+    _ = try call { manager in
+      do throws(TransferError) {
+        let report = try await manager.carryOut(command, selection)
+        ledger.withLockedValue { $0.returned(number, refused: report.refused) }
+      } catch {
+        ledger.withLockedValue { $0.threw(number, error) }
+        throw error
+      }
+    }
+  }
+}
