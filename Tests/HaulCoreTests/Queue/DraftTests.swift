@@ -11,6 +11,8 @@ import Testing
     var decided = QueueMachine()
     var dice: SplitMix64
     var ids: [TransferID] = []
+    /// What each is to do, as it was stored.
+    var requests: [TransferID: TransferRequest] = [:]
     var refusals = 0
 
     /// What can be seen of a queue.
@@ -58,6 +60,9 @@ import Testing
         return
       }
       decided.apply(outcome.decision)
+      for update in outcome.decision.change.updated {
+        if let request = update.request { requests[update.id] = request }
+      }
       var decision = QueueDecision()
       try input(&inPlace, &decision)
       #expect(decision.effects == outcome.decision.effects)
@@ -70,12 +75,20 @@ import Testing
 
     private mutating func input() -> Input {
       let some = (0..<(1 + pick(3))).compactMap { _ in ids.isEmpty ? nil : ids[pick(ids.count)] }
-      switch pick(8) {
+      switch pick(10) {
       case 0, 1: return addition()
       case 2, 3:
         let command = TransferMachine.Command.allCases[pick(TransferMachine.Command.allCases.count)]
+        // What follows from a portion that is not the last comes with a later decision.
+        let isLast = pick(3) > 0
         return { (queue, decision) throws(TransferError) in
-          _ = queue.handle(command, some, by: .user, &decision)
+          _ = queue.handle(command, some, by: .user, isLast: isLast, &decision)
+        }
+      case 8: return edit()
+      case 9:
+        let isLast = pick(2) == 0
+        return { (queue, decision) throws(TransferError) in
+          queue.recover(some, at: 0, unended: Set(some.prefix(1)), isLast: isLast, &decision)
         }
       case 4:
         return { (queue, decision) throws(TransferError) in
@@ -108,8 +121,31 @@ import Testing
       if !ids.isEmpty, pick(2) == 0 { request.after = [.transfer(ids[pick(ids.count)])] }
       request.whenDependencyFails = TransferRequest.DependencyPolicy.allCases[pick(3)]
       ids.append(new)
+      requests[new] = request
       return { [request] (queue, decision) throws(TransferError) in
         try queue.add([.init(id: new, request: request, target: nil)], &decision)
+      }
+    }
+
+    /// Another request for one that is in the list, if it may be changed.
+    private mutating func edit() -> Input {
+      guard !ids.isEmpty else { return { (_, _) throws(TransferError) in } }
+      let (id, other) = (ids[pick(ids.count)], ids[pick(ids.count)])
+      guard let old = requests[id] else { return { (_, _) throws(TransferError) in } }
+      var new = old
+      new.priority = Priority.allCases[pick(Priority.allCases.count)]
+      if pick(2) == 0 { new.after = pick(3) == 0 ? [] : [.transfer(other)] }
+      new.whenDependencyFails = TransferRequest.DependencyPolicy.allCases[pick(3)]
+      if pick(2) == 0 {
+        new.download?.destination = .file("/d/file \(pick(4))")
+        if let url = try? ResourceURL("http://h\(pick(3)).example/f") { new.download?.url = url }
+      }
+      return { [new] (queue, decision) throws(TransferError) in
+        // As it is stored: what it has in the list is what its record says.
+        guard let facts = queue.members[id]?.facts else { return }
+        var record = TransferRecord(id: id, request: old)
+        record.standing = facts.standing
+        _ = try queue.set(new, of: record, names: (nil, nil), &decision)
       }
     }
 

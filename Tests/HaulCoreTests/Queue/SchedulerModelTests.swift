@@ -158,7 +158,10 @@ private struct SchedulerModelWalk {
 
   private mutating func agrees() -> String? {
     var judge = StartJudge(model, at: now)
+    let mayStart = queue.mayStart(at: now)
     let (found, wanted) = (queue.next(at: now), model.next(at: now))
+    guard mayStart || found.isEmpty else { return "started \(found), which it said may not" }
+    guard !queue.mayStart(at: now) else { return "may start more than it started" }
     guard found == wanted else { return "started \(found), not \(wanted)" }
     if let fault = judge.judge(found) { return fault }
     guard queue.nextWakeUp() == model.pauses.values.min() else { return "another wake-up" }
