@@ -195,21 +195,28 @@ def measure(command, cwd, timeout=600, output=None, errors=None):
     """Runs a program, quietly or into files, and says what it cost."""
     began = time.monotonic()
     with open(os.devnull, "r+b") as null:
-        process = start(command, cwd=cwd, stdout=output or null, stderr=errors or null)
-    watchdog = threading.Timer(timeout, process.kill)
+        # A group of its own: what runs under perf must end with perf.
+        process = start(command, cwd=cwd, stdout=output or null, stderr=errors or null,
+                        process_group=0)
+    watchdog = threading.Timer(timeout, _kill_group, [process.pid])
     watchdog.start()
     peak = _PeakMemory(process.pid)
     try:
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.monotonic() - began
     except BaseException:
-        process.kill()  # this process was told to end; nothing that it started may stay
+        _kill_group(process.pid)  # this process was told to end; nothing that it started may stay
         raise
     finally:
         watchdog.cancel()
         highest = peak.stop()
     process.returncode = os.waitstatus_to_exitcode(status)
     return Run(process.returncode, wall, usage.ru_utime + usage.ru_stime, highest)
+
+
+def _kill_group(leader):
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGKILL)
 
 
 class _PeakMemory:

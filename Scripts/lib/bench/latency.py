@@ -23,7 +23,8 @@ def run(bench):
         results = bench.in_turn("100 ms", commands, once)
     resets = sum(sample.more.get("resets", 0) for sample in results[TORN])
     return {
-        "groups": [group(f"{mib} MiB, 100 ms of round trip, windows of 64 KiB", results)],
+        "groups": [group(f"{mib} MiB, 100 ms of round trip, windows of 64 KiB", results,
+                         counted=bench.counted["100 ms"])],
         "bounds": [
             bound(4, "curl's time to that of 8 connections", "≥", 6,
                   ratio(median(results["curl"]), median(results[OURS])), " ×"),

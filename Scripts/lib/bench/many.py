@@ -62,7 +62,9 @@ def _compare(bench, version, at_once, wanted=None):
         peer, best = fastest_peer(results)
         bounds = [bound(2, f"{count:,} files, {label}, strict: wall to the fastest peer ({peer})",
                         "≤", wanted, ratio(median(results["haul strict"]), best), " ×")]
-    return {"groups": [group(f"{count:,} files of 10 KiB, {label}", results)], "bounds": bounds}
+    told = group(f"{count:,} files of 10 KiB, {label}", results,
+                 counted=bench.counted[label], files=count)
+    return {"groups": [told], "bounds": bounds}
 
 
 def _run(bench, command, digests):

@@ -67,7 +67,8 @@ def _compare(bench, label, rules):
     lines = {"fixed": walls}
     if settled and median(results[MEASURED]) is not None:
         lines["measured"] = [(statistics.median(settled), round(median(results[MEASURED]), 2))]
-    part = {"groups": [group(f"{mib} MiB, a server that {label}", ordered, MEASURED)],
+    part = {"groups": [group(f"{mib} MiB, a server that {label}", ordered, MEASURED,
+                             counted=bench.counted[label])],
             "lines": [{"title": f"{mib} MiB, a server that {label}: time by connections",
                        "x": "connections", "y": "seconds", "series": lines}]}
     return part, results, settled

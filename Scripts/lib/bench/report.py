@@ -3,7 +3,7 @@
 import json
 import statistics
 
-from bench import plots, programs
+from bench import instructions, plots, programs
 from harness import MIB, ROOT
 
 DOCUMENT = ROOT / "docs" / "benchmarks.md"
@@ -50,7 +50,8 @@ def table(group):
     extras = list(dict.fromkeys(key for samples in group["samples"].values()
                                 for sample in samples for key in sample
                                 if key not in KNOWN and sample[key] is not None))
-    head = ["", "wall s", "CPU s", "peak MiB", f"wall to {group['reference']}", *extras]
+    counts = _counts(group)
+    head = ["", "wall s", "CPU s", *counts, "peak MiB", f"wall to {group['reference']}", *extras]
     rows = [head, ["---"] * len(head)]
     for name, samples in group["samples"].items():
         good = right(samples)
@@ -60,9 +61,30 @@ def table(group):
         rows.append([
             name + (f", {wrong} of {len(samples)} wrong" if wrong else ""), spread(wall, 2),
             spread([sample["cpu"] for sample in good], 2),
+            *(column[name] for column in counts.values()),
             spread([sample["peak"] / MIB for sample in good], 1), share,
             *(_extra([sample.get(key) for sample in samples]) for key in extras)])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def _counts(group):
+    """Columns of instructions, cells by name; none for data that has no counts."""
+    counts, files = group.get("instructions", {}), group.get("files")
+    if not any(counts.values()):
+        return {}
+
+    def cells(of):
+        return {name: instructions.in_words(counts[name] / of) if counts.get(name) else "–"
+                for name in group["samples"]}
+
+    columns = {"user-mode instructions": cells(1)}
+    return columns | {"per file": cells(files)} if files else columns
+
+
+def uncounted(part):
+    """The line below a part's tables when its instructions could not be counted; else nothing."""
+    why = part.get("uncounted")
+    return f"\nuser-mode instructions: not counted here: {why}\n" if why else ""
 
 
 def rows(lines):
@@ -99,6 +121,7 @@ def markdown(data):
                     f"{', '.join(about['versions'].values())}.\n")
         for number, group in enumerate(part["groups"], 1):
             text.append(f"\n{group['title']}:\n\n{table(group)}")
+            text.append(uncounted(part) if number == len(part["groups"]) else "")
             text.append(f"\n![{group['title']}](plots/{name}-{number}.svg)\n")
         for told in part.get("tables", []):
             text.append(f"\n{told['title']}:\n\n{rows(told['rows'])}")

@@ -1,5 +1,6 @@
 """One run of a program, and rounds in which all programs take their turn."""
 
+import collections
 import dataclasses
 import os
 import shutil
@@ -7,7 +8,7 @@ import statistics
 import tempfile
 
 import harness
-from bench import programs
+from bench import instructions, programs
 from harness import MIB
 
 TIMEOUT = 900
@@ -37,6 +38,8 @@ class Bench:
         self.work = directory / "work"
         self.environment = {**os.environ, "PATH": os.environ["PATH"] + ":/usr/local/sbin:/usr/sbin"}
         self.wrong = []  # runs of haul that ended wrong
+        self.counted = collections.defaultdict(dict)  # instructions, by title and by name
+        self._perf_report = None  # the file of perf, while instructions are counted
 
     def fresh(self, keeps_last=False):
         """An empty directory to download into. Of many small files the last ones are kept until the end: ext4 is slow
@@ -51,7 +54,10 @@ class Bench:
     def measure(self, command, events=False):
         """A run in the work directory, and its events; what a failed one says is shown."""
         with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
-            run = harness.measure(command, self.work, TIMEOUT, output if events else None, errors)
+            counting = self._perf_report is not None
+            run = harness.measure(
+                instructions.under_perf(command, self._perf_report) if counting else command,
+                self.work, TIMEOUT, output if events else None, errors)
             output.seek(0)
             errors.seek(0)
             if run.status != 0:
@@ -67,22 +73,44 @@ class Bench:
         return Sample(run.wall, run.cpu, run.peak, right), told
 
     def in_turn(self, title, names, once, rounds=None):
-        """{name: samples}: each round runs every name once."""
+        """{name: samples}: each round runs every name once. Instructions are counted in one more
+        round, whose times are not kept: perf has CPU time and memory of its own."""
         results = {name: [] for name in names}
-        for turn in range(rounds or self.rounds):
+        rounds = rounds or self.rounds
+        for turn in range(rounds):
             for name in names:
                 sample = once(name, turn)
                 results[name].append(sample)
                 self.note(title, name, turn, sample)
+        if not instructions.obstacle():
+            for name in names:
+                if name not in self.counted[title]:
+                    self._count(title, name, lambda: once(name, rounds))
         return results
+
+    def _count(self, title, name, once):
+        """Counts the instructions of one run; those of a wrong one are not kept."""
+        self._perf_report = self.directory / "perf.csv"
+        self._perf_report.unlink(missing_ok=True)
+        try:
+            right, count = once().right, instructions.counted(self._perf_report)
+        finally:
+            self._perf_report = None
+        self.counted[title][name] = count if right else None
+        told = f"{instructions.in_words(count)} instructions" if count else "nothing counted"
+        harness.say(f"{title}, counted, {name}: {told}{'' if right else ', WRONG'}")
+        self._note_wrong(f"{title}, counted, {name}", name, right)
 
     def note(self, title, name, turn, sample):
         more = "".join(f", {key} {value}" for key, value in sample.more.items()
                        if isinstance(value, (int, float, str)))
         harness.say(f"{title}, round {turn + 1}, {name}: {sample.wall:.2f} s, CPU {sample.cpu:.2f} "
                     f"s, {sample.peak / MIB:.1f} MiB{more}{'' if sample.right else ', WRONG'}")
-        if not sample.right and not programs.is_peer(name):
-            self.wrong.append(f"{title}, round {turn + 1}, {name}")
+        self._note_wrong(f"{title}, round {turn + 1}, {name}", name, sample.right)
+
+    def _note_wrong(self, run, name, right):
+        if not right and not programs.is_peer(name):
+            self.wrong.append(run)
 
 
 def median(samples, what="wall"):
@@ -98,11 +126,17 @@ def fastest_peer(results):
     return min(peers.items(), key=lambda pair: pair[1]) if peers else (None, None)
 
 
-def group(title, results, reference=None):
-    """A table's data. `reference` names whose wall time the others are divided by."""
-    return {"title": title, "reference": reference or next(iter(results)),
+def group(title, results, reference=None, counted=None, files=None):
+    """A table's data. `reference` names whose wall time the others are divided by; `counted` are
+    instructions by name, which are also told per file when `files` says how many there are."""
+    data = {"title": title, "reference": reference or next(iter(results)),
             "samples": {name: [sample.as_data() for sample in samples]
                         for name, samples in results.items()}}
+    if counted:
+        data["instructions"] = {name: counted.get(name) for name in results}
+        if files:
+            data["files"] = files
+    return data
 
 
 def bound(line, what, relation, wanted, measured, unit=""):

@@ -56,7 +56,8 @@ def _compare(bench, scheme, relaxed, strict=None):
     for name in ("haul relaxed", "haul strict"):
         bounds.append(bound(1, f"{scheme}, {name}: CPU to curl's", "≤", 1.0,
                             ratio(median(results[name], "cpu"), curl), " ×"))
-    return {"groups": [group(title, results)], "bounds": bounds}
+    return {"groups": [group(title, results, counted=bench.counted[scheme])],
+            "bounds": bounds}
 
 
 def memory(bench):
@@ -90,4 +91,5 @@ def memory(bench):
             1, f"peak memory, {durability}: {longest} to {shortest}", "≤", FLAT,
             ratio(peaks[f"haul {durability}, {longest}"],
                   peaks[f"haul {durability}, {shortest}"]), " ×"))
-    return {"groups": [group("Memory by the length of the file, HTTP", results)], "bounds": bounds}
+    return {"groups": [group("Memory by the length of the file, HTTP", results,
+                             counted=bench.counted["memory"])], "bounds": bounds}
