@@ -81,7 +81,7 @@ fresh-machine: ## ./haul get and make test in a bare Debian 12 (root)
 	@Scripts/fresh-machine
 
 bench: ## beside curl, aria2, wget2, axel; ARGUMENTS='--only single,rate --rounds 5 --quick'
-	@Scripts/install build python server tls peers
+	@Scripts/install build python server tls peers perf
 	@Scripts/bench $(ARGUMENTS)
 
 store-bench: ## a million members in the store: add, open, page, change; ARGUMENTS='--batch 1000'

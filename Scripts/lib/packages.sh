@@ -24,6 +24,7 @@ peers  command:aria2c                aria2
 peers  command:axel                  axel
 peers  command:curl                  curl
 peers  command:wget2                 wget2
+perf   command:perf                  linux-perf
 shells command:fish                  fish
 shells command:zsh                   zsh
 tls    command:openssl               openssl
