@@ -58,7 +58,7 @@ extension QueueCoordinator {
     engine.slots.update { _ = $0.paused(id) }
     let url = runs[id].url
     guard runs.ended(id, end) else { return forgetRun(of: id) }
-    if !isStoreRefusing || isShutDown { await storeEnds() }
+    await storeEnds()
     await startWhatMay()
     if queue.members.state(of: id) == .queued, !runs.isRunning(id) {
       publishWaiting(id, url)
@@ -68,7 +68,8 @@ extension QueueCoordinator {
   func storeEnds() async {
     await turn.run {
       let ends = runs.ended
-      guard !ends.isEmpty else { return }
+      // It may have refused others since this began to wait for its turn.
+      guard !ends.isEmpty, !isStoreRefusing || isShutDown else { return }
       let urls = ends.map { runs[$0].url }
       let suspensions = ends.compactMap { id in runs[id].run?.end?.suspension.map { (id, $0) } }
       do throws(TransferError) {

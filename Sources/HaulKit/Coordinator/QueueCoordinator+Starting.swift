@@ -10,6 +10,7 @@ extension QueueCoordinator {
     let now = engine.clock.now
     while picksOrMayPick(at: now), !isShutDown, !isStoreRefusing {
       await turn.run {
+        guard !isStoreRefusing else { return }
         do throws(TransferError) {
           try await commit { (_, _) throws(TransferError) in }
         } catch {

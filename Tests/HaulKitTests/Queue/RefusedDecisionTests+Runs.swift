@@ -69,7 +69,7 @@ extension RefusedDecisionTests {
   }
 
   @Test func `A store that refuses for a minute is asked once a second, and read once`() throws {
-    let scene = Scene(active: 4)
+    let scene = Scene(active: 20)
     try scene.call { try await $0.open() }
     let requests = (0..<500).map { scene.step("s\($0)", turns: 2) }
     _ = try scene.call { try await $0.add(requests) }
@@ -85,6 +85,43 @@ extension RefusedDecisionTests {
     #expect(try scene.call { await $0.counts } == [.completed: 500])
     #expect(scene.process.store.counts.opens == 1, "nothing is read again")
     try scene.end()
+  }
+
+  /// Commits that are tried in three seconds by a store that takes half a second for each, and refuses it.
+  private func tries(_ scene: Scene, _ begin: () -> Void = {}) throws -> Int {
+    scene.process.store.habits.timeOfChange = .milliseconds(500)
+    scene.refuseChanges(true)
+    let before = scene.process.store.counts.commits
+    begin()
+    scene.pass(.seconds(3))
+    let tried = scene.process.store.counts.commits - before
+    scene.process.store.habits.timeOfChange = nil
+    scene.refuseChanges(false)
+    try scene.runOut()
+    try scene.end()
+    return tried
+  }
+
+  @Test func `Ends that come while one is being refused do not ask the store once more each`()
+    throws
+  {
+    let scene = Scene(active: 20)
+    let requests = (0..<40).map { scene.step("s\($0)", turns: 1) }
+    _ = try scene.call { try await $0.add(requests) }
+    #expect(try tries(scene) <= 3)
+  }
+
+  @Test func `Starts that wait while one is being refused do not ask the store once more each`()
+    throws
+  {
+    let scene = Scene(active: 20)
+    try scene.call { await $0.suspend() }
+    let requests = (0..<5).map { scene.step("s\($0)", turns: 1) }
+    _ = try scene.call { try await $0.add(requests) }
+    let tried = try tries(scene) {
+      for _ in 0..<10 { scene.begin { await $0.unsuspend() } }
+    }
+    #expect(tried <= 3)
   }
 
   @Test func `An end that is being stored for longer than a shutdown waits harms nothing`() throws {

@@ -173,7 +173,9 @@ import Testing
       #expect(throws: TransferError.self) { try scene.call { try await $0.add(requests) } }
     }
     scene.refuseChanges(false)
+    let before = scene.process.store.counts.commits
     let added = try scene.call { try await $0.add(requests) }
+    #expect(scene.process.store.counts.commits == before + 1, "their starts are stored with them")
     let states = try added.map { try scene.state($0) }
     #expect(states == [.running, .running, .queued], "both slots are free")
     try scene.runOut()
