@@ -45,6 +45,8 @@ package struct QueueMachine: Sendable {
   var ranks = RankSpan()
   /// Members whose dependencies have changed, to be looked at with the next decision.
   var unsettled: [TransferID] = []
+  /// Whether nothing is left to look at.
+  package var isSettled: Bool { unsettled.isEmpty }
   /// The members that were stored, in the order of the list, until they are taken.
   var stored: [TransferID] = []
   /// The number of the newest state change; 0 before the first.

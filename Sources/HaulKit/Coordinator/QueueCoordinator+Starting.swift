@@ -8,11 +8,11 @@ extension QueueCoordinator {
     await keepToSchedule()
     guard !isShutDown, !isStoreRefusing else { return }
     let now = engine.clock.now
-    while picksOrMayPick(at: now), !isShutDown, !isStoreRefusing {
+    while !queue.isSettled || picksOrMayPick(at: now), !isShutDown, !isStoreRefusing {
       await turn.run {
         guard !isStoreRefusing else { return }
         do throws(TransferError) {
-          try await commit { (_, _) throws(TransferError) in }
+          try await commit { (queue, decision) throws(TransferError) in queue.settle(&decision) }
         } catch {
           storeLater()
         }

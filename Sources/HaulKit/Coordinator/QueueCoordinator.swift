@@ -105,17 +105,10 @@ extension QueueCoordinator {
         } while !rest.isEmpty
       }
     } catch {
-      if ids.count > portion { await settleRest() }
+      // What follows from the portions before it.
+      if ids.count > portion { await startWhatMay() }
       throw error
     }
-  }
-
-  /// After a portion that was not stored: what follows from those before it.
-  private func settleRest() async {
-    do {
-      try await carryOut { (queue, decision) throws(TransferError) in queue.settle(&decision) }
-    } catch { engine.log(error) }
-    await startWhatMay()
   }
 
   /// For the one whose turn it is.

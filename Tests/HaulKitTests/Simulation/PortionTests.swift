@@ -115,12 +115,16 @@ import Testing
     try scene.end()
   }
 
-  @Test func `What follows from the portions before a refused one comes all the same`() throws {
+  @Test(arguments: [1, 2])
+  func `What follows from the portions before a refused one comes all the same`(
+    refusals: Int
+  ) throws {
     let scene = Scene(portion: 1)
     let steps = try steps(3, scene, isChain: true)
     try call(.pause, [steps[0]], scene)
     try call(.cancelKeepingBytes, [steps[2]], scene)
     scene.process.store.habits.changesUntilRefusal = 1
+    scene.process.store.habits.refusalsInARow = refusals
     #expect(throws: TransferError.self) {
       try call(.cancelKeepingBytes, [steps[0], steps[1]], scene)
     }

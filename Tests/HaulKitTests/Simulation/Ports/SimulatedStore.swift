@@ -9,8 +9,9 @@ final class SimulatedStore: Store {
   struct Habits: Sendable {
     /// Of so many changes one is refused; none when nil.
     var refusesOneIn: Int?
-    /// After so many more changes one is refused.
+    /// After so many more changes one is refused, or some in a row.
     var changesUntilRefusal: Int?
+    var refusalsInARow = 1
     /// After so many more changes the process dies, with the last of them stored or not.
     var changesUntilCrash: Int?
     var isSlow = false
@@ -95,6 +96,10 @@ final class SimulatedStore: Store {
     let isCounted = state.withLockedValue { state in
       guard let left = state.habits.changesUntilRefusal else { return false }
       state.habits.changesUntilRefusal = left > 0 ? left - 1 : nil
+      if left == 0, state.habits.refusalsInARow > 1 {
+        state.habits.refusalsInARow -= 1
+        state.habits.changesUntilRefusal = 0
+      }
       return left == 0
     }
     return isCounted || habits.refusesOneIn.map { dice.oneIn($0) } ?? false
