@@ -55,6 +55,10 @@ package final class DeadlineQueue<Key: Hashable & Sendable>: Sendable {
       let entry = Entry(instant: instant, number: state.lastNumber, key: key)
       state.current[key] = entry
       state.heap.insert(entry)
+      // Overtaken ones do not pile up until their instants.
+      if state.heap.count > 2 * state.current.count + 64 {
+        state.heap = Heap(state.current.values)
+      }
       sleep(&state)
     }
   }
