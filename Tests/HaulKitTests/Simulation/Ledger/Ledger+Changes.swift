@@ -78,21 +78,18 @@ extension Ledger {
     }
   }
 
-  /// One that is queued by a change may have its slot with the same change.
+  /// One that is queued by a change may have its slot with the same change. Of one that ran before and after it, the change does
+  /// not say which.
   private mutating func applyStart(_ update: StoreChange.Update, _ events: [StoredEvent]) {
     var between = update
     between.standing.isUnderWay = false
-    if let old = members[update.id], old.stage != .queued {
-      // Nothing runs for it any more: it begins again, unless it waits for its next attempt.
-      let hasStopped =
-        old.stage == .running && old.starts > 0 && !steps.contains(old.id)
-        && !fetches.values.contains { $0.member == old.id }
-        && (isLegal(old, .queued, events) || hasFoundItsFile(old, .queued, between))
-        && update.standing.retryAt == nil
-      if hasStopped || old.stage != .running && !isLegal(old, .running, events) {
-        apply(between, events)
-        return apply(update, events.filter { $0.id != update.id })
-      }
+    guard let old = members[update.id] else { return apply(update, events) }
+    if old.stage == .running {
+      let mayStop = isLegal(old, .queued, events) || hasFoundItsFile(old, .queued, between)
+      if mayStop { members[update.id]?.mayBeginAgain = true }
+    } else if old.stage != .queued, !isLegal(old, .running, events) {
+      apply(between, events)
+      return apply(update, events.filter { $0.id != update.id })
     }
     apply(update, events)
   }
@@ -160,6 +157,7 @@ extension Ledger {
     }
     guard !stage.isUnderWay else { return }
     members[id]?.starts = 0
+    members[id]?.mayBeginAgain = false
     members[id]?.isCalledBack = false
     members[id]?.waited = false
     if stage != .queued {

@@ -54,7 +54,10 @@ extension Ledger {
 
   private mutating func noteStart(_ id: TransferID) {
     members[id]?.starts += 1
-    if let starts = members[id]?.starts, starts > 1 { violate("\(name(id)) began twice") }
+    guard let member = members[id], member.starts > 1 else { return }
+    if !member.mayBeginAgain { violate("\(member.name) began twice") }
+    members[id]?.starts = 1
+    members[id]?.mayBeginAgain = false
   }
 
   private mutating func checkRunning(_ member: Member) {

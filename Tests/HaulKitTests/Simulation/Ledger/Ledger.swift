@@ -18,6 +18,8 @@ struct Ledger: Sendable {
     var starts = 0
     /// Whether it was told to be queued again while it ran.
     var isCalledBack = false
+    /// Whether a change may have stored that it stopped and has its slot again.
+    var mayBeginAgain = false
     /// Whether it stopped for something in its way, and has not begun again.
     var isHeld = false
     /// Whether it may exceed the limits.
