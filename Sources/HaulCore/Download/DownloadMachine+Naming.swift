@@ -1,4 +1,4 @@
-/// A name that the server tells: the first accepted answer waits, unread, until the disk was looked at.
+/// Names from the server: the first accepted answer waits, unread, until the target is bound.
 extension DownloadMachine {
   mutating func askForTarget(
     _ id: SegmentID, _ head: ResponseHead, length: Int64?, plan: inout SegmentPlan
@@ -36,7 +36,8 @@ extension DownloadMachine {
 }
 
 extension ResponseVerdict {
-  /// Of an answer that may be the file: its length, as far as it is told; nil for any other.
+  /// The announced length of an answer that may be the file, itself nil where none was announced;
+  /// nil for any other answer.
   var acceptedLength: Int64?? {
     switch self {
     case .range(let body), .whole(let body): .some(body.total)

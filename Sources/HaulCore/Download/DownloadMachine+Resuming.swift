@@ -5,7 +5,7 @@ extension DownloadMachine {
     package var version: Version
     /// Whether the address is the one that the bytes came from, but for values of known signing keys.
     package var isSameAddress: Bool
-    /// Whether it is so with its tokens; else places are compared before the bytes count, whatever the validator says.
+    /// Whether the tokens are equal too; otherwise places are compared before the bytes count.
     package var hasSameTokens: Bool
     /// Whether they may be of several versions: only a digest of the whole proves them then.
     package var isUnproved: Bool

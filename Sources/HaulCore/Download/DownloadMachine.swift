@@ -23,7 +23,7 @@ package struct DownloadMachine: Sendable {
     package var existing: [ExistingFile] = []
     /// Whether it is a conflict when none of them is.
     package var needsExisting = false
-    /// Whether the first answer tells the name: until then nothing is known of the disk, and nothing is written.
+    /// Whether the name comes with the first answer: nothing is written before that.
     package var learnsName = false
     /// Whether a person waits for it: an outage of its host is reported within seconds.
     package var isAttended = false
@@ -100,7 +100,7 @@ package struct DownloadMachine: Sendable {
 
   package enum Event: Sendable {
     case start(Recovered?)
-    /// The name was told, and this is what an earlier run left; the rules say what else the disk tells.
+    /// The target is bound: what an earlier run left there. The rules hold what else is known.
     case bound(Recovered?)
     /// Another connection may be opened.
     case connectionGranted
@@ -252,7 +252,7 @@ package struct DownloadMachine: Sendable {
   var hasResolvedAgain = false
   /// Whether other transfers of the host get bytes at this moment; told before each answer.
   package var hostServesOthers = false
-  /// Whether the host asked to be left alone for now; told before each end of a fetch, and each tick.
+  /// Whether the host asked to be left alone; set before each end of a fetch and each tick.
   package var isHostPaused = false
   /// What is known of the host; told before each end of a fetch.
   package var host = HostStanding()

@@ -54,7 +54,8 @@ package struct ResponseJudge: Sendable {
     }
   }
 
-  /// Whether it has another transfer coding than chunked (RFC 9112, section 7): that would stay in the file.
+  /// Whether it has a transfer coding other than chunked, which would stay in the file
+  /// (RFC 9112, section 7).
   private func hasUnaskedCoding(_ head: ResponseHead) -> Bool {
     let codings = head.headers.values(of: "Transfer-Encoding")
     return codings.count > 1 || codings.contains { !Self.plainCodings.contains($0.lowercased()) }

@@ -95,7 +95,7 @@ package struct QueueMachine: Sendable {
       case .refused(let why): refusals[id] = why
       case .done(let effects):
         if command == .pause { change(id) { $0.facts.standing.pausedBy = origin } }
-        // Whoever commands does not wait for the next attempt.
+        // A command ends the wait for the next attempt.
         if members.hasRetry(id) { change(id) { $0.facts.standing.retryAt = nil } }
         perform(effects, on: id, by: origin, nil, &decision)
         due(id, &decision)

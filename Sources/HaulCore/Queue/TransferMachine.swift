@@ -121,7 +121,7 @@ package struct TransferMachine: Hashable, Sendable {
     }
   }
 
-  /// What runs is to stop, to be queued again. Nothing of it is to be stored.
+  /// Stops what runs, to queue it again. Nothing stored changes.
   /// - Returns: whether something ran.
   package mutating func suspend() -> Bool {
     guard state == .running else { return false }

@@ -64,7 +64,7 @@ extension QueueCoordinator {
   }
 }
 
-/// Snapshots. The hub is told in the same moment, so that the reader misses nothing and gets nothing twice.
+/// Snapshots. The subscription begins in the same step, so that no event is missed or repeated.
 extension QueueCoordinator {
   /// How everything stands, for a subscriber that goes on from there.
   func standing(for key: EventHub.Key) -> QueueSnapshot {

@@ -86,7 +86,7 @@ extension QueueCoordinator {
 
   /// Carries out, portion by portion, what is decided of many: a decision on a million would need gigabytes. Each portion is
   /// decided, stored and applied before the next, all in one turn, and nothing new starts before the last one is decided.
-  /// - Parameter decide: is told whether the portion is the last.
+  /// - Parameter decide: decides one portion; `isLast` marks the last one.
   /// - Throws: `io` or `disk-full` when a portion could not be stored; those before it are stored and stay so.
   func carryOut(
     inPortions ids: [TransferID],

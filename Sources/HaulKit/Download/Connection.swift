@@ -5,7 +5,7 @@ struct Connection: Sendable {
   enum Work: Sendable {
     case request(any FetchHandle)
     case task(Task<Void, Never>)
-    /// It was answered; nothing is under way until the body is received, or let go of.
+    /// It was answered; the body is neither being received nor released yet.
     case response(FetchResponse)
   }
 
@@ -34,7 +34,7 @@ struct Connection: Sendable {
     if case .response = work { false } else { true }
   }
 
-  /// Its end is told in any case.
+  /// Stops the work; its end is reported in any case.
   func cancel() {
     switch work {
     case .request(let handle): handle.cancel()

@@ -41,7 +41,7 @@ final class DownloadDriver: TransferDriver {
     return await run.perform()
   }
 
-  /// Whether the first answer tells the name.
+  /// Whether the name comes with the first answer.
   private var learnsName: Bool {
     guard case .directory = request.destination else { return false }
     return request.usesServerName && serverName == nil

@@ -78,7 +78,7 @@ final class DownloadInbox: Sendable {
     }
   }
 
-  /// Takes nothing more, and lets go of what nobody has taken.
+  /// Accepts nothing more, and releases answers that were not taken.
   func close() {
     // Connections are closed outside of the lock.
     _ = state.withLockedValue { state in

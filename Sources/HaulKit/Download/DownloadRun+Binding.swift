@@ -115,7 +115,7 @@ extension DownloadRun {
     }
   }
 
-  /// Lets go of the target, or has that done once it is stored that the file is there.
+  /// Releases the target: at once, or after the end of the transfer is stored.
   mutating func releaseTarget(_ end: RunEnd) async {
     guard let claim else { return }
     guard end.isOver else { return engine.targets.keep(claim.key) }
@@ -130,11 +130,11 @@ extension DownloadRun {
 }
 
 extension RunEnd {
-  /// What the reader of a stream is told behind the last byte.
+  /// How the stream ends for its reader, after the last byte.
   var outcome: Result<Void, TransferError> {
     switch self {
     case .paused, .suspended, .foundPublished:
-      .failure(TransferError(.interrupted, "it was stopped; a stream cannot be gone on with"))
+      .failure(TransferError(.interrupted, "it was stopped; a stream cannot resume"))
     case .finished(let result):
       switch result.state {
       case .completed: .success(())

@@ -7,7 +7,7 @@ import NIOConcurrencyHelpers
 extension DownloadRun {
   /// What made it fail, where that may go away.
   func obstacle(behind end: RunEnd) async -> WaitReason? {
-    // What the reader of a stream has got cannot be gone on with.
+    // A stream cannot resume: its reader has the bytes.
     guard driver.stream == nil, case .finished(let result) = end, result.state == .failed,
       let error = result.error, let obstacle = await obstacle(behind: error)
     else { return nil }

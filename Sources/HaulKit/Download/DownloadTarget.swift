@@ -43,8 +43,8 @@ protocol DownloadTarget: Sendable {
   /// - Throws: `checksum-mismatch`, or why it cannot be told.
   func verify(_ checksums: [Checksum], isCancelled: @escaping @Sendable () -> Bool)
     async throws(TransferError)
-  /// Ends a whole download and lets go of it. Does not wait: `told` is called once, on any thread, with the path of the file,
-  /// if it is one.
+  /// Publishes a whole download and releases it. Returns at once: `told` is called once, on any
+  /// thread, with the path of the file, if it is one.
   func publish(
     length: Int64, modified: Double?,
     _ told: @escaping @Sendable (Result<String?, TransferError>) -> Void)
