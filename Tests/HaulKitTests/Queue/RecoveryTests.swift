@@ -75,13 +75,17 @@ import Testing
       var added: [Transfer] = []
       _ = try await bench.queue(store: stores.open()) { added = try await prepare($0) }
       for _ in 1...2 {
+        // The server still holds the answer of the manager before until its connection is closed.
+        try await bench.server.waitUntil { $0.connectionsOpen == 0 }
         _ = try await bench.queue(store: stores.open()) { queue in
           try await queue.server.waitForHeld("/running")
         }
       }
+      try await bench.server.waitUntil { $0.connectionsOpen == 0 }
       _ = try await bench.queue(store: stores.open()) { queue in
         #expect(await queue.manager.summaries().map(\.id) == added.map(\.id))
         #expect(await queue.manager.counts[.paused] == 2)
+        try await queue.server.waitForHeld("/running")
         queue.release(added[4])
         await queue.manager.waitUntilEmpty()
         try queue.expectWhole(added[4])
