@@ -3,16 +3,19 @@ package import HaulCore
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 
-/// `Transport` over AsyncHTTPClient: a redirect loop of our own, every error mapped once.
+/// `Transport` over AsyncHTTPClient, and over a client of our own for plain HTTP: one redirect loop, every error mapped once.
 ///
-/// The scheduler limits connections; the client's own pool never does.
+/// The scheduler limits connections; the pools of the clients never do.
 package final class HTTPTransport: Transport {
   /// What holds for every connection.
   package struct Settings: Sendable {
     package var connectTimeout: Duration = .seconds(10)
     /// From sending a request to its answer's head.
     package var headTimeout: Duration = .seconds(30)
+    /// How long a connection without a request is kept for the next one.
+    package var keepAlive: Duration = .seconds(60)
     /// A PEM file to trust instead of the system's authorities.
     package var certificateAuthorities: String?
     package var clientCertificate: ClientCertificate?
@@ -128,13 +131,52 @@ package final class HTTPTransport: Transport {
   private func send(
     _ request: FetchRequest, over route: Route, usesHTTP2: Bool
   ) async throws -> Answer {
+    let sent = SentRequest(from: request.url.origin)
+    return try await withTaskCancellationHandler {
+      try await withUnsafeThrowingContinuation { answered in
+        do throws(TransferError) {
+          try start(sent, request, over: route, usesHTTP2: usesHTTP2) { answered.resume(with: $0) }
+        } catch {
+          answered.resume(throwing: error)
+        }
+      }
+    } onCancel: {
+      sent.cancel()
+    }
+  }
+
+  /// Has the right client send it, on the loop that this is called on if it is one.
+  /// - Throws: when it cannot be sent; nothing is told then.
+  private func start(
+    _ sent: SentRequest, _ request: FetchRequest, over route: Route, usesHTTP2: Bool,
+    _ told: @escaping SentRequest.Told
+  ) throws(TransferError) {
+    let loop = MultiThreadedEventLoopGroup.singleton.any()
+    let timeout = TimeAmount(settings.headTimeout)
+    if route == .direct, request.url.origin.scheme == "http" {
+      sent.start(headTimeout: timeout, on: loop, told)
+      clients.direct.send(head(of: request), to: request.url.origin, for: sent, on: loop)
+      return
+    }
     let client = try client(for: request, over: route, usesHTTP2: usesHTTP2)
-    var message = HTTPClientRequest(url: address(of: request.url, over: route))
-    message.headers = headers(of: request, over: route)
-    if request.allowInsecure { message.tlsConfiguration = clients.tls.unchecked }
-    let response = try await client.execute(message, timeout: TimeAmount(settings.headTimeout))
-    try Self.check(response.status, over: route)
-    return Answer(response, from: request.url.origin)
+    let message: HTTPClient.Request
+    do {
+      message = try HTTPClient.Request(
+        url: address(of: request.url, over: route), headers: headers(of: request, over: route),
+        tlsConfiguration: request.allowInsecure ? clients.tls.unchecked : nil)
+    } catch {
+      throw TransferError(mapping: error, from: request.url.origin, via: route)
+    }
+    sent.start(headTimeout: timeout, on: loop) { result in
+      told(
+        result.flatMap { answer in
+          Result { () throws(TransferError) in
+            try Self.check(.init(statusCode: answer.status), over: route)
+            return answer
+          }.mapError { $0 }
+        })
+    }
+    sent.send(message, with: client, on: loop)
   }
 
   private static func check(
@@ -151,36 +193,30 @@ package final class HTTPTransport: Transport {
     _ answer: @escaping @Sendable (Result<FetchResponse, any Error>) -> Void
   ) -> (any FetchHandle)? {
     let route = Route(to: request.url.origin, by: settings.proxies)
-    guard request.decodingLimit == nil, (try? checkTrust(of: request, over: route)) != nil,
-      let message = try? HTTPClient.Request(
-        url: address(of: request.url, over: route), headers: headers(of: request, over: route),
-        tlsConfiguration: request.allowInsecure ? clients.tls.unchecked : nil),
-      let client = try? client(
-        for: request, over: route, usesHTTP2: mayUseHTTP2(request, over: route))
+    guard request.decodingLimit == nil, (try? checkTrust(of: request, over: route)) != nil
     else { return nil }
     let executor = loops.executor(for: request)
-    let sent = SentRequest(from: request.url.origin) { [self] handle, result in
-      let checked = result.flatMap { answer in
-        Result { () throws(TransferError) in
-          try Self.check(.init(statusCode: answer.status), over: route)
-          return answer
-        }.mapError { $0 }
-      }
-      if case .success(let first) = checked,
-        RedirectPolicy.location(status: first.status, headers: first.headers) == nil
-      {
-        return answer(
-          .success(first.response(to: request, wasRedirected: false, executor: executor)))
-      }
-      handle.goOn(on: executor) {
-        do {
-          answer(.success(try await self.fetch(request, on: executor, first: checked)))
-        } catch {
-          answer(.failure(error))
+    let sent = SentRequest(from: request.url.origin)
+    let usesHTTP2 = mayUseHTTP2(request, over: route)
+    do {
+      try start(sent, request, over: route, usesHTTP2: usesHTTP2) { [self] result in
+        if case .success(let first) = result,
+          RedirectPolicy.location(status: first.status, headers: first.headers) == nil
+        {
+          return answer(
+            .success(first.response(to: request, wasRedirected: false, executor: executor)))
+        }
+        sent.goOn(on: executor) {
+          do {
+            answer(.success(try await self.fetch(request, on: executor, first: result)))
+          } catch {
+            answer(.failure(error))
+          }
         }
       }
+    } catch {
+      return nil
     }
-    sent.start(message, with: client, headTimeout: TimeAmount(settings.headTimeout))
     return sent
   }
 
@@ -211,7 +247,31 @@ package final class HTTPTransport: Transport {
       .tls, "through a proxy the certificate of a bare address cannot be checked; use its name")
   }
 
+  /// What goes to the origin itself.
+  private func head(of request: FetchRequest) -> HTTPRequestHead {
+    var headers = fields(of: request)
+    // A request without a body has no framing.
+    headers.remove(name: "Content-Length")
+    headers.remove(name: "Transfer-Encoding")
+    if !headers.contains(name: "Host") {
+      headers.add(name: "Host", value: request.url.origin.authority)
+    }
+    return HTTPRequestHead(
+      version: .http1_1, method: .GET, uri: request.url.pathAndQuery, headers: headers)
+  }
+
   private func headers(of request: FetchRequest, over route: Route) -> HTTPHeaders {
+    var headers = fields(of: request)
+    if !request.url.hasTextualPath {
+      headers.replaceOrAdd(name: RawTarget.field, value: request.url.pathAndQuery)
+    }
+    if route.hidesOrigin {
+      headers.replaceOrAdd(name: "Host", value: request.url.origin.authority)
+    }
+    return headers
+  }
+
+  private func fields(of request: FetchRequest) -> HTTPHeaders {
     var headers = HTTPHeaders(request.headers.fields.map { ($0.name, $0.value) })
     func fill(_ name: String, _ value: String) {
       if !headers.contains(name: name) { headers.add(name: name, value: value) }
@@ -230,12 +290,6 @@ package final class HTTPTransport: Transport {
       if let validator = request.ifRange {
         headers.replaceOrAdd(name: "If-Range", value: validator)
       }
-    }
-    if !request.url.hasTextualPath {
-      headers.replaceOrAdd(name: RawTarget.field, value: request.url.pathAndQuery)
-    }
-    if route.hidesOrigin {
-      headers.replaceOrAdd(name: "Host", value: request.url.origin.authority)
     }
     return headers
   }

@@ -2,38 +2,44 @@
 ///
 /// It works on bytes: comparing Swift characters would take canonically equal text for the same.
 struct FieldScanner {
-  private var rest: ArraySlice<UInt8>
+  private let bytes: [UInt8]
+  private var place = 0
 
-  init(_ text: some StringProtocol) { rest = Array(text.utf8)[...] }
+  init(_ text: some StringProtocol) { bytes = Array(text.utf8) }
 
-  var isAtEnd: Bool { rest.isEmpty }
-  var next: UInt8? { rest.first }
+  var isAtEnd: Bool { place == bytes.count }
+  var next: UInt8? { isAtEnd ? nil : bytes[place] }
 
   /// Takes `literal` when it comes next.
-  mutating func take(_ literal: String, ignoringCase: Bool = false) -> Bool {
-    var place = rest.startIndex
-    for wanted in literal.utf8 {
-      guard place < rest.endIndex else { return false }
-      let found = rest[place]
+  mutating func take(_ literal: StaticString, ignoringCase: Bool = false) -> Bool {
+    let count = literal.utf8CodeUnitCount
+    guard bytes.count - place >= count else { return false }
+    for index in 0..<count {
+      let (found, wanted) = (bytes[place + index], literal.utf8Start[index])
       guard
         found == wanted || ignoringCase && Self.lowercased(found) == Self.lowercased(wanted)
       else { return false }
-      place += 1
     }
-    rest = rest[place...]
+    place += count
     return true
+  }
+
+  private mutating func takeByte() -> UInt8? {
+    guard let next else { return nil }
+    place += 1
+    return next
   }
 
   /// Skips optional whitespace: spaces and tabs (section 5.6.3).
   mutating func skipWhitespace() {
-    while let byte = rest.first, byte == 0x20 || byte == 0x09 { rest = rest.dropFirst() }
+    while let byte = next, byte == 0x20 || byte == 0x09 { place += 1 }
   }
 
   /// Takes the longest run of bytes that satisfy `belongs`; it may be empty.
   mutating func takeRun(where belongs: (UInt8) -> Bool) -> ArraySlice<UInt8> {
-    let run = rest.prefix(while: belongs)
-    rest = rest[run.endIndex...]
-    return run
+    let start = place
+    while let next, belongs(next) { place += 1 }
+    return bytes[start..<place]
   }
 
   /// Takes a token (section 5.6.2); nil when there is none.
@@ -57,12 +63,12 @@ struct FieldScanner {
   mutating func quotedString() -> String? {
     guard take("\"") else { return nil }
     var bytes: [UInt8] = []
-    while let byte = rest.popFirst() {
+    while let byte = takeByte() {
       switch byte {
       case UInt8(ascii: "\""):
         return String(decoding: bytes, as: UTF8.self)
       case UInt8(ascii: "\\"):
-        guard let escaped = rest.popFirst(), Self.isText(escaped) else { return nil }
+        guard let escaped = takeByte(), Self.isText(escaped) else { return nil }
         bytes.append(escaped)
       case _ where Self.isText(byte):
         bytes.append(byte)

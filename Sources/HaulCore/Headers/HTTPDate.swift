@@ -21,7 +21,7 @@ package struct HTTPDate: Hashable, Comparable, Sendable {
   /// The form to send, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
   package var imfFixdate: String {
     let date = CivilDate(secondsSince1970: secondsSince1970)
-    let weekday = Self.weekdays[Int(date.weekday)].prefix(3)
+    let weekday = Self.shortWeekdays[Int(date.weekday)]
     let month = Self.months[Int(date.month) - 1]
     let time = [date.hour, date.minute, date.second].map { Self.padded($0, to: 2) }
     return "\(weekday), \(Self.padded(date.day, to: 2)) \(month) \(Self.padded(date.year, to: 4)) "
@@ -35,13 +35,15 @@ package struct HTTPDate: Hashable, Comparable, Sendable {
   private static let earliest = CivilDate(year: 0, month: 1, day: 1).secondsSince1970
   private static let latest =
     CivilDate(year: 9999, month: 12, day: 31, hour: 23, minute: 59, second: 59).secondsSince1970
-  private static let months = [
+  private static let months: [StaticString] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
-  private static let weekdays = [
+  private static let weekdays: [StaticString] = [
     "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
   ]
-  private static let shortWeekdays = weekdays.map { String($0.prefix(3)) }
+  private static let shortWeekdays: [StaticString] = [
+    "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat",
+  ]
 
   private static func padded(_ number: Int64, to width: Int) -> String {
     let digits = String(number)
@@ -119,14 +121,8 @@ extension HTTPDate {
 
 extension FieldScanner {
   /// Takes one of `words`, in their case; the index of the one taken.
-  fileprivate mutating func word(of words: [String]) -> Int64? {
-    guard let first = next else { return nil }
-    var index: Int64 = 0
-    for word in words {
-      if word.utf8.first == first, take(word) { return index }
-      index += 1
-    }
-    return nil
+  fileprivate mutating func word(of words: [StaticString]) -> Int64? {
+    words.firstIndex { take($0) }.map(Int64.init)
   }
 
   /// Takes `08:49:37`.

@@ -24,10 +24,13 @@ final class Clients: Sendable {
 
   private let settings: HTTPTransport.Settings
   let tls: TLSSettings
+  /// For HTTP/1.1 without TLS and without a proxy.
+  let direct: DirectClient
   private let state = NIOLockedValueBox(State())
 
   init(_ settings: HTTPTransport.Settings) throws(TransferError) {
     self.settings = settings
+    direct = DirectClient(settings)
     tls = try TLSSettings(settings)
   }
 
@@ -40,9 +43,11 @@ final class Clients: Sendable {
       state.made[key] = client
       return client
     }
-    guard let client else { throw TransferError(.interrupted, "the manager was shut down") }
+    guard let client else { throw Self.shutDown }
     return client
   }
+
+  static let shutDown = TransferError(.interrupted, "the manager was shut down")
 
   /// Closes every connection.
   func shutdown() async {
@@ -52,6 +57,7 @@ final class Clients: Sendable {
     }
     // Fails only when it was shut down before: nothing is left to close then.
     for client in clients { try? await client.shutdown() }
+    await direct.shutdown()
   }
 
   private func make(_ key: Key) -> HTTPClient {
@@ -62,6 +68,7 @@ final class Clients: Sendable {
     configuration.tracing.tracer = nil
     configuration.httpVersion = key.speaksHTTP2 ? .automatic : .http1Only
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 4096
+    configuration.connectionPool.idleTimeout = TimeAmount(settings.keepAlive)
     // Off, or a refused port would be tried again in silence until the connect timeout.
     configuration.connectionPool.retryConnectionEstablishment = false
     // Of an address family every other address fails to connect at once.

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import HaulCore
 import NIOCore
 import NIOHTTP1
@@ -11,14 +10,6 @@ struct Answer: Sendable {
   let body: FetchResponse.Body
   /// As in `FetchResponse`.
   let collected: [any ByteChunk]?
-
-  init(_ response: HTTPClientResponse, from origin: ResourceURL.Origin) {
-    status = Int(response.status.code)
-    headers = HeaderFields(response.headers.map { ($0.name, $0.value) })
-    version = response.version
-    body = ResponseBodySequence(response.body, from: origin)
-    collected = nil
-  }
 
   init(_ head: HTTPResponseHead, body: FetchResponse.Body, collected: [any ByteChunk]? = nil) {
     status = Int(head.status.code)

@@ -39,11 +39,13 @@ final class BodySource: NIOAsyncSequenceProducerDelegate {
     return (source, made.sequence)
   }
 
-  /// The future ends when more may be passed on.
-  func pass(_ bytes: ByteBuffer, on loop: any EventLoop) -> EventLoopFuture<Void> {
+  /// The future ends when more is wanted; nil where it is at once.
+  func pass(_ bytes: ByteBuffer, on loop: any EventLoop) -> EventLoopFuture<Void>? {
     let (source, promise) = state.withLockedValue { state in
       state.unread += bytes.readableBytes
-      if state.unread >= Self.mostUnread { state.demand = loop.makePromise(of: Void.self) }
+      if state.unread >= Self.mostUnread, state.demand == nil {
+        state.demand = loop.makePromise(of: Void.self)
+      }
       return (state.source, state.demand)
     }
     switch source?.yield(bytes) {
@@ -53,7 +55,7 @@ final class BodySource: NIOAsyncSequenceProducerDelegate {
       takeDemand()?.fail(CancellationError())
       if promise == nil { return loop.makeFailedFuture(CancellationError()) }
     }
-    return promise?.futureResult ?? loop.makeSucceededVoidFuture()
+    return promise?.futureResult
   }
 
   /// Passes on what came before, however slow the reader is.

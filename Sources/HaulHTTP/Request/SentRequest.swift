@@ -8,7 +8,8 @@ import NIOPosix
 /// One request that no task waits for. A short body is collected on the loop of the connection, without a change of tasks;
 /// a longer one, or one that does not come at once, is streamed.
 final class SentRequest: FetchHandle {
-  typealias Told = @Sendable (SentRequest, Result<Answer, any Error>) -> Void
+  typealias Told = @Sendable (Result<Answer, any Error>) -> Void
+  typealias Stop = @Sendable (any Error) -> Void
 
   private enum Phase {
     case waiting
@@ -19,13 +20,14 @@ final class SentRequest: FetchHandle {
 
   private struct State {
     var phase = Phase.waiting
-    var task: HTTPClient.Task<Void>?
+    /// Closes the connection, or gives up waiting for one.
+    var stop: Stop?
     /// What goes on with the request where this ended.
     var rest: Task<Void, Never>?
     var headTimer: NIOScheduledCallback?
     var wasSent = false
     var isCancelled = false
-    /// Nil once it was told.
+    /// Nil before it starts, and once it was told.
     var told: Told?
   }
 
@@ -37,30 +39,36 @@ final class SentRequest: FetchHandle {
   private let state: NIOLockedValueBox<State>
   private let origin: ResourceURL.Origin
 
-  init(from origin: ResourceURL.Origin, _ told: @escaping Told) {
+  init(from origin: ResourceURL.Origin) {
     self.origin = origin
-    state = NIOLockedValueBox(State(told: told))
+    state = NIOLockedValueBox(State())
   }
 
-  /// A connection that is made for the request lives on the loop that this is called on.
-  func start(_ message: HTTPClient.Request, with client: HTTPClient, headTimeout: TimeAmount) {
-    let loop = MultiThreadedEventLoopGroup.singleton.any()
+  /// Has the time run in which the head of the answer must come.
+  /// - Parameter told: called once with what it was answered with, on any thread.
+  func start(headTimeout: TimeAmount, on loop: any EventLoop, _ told: @escaping Told) {
     let timer = try? loop.scheduleCallback(in: headTimeout, handler: self)  // fails at its shutdown
-    state.withLockedValue { $0.headTimer = timer }
-    let task = client.execute(request: message, delegate: self, eventLoop: .delegate(on: loop))
+    state.withLockedValue { state in
+      state.headTimer = timer
+      state.told = told
+    }
+  }
+
+  /// Notes how it is stopped from now on; at once where it was cancelled.
+  func canBeStopped(_ stop: @escaping Stop) {
     let isCancelled = state.withLockedValue { state in
-      if case .over = state.phase {} else { state.task = task }
+      if case .over = state.phase {} else { state.stop = stop }
       return state.isCancelled
     }
-    if isCancelled { task.fail(reason: CancellationError()) }
+    if isCancelled { stop(CancellationError()) }
   }
 
   func cancel() {
-    let (task, rest) = state.withLockedValue { state in
+    let (stop, rest) = state.withLockedValue { state in
       state.isCancelled = true
-      return (state.told == nil ? nil : state.task, state.rest)
+      return (state.told == nil ? nil : state.stop, state.rest)
     }
-    task?.fail(reason: CancellationError())
+    stop?(CancellationError())
     rest?.cancel()
   }
 
@@ -75,14 +83,13 @@ final class SentRequest: FetchHandle {
   }
 
   private func isLate() {
-    let (task, wasSent) = state.withLockedValue { state in
-      guard case .waiting = state.phase else { return (nil as HTTPClient.Task<Void>?, false) }
-      return (state.task, state.wasSent)
+    let (stop, wasSent) = state.withLockedValue { state in
+      guard case .waiting = state.phase else { return (nil as Stop?, false) }
+      return (state.stop, state.wasSent)
     }
     // As the client tells the two apart: one that no connection was found for may be sent another way.
-    task?.fail(
-      reason: wasSent
-        ? HTTPClientError.deadlineExceeded : HTTPClientError.getConnectionFromPoolTimeout)
+    stop?(
+      wasSent ? HTTPClientError.deadlineExceeded : HTTPClientError.getConnectionFromPoolTimeout)
   }
 
   private func tell(_ result: Result<Answer, any Error>) {
@@ -90,7 +97,7 @@ final class SentRequest: FetchHandle {
       defer { state.told = nil }
       return state.told
     }
-    told?(self, result)
+    told?(result)
   }
 
   /// Has what was collected be the beginning of a stream.
@@ -112,12 +119,12 @@ final class SentRequest: FetchHandle {
   }
 
   private func abandon() {
-    state.withLockedValue { $0.task }?.fail(reason: CancellationError())
+    state.withLockedValue { $0.stop }?(CancellationError())
   }
 
   private func end() -> Phase {
     state.withLockedValue { state in
-      defer { (state.phase, state.task) = (.over, nil) }
+      defer { (state.phase, state.stop) = (.over, nil) }
       return state.phase
     }
   }
@@ -128,17 +135,11 @@ extension SentRequest: NIOScheduledCallbackHandler {
   func handleScheduledCallback(eventLoop: some EventLoop) { Task { isLate() } }
 }
 
-/// Called on one event loop.
-extension SentRequest: HTTPClientResponseDelegate {
-  typealias Response = Void
+/// What becomes of it, from the client that sends it; called on one event loop.
+extension SentRequest {
+  func wasSent() { state.withLockedValue { $0.wasSent = true } }
 
-  func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) {
-    state.withLockedValue { $0.wasSent = true }
-  }
-
-  func didReceiveHead(
-    task: HTTPClient.Task<Void>, _ head: HTTPResponseHead
-  ) -> EventLoopFuture<Void> {
+  func received(_ head: HTTPResponseHead, on loop: any EventLoop) {
     let length = head.headers.first(name: "Content-Length").flatMap { Int($0) }
     let isShort = length.map { (0...Self.longestCollected).contains($0) } ?? false
     let room = ByteBufferAllocator().buffer(capacity: isShort ? length ?? 0 : 0)
@@ -148,13 +149,9 @@ extension SentRequest: HTTPClientResponseDelegate {
       return state.headTimer
     }
     timer?.cancel()
-    if isShort {
-      // What has come together with the head is passed on before.
-      task.eventLoop.execute { [weak self] in self?.waitShortly(on: task.eventLoop) }
-    } else {
-      handOver()
-    }
-    return task.eventLoop.makeSucceededVoidFuture()
+    guard isShort else { return handOver() }
+    // What has come together with the head is passed on before.
+    loop.execute { [weak self] in self?.waitShortly(on: loop) }
   }
 
   private func waitShortly(on loop: any EventLoop) {
@@ -165,25 +162,24 @@ extension SentRequest: HTTPClientResponseDelegate {
     loop.scheduleTask(in: Self.patience) { [weak self] in self?.handOver() }
   }
 
-  func didReceiveBodyPart(
-    task: HTTPClient.Task<Void>, _ buffer: ByteBuffer
-  ) -> EventLoopFuture<Void> {
+  /// The future ends when more is wanted; nil where it is at once.
+  func received(_ bytes: ByteBuffer, on loop: any EventLoop) -> EventLoopFuture<Void>? {
     let source = state.withLockedValue { state -> BodySource? in
       switch state.phase {
       case .streaming(let source): return source
-      case .collecting(let head, var bytes):
+      case .collecting(let head, var collected):
         state.phase = .over
         // A copy, as the buffer is a small part of a large one, which is to be read into again.
-        bytes.writeImmutableBuffer(buffer)
-        state.phase = .collecting(head, bytes)
+        collected.writeImmutableBuffer(bytes)
+        state.phase = .collecting(head, collected)
         return nil
       case .waiting, .over: return nil
       }
     }
-    return source?.pass(buffer, on: task.eventLoop) ?? task.eventLoop.makeSucceededVoidFuture()
+    return source?.pass(bytes, on: loop)
   }
 
-  func didFinishRequest(task: HTTPClient.Task<Void>) {
+  func ended() {
     switch end() {
     case .collecting(let head, let bytes):
       let chunks = bytes.readableBytes > 0 ? [bytes] : []
@@ -193,7 +189,7 @@ extension SentRequest: HTTPClientResponseDelegate {
     }
   }
 
-  func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) {
+  func failed(_ error: any Error) {
     // What came before is worth being written.
     handOver()
     let timer = state.withLockedValue { $0.headTimer }
@@ -203,5 +199,48 @@ extension SentRequest: HTTPClientResponseDelegate {
     case .waiting, .collecting: tell(.failure(error))
     case .over: break
     }
+  }
+}
+
+/// Sent by AsyncHTTPClient.
+extension SentRequest: HTTPClientResponseDelegate {
+  typealias Response = Void
+
+  func send(_ message: HTTPClient.Request, with client: HTTPClient, on loop: any EventLoop) {
+    let task = client.execute(request: message, delegate: self, eventLoop: .delegate(on: loop))
+    canBeStopped { task.fail(reason: $0) }
+  }
+
+  func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) { wasSent() }
+
+  func didReceiveHead(
+    task: HTTPClient.Task<Void>, _ head: HTTPResponseHead
+  ) -> EventLoopFuture<Void> {
+    received(head, on: task.eventLoop)
+    return task.eventLoop.makeSucceededVoidFuture()
+  }
+
+  func didReceiveBodyPart(
+    task: HTTPClient.Task<Void>, _ buffer: ByteBuffer
+  ) -> EventLoopFuture<Void> {
+    received(buffer, on: task.eventLoop) ?? task.eventLoop.makeSucceededVoidFuture()
+  }
+
+  func didFinishRequest(task: HTTPClient.Task<Void>) { ended() }
+
+  func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) { failed(error) }
+}
+
+/// Sent over a connection of our own.
+extension SentRequest {
+  func go(
+    over connection: NIOLoopBound<DirectConnection>, on loop: any EventLoop,
+    _ head: HTTPRequestHead
+  ) {
+    canBeStopped { [weak self] error in
+      loop.execute { if let self { connection.value.stop(self, error) } }
+    }
+    guard !loop.inEventLoop else { return connection.value.send(head, for: self) }
+    loop.execute { connection.value.send(head, for: self) }
   }
 }

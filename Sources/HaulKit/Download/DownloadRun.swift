@@ -105,7 +105,10 @@ struct DownloadRun {
   private mutating func receive(_ message: DownloadInbox.Message) async {
     switch message {
     case .event(let event):
-      if case .delivered = event { await delivered() }
+      switch event {
+      case .delivered, .ended: await delivered()
+      default: break
+      }
       await handle(seen(ended(event)))
     case .answered(let id):
       guard let head = takeAnswer(to: id) else { return }

@@ -111,10 +111,14 @@ struct SegmentReceiver: Sendable {
       return (bytes: slice.narrowed(to: range), offset: piece.lowerBound)
     }
     try await state.writer.write(pieces, isLast: grant.isLast)
-    plan.update { $0.plan.wrote(id) }
+    let isWhole = plan.update { state in
+      state.plan.wrote(id)
+      return state.plan.isComplete
+    }
     if !state.hasDelivered {
       state.hasDelivered = true
-      inbox.post(.event(.delivered(id)))
+      // Where nothing is left to fetch its end follows, and says the same.
+      if !isWhole { inbox.post(.event(.delivered(id))) }
     }
     return grant.isLast
   }

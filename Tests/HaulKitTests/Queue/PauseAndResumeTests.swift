@@ -53,6 +53,13 @@ struct PauseAndResumeTests {
             return snapshot.held("/a") == 1 && !sent.isEmpty
               && snapshot.inProgress("/a") == 1
           }
+          // Not only sent, but written: else the rest might come before it, and all of it in order.
+          let starts = queue.requests(transfer).compactMap {
+            $0.range.flatMap { Int($0.dropFirst("bytes=".count).prefix { $0 != "-" }) }
+          }
+          let behind = try #require(starts.filter { $0 > 0 }.min())
+          let there = Int64(QueueBench.heldAt + QueueBench.length - behind)
+          try await queue.log.wait { [transfer] in $0.bytes(of: transfer).contains { $0 >= there } }
           queue.release(transfer)
         }
         try await until { reads.held > 0 }

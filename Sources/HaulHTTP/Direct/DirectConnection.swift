@@ -1,0 +1,103 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+
+/// One connection to an origin, for one request after the other. Lives on its event loop.
+final class DirectConnection: ChannelInboundHandler {
+  typealias InboundIn = HTTPClientResponsePart
+  typealias OutboundOut = HTTPClientRequestPart
+
+  private let client: DirectClient
+  private var context: ChannelHandlerContext?
+  /// The one that is being answered.
+  private var request: SentRequest?
+  /// Whether another request may follow the answer.
+  private var isKept = false
+  private var waitsForReader = false
+
+  init(of client: DirectClient) { self.client = client }
+
+  /// Sends a request when no other is being answered.
+  func send(_ head: HTTPRequestHead, for request: SentRequest) {
+    guard let context, context.channel.isActive else {
+      return request.failed(ChannelError.ioOnClosedChannel)
+    }
+    self.request = request
+    isKept = head.isKeepAlive
+    context.write(wrapOutboundOut(.head(head)), promise: nil)
+    context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    request.wasSent()
+  }
+
+  /// Ends the request, and the connection with it, unless the answer is over.
+  func stop(_ request: SentRequest, _ error: any Error) {
+    guard self.request === request else { return }
+    end(with: error)
+    context?.close(promise: nil)
+  }
+
+  func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+  func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+  func channelActive(context: ChannelHandlerContext) {
+    context.read()
+    context.fireChannelActive()
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    // Nobody asked for that.
+    guard let request else { return context.close(promise: nil) }
+    switch unwrapInboundIn(data) {
+    case .head(let head):
+      guard head.status.code >= 100 else { return fail(StatusGuard.error, context) }
+      // The parser sees to it that what tells its end by closing is not kept; what follows a 101 is no HTTP.
+      isKept = isKept && head.isKeepAlive && head.status != .switchingProtocols
+      request.received(head, on: context.eventLoop)
+    case .body(let bytes):
+      guard let demand = request.received(bytes, on: context.eventLoop) else { return }
+      wait(for: demand, of: request)
+    case .end:
+      self.request = nil
+      waitsForReader = false
+      if isKept { client.keep(self, context.channel) } else { context.close(promise: nil) }
+      request.ended()
+    }
+  }
+
+  /// Reads no more until the reader of the body has taken what came.
+  private func wait(for demand: EventLoopFuture<Void>, of request: SentRequest) {
+    guard !waitsForReader else { return }
+    waitsForReader = true
+    // A reader that lets go of the body has the connection closed.
+    demand.assumeIsolated().whenSuccess { [self] in
+      guard self.request === request else { return }
+      waitsForReader = false
+      context?.read()
+    }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    if !waitsForReader { context.read() }
+    context.fireChannelReadComplete()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) { fail(error, context) }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    client.forget(context.channel)
+    end(with: HTTPClientError.remoteConnectionClosed)
+    context.fireChannelInactive()
+  }
+
+  private func fail(_ error: any Error, _ context: ChannelHandlerContext) {
+    end(with: error)
+    context.close(promise: nil)
+  }
+
+  private func end(with error: any Error) {
+    let request = request
+    self.request = nil
+    request?.failed(error)
+  }
+}

@@ -1,0 +1,100 @@
+import HaulCore
+import HaulHTTP
+import HaulTestSupport
+import Testing
+
+/// Connections between requests: by our own client of plain HTTP, and by that of TLS.
+@Suite(.timeLimit(.minutes(1))) struct KeptConnectionTests {
+  private static let length: Int64 = 300_000
+
+  /// Runs `body` with a transport that keeps connections for so long.
+  private func withTransport(
+    _ tls: FaultServerTLS, keepAlive: Duration = .seconds(60), faults: [Fault] = [],
+    _ body: (Bench, HTTPTransport, FetchRequest) async throws -> Void
+  ) async throws {
+    let file = FaultScript.Resource("/f.bin", seed: 3, length: Self.length, faults: faults)
+    try await Bench.with([file], tls: tls) { bench in
+      var settings = HTTPTransport.Settings()
+      settings.keepAlive = keepAlive
+      if tls != .none { settings.certificateAuthorities = try bench.authorityFile() }
+      let transport = try HTTPTransport(settings)
+      do {
+        try await body(bench, transport, FetchRequest(url: try bench.request("/f.bin").url))
+      } catch {
+        await transport.shutdown()
+        throw error
+      }
+      await transport.shutdown()
+    }
+  }
+
+  private func read(
+    _ request: FetchRequest, by transport: HTTPTransport
+  ) async throws -> Int {
+    let response = try await transport.fetch(request)
+    var count = 0
+    for try await chunk in response.body { count += chunk.count }
+    return count
+  }
+
+  @Test(arguments: [FaultServerTLS.none, .good])
+  func `Requests that follow each other share a connection`(tls: FaultServerTLS) async throws {
+    try await withTransport(tls) { bench, transport, request in
+      for _ in 1...3 {
+        let count = try await read(request, by: transport)
+        #expect(count == Int(Self.length))
+      }
+      #expect(Set(bench.server.snapshot.requests.map(\.connection)).count == 1)
+    }
+  }
+
+  @Test(arguments: [FaultServerTLS.none, .good])
+  func `A connection without a request is closed after a while`(tls: FaultServerTLS) async throws {
+    try await withTransport(tls, keepAlive: .milliseconds(50)) { bench, transport, request in
+      _ = try await read(request, by: transport)
+      try await bench.server.waitUntil { $0.connectionsOpen == 0 }
+      #expect(try await read(request, by: transport) == Int(Self.length))
+    }
+  }
+
+  @Test(arguments: [FaultServerTLS.none, .good])
+  func `Who lets go of a body closes its connection, and no other request waits for that`(
+    tls: FaultServerTLS
+  ) async throws {
+    let stall = Fault(.stall(after: 200_000), when: .request(1))
+    try await withTransport(tls, faults: [stall]) { bench, transport, request in
+      do {
+        let response = try await transport.fetch(request)
+        for try await _ in response.body { break }
+      }
+      #expect(try await read(request, by: transport) == Int(Self.length))
+      try await bench.server.waitUntil { $0.connectionsOpen == 1 }
+    }
+  }
+
+  @Test(arguments: [FaultServerTLS.none, .good])
+  func `An answer that ends with its connection is followed by a new one`(
+    tls: FaultServerTLS
+  ) async throws {
+    let close = Fault(.closeDelimited(), when: .request(1))
+    try await withTransport(tls, faults: [close]) { bench, transport, request in
+      for _ in 1...2 {
+        let count = try await read(request, by: transport)
+        #expect(count == Int(Self.length))
+      }
+      #expect(Set(bench.server.snapshot.requests.map(\.connection)).count == 2)
+    }
+  }
+
+  @Test(arguments: [FaultServerTLS.none, .good])
+  func `A request is cancelled while its answer is awaited`(tls: FaultServerTLS) async throws {
+    let silent = Fault(.stallBeforeHead)
+    try await withTransport(tls, faults: [silent]) { bench, transport, request in
+      let task = Task { try await transport.fetch(request) }
+      try await bench.server.waitForRequests(1, path: "/f.bin")
+      task.cancel()
+      _ = await task.result
+      try await bench.server.waitUntil { $0.connectionsOpen == 0 }
+    }
+  }
+}
