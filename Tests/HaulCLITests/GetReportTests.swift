@@ -253,7 +253,7 @@ import Testing
     run.tick(3)
     try run.handle(
       event(.attempt(number: 1, error: error, delay: .seconds(7))),
-      event(.phase(.waiting, reason: nil)))
+      event(.waiting(.slot)))
     #expect(
       run.messages == [
         "haul: https://h/x.iso?token=***: the server answered 503; attempt 1 failed; retrying in "

@@ -22,9 +22,10 @@ import Testing
   static func kinds() throws -> [TransferEvent.Kind] {
     var kinds: [TransferEvent.Kind] = [.added(target: nil), .added(target: "/d/\u{85}x\n")]
     let phases: [TransferEvent.Phase] = [
-      .waiting, .connecting, .transferring, .verifying, .publishing, .restarted, .running,
+      .connecting, .transferring, .verifying, .publishing, .restarted, .running,
     ]
     for phase in phases { kinds += [.phase(phase, reason: nil), .phase(phase, reason: "r")] }
+    kinds += try waitReasons().map { .waiting($0) }
     for origin in [TransferEvent.Origin.user, .signal, .disk, .network] {
       kinds += [.paused(by: origin), .resumed(by: origin)]
     }
@@ -60,6 +61,44 @@ import Testing
       }
     }
     return kinds
+  }
+
+  private static func waitReasons() throws -> [WaitReason] {
+    let other = try #require(TransferID(bits: 1))
+    return [
+      .slot, .hostLimit, .hostBackOff(until: 1_800_000_000), .hostOutage(until: nil),
+      .hostOutage(until: -1), .retry(at: .infinity), .retry(at: 1.5),
+      .dependency(other, isBlocked: true), .dependency(other, isBlocked: false),
+      .diskFull(.init(device: .max, directory: "/d\u{1B}", needed: 0, free: nil)),
+      .diskFull(.init(device: 1, directory: "/d", needed: 1 << 40, free: 12)),
+      .directoryMissing("/d", seen: nil), .directoryMissing("/d", seen: 3), .offline,
+      .schedule("closed", until: nil), .schedule("closed", until: 1_800_000_000), .suspended,
+    ]
+  }
+
+  @Test("a wait has words, as ever, and its code with what belongs to it")
+  func waits() throws {
+    var lines = JSONLines()
+    let event = try EventMaker()
+    let full = WaitReason.diskFull(
+      .init(device: 1, directory: "/d", needed: 20 << 20, free: 10 << 20))
+    let line = try lines.line(.transfer(event(.waiting(full)), index: 1), wallSeconds: 0)
+    #expect(
+      line == """
+        {"id":"0123ABCD","index":1,"phase":"waiting","reason":"the disk is full: 10.0 MiB free, 20.0 MiB needed",\
+        "seq":1,"time":"1970-01-01T00:00:00.000Z","type":"phase","url":"https://h/x.iso?token=***",\
+        "waiting":{"blocked":null,"code":"disk-full","directory":"/d","free":10485760,"needed":20971520,\
+        "transfer":null,"until":null}}
+
+        """)
+    let retry = try lines.line(
+      .transfer(event(.waiting(.retry(at: 10.25))), index: 1), wallSeconds: 4)
+    let value = try JSONValue(parsing: retry)
+    #expect(value["reason"] == .string("it is tried again in 7 s"))
+    #expect(value["waiting"]?["until"] == .string("1970-01-01T00:00:10.250Z"))
+    let connecting = try lines.line(
+      .transfer(event(.phase(.connecting, reason: nil)), index: 1), wallSeconds: 4)
+    #expect(try JSONValue(parsing: connecting)["waiting"] == .null)
   }
 
   @Test("lines are numbered from 1, dated in UTC, and hold null for what is unknown")

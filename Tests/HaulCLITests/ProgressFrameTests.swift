@@ -6,7 +6,7 @@ import Testing
 @Suite("Progress bars") struct ProgressFrameTests {
   private static func file(
     _ name: String, _ bytes: Int64, of total: Int64?, rate: Double = 1_048_576,
-    phase: TransferEvent.Phase = .transferring, hasEnded: Bool = false
+    phase: TransferEvent.Phase? = .transferring, hasEnded: Bool = false
   ) -> FileProgress {
     let progress = Progress(bytes: bytes, total: total, rate: rate, connections: 8)
     return FileProgress(name: name, phase: phase, progress: progress, hasEnded: hasEnded)
@@ -189,7 +189,7 @@ import Testing
   @Test("the board keeps the same sums as if it had been made anew, whatever happens")
   func sums() {
     var generator = SimulationRandom(seed: 11)
-    let phases: [TransferEvent.Phase] = [.waiting, .connecting, .transferring, .publishing]
+    let phases: [TransferEvent.Phase?] = [nil, .connecting, .transferring, .publishing]
     var board = ProgressBoard(expected: 40)
     for step in 0..<2000 {
       var file = Self.file("f", .random(in: -5...9, using: &generator), of: 9)
@@ -217,7 +217,7 @@ import Testing
     let text = Self.lines([hostile], width: 200).joined()
     #expect(text.contains("\\x1b[2J\\u{202e}gpj\\n.exe"))
     let quiet = [
-      Self.file("a", 1, of: 2, phase: .waiting), Self.file("b", 2, of: 2, hasEnded: true),
+      Self.file("a", 1, of: 2, phase: nil), Self.file("b", 2, of: 2, hasEnded: true),
     ]
     #expect(Self.lines(quiet).isEmpty)
   }

@@ -162,7 +162,8 @@ struct StoreProtectionTests {
     #expect(targets == [TargetPath("/d/a"), nil, TargetPath("b\0c"), nil])
     try scratch.sql { db in
       for statement in [
-        "DROP TABLE places", "DROP INDEX requests_of_exact_targets",
+        "DROP TABLE places", "ALTER TABLE members DROP COLUMN wait_reason",
+        "DROP INDEX requests_of_exact_targets",
         "ALTER TABLE requests DROP COLUMN is_exact",
         "DELETE FROM grdb_migrations WHERE identifier <> 'v1'", "PRAGMA user_version = 1",
       ] { try db.execute(sql: statement) }
@@ -176,7 +177,7 @@ struct StoreProtectionTests {
   @Test("refuses a newer schema and leaves it as it is")
   func newerSchema() async throws {
     for change in [
-      "PRAGMA user_version = 4", "INSERT INTO grdb_migrations VALUES ('v4')",
+      "PRAGMA user_version = 5", "INSERT INTO grdb_migrations VALUES ('v5')",
     ] {
       let scratch = Scratch()
       try await scratch.open().close()
@@ -232,11 +233,14 @@ struct StoreProtectionTests {
     let settings = try ["application_id", "user_version", "journal_mode"].map { name in
       try scratch.sql { try String.fetchOne($0, sql: "PRAGMA \(name)") }
     }
-    #expect(settings == ["1214346604", "3", "wal"])
+    #expect(settings == ["1214346604", "4", "wal"])
     let migrations = try scratch.sql {
       try String.fetchAll($0, sql: "SELECT identifier FROM grdb_migrations")
     }
-    #expect(migrations == ["v1", "v2: files that are somebody's own", "v3: places of bytes"])
+    #expect(
+      migrations == [
+        "v1", "v2: files that are somebody's own", "v3: places of bytes", "v4: reasons to wait",
+      ])
     #expect(try String(decoding: scratch.bytes("queue.lock"), as: UTF8.self) == "closed\n")
   }
 }

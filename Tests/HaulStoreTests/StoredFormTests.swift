@@ -104,6 +104,43 @@ struct StoredFormTests {
     await store.close()
   }
 
+  @Test("What is in the way of one comes back, and what follows from the others is not stored")
+  func waitReasons() async throws {
+    var ids = Ids()
+    let stored: [WaitReason] = [
+      .retry(at: 0.25), .offline, .directoryMissing("/a \u{0} b", seen: nil),
+      .directoryMissing("", seen: .max),
+      .diskFull(.init(device: .max, directory: "/\u{FC}", needed: .max, free: nil)),
+      .diskFull(.init(device: 0, directory: "/", needed: 0, free: 7)),
+    ]
+    let derived: [WaitReason] = [
+      .slot, .hostLimit, .hostBackOff(until: 1), .hostOutage(until: nil), .suspended,
+      .schedule("s", until: 1), .dependency(ids.id(), isBlocked: true),
+    ]
+    var all: [TransferRecord] = []
+    for reason in stored + derived {
+      var record = try record(ids.id(), rank: Int64(all.count))
+      record.standing.waitReason = reason
+      all.append(record)
+    }
+    let scratch = Scratch()
+    let store = try await scratch.open()
+    try await store.commit(adding(all))
+    let expected = stored + derived.map { _ in nil }
+    #expect(try await store.records(all.map(\.id)).map(\.standing.waitReason) == expected)
+    #expect(try await store.open().members.map(\.standing.waitReason) == expected)
+    // Updates of rows that follow each other keep their own.
+    var change = StoreChange()
+    change.updated = zip(all, expected.reversed()).map { record, reason in
+      var standing = record.standing
+      standing.waitReason = reason
+      return StoreChange.Update(id: record.id, standing: standing, keepsPlace: true)
+    }
+    try await store.commit(change)
+    #expect(try await store.open().members.map(\.standing.waitReason) == expected.reversed())
+    await store.close()
+  }
+
   @Test("A result comes back with every field, an error with every code")
   func results() async throws {
     #expect(same(TransferResult(state: .completed), try fullResult()) == [])

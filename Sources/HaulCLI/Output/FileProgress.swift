@@ -4,7 +4,8 @@ package import HaulCore
 package struct FileProgress: Hashable, Sendable {
   /// The name to show; from outside.
   package var name: String
-  package var phase: TransferEvent.Phase
+  /// Nil while it waits.
+  package var phase: TransferEvent.Phase?
   package var progress: Progress?
   package var hasEnded: Bool
   /// What was there of it when it began.
@@ -25,7 +26,7 @@ package struct FileProgress: Hashable, Sendable {
   }
 
   package init(
-    name: String, phase: TransferEvent.Phase = .waiting, progress: Progress? = nil,
+    name: String, phase: TransferEvent.Phase? = nil, progress: Progress? = nil,
     hasEnded: Bool = false, retry: Retry? = nil
   ) {
     self.name = name
@@ -36,5 +37,5 @@ package struct FileProgress: Hashable, Sendable {
   }
 
   /// Whether it has something to show now.
-  var isActive: Bool { !hasEnded && (phase != .waiting || retry != nil) }
+  var isActive: Bool { !hasEnded && (phase != nil || retry != nil) }
 }

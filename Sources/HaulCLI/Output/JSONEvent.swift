@@ -10,26 +10,26 @@ package struct JSONEvent: Encodable, Sendable {
 
   /// The number of the line, from 1.
   package var number: Int
-  /// RFC 3339, UTC.
-  package var time: String
+  /// When it is written, in seconds since 1970.
+  package var wallSeconds: Double
   package var content: Content
 
-  package init(number: Int, time: String, content: Content) {
+  package init(number: Int, wallSeconds: Double, content: Content) {
     self.number = number
-    self.time = time
+    self.wallSeconds = wallSeconds
     self.content = content
   }
 
   package func encode(to encoder: any Encoder) throws {
     var line = encoder.container(keyedBy: Key.self)
     try line.encode(number, forKey: .seq)
-    try line.encode(time, forKey: .time)
+    try line.encode(JSONLines.time(wallSeconds), forKey: .time)
     switch content {
     case .transfer(let event, let index):
       try line.encode(index, forKey: .index)
       try line.encode(event.id.description, forKey: .id)
       try line.encodeIfPresent(event.url?.redacted, forKey: .url)
-      try event.kind.encode(to: &line)
+      try event.kind.encode(to: &line, at: wallSeconds)
     case .summary(let summary):
       try summary.encode(to: &line)
     }
@@ -37,7 +37,7 @@ package struct JSONEvent: Encodable, Sendable {
 
   enum Key: String, CodingKey {
     case type, seq, time, id, index, url
-    case kind, target, phase, reason, by
+    case kind, target, phase, reason, waiting, by
     case bytes, total, rate, eta, connections
     case attempt, error, delay
     case state, background, path, fetched, reused, duration, checksum, verified, coding
@@ -48,7 +48,8 @@ package struct JSONEvent: Encodable, Sendable {
 private typealias Line = KeyedEncodingContainer<JSONEvent.Key>
 
 extension TransferEvent.Kind {
-  fileprivate func encode(to line: inout Line) throws {
+  /// - Parameter wallSeconds: the time now, in seconds since 1970.
+  fileprivate func encode(to line: inout Line, at wallSeconds: Double) throws {
     switch self {
     case .added(let target):
       try line.encode("added", forKey: .type)
@@ -58,6 +59,12 @@ extension TransferEvent.Kind {
       try line.encode("phase", forKey: .type)
       try line.encode(phase.rawValue, forKey: .phase)
       try line.encode(reason, forKey: .reason)
+      try line.encodeNil(forKey: .waiting)
+    case .waiting(let reason):
+      try line.encode("phase", forKey: .type)
+      try line.encode("waiting", forKey: .phase)
+      try line.encode(reason.description(at: wallSeconds), forKey: .reason)
+      try line.encode(JSONWaitReason(reason), forKey: .waiting)
     case .target(let path, let reason):
       try line.encode("target", forKey: .type)
       try line.encode(path, forKey: .path)

@@ -12,7 +12,7 @@ package struct JSONLines: Sendable {
     _ content: JSONEvent.Content, wallSeconds: Double
   ) throws -> String {
     count += 1
-    let event = JSONEvent(number: count, time: Self.time(wallSeconds), content: content)
+    let event = JSONEvent(number: count, wallSeconds: wallSeconds, content: content)
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     let text = String(decoding: try encoder.encode(event), as: UTF8.self)

@@ -27,7 +27,7 @@ struct ProgressRow {
       speed = progress.map { Units.rate($0.rate) } ?? ""
       timeLeft = progress?.secondsLeft.map(Units.clock) ?? ""
     } else {
-      speed = file.phase.rawValue
+      speed = file.phase?.rawValue ?? "waiting"
       timeLeft = ""
       connections = ""
     }

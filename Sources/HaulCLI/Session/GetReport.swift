@@ -184,8 +184,8 @@ extension GetReport {
     case .finished(let result):
       return result.state == .cancelled
         ? Messages.cancelled(url) : Messages.completed(file.name, result)
-    case .added, .target, .phase, .progress, .resumed, .limited, .connections, .moved, .removed,
-      .snapshot:
+    case .added, .target, .phase, .waiting, .progress, .resumed, .limited, .connections, .moved,
+      .removed, .snapshot:
       return nil
     }
   }
@@ -224,10 +224,9 @@ extension FileProgress {
     case .added(let target):
       if let target { name = GetReport.lastComponent(target) }
     case .target(let path, _): name = GetReport.lastComponent(path)
-    case .phase(let phase, _):
-      self.phase = phase
-      if phase != .waiting { retry = nil }
-    case .paused: (phase, retry) = (.waiting, nil)
+    case .phase(let phase, _): (self.phase, retry) = (phase, nil)
+    case .waiting: phase = nil
+    case .paused: (phase, retry) = (nil, nil)
     case .resumed, .limited, .connections, .moved, .removed, .snapshot: break
     case .progress(let progress):
       self.progress = progress

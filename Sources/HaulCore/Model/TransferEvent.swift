@@ -7,6 +7,8 @@ public struct TransferEvent: Sendable, Hashable {
     /// this reason, the file that is there is left alone.
     case target(String, reason: String?)
     case phase(Phase, reason: String?)
+    /// It does not run, for this reason.
+    case waiting(WaitReason)
     case paused(by: Origin)
     case resumed(by: Origin)
     /// Newest only; at most 10 per second and transfer. The one that tells all of a file is told to everyone, once, before
@@ -30,7 +32,7 @@ public struct TransferEvent: Sendable, Hashable {
 
   /// What a transfer is doing right now; never stored.
   public enum Phase: String, Sendable, Hashable {
-    case waiting, connecting, transferring, verifying, publishing, restarted, running
+    case connecting, transferring, verifying, publishing, restarted, running
   }
 
   /// Who paused or resumed it.

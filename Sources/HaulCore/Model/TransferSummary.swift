@@ -12,14 +12,17 @@ public struct TransferSummary: Sendable, Hashable, Identifiable {
   public let identifier: String?
   /// The host that it transfers from; nil for a step.
   public let host: String?
+  /// Why it does not run, while it is queued or between two attempts; nil when nothing keeps it from starting.
+  public let waitReason: WaitReason?
 
-  package init(_ member: QueueMachine.Member) {
+  package init(_ member: QueueMachine.Member, waitReason: WaitReason?) {
     id = member.facts.id
     state = TransferState(member)
     priority = member.facts.standing.priority
     group = member.facts.group
     identifier = member.facts.identifier
     host = member.facts.host
+    self.waitReason = waitReason
   }
 }
 

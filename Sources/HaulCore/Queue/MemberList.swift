@@ -46,10 +46,10 @@ package struct MemberList: Sendable {
     return shelf.isPostponed(id)
   }
 
-  /// Whether it is known when its next attempt is due.
-  func hasRetry(_ id: TransferID) -> Bool {
-    if let changed = layer?.member(id) { return changed?.facts.standing.retryAt != nil }
-    return shelf.hasRetry(id)
+  /// Whether its standing says what it waits for.
+  func hasWaitReason(_ id: TransferID) -> Bool {
+    if let changed = layer?.member(id) { return changed?.facts.standing.waitReason != nil }
+    return shelf.hasWaitReason(id)
   }
 
   /// How it left the way of those behind it; nil as long as it has not.

@@ -27,15 +27,13 @@ package struct MemberShelf: Sendable {
     static let isScheduled = Marks(rawValue: 1 << 5)
     static let isPostponed = Marks(rawValue: 1 << 6)
     static let hasIdentifier = Marks(rawValue: 1 << 7)
-    static let hasRetry = Marks(rawValue: 1 << 8)
+    static let hasWaitReason = Marks(rawValue: 1 << 8)
   }
 
   private var numbers = IDTable()
   private var rows = ChunkedArray<Row>()
   private var names = NameTable()
   private var identifiers: [TransferID: String] = [:]
-  private var retries: [TransferID: Double] = [:]
-  /// What those wait for that wait for something else than a slot.
   private var reasons: [TransferID: WaitReason] = [:]
 
   init() {}
@@ -50,11 +48,11 @@ package struct MemberShelf: Sendable {
   /// Whether there is a member with this id.
   package func contains(_ id: TransferID) -> Bool { numbers[id] != nil }
 
-  /// Whether it is queued and waits for the time of its next attempt.
+  /// Whether it is queued and waits for something else than a slot.
   func isPostponed(_ id: TransferID) -> Bool { has(.isPostponed, id) }
 
-  /// Whether it is known when its next attempt is due.
-  func hasRetry(_ id: TransferID) -> Bool { has(.hasRetry, id) }
+  /// Whether its standing says what it waits for.
+  func hasWaitReason(_ id: TransferID) -> Bool { has(.hasWaitReason, id) }
 
   private func has(_ mark: Marks, _ id: TransferID) -> Bool {
     numbers[id].map { rows[Int($0)].marks.contains(mark) } ?? false
@@ -147,7 +145,7 @@ package struct MemberShelf: Sendable {
     let row = rows[number]
     switch row.machine.state {
     case .queued:
-      guard isReady, row.marks.isDisjoint(with: [.hasRetry, .isScheduled]),
+      guard isReady, row.marks.isDisjoint(with: [.hasWaitReason, .isScheduled]),
         !row.marks.isSuperset(of: [.isStep, .isUnderWay])
       else { return .recovery }
       rows[number].marks.insert(.isScheduled)
@@ -172,7 +170,6 @@ package struct MemberShelf: Sendable {
     guard let number = numbers.remove(id) else { return nil }
     let member = member(rows[Int(number)])
     if !identifiers.isEmpty { identifiers[id] = nil }
-    if !retries.isEmpty { retries[id] = nil }
     if !reasons.isEmpty { reasons[id] = nil }
     let last = rows.removeLast()
     if last.id != id {
@@ -185,11 +182,8 @@ package struct MemberShelf: Sendable {
   private mutating func note(_ member: QueueMachine.Member, _ marks: Marks) {
     let id = member.facts.id
     if marks.contains(.hasIdentifier) { identifiers[id] = member.facts.identifier }
-    if marks.contains(.hasRetry) || !retries.isEmpty {
-      retries[id] = member.facts.standing.retryAt
-    }
-    if marks.contains(.isPostponed) || !reasons.isEmpty {
-      reasons[id] = marks.contains(.isPostponed) ? member.waiting : nil
+    if marks.contains(.hasWaitReason) || !reasons.isEmpty {
+      reasons[id] = member.facts.standing.waitReason
     }
   }
 
@@ -210,15 +204,12 @@ package struct MemberShelf: Sendable {
     if standing.startsOver { marks.insert(.startsOver) }
     if standing.hasRun { marks.insert(.hasRun) }
     if standing.isUnderWay { marks.insert(.isUnderWay) }
-    if standing.retryAt != nil { marks.insert(.hasRetry) }
+    if standing.waitReason != nil { marks.insert(.hasWaitReason) }
     if member.facts.isStep { marks.insert(.isStep) }
     if member.facts.isIdempotent { marks.insert(.isIdempotent) }
     if member.facts.identifier != nil { marks.insert(.hasIdentifier) }
-    switch member.waiting {
-    case nil: break
-    case .slot: marks.insert(.isScheduled)
-    default: marks.insert(.isPostponed)
-    }
+    if member.isScheduled { marks.insert(.isScheduled) }
+    if member.isPostponed { marks.insert(.isPostponed) }
     return marks
   }
 
@@ -230,19 +221,15 @@ package struct MemberShelf: Sendable {
     standing.startsOver = marks.contains(.startsOver)
     standing.hasRun = marks.contains(.hasRun)
     standing.isUnderWay = marks.contains(.isUnderWay)
-    standing.retryAt = marks.contains(.hasRetry) ? retries[row.id] : nil
+    standing.waitReason = marks.contains(.hasWaitReason) ? reasons[row.id] : nil
     let facts = QueuedMember(
       id: row.id, standing: standing, host: names.name(row.host), group: names.name(row.group),
       identifier: marks.contains(.hasIdentifier) ? identifiers[row.id] : nil, after: [],
       whenDependencyFails: row.policy, isStep: marks.contains(.isStep),
       isIdempotent: marks.contains(.isIdempotent))
     return QueueMachine.Member(
-      machine: row.machine, facts: facts, waiting: waiting(row), end: row.end)
-  }
-
-  private func waiting(_ row: Row) -> WaitReason? {
-    if row.marks.contains(.isScheduled) { return .slot }
-    return row.marks.contains(.isPostponed) ? reasons[row.id] : nil
+      machine: row.machine, facts: facts, isScheduled: marks.contains(.isScheduled),
+      isPostponed: marks.contains(.isPostponed), end: row.end)
   }
 }
 

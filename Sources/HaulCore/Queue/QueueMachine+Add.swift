@@ -99,7 +99,7 @@ extension QueueMachine {
     tell(.added(target: new.target), of: new.id, &decision)
     var member = Member(machine: TransferMachine(), facts: QueuedMember(record))
     // Nobody can have been waiting for one that is new.
-    if after.isEmpty { member.waiting = .slot }
+    member.isScheduled = after.isEmpty
     insert(member)
     if let target = record.request.exactTarget { take(target, for: new.id) }
     if after.isEmpty {

@@ -56,8 +56,8 @@ extension QueueMachine {
       $0.facts.isIdempotent = facts.isIdempotent
       $0.facts.standing.priority = request.priority
     }
-    // What made an attempt fail may be mended by this.
-    change(id) { $0.facts.standing.retryAt = nil }
+    // What made an attempt fail may be fixed by this.
+    change(id) { $0.facts.standing.waitReason = nil }
     due(id, &decision)
     place(id, &decision)
     decision.effects.append(.rearrange(id))

@@ -47,8 +47,8 @@ extension QueueMachine {
     switch graph.verdict(of: id) {
     case .ready:
       // It waits for something else as well.
-      guard member.waiting == nil else { return }
-      change(id) { $0.waiting = .slot }
+      guard !member.isScheduled, !member.isPostponed else { return }
+      change(id) { $0.isScheduled = true }
       decision.effects.append(.schedule(id))
     case .waiting(let other):
       unschedule(id, &decision)
@@ -85,12 +85,12 @@ extension QueueMachine {
     _ id: TransferID, _ effect: QueueDecision.Effect, _ decision: inout QueueDecision
   ) {
     due(id, &decision)
-    if members[id]?.waiting == .slot { decision.effects.append(effect) }
+    if members[id]?.isScheduled == true { decision.effects.append(effect) }
   }
 
   mutating func unschedule(_ id: TransferID, _ decision: inout QueueDecision) {
-    guard members[id]?.waiting == .slot else { return }
-    change(id) { $0.waiting = nil }
+    guard members[id]?.isScheduled == true else { return }
+    change(id) { $0.isScheduled = false }
     decision.effects.append(.unschedule(id))
   }
 
@@ -111,7 +111,7 @@ extension QueueMachine {
     _ id: TransferID, _ result: TransferResult, _ decision: inout QueueDecision
   ) {
     let former = change(id) { member in
-      defer { (member.end, member.facts.standing.retryAt) = (result.state, nil) }
+      defer { (member.end, member.facts.standing.waitReason) = (result.state, nil) }
       return member.end
     }
     tell(.finished(result), of: id, &decision)

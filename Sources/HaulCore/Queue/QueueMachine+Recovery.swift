@@ -62,7 +62,7 @@ extension QueueMachine {
   ) {
     guard let member = members[id] else { return }
     if let time = member.facts.standing.retryAt, time > wallSeconds {
-      change(id) { $0.waiting = .retry(at: time) }
+      change(id) { ($0.isScheduled, $0.isPostponed) = (false, true) }
       return decision.effects.append(.postpone(id, until: time))
     }
     guard wasCutOff(id, isUnended) else { return place(id, &decision) }
@@ -96,7 +96,8 @@ extension QueueMachine {
     }
     change(id) { member in
       _ = member.machine.ended(.suspended)
-      member.waiting = reason == .slot ? nil : reason
+      member.isPostponed = reason != .slot
+      if member.isPostponed { member.facts.standing.waitReason = reason }
     }
     if reason == .slot { place(id, &decision) }
     note(id, nil, &decision)
@@ -118,7 +119,7 @@ extension QueueMachine {
   ) {
     // Somebody may have ordered something since.
     guard members[id]?.state == .running else { return }
-    change(id) { $0.facts.standing.retryAt = wallSeconds }
+    change(id) { $0.facts.standing.waitReason = .retry(at: wallSeconds) }
     note(id, nil, &decision)
   }
 
@@ -134,18 +135,7 @@ extension QueueMachine {
   /// Its time has come. Does nothing for one that has been started, paused or ended since.
   package mutating func due(_ id: TransferID, _ decision: inout QueueDecision) {
     guard members.isPostponed(id) else { return }
-    change(id) { ($0.waiting, $0.facts.standing.retryAt) = (nil, nil) }
+    change(id) { ($0.isPostponed, $0.facts.standing.waitReason) = (false, nil) }
     place(id, &decision)
-  }
-
-  /// Why a queued member waits, as far as the queue knows; nil when it does not.
-  package func waitReason(of id: TransferID) -> WaitReason? {
-    guard let member = members[id], member.state == .queued else { return nil }
-    if let reason = member.waiting { return reason }
-    switch graph.verdict(of: id) {
-    case .waiting(let other): return .dependency(other, isBlocked: false)
-    case .blocked(let other), .skipped(let other): return .dependency(other, isBlocked: true)
-    case .ready: return nil
-    }
   }
 }

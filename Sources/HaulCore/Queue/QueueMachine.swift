@@ -4,16 +4,19 @@ package struct QueueMachine: Sendable {
   package struct Member: Sendable {
     var machine: TransferMachine
     package internal(set) var facts: QueuedMember
-    /// What it waits for while it is queued: `slot` is the scheduler's business, anything else ends with `due`. Nil behind
-    /// other members: the graph knows which.
-    package internal(set) var waiting: WaitReason?
+    /// Whether it is queued and waits for a slot only: the scheduler's business.
+    var isScheduled = false
+    /// Whether it is queued and waits for what its standing says, until it is `due`.
+    var isPostponed = false
     /// The end that was told of it, until it is queued again.
     package internal(set) var end: TransferResult.State?
 
     package var state: TransferMachine.State { machine.state }
 
-    /// Whether it is queued and waits for something else than a slot.
-    var isPostponed: Bool { waiting != nil && waiting != .slot }
+    /// What it waits for while it is queued. Nil behind other members: the graph knows which.
+    package var waiting: WaitReason? {
+      isScheduled ? .slot : isPostponed ? facts.standing.waitReason : nil
+    }
 
     /// As it is to be stored.
     var standing: Standing {
@@ -23,7 +26,7 @@ package struct QueueMachine: Sendable {
     }
 
     /// Whether something goes on, or will by itself.
-    var isBusy: Bool { Self.isBusy(state, isAwaited: waiting != nil) }
+    var isBusy: Bool { Self.isBusy(state, isAwaited: isScheduled || isPostponed) }
 
     /// - Parameter isAwaited: whether it is to start when there is a slot, or at some time.
     static func isBusy(_ state: TransferMachine.State, isAwaited: Bool) -> Bool {
@@ -73,9 +76,6 @@ package struct QueueMachine: Sendable {
   /// The member that has an identifier of the caller's.
   package func id(of identifier: String) -> TransferID? { identifiers[identifier] }
 
-  /// Whom a queued member waits for.
-  package func verdict(of id: TransferID) -> DependencyGraph.Verdict { graph.verdict(of: id) }
-
   /// Carries a command out on each of these; those that refuse it stay as they are. O(members concerned).
   /// - Parameter isLast: whether it is the last portion. Dependents are looked at again only then, as they may be in a later one.
   /// - Returns: who refused, and why.
@@ -95,8 +95,8 @@ package struct QueueMachine: Sendable {
       case .refused(let why): refusals[id] = why
       case .done(let effects):
         if command == .pause { change(id) { $0.facts.standing.pausedBy = origin } }
-        // A command ends the wait for the next attempt.
-        if members.hasRetry(id) { change(id) { $0.facts.standing.retryAt = nil } }
+        // A command ends the wait for the next attempt, and for what was in the way.
+        if members.hasWaitReason(id) { change(id) { $0.facts.standing.waitReason = nil } }
         perform(effects, on: id, by: origin, nil, &decision)
         due(id, &decision)
       }
@@ -114,9 +114,9 @@ package struct QueueMachine: Sendable {
     defer { if isNoted, members.state(of: id) == .running { note(id, nil, &decision) } }
     return change(id) { (member: inout Member) -> TransferMachine.Grant? in
       // It may have come to wait for another since the scheduler was told of it.
-      guard member.waiting == .slot else { return nil }
+      guard member.isScheduled else { return nil }
       let grant = member.machine.granted()
-      if grant != nil { (member.waiting, member.facts.standing.retryAt) = (nil, nil) }
+      if grant != nil { (member.isScheduled, member.facts.standing.waitReason) = (false, nil) }
       return grant
     } ?? nil
   }

@@ -8,8 +8,8 @@ package struct Scheduler: Sendable {
   package internal(set) var limits: Limits
   /// While set, `next(at:)` starts forced ones only; what runs, runs on.
   package var isSuspended = false
-  /// While set, the same; why, for a person.
-  package var closed: String?
+  /// While set, the same; why.
+  package var closed: WaitReason?
   var startsForcedOnly: Bool { isSuspended || closed != nil }
   /// Transfers that hold a slot, forced ones too.
   package internal(set) var active = 0

@@ -26,17 +26,21 @@ extension Scheduler {
   package func nextWakeUp() -> Instant? { alarms.first?.key }
 
   /// Why a queued transfer waits; nil when it is not queued or the next `next(at:)` may start it.
-  package func reason(for id: TransferID, at now: Instant) -> WaitReason? {
+  /// - Parameter wallSeconds: the same moment in seconds since 1970.
+  package func reason(
+    for id: TransferID, at now: Instant, wallSeconds: Double
+  ) -> WaitReason? {
+    let wall = { (until: Instant) in wallSeconds + (until - now) / .seconds(1) }
     guard let member = members.member(id), member.phase == .queued else { return nil }
     let isForced = member.call == .forced
     if isSuspended, !isForced { return .suspended }
-    if let closed, !isForced { return .schedule(closed) }
+    if let closed, !isForced { return closed }
     let hasSlot = isForced || active < limits.active
     guard member.host != HostTable.local else { return hasSlot ? nil : .slot }
     let host = hosts.states[member.host]
-    if let until = host.backOffUntil, until > now { return .hostBackOff(until: until) }
+    if let until = host.backOffUntil, until > now { return .hostBackOff(until: wall(until)) }
     if let outage = host.outage, !outage.isGivenUp {
-      if let until = outage.until, until > now { return .hostOutage(until: until) }
+      if let until = outage.until, until > now { return .hostOutage(until: wall(until)) }
       if outage.asker != nil { return .hostOutage(until: nil) }
     }
     guard isForced ? host.hasConnection(limits) : host.hasRoom(limits) else { return .hostLimit }

@@ -11,8 +11,8 @@ package struct TimetableWatch: Sendable {
   static let shortest: Duration = .milliseconds(100)
 
   package private(set) var hours: OpenHours?
-  /// Why nothing may start, for a person; nil while it may.
-  package private(set) var closed: String?
+  /// Why nothing may start; nil while it may.
+  package private(set) var closed: WaitReason?
   /// When to look again; nil without a timetable.
   package private(set) var nextLook: Instant?
   private var last: Look?
@@ -46,7 +46,11 @@ package struct TimetableWatch: Sendable {
       return
     }
     let state = hours.state(at: Int64(wallSeconds.rounded(.down)))
-    closed = state.isOpen ? nil : Self.words(state.until.map { hours.words($0) })
+    closed =
+      state.isOpen
+      ? nil
+      : .schedule(
+        Self.words(state.until.map { hours.words($0) }), until: state.until.map(Double.init))
     let end = state.until.map(Double.init) ?? .infinity
     last = Look(instant: now, span: wallSeconds..<max(end, wallSeconds))
     let left = end - wallSeconds

@@ -1,36 +1,41 @@
-/// Why a transfer that is queued does not run yet: one type, from the queue to what people read.
-package enum WaitReason: Hashable, Sendable {
+/// Why a transfer does not run: one type, from the queue to events, summaries, `--json` and the store.
+///
+/// Times are seconds since 1970.
+public enum WaitReason: Hashable, Sendable {
   /// All slots, or all connections, are taken.
   case slot
   /// The host has as many transfers or connections as it may have.
   case hostLimit
-  /// The host asked to be left alone.
-  case hostBackOff(until: Instant)
+  /// The host asked for a pause.
+  case hostBackOff(until: Double)
   /// The host gives no answer; another transfer asks it, from then on.
-  case hostOutage(until: Instant?)
-  /// An attempt failed; the next one is due then, in seconds since 1970.
+  case hostOutage(until: Double?)
+  /// An attempt failed; the next one is due then.
   case retry(at: Double)
   /// Another transfer comes first; one that is blocked waits until that one is retried.
   case dependency(TransferID, isBlocked: Bool)
-  case diskFull(Shortage)
+  /// There is no room for its file.
+  indirect case diskFull(Shortage)
   /// The directory of its file is not there, or another file system is in the place of its own.
   /// - `seen`: the device that was there; nil when nothing was.
-  case directoryMissing(String, seen: UInt64?)
+  indirect case directoryMissing(String, seen: UInt64?)
+  /// This machine has no network.
   case offline
-  /// The timetable does not let it run, in these words.
-  case schedule(String)
+  /// The timetable does not let it run, in these words, until then; nil when it never will.
+  indirect case schedule(String, until: Double?)
   /// The queue is suspended.
   case suspended
 
   /// A file system without room for a file.
-  package struct Shortage: Hashable, Sendable {
-    package let device: UInt64
-    /// A directory on it, to ask it by.
-    package let directory: String
+  public struct Shortage: Hashable, Sendable {
+    /// The number of the file system's device.
+    public let device: UInt64
+    /// A directory on it.
+    public let directory: String
     /// Bytes that the file will still take; 0 when nobody knows.
-    package let needed: Int64
+    public let needed: Int64
     /// Bytes that were free when the file found no room; nil where the file system does not tell.
-    package let free: Int64?
+    public let free: Int64?
 
     package init(device: UInt64, directory: String, needed: Int64, free: Int64?) {
       self.device = device
@@ -40,18 +45,44 @@ package enum WaitReason: Hashable, Sendable {
     }
   }
 
-  /// For a person.
-  package func words(at now: Instant, wallSeconds: Double) -> String {
+  /// A name for programs, in kebab-case; it never changes.
+  public var code: String {
+    switch self {
+    case .slot: "slot"
+    case .hostLimit: "host-limit"
+    case .hostBackOff: "host-back-off"
+    case .hostOutage: "host-outage"
+    case .retry: "retry"
+    case .dependency: "dependency"
+    case .diskFull: "disk-full"
+    case .directoryMissing: "directory-missing"
+    case .offline: "offline"
+    case .schedule: "schedule"
+    case .suspended: "suspended"
+    }
+  }
+
+  /// When the wait ends by itself, in seconds since 1970; nil where nobody knows.
+  public var until: Double? {
+    switch self {
+    case .hostBackOff(let until), .retry(let until): until
+    case .hostOutage(let until), .schedule(_, let until): until
+    default: nil
+    }
+  }
+
+  /// Words for a person; text from outside is not escaped.
+  /// - Parameter wallSeconds: the time now, in seconds since 1970, for a wait that counts down.
+  public func description(at wallSeconds: Double) -> String {
     switch self {
     case .slot: "every slot is taken"
     case .hostLimit: "the host has as many transfers as it may have"
     case .hostBackOff(let until):
-      "the host asked to be left alone for \((until - now).components.seconds) s more"
+      "the host asked to be left alone for \(Self.seconds(until - wallSeconds)) s more"
     case .hostOutage(let until?):
-      "the host gives no answer; it is asked again in \((until - now).components.seconds + 1) s"
+      "the host gives no answer; it is asked again in \(Self.seconds(until - wallSeconds)) s"
     case .hostOutage(nil): "the host gives no answer; another transfer asks it"
-    case .retry(let time):
-      "it is tried again in \(Int(max(time - wallSeconds, 0).rounded(.up))) s"
+    case .retry(let time): "it is tried again in \(Self.seconds(time - wallSeconds)) s"
     case .dependency(let other, isBlocked: true): "\(other), which it needs, was not completed"
     case .dependency(let other, isBlocked: false): "it waits for \(other)"
     case .diskFull(let shortage): shortage.words
@@ -59,9 +90,14 @@ package enum WaitReason: Hashable, Sendable {
     case .directoryMissing(let path, seen: .some):
       "the file system that \(path) was on is not there"
     case .offline: "there is no network"
-    case .schedule(let words): words
+    case .schedule(let words, _): words
     case .suspended: "the queue is suspended"
     }
+  }
+
+  /// Rounded up, but for what such numbers of seconds do not hold.
+  private static func seconds(_ left: Double) -> Int {
+    Int(exactly: min(max(left - 0.001, 0), 1e15).rounded(.up)) ?? 0
   }
 }
 

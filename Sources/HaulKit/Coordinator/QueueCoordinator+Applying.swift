@@ -119,8 +119,7 @@ extension QueueCoordinator {
     var groups: Set<String> = []
     for (id, other) in queue.obstructed(ids) {
       if !published.contains(id) {
-        let reason = "\(other), which must be completed before, was not"
-        engine.hub.publish(.phase(.waiting, reason: reason), of: id, nil)
+        publishWaiting(id, .dependency(other, isBlocked: true), nil)
       }
       if let group = queue.members[id]?.facts.group { groups.insert(group) }
       waiters.ended.resume(id, nil)

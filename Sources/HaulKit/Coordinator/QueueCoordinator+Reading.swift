@@ -17,10 +17,12 @@ extension QueueCoordinator {
   /// In the order of the list.
   func ids(of selection: TransferSelection) -> [TransferID] {
     switch selection {
-    case .ids(let ids): ids
-    case .all: inOrder(queue.members.ranks)
-    case .group(let group): inOrder { $0.facts.group == group }
-    case .filter(let takes): inOrder { takes(TransferSummary($0)) }
+    case .ids(let ids): return ids
+    case .all: return inOrder(queue.members.ranks)
+    case .group(let group): return inOrder { $0.facts.group == group }
+    case .filter(let takes):
+      var known: [TransferID: TransferID?] = [:]
+      return inOrder { takes(summary($0, &known)) }
     }
   }
 
@@ -35,11 +37,16 @@ extension QueueCoordinator {
   }
 
   func summary(of id: TransferID) -> TransferSummary? {
-    queue.members[id].map(TransferSummary.init)
+    summaries(of: [id]).first
+  }
+
+  private func summaries(of ids: [TransferID]) -> [TransferSummary] {
+    var known: [TransferID: TransferID?] = [:]
+    return ids.compactMap { queue.members[$0].map { summary($0, &known) } }
   }
 
   func summaries(of selection: TransferSelection) -> [TransferSummary] {
-    ids(of: selection).compactMap { queue.members[$0].map(TransferSummary.init) }
+    summaries(of: ids(of: selection))
   }
 
   func summaries(
@@ -51,7 +58,7 @@ extension QueueCoordinator {
       query.afterRank = member.facts.standing.rank
     }
     let records = try await store.records(where: query)
-    return records.compactMap { queue.members[$0.id].map(TransferSummary.init) }
+    return summaries(of: records.map(\.id))
   }
 
   func stream(of id: TransferID) throws(TransferError) -> StreamBuffer {
@@ -112,13 +119,13 @@ extension QueueCoordinator {
   }
 
   private func snapshotEvent(of id: TransferID, _ record: TransferRecord?) -> TransferEvent? {
-    guard let member = queue.members[id] else { return nil }
+    guard let member = queue.members[id], let summary = summary(of: id) else { return nil }
     let (phase, progress) = engine.hub.live(id)
     let result = member.end.map { state in
       record?.result.flatMap { $0.state == state ? $0 : nil } ?? TransferResult(state: state)
     }
     let snapshot = TransferSnapshot(
-      summary: TransferSummary(member), phase: phase, progress: progress, result: result)
+      summary: summary, phase: phase, progress: progress, result: result)
     return TransferEvent(
       number: nil, id: id, url: record?.request.download?.url, kind: .snapshot(snapshot))
   }

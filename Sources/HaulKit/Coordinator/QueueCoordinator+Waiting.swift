@@ -181,14 +181,31 @@ extension QueueCoordinator {
 /// Why they wait.
 extension QueueCoordinator {
   func publishWaiting(_ id: TransferID, _ reason: WaitReason, _ url: ResourceURL?) {
-    let words = reason.words(at: engine.clock.now, wallSeconds: engine.clock.wallSeconds)
-    engine.hub.publish(.phase(.waiting, reason: words), of: id, url)
+    engine.hub.publish(.waiting(reason), of: id, url)
   }
 
   /// Publishes why it has no slot, if it waits for one.
   func publishWaiting(_ id: TransferID, _ url: ResourceURL?) {
-    let now = engine.clock.now
-    guard let reason = engine.slots.update({ $0.reason(for: id, at: now) }) else { return }
-    publishWaiting(id, reason, url)
+    if let reason = slotReason(of: id) { publishWaiting(id, reason, url) }
+  }
+
+  /// Why it has no slot; nil when it does not wait for one, or is about to have it.
+  private func slotReason(of id: TransferID) -> WaitReason? {
+    let (now, wallSeconds) = (engine.clock.now, engine.clock.wallSeconds)
+    return engine.slots.update { $0.reason(for: id, at: now, wallSeconds: wallSeconds) }
+  }
+
+  /// How a member stands, with why it does not run.
+  /// - Parameter known: what earlier calls found, for many members in O(all of them).
+  func summary(
+    _ member: QueueMachine.Member, _ known: inout [TransferID: TransferID?]
+  ) -> TransferSummary {
+    guard member.state == .queued || member.state == .running else {
+      return TransferSummary(member, waitReason: nil)
+    }
+    var reason = queue.waitReason(of: member, at: engine.clock.wallSeconds, &known)
+    // One that runs may wait for another slot.
+    if reason == nil || reason == .slot { reason = slotReason(of: member.facts.id) }
+    return TransferSummary(member, waitReason: reason)
   }
 }

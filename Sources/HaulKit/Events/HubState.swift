@@ -91,6 +91,7 @@ struct HubState {
       forgetProgress(of: id)
       live[id]?.isRunning = false
       live[id]?.phase = nil
+    case .waiting: live[id]?.phase = nil
     case .phase(let phase, _):
       live[id]?.phase = phase
       guard phase == .restarted else { break }

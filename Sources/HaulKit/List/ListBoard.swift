@@ -51,7 +51,7 @@ struct ListBoard: Sendable {
       for summary in page {
         var row = Row(id: summary.id, name: "\(summary.id)", state: summary.state)
         if let record = known[summary.id] { row.take(record) }
-        row.state = summary.state
+        (row.state, row.waitReason) = (summary.state, summary.waitReason)
         rows[summary.id] = row
         changed.append(summary.id)
       }
@@ -99,7 +99,8 @@ extension TransferList.Row {
     switch kind {
     case .added(let target): if let target { take(path: target) }
     case .target(let path, _): take(path: path)
-    case .phase(let phase, let reason): take(phase, reason)
+    case .phase(let phase, _): take(phase)
+    case .waiting(let reason): wait(reason)
     case .paused: stop(.paused)
     case .resumed:
       stop(.queued)
@@ -108,21 +109,22 @@ extension TransferList.Row {
     case .attempt: rate = 0
     case .finished(let result): take(result)
     case .snapshot(let snapshot):
-      state = snapshot.state
+      (state, waitReason) = (snapshot.state, snapshot.summary.waitReason)
       if let progress = snapshot.progress { take(progress) }
     case .limited, .connections, .moved, .removed: break
     }
   }
 
-  private mutating func take(_ phase: TransferEvent.Phase, _ reason: String?) {
+  private mutating func take(_ phase: TransferEvent.Phase) {
     guard state == .queued || state == .running else { return }
-    guard phase != .waiting else {
-      stop(.queued)
-      self.reason = reason
-      return
-    }
     if phase == .restarted { (bytes, fraction) = (0, nil) }
-    (state, self.phase, self.reason) = (.running, phase, nil)
+    (state, self.phase, waitReason) = (.running, phase, nil)
+  }
+
+  private mutating func wait(_ reason: WaitReason) {
+    guard state == .queued || state == .running else { return }
+    stop(.queued)
+    waitReason = reason
   }
 
   private mutating func take(_ progress: Progress) {
@@ -149,7 +151,7 @@ extension TransferList.Row {
   }
 
   private mutating func stop(_ state: TransferState) {
-    (self.state, phase, reason, rate) = (state, nil, nil, 0)
+    (self.state, phase, waitReason, rate) = (state, nil, nil, 0)
   }
 
   /// Shows the last part of a path.

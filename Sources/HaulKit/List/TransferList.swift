@@ -21,8 +21,8 @@ public final class TransferList {
     public internal(set) var state: TransferState
     /// What it is doing, while it runs.
     public internal(set) var phase: TransferEvent.Phase?
-    /// Why it waits, when that was told.
-    public internal(set) var reason: String?
+    /// Why it does not run, when that was told.
+    public internal(set) var waitReason: WaitReason?
     /// From 0 to 1; nil while the length is unknown.
     public internal(set) var fraction: Double?
     /// Bytes that are there.

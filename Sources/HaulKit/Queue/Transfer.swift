@@ -23,6 +23,11 @@ public struct Transfer: Sendable, Identifiable {
     get async { await queue.summary(of: id) }
   }
 
+  /// Why it does not run at this moment, as in its summary; nil when it runs, rests, has ended or is not in the list.
+  public var waitReason: WaitReason? {
+    get async { await summary?.waitReason }
+  }
+
   /// How it stands at this moment, with what it does, how far it is, and how it ended; nil when it is not in the list any more.
   public var snapshot: TransferSnapshot? {
     get async { await queue.snapshot(of: id) }

@@ -41,7 +41,7 @@ extension TransferManager {
       switch event.kind {
       case .progress(let told): progress(told)
       case .finished(let result): return try result.orItsError
-      case .phase(.waiting, _):
+      case .waiting:
         if let result = await transfer.queue.blocked(transfer.id) { return try result.orItsError }
       default: break
       }

@@ -69,7 +69,7 @@ struct ChangeWriter {
       insert.begin()
       try insert.bind(sequence)
       try insert.bind(Int64(record.id.bits))
-      try StandingColumns.bind(record.standing, to: &insert)
+      try StandingColumns.bind(record.standing, to: &insert, coding)
       try MemberColumns.bind(record.request, to: &insert)
       try insert.bind(record.result?.plainEnd)
       try insert.execute()
@@ -88,12 +88,12 @@ struct ChangeWriter {
     for update in updates {
       guard let sequence = number(of: update.id) else { continue }
       if run?.extend(by: update, at: sequence) == true { continue }
-      try run?.write(db, &results)
+      try run?.write(db, &results, coding)
       run = UpdateRun(update, at: sequence)
       passes()
       if let request = update.request { try replace(request, of: sequence, &requests) }
     }
-    try run?.write(db, &results)
+    try run?.write(db, &results, coding)
   }
 
   private func remove(_ ids: [TransferID]) throws {
@@ -149,7 +149,7 @@ struct ChangeWriter {
 
   private static let insertMember = """
     INSERT INTO members (seq, id, \(StandingColumns.list), \(MemberColumns.list), plain_end)
-    VALUES (?\(String(repeating: ", ?", count: 1 + 8 + 7 + 1)))
+    VALUES (?\(String(repeating: ", ?", count: 1 + 9 + 7 + 1)))
     """
   private static let updateMember = "UPDATE members SET \(MemberColumns.assignments) WHERE seq = ?"
 }

@@ -4,6 +4,9 @@ import HaulCore
 /// Reads what decisions need of every member: one pass through one narrow table.
 struct QueueReader {
   let db: Database
+  private let coding = FormCoding()
+
+  init(db: Database) { self.db = db }
 
   /// - Parameter numbers: takes the rows of all ids, unless it is nil.
   func queue(noting numbers: inout IDTable?) throws -> StoredQueue {
@@ -65,7 +68,8 @@ struct QueueReader {
       }
       member.standing.pausedBy = origin
     }
-    if marks.hasRetry { member.standing.retryAt = row.real(8) }
+    guard marks.hasWaitReason else { return }
+    member.standing.waitReason = try coding.waitReason(row.text(9), retryAt: row.real(8))
   }
 }
 
@@ -90,16 +94,16 @@ private struct MemberMarks: Equatable {
       status | (desired << 8) | (priority << 16) | (dependency_policy << 24) | (has_run << 32)
         | ((starts_over <> 0) << 40) | ((is_step <> 0) << 41) | ((is_idempotent <> 0) << 42)
         | ((group_name IS NOT NULL) << 43) | ((identifier IS NOT NULL) << 44)
-        | ((paused_by IS NOT NULL) << 45) | ((retry_at IS NOT NULL) << 46)
+        | ((paused_by IS NOT NULL) << 45) | ((retry_at IS NOT NULL OR wait_reason IS NOT NULL) << 46)
         | ((dependencies > 0) << 47),
-      host, group_name, identifier, paused_by, retry_at
+      host, group_name, identifier, paused_by, retry_at, wait_reason
     FROM members ORDER BY seq
     """
 
   var hasGroup: Bool { bit(43) }
   var hasIdentifier: Bool { bit(44) }
   var wasPaused: Bool { bit(45) }
-  var hasRetry: Bool { bit(46) }
+  var hasWaitReason: Bool { bit(46) }
   var hasDependencies: Bool { bit(47) }
 
   /// A member of these marks, without a name.

@@ -21,16 +21,16 @@ struct UpdateRun {
     return true
   }
 
-  func write(_ db: Database, _ results: inout ResultWriter) throws {
+  func write(_ db: Database, _ results: inout ResultWriter, _ coding: FormCoding) throws {
     var names = first.keepsPlace ? StandingColumns.state : StandingColumns.names
     if first.result != nil { names.append("plain_end") }
     var update = try RowStatement(
       db, "UPDATE members SET \(StandingColumns.assignments(names)) WHERE seq BETWEEN ? AND ?")
     update.begin()
     if first.keepsPlace {
-      try StandingColumns.bindState(first.standing, to: &update)
+      try StandingColumns.bindState(first.standing, to: &update, coding)
     } else {
-      try StandingColumns.bind(first.standing, to: &update)
+      try StandingColumns.bind(first.standing, to: &update, coding)
     }
     if let result = first.result { try update.bind(result.plainEnd) }
     try update.bind(numbers.lowerBound)

@@ -43,7 +43,7 @@ struct StoredKind: Hashable {
       (code, detail) = (Self.finished, try coding.text(StoredResult(result)))
     case .removed: (code, detail) = (Self.removed, nil)
     case .moved: (code, detail) = (Self.moved, nil)
-    case .progress, .target, .snapshot:
+    case .progress, .target, .waiting, .snapshot:
       throw TransferError(.internal, "no state change was given to the log of them; report this")
     }
   }

@@ -11,6 +11,7 @@ enum Schema {
     ("v1", SchemaV1.statements + ["PRAGMA application_id = \(applicationID)"]),
     ("v2: files that are somebody's own", SchemaV2.statements),
     ("v3: places of bytes", SchemaV3.statements),
+    ("v4: reasons to wait", SchemaV4.statements),
   ]
 
   static let migrator: DatabaseMigrator = {

@@ -18,8 +18,6 @@ import Testing
     /// What can be seen of a queue.
     struct Sight: Equatable {
       let members: [TransferSummary]
-      let verdicts: [DependencyGraph.Verdict]
-      let reasons: [WaitReason?]
       let standings: [Standing]
       let groups: [String: GroupTally.Counts]
       let numbers: [Int]
@@ -27,9 +25,9 @@ import Testing
       let owners: [TransferID?]
 
       init(_ queue: QueueMachine, _ ids: [TransferID]) {
-        members = ids.compactMap { queue.members[$0].map(TransferSummary.init) }
-        verdicts = ids.map { queue.verdict(of: $0) }
-        reasons = ids.map { queue.waitReason(of: $0) }
+        members = ids.compactMap { id in
+          queue.members[id].map { TransferSummary($0, waitReason: queue.waitReason(of: id)) }
+        }
         standings = ids.compactMap { queue.members[$0]?.facts.standing }
         groups = Dictionary(
           queue.groups.names.compactMap { name in queue.groups.counts(of: name).map { (name, $0) }

@@ -38,7 +38,7 @@ import Testing
   {
     let members = [
       member(0),
-      member(1) { $0.standing.retryAt = 1000 },
+      member(1) { $0.standing.waitReason = .retry(at: 1000) },
       member(2, after: [0]),
       member(3) { ($0.standing.hasRun, $0.standing.isUnderWay) = (true, true) },
       member(4) { $0.standing.desired = .cancelled },

@@ -56,7 +56,7 @@ import Testing
     var decision = QueueDecision()
     _ = chain.queue.handle(.remove, [chain.first], by: .user, &decision)
     #expect(decision.change.satisfied.isEmpty)
-    #expect(chain.queue.verdict(of: chain.second) == .blocked(by: chain.first))
+    #expect(chain.queue.waitReason(of: chain.second) == .dependency(chain.first, isBlocked: true))
   }
 
   @Test(arguments: [TransferMachine.Command.start, .restart, .pause, .resume])
@@ -102,5 +102,13 @@ import Testing
     // The scheduler does not know yet.
     #expect(decision.effects.contains(.unschedule(chain.second)))
     #expect(chain.queue.granted(chain.second) == nil)
+  }
+}
+
+extension QueueMachine {
+  /// Why it waits, long ago.
+  func waitReason(of id: TransferID) -> WaitReason? {
+    var known: [TransferID: TransferID?] = [:]
+    return members[id].flatMap { waitReason(of: $0, at: 0, &known) }
   }
 }

@@ -17,14 +17,14 @@ import Testing
     var queue = Scheduler(limits)
     for id in ids { queue.add(id, host: "a") }
     check(queue.next(at: now), is: [ids[0], ids[1]])
-    queue.closed = "until Monday"
+    queue.closed = .schedule("until Monday", until: 5)
     // What was stopped has its old place.
     for id in [ids[1], ids[0]] {
       check(queue.paused(id), is: true)
       queue.add(id, host: "a")
     }
     check(queue.next(at: now).isEmpty, is: true)
-    #expect(queue.reason(for: ids[0], at: now) == .schedule("until Monday"))
+    #expect(queue.reason(for: ids[0], at: now) == .schedule("until Monday", until: 5))
     queue.starts(ids[3])
     check(queue.next(at: now).isEmpty, is: true)
     queue.force(ids[2])

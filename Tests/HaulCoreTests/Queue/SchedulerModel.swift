@@ -119,17 +119,25 @@ struct SchedulerModel {
 
   private func place(_ member: Member) -> (Int64, Int) { (member.rank, member.sequence) }
 
-  func reason(for member: Member) -> WaitReason? {
+  /// - Parameter now: times are seconds from then.
+  func reason(for member: Member, at now: Instant) -> WaitReason? {
     guard member.phase == .queued else { return nil }
     let isForced = member.call == .forced
     if isSuspended, !isForced { return .suspended }
     if let host = member.host {
-      if let until = pauses[host] { return .hostBackOff(until: until) }
+      if let until = pauses[host] { return .hostBackOff(until: (until - now) / .seconds(1)) }
       let isFull = active(host).count >= limits.activePerHost && !isForced
       if isFull || taken(host) >= cap(host) { return .hostLimit }
       if taken() >= limits.connections { return .slot }
     }
     return isForced || activeCount < limits.active ? nil : .slot
+  }
+}
+
+extension Scheduler {
+  /// Times are seconds from now.
+  func reason(for id: TransferID, at now: Instant) -> WaitReason? {
+    reason(for: id, at: now, wallSeconds: 0)
   }
 }
 

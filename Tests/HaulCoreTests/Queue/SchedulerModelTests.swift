@@ -171,7 +171,7 @@ private struct SchedulerModelWalk {
     }
     for member in model.members {
       let reason = queue.reason(for: member.id, at: now)
-      guard reason == model.reason(for: member) else {
+      guard reason == model.reason(for: member, at: now) else {
         return "waits for \(String(describing: reason))"
       }
       guard queue.connections(of: member.id) == member.connections,

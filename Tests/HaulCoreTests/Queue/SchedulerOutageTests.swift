@@ -41,7 +41,7 @@ import Testing
     begin()
     check(queue.next(at: at(1)).isEmpty, is: true)
     check(queue.nextWakeUp(), is: at(2))
-    #expect(queue.reason(for: ids[3], at: at(1)) == .hostOutage(until: at(2)))
+    #expect(queue.reason(for: ids[3], at: at(1)) == .hostOutage(until: 1))
     check(queue.next(at: at(2)), is: [ids[1]])
     #expect(!queue.hostStanding(for: ids[1]).isOthersTurn)
     #expect(queue.reason(for: ids[3], at: at(2)) == .hostOutage(until: nil))

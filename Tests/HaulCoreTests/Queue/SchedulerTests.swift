@@ -113,7 +113,7 @@ import Testing
     queue.backOff("a", until: at(10))
     queue.backOff("a", until: at(5))
     check(queue.next(at: at(0)), is: [ids[1]])
-    #expect(queue.reason(for: ids[0], at: at(0)) == .hostBackOff(until: at(10)))
+    #expect(queue.reason(for: ids[0], at: at(0)) == .hostBackOff(until: 10))
     check(queue.nextWakeUp(), is: at(10))
     check(queue.next(at: at(9)).isEmpty, is: true)
     check(queue.next(at: at(10)), is: [ids[0]])

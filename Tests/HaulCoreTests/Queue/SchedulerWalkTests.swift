@@ -190,7 +190,9 @@ private struct Walk {
   private func reasonAgrees(for member: NaiveScheduler.Member) -> Bool {
     let reason = queue.reason(for: member.id, at: now)
     guard member.phase == .queued else { return reason == nil }
-    if let until = model.pauses[member.host] { return reason == .hostBackOff(until: until) }
+    if let until = model.pauses[member.host] {
+      return reason == .hostBackOff(until: (until - now) / .seconds(1))
+    }
     let isFull =
       model.active(member.host).count >= model.limits.activePerHost
       || model.taken(member.host) >= model.cap(member.host)

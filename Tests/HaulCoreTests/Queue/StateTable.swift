@@ -27,6 +27,9 @@ enum StateTable {
     *Queued*, *paused*, *failed*, *completed* and *cancelled* are stored. One that is *running* or *stopping* is stored
     with its last order: after a restart it is queued, or that order is carried out. A dash: nothing changes.
 
+    A *queued* one has a `WaitReason`. A retry, a full disk, a missing directory and no network are stored, in the commit
+    that has it wait; any other reason follows from how the others stand.
+
     """
 
   private static func matrix(_ title: String, _ inputs: [MachineInput]) -> String {

@@ -26,6 +26,7 @@ import Testing
     #expect(queue.granted(id) == nil, "it has no slot")
     #expect(decision.effects.isEmpty && decision.events.isEmpty)
     #expect(decision.change.updated.map(\.standing.status) == [.queued])
+    #expect(decision.change.updated.map(\.standing.waitReason) == [full], "in the same change")
     #expect(queue.busy == 1, "it goes on by itself")
     queue.due(id, &decision)
     #expect(decision.effects == [.schedule(id)])
@@ -61,15 +62,21 @@ import Testing
     #expect(decision.effects == [.schedule(id), .prefer(id)])
   }
 
-  @Test func `After a restart it tries anew`() {
+  @Test func `After a restart it tries anew, and says until then what was in its way`() {
     var queue = queue
     var decision = QueueDecision()
     queue.suspended(id, full, &decision)
     guard let facts = queue.members[id]?.facts else { return }
     decision = QueueDecision()
     var reopened = QueueMachine(StoredQueue(members: [facts], lastEvent: 1))
+    #expect(reopened.waitReason(of: id) == full)
     reopened.recover(reopened.takeStored(), at: 0, &decision)
     #expect(decision.effects == [.schedule(id)])
+    #expect(reopened.waitReason(of: id) == full)
+    decision = QueueDecision()
+    #expect(reopened.granted(id, &decision) != nil)
+    #expect(reopened.waitReason(of: id) == nil)
+    #expect(decision.change.updated.map(\.standing.waitReason) == [nil])
   }
 
   @Test func `One that waits for a slot is scheduled at once, and one that is to stop stops`() {

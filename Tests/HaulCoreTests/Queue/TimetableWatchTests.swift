@@ -36,7 +36,9 @@ import Testing
     #expect(watch.isOpen)
     #expect(watch.nextLook == start + .seconds(120))
     look(&watch, after: 120)
-    #expect(watch.closed == "it is outside the timetable until Sunday 00:00")
+    #expect(
+      watch.closed
+        == .schedule("it is outside the timetable until Sunday 00:00", until: midnight + 86_400))
     #expect(watch.nextLook == start + .seconds(180))
   }
 
@@ -83,7 +85,9 @@ import Testing
     look(&watch, after: 0)
     watch.set(try OpenHours(Timetable([]), at: Greenwich()))
     look(&watch, after: 1)
-    #expect(watch.closed == "the timetable has no time at which anything runs")
+    #expect(
+      watch.closed
+        == .schedule("the timetable has no time at which anything runs", until: nil))
     watch.set(nil)
     look(&watch, after: 2)
     #expect(watch.isOpen)

@@ -1,23 +1,63 @@
 import HaulCore
 import Testing
 
-/// What people read of a wait.
+/// What people and programs read of a wait.
 @Suite struct WaitReasonTests {
-  private static let now = Instant(.seconds(100))
+  private static let other = TransferID(bits: 1)
 
-  private static let cases: [(WaitReason, String)] = [
-    (.slot, "every slot is taken"), (.suspended, "the queue is suspended"),
-    (.retry(at: 1004.2), "it is tried again in 5 s"),
-    (.hostBackOff(until: now + .seconds(7)), "the host asked to be left alone for 7 s more"),
-    (.offline, "there is no network"), (.schedule("closed until Monday"), "closed until Monday"),
+  /// A reason, its code, its words at 1,000 seconds since 1970, and when it ends.
+  private static let cases: [(WaitReason, String, String, Double?)] = [
+    (.slot, "slot", "every slot is taken", nil),
+    (.hostLimit, "host-limit", "the host has as many transfers as it may have", nil),
+    (
+      .hostBackOff(until: 1007), "host-back-off", "the host asked to be left alone for 7 s more",
+      1007
+    ),
+    (
+      .hostOutage(until: 1006.5), "host-outage",
+      "the host gives no answer; it is asked again in 7 s", 1006.5
+    ),
+    (
+      .hostOutage(until: nil), "host-outage",
+      "the host gives no answer; another transfer asks it", nil
+    ),
+    (.retry(at: 1004.2), "retry", "it is tried again in 5 s", 1004.2),
+    (.retry(at: 900), "retry", "it is tried again in 0 s", 900),
+    (.retry(at: .infinity), "retry", "it is tried again in 1000000000000000 s", .infinity),
     (
       .diskFull(.init(device: 1, directory: "/d", needed: 340 << 20, free: 12 << 20)),
-      "the disk is full: 12.0 MiB free, 340.0 MiB needed"
+      "disk-full", "the disk is full: 12.0 MiB free, 340.0 MiB needed", nil
     ),
-    (.directoryMissing("/d", seen: nil), "the directory /d is not there"),
+    (
+      .directoryMissing("/d", seen: nil), "directory-missing", "the directory /d is not there", nil
+    ),
+    (
+      .directoryMissing("/d", seen: 3), "directory-missing",
+      "the file system that /d was on is not there", nil
+    ),
+    (.offline, "offline", "there is no network", nil),
+    (
+      .schedule("closed until Monday", until: 2000), "schedule", "closed until Monday", 2000
+    ),
+    (.suspended, "suspended", "the queue is suspended", nil),
   ]
 
-  @Test(arguments: cases) func `Each reason has its words`(reason: WaitReason, words: String) {
-    #expect(reason.words(at: Self.now, wallSeconds: 1000) == words)
+  @Test(arguments: cases) func `Each reason has its code, its words, and the time of its end`(
+    reason: WaitReason, code: String, words: String, until: Double?
+  ) {
+    #expect(reason.code == code)
+    #expect(reason.description(at: 1000) == words)
+    #expect(reason.until == until)
+  }
+
+  @Test func `Another transfer is named`() throws {
+    let other = try #require(Self.other)
+    for (isBlocked, words) in [
+      (false, "it waits for \(other)"), (true, "\(other), which it needs, was not completed"),
+    ] {
+      let reason = WaitReason.dependency(other, isBlocked: isBlocked)
+      #expect(reason.code == "dependency")
+      #expect(reason.description(at: 0) == words)
+    }
   }
 }

@@ -180,7 +180,8 @@ import Testing
       try await queue.log.wait { [unpack = added[1]] in $0.reasons(of: unpack).count >= 2 }
       try await queue.manager.cancel(.all)
     }
-    let id = try #require(added.first?.id.description)
-    #expect(history.reasons(of: added[1]).allSatisfy { $0.contains(id) }, "\(history)")
+    let id = try #require(added.first?.id)
+    let reasons = [false, true].map { WaitReason.dependency(id, isBlocked: $0) }
+    #expect(history.reasons(of: added[1]) == reasons, "\(history)")
   }
 }

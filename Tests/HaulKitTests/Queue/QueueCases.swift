@@ -183,7 +183,7 @@ import Testing
       let added = try await queue.manager.add([a, queue.request("b"), queue.request("c")])
       try await queue.hold(added[1])
       // Its delay is over, and it waits for the slot.
-      try await queue.log.wait { $0.reasons(of: added[0]).contains("every slot is taken") }
+      try await queue.log.wait { $0.reasons(of: added[0]).contains(.slot) }
       #expect(queue.asked == ["a", "b"])
       queue.release(added[1])
       await queue.manager.waitUntilEmpty()
@@ -215,7 +215,7 @@ import Testing
       bench.server.setFaults("/a", [])
       let a = try #require(added)
       _ = try await bench.queue(store: store) { queue in
-        try await queue.log.wait { $0.reasons(of: a).contains { $0.contains("tried again in") } }
+        try await queue.log.wait { $0.reasons(of: a).contains { $0.code == "retry" } }
         let b = try await queue.add("b")[0]
         _ = try await b.result
         #expect(queue.asked == ["a", "b"])

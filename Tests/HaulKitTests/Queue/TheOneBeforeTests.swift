@@ -17,7 +17,7 @@ import Testing
       queue.release(added[0])
       _ = try await added[1].result
     }
-    #expect(history.reasons(of: added[1]).first == "every slot is taken")
+    #expect(history.reasons(of: added[1]).first == .slot)
     #expect(history.changes(of: added[1]) == [.added, .completed])
   }
 

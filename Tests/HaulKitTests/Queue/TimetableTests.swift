@@ -85,18 +85,19 @@ import Testing
 
   @Test func `Case 25: who waits for the next window is told until when`() throws {
     let scene = Scene(timetable: Self.twice)
-    let reasons = NIOLockedValueBox<[String]>([])
+    let reasons = NIOLockedValueBox<[WaitReason]>([])
     let events = scene.process.manager.events()
     scene.process.start {
       for await event in events {
-        guard case .phase(.waiting, let reason?) = event.kind else { continue }
+        guard case .waiting(let reason) = event.kind else { continue }
         reasons.withLockedValue { $0.append(reason) }
       }
     }
     scene.process.clock.setWall(by: 57)
     _ = try add(scene, "first", length: Self.long)
     scene.pass(.seconds(10))
-    let closed = "it is outside the timetable until Saturday 00:10 (UTC)"
+    let closed = WaitReason.schedule(
+      "it is outside the timetable until Saturday 00:10 (UTC)", until: QueueWorld.wallStart + 600)
     #expect(reasons.withLockedValue { $0 } == [closed], "what was stopped")
     _ = try add(scene, "second")
     #expect(reasons.withLockedValue { $0 } == [closed, closed], "what is added")

@@ -78,7 +78,7 @@ import Testing
       await queue.manager.suspend()
       try await a.requeue()
       try await until { list[a.id]?.state == .queued }
-      #expect(list[a.id]?.reason == "the queue is suspended")
+      #expect(list[a.id]?.waitReason == .suspended)
       await queue.manager.unsuspend()
       try await queue.server.waitForRequests(2, path: "/a")
       try await until { list[a.id]?.state == .running }

@@ -11,7 +11,7 @@ func sampleStanding(rank: Int64) -> Standing {
   standing.startsOver = true
   standing.hasRun = true
   standing.isUnderWay = true
-  standing.retryAt = 1_800_000_000.25
+  standing.waitReason = .retry(at: 1_800_000_000.25)
   return standing
 }
 
@@ -76,7 +76,7 @@ func fullResult() throws -> TransferResult {
 func allKinds() throws -> [TransferEvent.Kind] {
   var kinds: [TransferEvent.Kind] = [.added(target: nil), .added(target: "t")]
   let phases: [TransferEvent.Phase] = [
-    .waiting, .connecting, .transferring, .verifying, .publishing, .restarted, .running,
+    .connecting, .transferring, .verifying, .publishing, .restarted, .running,
   ]
   kinds += phases.flatMap { [.phase($0, reason: nil), .phase($0, reason: "why \u{0}")] }
   let origins: [TransferEvent.Origin] = [.user, .signal, .disk, .network]
@@ -101,6 +101,7 @@ func name(_ kind: TransferEvent.Kind) -> String {
   case .added: "added"
   case .target: "target"
   case .phase: "phase"
+  case .waiting: "waiting"
   case .paused: "paused"
   case .resumed: "resumed"
   case .progress: "progress"

@@ -6,7 +6,11 @@ let manager = try TransferManager(configuration)
 let events = manager.events()
 let showing = Task {
   for await event in events {
-    if case .phase(let phase, let reason) = event.kind { print(event.id, phase, reason ?? "") }
+    switch event.kind {
+    case .waiting(let reason): print(event.id, "waits:", reason.code)
+    case .phase(let phase, _): print(event.id, phase)
+    default: break
+    }
   }
 }
 let first = try await manager.add(

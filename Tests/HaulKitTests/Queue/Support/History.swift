@@ -42,9 +42,9 @@ struct History: Sendable, CustomStringConvertible {
   }
 
   /// Why it waits, as often as that was told.
-  func reasons(of transfer: Transfer) -> [String] {
+  func reasons(of transfer: Transfer) -> [WaitReason] {
     kinds(of: transfer).compactMap {
-      if case .phase(.waiting, let reason) = $0 { reason } else { nil }
+      if case .waiting(let reason) = $0 { reason } else { nil }
     }
   }
 }

@@ -35,7 +35,7 @@ struct ListSight: Equatable, Sendable {
       guard let member = queue.members[facts.id] else { continue }
       // A queue that was just opened has everything stopped.
       let isRunning = member.state == .queued && facts.standing.isUnderWay
-      summaries.append(TransferSummary(member))
+      summaries.append(TransferSummary(member, waitReason: nil))
       let state: TransferState = isRunning ? .running : TransferState(member)
       counts[state, default: 0] += 1
       if isRunning { running.insert(facts.id) }

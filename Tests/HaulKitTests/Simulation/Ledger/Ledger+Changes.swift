@@ -279,6 +279,7 @@ extension TransferEvent.Kind {
     case .added: "added"
     case .target(let path, _): "target \(path)"
     case .phase(let phase, let reason): "\(phase)" + (reason.map { " (\($0))" } ?? "")
+    case .waiting(let reason): "waiting (\(reason.code))"
     case .paused: "paused"
     case .resumed: "resumed"
     case .progress(let progress): "\(progress.bytes) bytes"

@@ -7,6 +7,7 @@ extension Ledger {
     _ live: [TransferSummary], isSuspended: Bool, at now: Instant, wallSeconds: Double
   ) {
     checkList(live)
+    checkReasons(live)
     checkLimitsLowered()
     let gate = hours?.gate(at: now, wallSeconds: wallSeconds) ?? .open
     if !isSuspended, gate == .open { checkNobodyStarves(at: now, wallSeconds: wallSeconds) }
@@ -45,6 +46,19 @@ extension Ledger {
     }
     let found = live.map { "\(name($0.id)) \($0.state)" }
     if wanted != found { violate("stored: \(wanted), live: \(found)") }
+  }
+
+  /// One that is queued says why it does not run, and what rests or has ended says nothing.
+  private mutating func checkReasons(_ live: [TransferSummary]) {
+    for summary in live {
+      let reason = summary.waitReason
+      if summary.state == .queued, reason == nil {
+        violate("\(name(summary.id)) waits for nothing")
+      }
+      if summary.state != .queued, summary.state != .running, let reason {
+        violate("\(name(summary.id)) is \(summary.state) and waits: \(reason)")
+      }
+    }
   }
 
   /// What ran before a limit was lowered has come to its end, as far as can be seen from here.

@@ -1,0 +1,45 @@
+import HaulCore
+
+/// What is in the way of one that waits. The time of an attempt has a column of its own, and what follows from how the
+/// others stand is not stored.
+struct StoredWaitReason: Codable, Hashable {
+  var code: String
+  var directory: String?
+  var device: UInt64?
+  var needed: Int64?
+  var free: Int64?
+
+  init?(_ reason: WaitReason) {
+    code = reason.code
+    switch reason {
+    case .diskFull(let shortage):
+      (directory, device) = (shortage.directory, shortage.device)
+      (needed, free) = (shortage.needed, shortage.free)
+    case .directoryMissing(let path, let seen): (directory, device) = (path, seen)
+    case .offline: break
+    default: return nil
+    }
+  }
+
+  /// - Throws: `io` when it says what this version does not know.
+  func reason() throws(TransferError) -> WaitReason {
+    switch (code, directory, device) {
+    case (WaitReason.offline.code, _, _): return .offline
+    case ("directory-missing", let path?, _): return .directoryMissing(path, seen: device)
+    case ("disk-full", let path?, let device?):
+      return .diskFull(
+        .init(device: device, directory: path, needed: needed ?? 0, free: free))
+    default: throw .unreadable("a reason to wait")
+    }
+  }
+}
+
+extension FormCoding {
+  /// - Parameters:
+  ///   - form: a `StoredWaitReason`, where there is one.
+  ///   - retryAt: when the next attempt is due, in seconds since 1970.
+  func waitReason(_ form: String?, retryAt: Double?) throws(TransferError) -> WaitReason? {
+    guard let form else { return retryAt.map { .retry(at: $0) } }
+    return try self.form(StoredWaitReason.self, form, "reason to wait").reason()
+  }
+}
