@@ -31,7 +31,7 @@ import Testing
   @Test(
     "compile as they are printed",
     arguments: [
-      ("README.md", 1), ("docs/library.md", 5), ("Sources/HaulKit/HaulKit.docc/HaulKit.md", 1),
+      ("README.md", 1), ("docs/library.md", 6), ("Sources/HaulKit/HaulKit.docc/HaulKit.md", 1),
     ])
   func compiled(document: String, count: Int) throws {
     let compiled = try lines("Tests/HaulKitTests/Samples/Samples.swift").filter { !$0.isEmpty }

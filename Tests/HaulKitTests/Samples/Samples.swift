@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HaulKit
 
 // The samples of the documents, as they are printed there: that they compile is what is tested, and SampleTests sees that
@@ -35,6 +36,19 @@ private struct Sample {
       label.text = progress.percent.map { "\($0) %" } ?? "…"  // in the caller's isolation
     }
     print(result)
+  }
+
+  func ask(toFree bytes: Int64, on directory: String) {}
+  func offer(toRetry id: TransferID) {}
+
+  // docs/library.md
+  @MainActor func explain(_ label: Label, _ transfer: Transfer) async {
+    switch await transfer.waitReason {
+    case .diskFull(let shortage): ask(toFree: shortage.needed, on: shortage.directory)
+    case .dependency(let other, isBlocked: true): offer(toRetry: other)
+    case let reason?: label.text = reason.description(at: Date().timeIntervalSince1970)
+    case nil: break
+    }
   }
 
   actor Tokens {
