@@ -17,8 +17,12 @@ struct Drill: AsyncParsableCommand {
   @Option(help: "the name of a failed one to retry, in place of the commands") var retry: String?
   @Flag(help: "lets what is paused go on at the end") var finish = false
   @Flag(help: "ends when nothing runs and nothing may start") var diesWhenEmpty = false
+  @Option(help: "runs so many downloads instead, and says how long the main thread was blocked")
+  var watchMain: Int?
+  @Option(help: "milliseconds for which the main thread is blocked then") var blockMain: Int?
 
   func run() async throws {
+    if let watchMain { return try await MainThreadWatch(self, watchMain).run() }
     let passages = Passages(diesAt: dieAt)
     var hooks = Hooks()
     hooks.passes = { passages.pass($0) }

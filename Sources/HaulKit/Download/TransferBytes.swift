@@ -26,18 +26,21 @@ public struct TransferBytes: AsyncSequence, Sendable {
   /// Reads the bytes of one transfer.
   public struct AsyncIterator: AsyncIteratorProtocol {
     let reading: Reading
+    var turns = ReaderTurns()
 
     /// The next bytes; nil when the transfer has completed and everything was read.
     /// - Throws: why it failed; `interrupted` when it was paused, `cancelled`.
     public mutating func next() async throws(TransferError) -> Chunk? {
-      try await reading.buffer.next().map { Chunk(slice: $0) }
+      await turns.next()
+      return try await reading.buffer.next().map { Chunk(slice: $0) }
     }
 
     /// As `next()`.
     public mutating func next(
       isolation actor: isolated (any Actor)?
     ) async throws(TransferError) -> Chunk? {
-      try await reading.buffer.next().map { Chunk(slice: $0) }
+      await turns.next()
+      return try await reading.buffer.next().map { Chunk(slice: $0) }
     }
   }
 

@@ -50,9 +50,9 @@ struct SystemPorts {
     }
   }
 
-  /// The same, and the list that is kept in a directory.
+  /// The same, and the list that is kept in a directory; not on the caller's actor, as certificates are read from files.
   /// - Throws: as `TransferManager.init(directory:)`; nothing is left open then.
-  static func open(
+  @concurrent static func open(
     _ directory: String, _ configuration: Configuration, ifDamaged: DamagedList, hooks: Hooks
   ) async throws(TransferError) -> (ports: SystemPorts, store: SQLiteStore) {
     try directory.checkPath()

@@ -15,10 +15,12 @@ public struct TransferEvents: AsyncSequence, Sendable {
   /// Reads the events of one subscriber.
   public struct AsyncIterator: AsyncIteratorProtocol {
     let events: TransferEvents
+    var turns = ReaderTurns()
 
     /// The next event; nil at the end, or when the task was cancelled.
     public mutating func next() async -> TransferEvent? {
-      await events.next(atMost: 1).first
+      await turns.next()
+      return await events.next(atMost: 1).first
     }
   }
 
@@ -44,9 +46,13 @@ public struct QueueEvents: AsyncSequence, Sendable {
   /// Reads the events of one subscriber.
   public struct AsyncIterator: AsyncIteratorProtocol {
     let feed: EventFeed
+    var turns = ReaderTurns()
 
     /// The next event; nil when the manager has shut down, or the task was cancelled.
-    public mutating func next() async -> QueueEvent? { await feed.next(atMost: 1).first }
+    public mutating func next() async -> QueueEvent? {
+      await turns.next()
+      return await feed.next(atMost: 1).first
+    }
   }
 
   /// The one subscriber that was made when the events were asked for.

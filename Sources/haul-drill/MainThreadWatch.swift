@@ -1,0 +1,97 @@
+import Dispatch
+import HaulKit
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Many downloads that the main actor adds, follows and awaits, as a user interface does, beside work that takes every turn there.
+///
+/// It announces the longest time between two turns in milliseconds, without the time that the machine gave to others.
+@MainActor final class MainThreadWatch {
+  private let drill: Drill
+  private let count: Int
+  private var isOver = false
+  private var ends = 0
+  private var longest: Int64 = 0
+  private var last = Moment()
+
+  init(_ drill: Drill, _ count: Int) {
+    self.drill = drill
+    self.count = count
+  }
+
+  func run() async throws {
+    var configuration = Configuration()
+    configuration.maximumActive = 16
+    configuration.maximumActivePerHost = 16
+    let requests = try await requests()
+    last = Moment()
+    takeTurn()
+    let manager = try await TransferManager(directory: "\(drill.directory)/queue", configuration)
+    let follower = Task { await follow(manager.events()) }
+    try await manager.add(requests)
+    let ends = try await manager.group("all").completion()
+    await manager.shutdown()
+    await follower.value
+    isOver = true
+    announce("completed \(ends.values.count { $0.state == .completed })")
+    announce("events \(self.ends)")
+    announce("longest \(longest)")
+  }
+
+  /// What an interface does to make its requests is not what is measured.
+  @concurrent private func requests() async throws -> [TransferRequest] {
+    let (address, directory) = (drill.address, drill.directory)
+    return try (0..<count).map { number in
+      var request = TransferRequest.download(
+        try ResourceURL("\(address)/\(number)"), to: .directory("\(directory)/files"))
+      request.group = "all"
+      return request
+    }
+  }
+
+  private func follow(_ stream: some AsyncSequence<TransferEvent, Never>) async {
+    for await event in stream {
+      guard case .finished = event.kind else { continue }
+      ends += 1
+      if ends == 1, let milliseconds = drill.blockMain { usleep(UInt32(milliseconds) * 1000) }
+    }
+  }
+
+  /// Neither sleeps nor leaves the queue: other threads would be late wherever the machine is busy.
+  private func takeTurn() {
+    let now = Moment()
+    longest = max(longest, now.milliseconds(since: last))
+    last = now
+    guard !isOver else { return }
+    DispatchQueue.main.async { MainActor.assumeIsolated { self.takeTurn() } }
+  }
+
+  /// When it is, and how long this thread was ready to run until then while others had the processor.
+  private struct Moment {
+    private let time = ContinuousClock.now
+    private let thread = pthread_self()
+    private let waited = Moment.waited
+
+    func milliseconds(since last: Moment) -> Int64 {
+      let others = thread == last.thread ? waited - last.waited : 0
+      return Int64(((time - last.time) - .nanoseconds(others)) / .milliseconds(1))
+    }
+
+    /// Nanoseconds; 0 where the system does not tell, so that the time of others counts as blocked.
+    private static var waited: Int64 {
+      let file = open("/proc/thread-self/schedstat", O_RDONLY)
+      guard file >= 0 else { return 0 }
+      defer { close(file) }
+      var bytes = [UInt8](repeating: 0, count: 80)
+      let length = max(read(file, &bytes, bytes.count), 0)
+      let words = bytes.prefix(length)
+        .split(separator: UInt8(ascii: " "))
+      guard words.count > 1 else { return 0 }
+      return Int64(String(decoding: words[1], as: UTF8.self)) ?? 0
+    }
+  }
+}

@@ -1,0 +1,191 @@
+import Dispatch
+import HaulCore
+import HaulFiles
+import HaulHTTP
+import HaulKit
+import HaulStore
+import HaulTestSupport
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// C4 of the mission: an interface that adds, follows and commands on the main actor is never blocked.
+@MainActor @Suite(.timeLimit(.minutes(2))) struct MainActorTests {
+  /// Elements that one reader takes at most before others of its actor have their turn.
+  private static let most = 32
+
+  init() { OnMain.begin() }
+
+  @Test func `What looks whether it is the main actor sees it`() async throws {
+    #expect(OnMain.isHere)
+    await #expect(Task.detached { OnMain.isHere }.value == false)
+    await Task.yield()
+    #expect(OnMain.isHere)
+  }
+
+  @Test func `A reader of everything with a backlog gives others of its actor their turns`()
+    async throws
+  {
+    try await StepBench.with(kept: .max) { bench in
+      let events = bench.manager.events()
+      try await bench.run(1000)
+      let turns = MainActorTurns()
+      await turns.count {
+        for await event in events {
+          turns.note()
+          if event.number == 1000 { break }
+        }
+        // Without the loop, which leaves the actor by itself.
+        var iterator = events.makeAsyncIterator()
+        for _ in 1001...2000 {
+          if await iterator.next() != nil { turns.note() }
+        }
+      }
+      #expect(turns.noted == 2000)
+      #expect(turns.most <= Self.most)
+    }
+  }
+
+  @Test func `A reader of a list that begins late gives others of its actor their turns`()
+    async throws
+  {
+    try await StepBench.with { bench in
+      try await bench.run(1000)
+      let missed = bench.manager.events(after: 0)
+      let turns = MainActorTurns()
+      await turns.count {
+        for await event in missed {
+          turns.note()
+          if event.number == 1000 { break }
+        }
+        var iterator = missed.makeAsyncIterator()
+        for _ in 1001...2000 {
+          if await iterator.next() != nil { turns.note() }
+        }
+      }
+      #expect(turns.noted == 2000)
+      #expect(turns.most <= Self.most)
+    }
+  }
+
+  @Test func `A reader of bytes with a backlog gives others of its actor their turns`() async throws
+  {
+    let length: Int64 = 16 << 20
+    let file = FaultScript.Resource("/file.bin", seed: 7, length: length)
+    try await Bench.with([file]) { bench in
+      let run = try await StreamRun(try bench.request("/file.bin") { $0.destination = .stream })
+      try await until { run.bytes.held == length }
+      let turns = MainActorTurns()
+      try await turns.count {
+        for try await _ in run.bytes { turns.note() }
+      }
+      #expect(turns.noted > Self.most)
+      #expect(turns.most <= Self.most)
+      await run.manager.shutdown()
+    }
+  }
+
+  @Test func `A list is opened elsewhere, also where it has to wait for a file of certificates`()
+    async throws
+  {
+    try await Bench.with([]) { bench in
+      let (path, directory) = (bench.path("authorities.pem"), bench.path("list"))
+      try #require(mkfifo(path, 0o600) == 0)
+      let turn = DispatchSemaphore(value: 0)
+      let pem = bench.server.certificateAuthorityPEM
+      // The file is opened when somebody reads it, and has its content after the main actor had a turn.
+      let writing = Task.detached {
+        try await BlockingIO().run {
+          let file = open(path, O_WRONLY)
+          defer { close(file) }
+          DispatchQueue.main.async { turn.signal() }
+          let hadTurn = turn.wait(timeout: .now() + 20) == .success
+          _ = pem.utf8CString.withUnsafeBytes { write(file, $0.baseAddress, $0.count - 1) }
+          return hadTurn
+        }
+      }
+      var configuration = Configuration()
+      configuration.certificateAuthorities = path
+      let manager = try await TransferManager(directory: directory, configuration)
+      #expect(try await writing.value)
+      await manager.shutdown()
+    }
+  }
+
+  @Test func `No call that may block is made on the main actor, from opening a list to its end`()
+    async throws
+  {
+    let record = MainActorRecord()
+    let names = (0..<40).map { "f\($0)" }
+    try await Bench.with(names.map { .plain($0) }) { bench in
+      var hooks = Hooks()
+      hooks.passes = { record.note("\($0)") }
+      var options = SQLiteStore.Options()
+      options.passes = { record.note("storing") }
+      let (clock, transport) = (SystemClock(), try HTTPTransport(HTTPTransport.Settings()))
+      let store = try await SQLiteStore(
+        directory: bench.path("list"), clock: clock, options: options)
+      let disk = CountingDisk(POSIXDisk(), willCall: { record.note("disk") })
+      let engine = Engine(
+        transport: WatchedTransport(base: transport, record: record), disk: disk,
+        io: BlockingIO(clock: clock), clock: clock, configuration: Configuration(), hooks: hooks,
+        executors: LoopExecutor.all, network: SystemNetwork())
+      let manager = TransferManager(engine: engine, store: store)
+      await manager.register(step: "step") { _ in record.note("step") }
+      try await manager.open()
+      let events = manager.events()
+      let list = TransferList(manager)
+      var requests = try names.map { name in
+        var request = TransferRequest(.download(try bench.request("/\(name)", as: name)))
+        request.group = "all"
+        return request
+      }
+      requests.append(.step("step"))
+      let added = try await manager.add(requests)
+      // Where the name is chosen, a file is verified, bytes are deleted, and bytes are read by the caller.
+      try await added[0].pause()
+      try await added[0].resume()
+      try await added[1].cancel()
+      try await added[1].retry()
+      _ = try await manager.group("all").completion()
+      await manager.waitUntilEmpty()
+      try await FileVerifier.verify(path: bench.path("f2"), checksums: [])
+      _ = try await manager.probe(try bench.request("/f3", as: "probed"))
+      let stream = try await manager.add(
+        try bench.request("/f4") { $0.destination = .stream })
+      for try await _ in try await manager.bytes(of: stream) {}
+      try await manager.remove(.ids([added[2].id]))
+      await manager.shutdown()
+      for await event in events { _ = event }
+      try await until { list.hasEnded }
+      await transport.shutdown()
+    }
+    #expect(record.onMain == [])
+    #expect(record.elsewhere > names.count * 10)
+  }
+}
+
+/// The real network, which tells where it was asked.
+private struct WatchedTransport: Transport {
+  let base: HTTPTransport
+  let record: MainActorRecord
+
+  func fetch(_ request: FetchRequest) async throws -> FetchResponse {
+    try await base.fetch(request)
+  }
+
+  func begin(
+    _ request: FetchRequest,
+    _ answer: @escaping @Sendable (Result<FetchResponse, any Error>) -> Void
+  ) -> (any FetchHandle)? {
+    record.note("request")
+    return base.begin(request) { result in
+      record.note("answer")
+      answer(result)
+    }
+  }
+}
