@@ -15,7 +15,7 @@ public final class TransferManager: Sendable {
   /// What of the stored list was damaged when it was opened, and where it is now; nil in the ordinary case.
   public var damage: TransferError? { damageOfList }
 
-  /// A manager whose list lives in memory.
+  /// A manager whose list lives in memory. Files of certificates are read on the calling thread.
   /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none; `internal` for a timetable as
   ///   `setTimetable` does.
   public convenience init(
@@ -250,7 +250,8 @@ extension TransferManager {
     try await coordinator.command(.remove, selection)
   }
 
-  /// Has waiting and paused transfers go before all others, within the limits.
+  /// Has waiting and paused transfers go before all others, within the limits. One that waits for its next attempt makes it then,
+  /// also where its host gave no answer; a pause that the server asked for (`Retry-After`) is kept.
   /// - Parameters:
   ///   - selection: which of them.
   ///   - force: also beyond the limits, and outside of the timetable.

@@ -333,6 +333,8 @@ package struct DownloadMachine: Sendable {
     case .slotGranted:
       held = 1
       isHostPaused = false
+      // Somebody may have ended the wait for the next attempt.
+      isWaitingToRetry = false
       return openMore(&plan)
     case .windowMoved: return openMore(&plan)
     case .pause: return stopAll(for: .pause, plan: &plan)

@@ -13,6 +13,8 @@ extension QueueMachine {
       case .discard: decision.effects.append(.discard(id))
       case .prefer: prefer(id, .prefer(id), &decision)
       case .force: prefer(id, .force(id), &decision)
+      case .endWait(let beyondLimits):
+        decision.effects.append(beyondLimits ? .force(id) : .prefer(id))
       case .tellPaused: tell(.paused(by: origin), of: id, &decision)
       case .tellResumed:
         change(id) { $0.facts.standing.pausedBy = nil }

@@ -22,7 +22,8 @@ extension Scheduler {
   /// "Start now": it goes before all others of every priority until it has started, and respects every limit. Of several
   /// the first called is the first. It takes no turn from its priority.
   ///
-  /// A paused one is not queued by it, but when `add` queues it again the word holds. No effect on one that runs.
+  /// A paused one is not queued by it, but when `add` queues it again the word holds. No effect on one that runs. A host that gave
+  /// no answer may be asked at once; one that asked for a pause has it.
   package mutating func starts(_ id: TransferID) { call(id, .express) }
 
   /// Starts with the next `next(at:)`, even beyond the limits on active transfers and active per host, and while the
@@ -32,6 +33,9 @@ extension Scheduler {
   /// has one, nobody who runs is granted a further one of those that it waits for. A paused one is not queued by it, as with
   /// `starts`.
   package mutating func force(_ id: TransferID) { call(id, .forced) }
+
+  /// Whether it is known, and neither waits for a slot nor has one.
+  package func isPaused(_ id: TransferID) -> Bool { members.member(id)?.phase == .paused }
 
   /// The priority of a transfer; nil when it is unknown.
   package func priority(of id: TransferID) -> Priority? { members.member(id)?.priority }
@@ -44,6 +48,9 @@ extension Scheduler {
     let member = members[number]
     guard member.phase == .queued || member.phase == .paused, member.call != call else { return }
     relane(number) { members in members.call(number, call) }
+    guard hosts.states[member.host].outage?.until != nil else { return }
+    hosts.states[member.host].outage?.until = nil
+    refresh(member.host)
   }
 
   /// Changes what says in which lane a member queues.

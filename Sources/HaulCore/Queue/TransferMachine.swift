@@ -39,6 +39,8 @@ package struct TransferMachine: Hashable, Sendable {
     case prefer
     /// It starts beyond the limits.
     case force
+    /// If what runs has left its slot until its next attempt, it wants one at once.
+    case endWait(beyondLimits: Bool)
     case tellPaused, tellResumed
     /// The end that it came to is told.
     case tellEnd(TransferResult.State)
@@ -173,7 +175,9 @@ extension TransferMachine {
 
   private mutating func whileRunning(_ command: Command) -> Outcome {
     switch command {
-    case .resume, .retry, .start, .force: return .unchanged
+    case .resume, .retry: return .unchanged
+    case .start: return .done([.endWait(beyondLimits: false)])
+    case .force: return .done([.endWait(beyondLimits: true)])
     case .pause: return done(.stopping(.pause), [.stop(deletingBytes: false)])
     case .requeue: return done(.stopping(.requeue), [.stop(deletingBytes: false)])
     case .restart:

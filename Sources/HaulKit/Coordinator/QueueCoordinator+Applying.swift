@@ -48,8 +48,12 @@ extension QueueCoordinator {
     case .unschedule(let id): if !runs.isRunning(id) { releaseSlot(of: id) }
     case .postpone(let id, let time): postpone(id, until: time)
     case .rearrange(let id): rearrange(id)
-    case .prefer(let id): engine.slots.update { $0.starts(id) }
-    case .force(let id): engine.slots.update { $0.force(id) }
+    case .prefer(let id):
+      endWait(id)
+      engine.slots.update { $0.starts(id) }
+    case .force(let id):
+      endWait(id)
+      engine.slots.update { $0.force(id) }
     case .stop(let id, let deletes): stop(id, deletingBytes: deletes)
     case .discard(let id): discard(id)
     case .waits(let id, let other, let isBlocked):
@@ -72,6 +76,12 @@ extension QueueCoordinator {
     picked.removeAll { $0 == id }
     engine.slots.update { _ = $0.finished(id) }
     engine.targets.forget(id)
+  }
+
+  /// What runs for it may have left its slot until its next attempt.
+  private func endWait(_ id: TransferID) {
+    guard runs.isWaitingForSlot(id), engine.slots.update({ $0.isPaused(id) }) else { return }
+    addToScheduler(id)
   }
 
   private func releaseSlot(of id: TransferID) {

@@ -9,6 +9,8 @@ final class DownloadInbox: Sendable {
     /// A request was answered: the answer is to be taken.
     case answered(SegmentID)
     case order(RunOrder)
+    /// One that was set to this instant has ended.
+    case timer(DownloadMachine.Timer, Instant)
     case tick
     case checkpointed(TransferError?)
     case digestAdvanced

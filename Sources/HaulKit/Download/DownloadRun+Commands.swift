@@ -66,7 +66,7 @@ extension DownloadRun {
     let instant = clock.now + delay
     if timer == .retry { retryAt = instant }
     helpers.append { [inbox] in
-      if (try? await clock.sleep(until: instant)) != nil { inbox.post(.event(.timer(timer))) }
+      if (try? await clock.sleep(until: instant)) != nil { inbox.post(.timer(timer, instant)) }
     }
   }
 

@@ -120,6 +120,9 @@ struct DownloadRun {
       await handle(
         .responded(id, head, leadsElsewhere: leadsElsewhere(head), wallSeconds: wall))
     case .order(let order): await follow(order)
+    case .timer(let timer, let instant):
+      // A wait that somebody ended does not end the next one.
+      if timer != .retry || instant == retryAt { await handle(.timer(timer)) }
     case .tick: await tick()
     case .checkpointed(let error):
       checkpoints.ended(at: engine.clock.now)

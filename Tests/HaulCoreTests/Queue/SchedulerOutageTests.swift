@@ -111,4 +111,15 @@ import Testing
     #expect(queue.hostStanding(for: ids[0]) == HostStanding())
     check(queue.next(at: at(1)), is: [ids[0]])
   }
+
+  @Test(arguments: [true, false])
+  mutating func `One that is told to start asks at once, and the others after it`(isForced: Bool) {
+    begin()
+    isForced ? queue.force(ids[3]) : queue.starts(ids[3])
+    check(queue.next(at: at(1)), is: [ids[3]])
+    #expect(queue.reason(for: ids[1], at: at(1)) == .hostOutage(until: nil))
+    fails(ids[3], at: 1, askAgain: 4)
+    check(queue.next(at: at(2)).isEmpty, is: true)
+    check(queue.next(at: at(4)), is: [ids[1]])
+  }
 }

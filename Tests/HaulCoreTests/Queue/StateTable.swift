@@ -111,6 +111,10 @@ extension StateTable {
     case .discard: "its bytes are deleted"
     case .prefer: "it goes before all others"
     case .force: "it starts beyond the limits"
+    case .endWait(beyondLimits: false):
+      "while it waits for its next attempt: that goes before all others"
+    case .endWait(beyondLimits: true):
+      "while it waits for its next attempt: that starts beyond the limits"
     case .tellPaused: "told as paused"
     case .tellResumed: "told as resumed"
     case .tellEnd(let end): "told as \(end.rawValue)"

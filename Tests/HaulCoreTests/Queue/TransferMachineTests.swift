@@ -55,7 +55,10 @@ import Testing
       case (.refused(let first), .refused(let second)): #expect(first == second, "\(step)")
       case (.refused, _), (_, .refused): Issue.record("\(step)")
       case (_, .done(let effects)):
-        #expect(Set(effects).isSubset(of: [.prefer, .force]), "\(step)")
+        let calls: [TransferMachine.Effect] = [
+          .prefer, .force, .endWait(beyondLimits: false), .endWait(beyondLimits: true),
+        ]
+        #expect(Set(effects).isSubset(of: calls), "\(step)")
       default: break
       }
     }

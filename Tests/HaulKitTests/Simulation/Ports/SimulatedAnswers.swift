@@ -28,6 +28,7 @@ extension SimulatedTransport {
     case .pausing: return pause(1 + dice.below(3), to: request, on: connection)
     default: break
     }
+    if resource.isUnavailable { return refusal(503, to: request, on: connection) }
     if resource.isMissing { return refusal(404, to: request, on: connection) }
     if let seconds = resource.pause {
       servers[request.url.name]?.pause = nil

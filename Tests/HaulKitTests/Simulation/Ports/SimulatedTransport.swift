@@ -12,6 +12,8 @@ final class SimulatedTransport: Transport {
     let content: SeededContent
     let length: Int64
     var isMissing = false
+    /// Whether every request is refused with 503.
+    var isUnavailable = false
     var knowsRanges = true
     /// For so many seconds its host is to be left alone, it says, once.
     var pause: Int?

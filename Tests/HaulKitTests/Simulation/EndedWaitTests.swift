@@ -1,0 +1,93 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+import Testing
+
+/// "Start now" of a transfer that left its slot to wait for its next attempt, in simulated time.
+@Suite struct EndedWaitTests {
+  private func start(_ scene: Scene, _ transfer: Transfer, isForced: Bool = false) {
+    scene.send(isForced ? .force : .start, transfer)
+    scene.pass(.zero)
+  }
+
+  /// One whose host refuses each connection, after its first request.
+  private func refused(_ scene: Scene) throws -> Transfer {
+    scene.servers.habits.pauses = false
+    scene.servers.habits.awayHost = "h0"
+    let request = try scene.download("f") { $0.retry.retries = 8 }
+    let transfer = try scene.call { try await $0.add(request) }
+    scene.pass(.zero)
+    #expect(scene.asked == 1)
+    #expect(try scene.state(transfer) == .running)
+    return transfer
+  }
+
+  @Test(arguments: [true, false])
+  func `It makes its next attempt at once`(isForced: Bool) throws {
+    let scene = Scene()
+    let transfer = try refused(scene)
+    scene.servers.habits.awayHost = nil
+    start(scene, transfer, isForced: isForced)
+    #expect(scene.asked == 2)
+    #expect(try scene.state(transfer) == .completed)
+    try scene.end()
+  }
+
+  @Test func `The wait that was ended does not end the next one`() throws {
+    let scene = Scene()
+    scene.servers.habits.pauses = false
+    let request = try scene.download("f") { $0.retry.retries = 8 }
+    scene.servers["f"]?.isUnavailable = true
+    let transfer = try scene.call { try await $0.add(request) }
+    for asked in 2...5 {
+      start(scene, transfer)
+      #expect(scene.asked == asked)
+    }
+    // The last wait is the longest; those before it have timers, too.
+    let due = try #require(scene.process.clock.wakeUps.last)
+    scene.pass(due - scene.process.clock.now.sinceStart - .milliseconds(1))
+    #expect(scene.asked == 5)
+    scene.pass(.milliseconds(1))
+    #expect(scene.asked == 6)
+    scene.servers["f"]?.isUnavailable = false
+    try scene.runOut()
+    #expect(try scene.state(transfer) == .completed)
+    try scene.end()
+  }
+
+  @Test(arguments: [true, false])
+  func `With the only slot taken it goes first when that is free, forced at once`(
+    isForced: Bool
+  ) throws {
+    let scene = Scene()
+    let transfer = try refused(scene)
+    let requests = [scene.step("a", turns: 5), try scene.download("g")]
+    let added = try scene.call { try await $0.add(requests) }
+    #expect(try scene.state(added[0]) == .running)
+    scene.servers.habits.awayHost = nil
+    start(scene, transfer, isForced: isForced)
+    #expect(scene.asked == (isForced ? 2 : 1))
+    try scene.runOut()
+    #expect(try scene.state(transfer) == .completed)
+    let asks = scene.ledger.withLockedValue { $0.trace.filter { $0.contains("asks ") } }
+    #expect(asks.map { $0.contains("g ") } == [false, false, true], "\(asks)")
+    try scene.end()
+  }
+
+  @Test func `What the server asked for is waited for all the same`() throws {
+    let scene = Scene()
+    scene.servers.habits.pauses = false
+    let request = try scene.download("f")
+    scene.servers["f"]?.pause = 120
+    let transfer = try scene.call { try await $0.add(request) }
+    scene.pass(.zero)
+    start(scene, transfer)
+    scene.pass(.milliseconds(119_999))
+    #expect(scene.asked == 1)
+    scene.pass(.milliseconds(1))
+    #expect(scene.asked == 2)
+    #expect(try scene.state(transfer) == .completed)
+    try scene.end()
+  }
+}
