@@ -96,6 +96,10 @@ extension QueueCoordinator {
       for record in stored { records[record.id] = record }
     } catch {
       engine.log(error)
+      // One of them is damaged, perhaps: the others are not to wait with it.
+      for id in unknown where unknown.count > 1 {
+        if let record = (try? await store.records([id]))?.first { records[id] = record }
+      }
     }
     for (id, startsOver) in granted {
       if let record = records[id] {

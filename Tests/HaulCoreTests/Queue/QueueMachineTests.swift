@@ -103,6 +103,36 @@ import Testing
     #expect(decision.effects.contains(.unschedule(chain.second)))
     #expect(chain.queue.granted(chain.second) == nil)
   }
+
+  @Test func `One that waits for a disk is not released by what it comes after`() throws {
+    var chain = try Chain()
+    _ = chain.finish(chain.first, .completed)
+    #expect(chain.queue.granted(chain.second) != nil)
+    let full = WaitReason.diskFull(
+      WaitReason.Shortage(device: 1, directory: "/d", needed: 10, free: 0))
+    var decision = QueueDecision()
+    chain.queue.suspended(chain.second, full, &decision)
+    _ = chain.queue.handle(.restart, [chain.first], by: .user, &decision)
+    #expect(!chain.finish(chain.first, .completed).contains(.schedule(chain.second)))
+    #expect(chain.queue.members[chain.second]?.waiting == full)
+  }
+
+  @Test func `A pause that was taken back says nothing of who paused it later`() throws {
+    var chain = try Chain()
+    let id = chain.first
+    #expect(chain.queue.granted(id) != nil)
+    var decision = QueueDecision()
+    _ = chain.queue.handle(.pause, [id], by: .signal, &decision)
+    _ = chain.queue.handle(.resume, [id], by: .user, &decision)
+    chain.queue.ended(id, .paused, nil, by: .disk, &decision)
+    #expect(chain.queue.members[id]?.state == .queued)
+    #expect(chain.queue.members[id]?.facts.standing.pausedBy == nil)
+    #expect(chain.queue.granted(id) != nil)
+    decision = QueueDecision()
+    chain.queue.ended(id, .paused, nil, by: .disk, &decision)
+    #expect(decision.events.map(\.kind) == [.paused(by: .disk)])
+    #expect(decision.change.updated.map(\.standing.pausedBy) == [.disk])
+  }
 }
 
 extension QueueMachine {

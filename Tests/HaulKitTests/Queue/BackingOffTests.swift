@@ -68,7 +68,7 @@ import Testing
       #expect(try await added[0].cancel(keepingBytes: keepsBytes) == nil)
       #expect(await queue.states == [.cancelled, .running, .queued])
       #expect(await code(added[0]) == .cancelled)
-      #expect(queue.log.history.changes(of: added[0]) == [.added, .cancelled])
+      try await queue.log.wait { $0.changes(of: added[0]) == [.added, .cancelled] }
       let left = try queue.bench.names().filter { $0.hasPrefix("a") }
       #expect(left == (keepsBytes ? ["a.haul.journal", "a.haul.part"] : []))
       #expect(try await added[0].retry() == nil)
