@@ -33,6 +33,8 @@ public struct Configuration: Sendable {
   package var streamWindow: Int64 = 32 << 20
   /// The most events that wait in memory for the slowest subscriber.
   package var keptEvents = 10_000
+  /// Where tests watch.
+  package var hooks = Hooks()
   /// A PEM file of certificate authorities to trust instead of the system's.
   public var certificateAuthorities: String?
   /// What a client shows of itself; nil for nothing.

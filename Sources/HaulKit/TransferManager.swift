@@ -56,17 +56,7 @@ public final class TransferManager: Sendable {
     directory: String, _ configuration: Configuration = Configuration(),
     ifDamaged: DamagedList = .refuse, steps: [String: StepClosure] = [:]
   ) async throws(TransferError) {
-    try await self.init(
-      directory: directory, configuration, ifDamaged: ifDamaged, steps: steps, hooks: Hooks())
-  }
-
-  /// The same, with points where a test may watch.
-  package convenience init(
-    directory: String, _ configuration: Configuration, ifDamaged: DamagedList = .refuse,
-    steps: [String: StepClosure] = [:], hooks: Hooks
-  ) async throws(TransferError) {
-    let (ports, store) = try await SystemPorts.open(
-      directory, configuration, ifDamaged: ifDamaged, hooks: hooks)
+    let (ports, store) = try await SystemPorts.open(directory, configuration, ifDamaged: ifDamaged)
     self.init(
       engine: ports.engine, store: store, damage: store.damage, onShutdown: ports.shutdown)
     if let damage { engine.log(damage) }
@@ -272,12 +262,6 @@ extension TransferManager {
     try await coordinator.move(selection, to: place)
   }
 
-  /// As `move(_:to:)` of a selection.
-  /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
-  public func move(
-    _ transfers: [TransferID], to place: QueuePlace
-  ) async throws(TransferError) { try await move(.ids(transfers), to: place) }
-
   /// Gives transfers another share of the slots.
   /// - Throws: `io`, `disk-full`: see above.
   public func setPriority(
@@ -445,17 +429,14 @@ extension TransferManager {
 
   /// Asks what the server says of a resource; downloads nothing: one byte is asked for, and no body is read. A passing
   /// failure is tried again as the request says.
+  /// - Parameters:
+  ///   - request: a download of it.
+  ///   - retrying: called before the delay of each retry, with the number of the attempt that failed.
   /// - Throws: what a download of it would fail with, `interrupted` when the task is cancelled.
-  public func probe(_ request: DownloadRequest) async throws(TransferError)
-    -> ProbeResult
-  {
-    try await probe(request) { _, _, _ in }
-  }
-
-  /// The same, with each retry told before its delay.
-  package func probe(
+  public func probe(
     _ request: DownloadRequest,
-    retrying: @Sendable (_ attempt: Int, _ error: TransferError, _ delay: Duration) async -> Void
+    retrying: @Sendable (_ attempt: Int, _ error: TransferError, _ delay: Duration) async -> Void =
+      { _, _, _ in }
   ) async throws(TransferError) -> ProbeResult {
     try request.checkPaths()
     return try await Prober(request: request, engine: engine).run(retrying)

@@ -24,16 +24,14 @@ struct Drill: AsyncParsableCommand {
   func run() async throws {
     if let watchMain { return try await MainThreadWatch(self, watchMain).run() }
     let passages = Passages(diesAt: dieAt)
-    var hooks = Hooks()
-    hooks.passes = { passages.pass($0) }
     var configuration = Configuration()
+    configuration.hooks.passes = { passages.pass($0) }
     configuration.maximumActive = 2
     // So that the commands come before the ends.
     configuration.isSuspended = true
     let manager = try await TransferManager(
       directory: "\(directory)/queue", configuration,
-      steps: ["note": { _ in announce("ran note") }],
-      hooks: hooks)
+      steps: ["note": { _ in announce("ran note") }])
     await tell("begins", manager)
     if let script { return try await run(script, manager) }
     if let retry {
@@ -75,8 +73,7 @@ struct Drill: AsyncParsableCommand {
     // What is in the list already is found again by the key.
     try await manager.add(requests(), key: "drill")
     announce("did add")
-    try await manager.move(
-      await manager.summaries().filter { $0.identifier == "moved" }.map(\.id), to: .first)
+    try await manager.move(identified("moved", manager), to: .first)
     announce("did move")
     if !finish { announce("did pause", try await manager.pause(identified("paused", manager))) }
     announce("did cancel", try await manager.cancel(identified("cancelled", manager)))

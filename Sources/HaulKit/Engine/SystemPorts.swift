@@ -21,7 +21,7 @@ struct SystemPorts {
   }
 
   /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none; `internal` for a timetable that is none.
-  init(_ configuration: Configuration, hooks: Hooks = Hooks()) throws(TransferError) {
+  init(_ configuration: Configuration) throws(TransferError) {
     var hours: OpenHours?
     if let timetable = configuration.timetable { hours = try OpenHours(timetable) }
     var settings = HTTPTransport.Settings()
@@ -41,7 +41,8 @@ struct SystemPorts {
     let clock = SystemClock()
     engine = Engine(
       transport: transport, disk: POSIXDisk(), io: BlockingIO(pool: pool, clock: clock),
-      clock: clock, configuration: configuration, hooks: hooks, executors: LoopExecutor.all,
+      clock: clock, configuration: configuration, hooks: configuration.hooks,
+      executors: LoopExecutor.all,
       network: SystemNetwork(), programs: Self.programs, hours: hours)
     shutdown = {
       await transport.shutdown()
@@ -53,13 +54,13 @@ struct SystemPorts {
   /// The same, and the list that is kept in a directory; not on the caller's actor, as certificates are read from files.
   /// - Throws: as `TransferManager.init(directory:)`; nothing is left open then.
   @concurrent static func open(
-    _ directory: String, _ configuration: Configuration, ifDamaged: DamagedList, hooks: Hooks
+    _ directory: String, _ configuration: Configuration, ifDamaged: DamagedList
   ) async throws(TransferError) -> (ports: SystemPorts, store: SQLiteStore) {
     try directory.checkPath()
-    let ports = try SystemPorts(configuration, hooks: hooks)
+    let ports = try SystemPorts(configuration)
     var options = SQLiteStore.Options()
     options.ifCorrupt = ifDamaged == .startEmpty ? .startEmpty : .refuse
-    options.passes = { hooks.passes(.storing) }
+    options.passes = { configuration.hooks.passes(.storing) }
     do throws(TransferError) {
       let store = try await SQLiteStore(
         directory: directory, clock: ports.engine.clock, options: options)

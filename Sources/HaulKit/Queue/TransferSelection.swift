@@ -12,3 +12,8 @@ public enum TransferSelection: Sendable {
   /// One transfer.
   public static func transfer(_ transfer: Transfer) -> TransferSelection { .ids([transfer.id]) }
 }
+
+extension TransferSelection: ExpressibleByArrayLiteral {
+  /// These transfers, in this order.
+  public init(arrayLiteral ids: TransferID...) { self = .ids(ids) }
+}

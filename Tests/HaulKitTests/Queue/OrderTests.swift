@@ -73,7 +73,7 @@ import Testing
       let added = try await queue.add("a", "b", "c", "d", "e")
       try await queue.hold(added[0])
       func move(_ indices: Int..., to place: QueuePlace, expect expected: String) async throws {
-        try await manager.move(indices.map { added[$0].id }, to: place)
+        try await manager.move(.ids(indices.map { added[$0].id }), to: place)
         let order = await manager.summaries().map(\.id)
         let names = order.map { id in added.first { $0.id == id }.map(queue.name) ?? "?" }
         #expect(names.joined() == expected)

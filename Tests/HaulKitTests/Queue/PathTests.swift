@@ -23,7 +23,7 @@ import Testing
       configuration.isSuspended = true
       let here = FileManager.default.currentDirectoryPath
       let manager = try await TransferManager(
-        directory: bench.path("queue"), configuration, hooks: Hooks())
+        directory: bench.path("queue"), configuration)
       let url = try ResourceURL("http://127.0.0.1:1/f")
       try await manager.add([
         .download(url, to: .file("d/f")), .download(url, to: .directory("d")),
@@ -33,7 +33,7 @@ import Testing
       try await last.set { $0.download?.destination = .file("g") }
       await manager.shutdown()
       let next = try await TransferManager(
-        directory: bench.path("queue"), configuration, hooks: Hooks())
+        directory: bench.path("queue"), configuration)
       let requests = NIOLockedValueBox<[TransferRequest]>([])
       try await next.set(.all) { request in
         requests.withLockedValue { [request] in $0.append(request) }
