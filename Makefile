@@ -2,7 +2,7 @@
 .POSIX:
 .PHONY: help test demo docs lint release install uninstall package install-check crashtest simulate simulate-disk
 .PHONY: kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
-.PHONY: expiring-link host-outage server-limits mutants fuzz coverage sanitize torture store-bench clean
+.PHONY: expiring-link host-outage main-thread server-limits mutants fuzz coverage sanitize torture store-bench clean
 
 PREFIX = /usr/local
 DESTDIR =
@@ -107,6 +107,10 @@ expiring-link: ## a redirect to links that are good for 5 s, and to one that is 
 host-outage: ## a server that is away for 5, 15 and 60 s under 300 downloads
 	@Scripts/install build python
 	@Scripts/host-outage
+
+main-thread: ## how long the main thread is blocked under 1,000 downloads
+	@Scripts/install build python server
+	@Scripts/main-thread
 
 server-limits: ## two connections per client; 503 with a date: with times
 	@Scripts/install build python

@@ -24,11 +24,12 @@ struct StoppedVerificationTests {
     try await Bench.serving(held) { bench in
       let request = try bench.file { $0.checksums = rightChecksums(length: Self.length) }
       try await bench.interrupt(request, at: Self.old)
-      // All but the old bytes come now; what is held is the first byte that is read back.
-      bench.server.setFaults(resourcePath, [Fault(.stall(after: Self.length - Self.old - 1))])
+      // What is held is the first byte that is read back; what is read before the request is not.
+      bench.server.setFaults(resourcePath, [Fault(.stallBeforeHead)])
       let gate = ReadGate()
       gate.open()
-      let (manager, transport) = try manager(CountingDisk(POSIXDisk()) { gate.pass() })
+      let disk = CountingDisk(POSIXDisk(), willRead: { gate.pass() })
+      let (manager, transport) = try manager(disk)
       let transfer = try await manager.add(request)
       try await bench.server.waitForHeld(resourcePath)
       gate.close()
@@ -36,10 +37,12 @@ struct StoppedVerificationTests {
       bench.server.release(resourcePath)
       try await until { gate.held > 0 }
       #expect(await transfer.summary?.state == .running)
+      let before = disk.counter.bytesRead
       async let command = isPause ? transfer.pause() : transfer.cancel()
       try await until { await transfer.summary?.state == .stopping }
       gate.open()
       #expect(try await command == nil)
+      #expect(disk.counter.bytesRead - before <= 2 << 20, "it does not read on to the end")
       #expect(await transfer.summary?.state == (isPause ? .paused : .cancelled))
       if isPause {
         #expect(try bench.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
