@@ -4,8 +4,8 @@ import HaulCore
 /// alone.
 struct GetItem {
   let url: ResourceURL
-  /// Where it stands: file and line; nil for the command line.
-  var origin: String?
+  /// The list that it stands in, and the line; nil for the command line.
+  var entry: (list: String, line: Int)?
   var out: String?
   var dir: String?
   var checksums: [Checksum] = []
@@ -45,7 +45,6 @@ struct GetItem {
   private init(url: ResourceURL) { self.url = url }
 
   private init(_ entry: InputList.Entry, in name: String) throws(UsageError) {
-    let origin = "\(name): line \(entry.line)"
     var line = entry.line
     do {
       url = try AddressArgument.url(entry.address)
@@ -60,14 +59,19 @@ struct GetItem {
     } catch {
       throw UsageError("\(name): line \(line): \(error.message)")
     }
-    if entry.out == "-" { throw UsageError("\(origin): out: standard output is not for lists") }
-    self.origin = origin
+    if entry.out == "-" {
+      throw UsageError("\(name): line \(entry.line): out: standard output is not for lists")
+    }
+    self.entry = (name, entry.line)
     out = entry.out
     dir = entry.dir
   }
 }
 
 extension GetItem {
+  /// Where it stands, in words; nil for the command line.
+  var origin: String? { entry.map { "\($0.list): line \($0.line)" } }
+
   /// Whether it goes somewhere else than the options of the command line say.
   var hasOwnPlace: Bool { out != nil || dir != nil }
 

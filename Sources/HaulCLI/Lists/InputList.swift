@@ -27,7 +27,8 @@ package struct InputList: Hashable, Sendable {
   /// Reads the text of a list. Empty lines and lines that begin with `#` are left out.
   package init(_ text: String) throws(Malformation) {
     var number = 0
-    for line in text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false) {
+    // An array: it is gone through byte by byte several times.
+    for line in Array(text.utf8).split(separator: 0x0A, omittingEmptySubsequences: false) {
       number += 1
       let content = Self.trimmed(line)
       guard let first = content.first, first != UInt8(ascii: "#") else { continue }
@@ -41,17 +42,17 @@ package struct InputList: Hashable, Sendable {
   }
 
   private mutating func takeAddress(
-    _ content: Substring.UTF8View, line: Int
+    _ content: ArraySlice<UInt8>, line: Int
   ) throws(Malformation) {
     guard !content.contains(0x09) else {
       throw Malformation(
         line: line, message: "mirrors, after a tab, are not yet supported")
     }
-    entries.append(Entry(line: line, address: String(Substring(content))))
+    entries.append(Entry(line: line, address: Self.text(content)))
   }
 
   private mutating func takeOption(
-    _ content: Substring.UTF8View, line: Int
+    _ content: ArraySlice<UInt8>, line: Int
   ) throws(Malformation) {
     guard !entries.isEmpty else {
       throw Malformation(line: line, message: "an indented line belongs to an address above it")
@@ -59,8 +60,8 @@ package struct InputList: Hashable, Sendable {
     guard let equals = content.firstIndex(of: UInt8(ascii: "=")) else {
       throw Malformation(line: line, message: "an indented line is written key=value")
     }
-    let key = String(Substring(Self.trimmed(content[..<equals])))
-    let value = String(Substring(Self.trimmed(content[content.index(after: equals)...])))
+    let key = Self.text(Self.trimmed(content[..<equals]))
+    let value = Self.text(Self.trimmed(content[(equals + 1)...]))
     let last = entries.count - 1
     switch key {
     case "out": try set(\.out, of: last, to: value, key, line)
@@ -86,7 +87,11 @@ package struct InputList: Hashable, Sendable {
     entries[entry][keyPath: field] = value
   }
 
-  private static func trimmed(_ line: Substring.UTF8View) -> Substring.UTF8View {
+  private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+    String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     var line = line
     while let first = line.first, isSpace(first) { line.removeFirst() }
     while let last = line.last, isSpace(last) { line.removeLast() }

@@ -14,7 +14,9 @@ struct TargetSet {
     }
   }
 
-  private var targets: [TargetPath: Target] = [:]
+  private var targets: [Target] = []
+  /// Where the target of each path is.
+  private var places: [TargetPath: Int] = [:]
 
   /// Two addresses that name their files alike are two files, where a number may be added; one address twice is one.
   /// - Returns: a warning when the same is asked for already, so that it is left out.
@@ -24,10 +26,13 @@ struct TargetSet {
   ) throws(UsageError) -> String? {
     guard let (path, isExact) = Self.target(of: request) else { return nil }
     let key = TargetPath(path)
-    guard let target = targets[key] else {
-      targets[key] = Target(first: item, isExact: isExact, request: request)
+    // Few are there already, and to look for a path is most of the work.
+    guard let place = places.updateValue(targets.count, forKey: key) else {
+      targets.append(Target(first: item, isExact: isExact, request: request))
       return nil
     }
+    places[key] = place
+    let target = targets[place]
     let start = item.origin.map { "\($0): " } ?? ""
     let mayBeNumbered = !isExact && !target.isExact
     if mayBeNumbered, request.ifExists == .rename { return nil }
@@ -46,7 +51,7 @@ struct TargetSet {
         "\(start)the target \(path) is that of another address too, "
           + "\(target.first.url.redacted)\(Self.place(target.first.origin))")
     }
-    targets[key]?.others[item.url] = (request, item.origin)
+    targets[place].others[item.url] = (request, item.origin)
     return nil
   }
 

@@ -36,6 +36,21 @@ package struct FileProgress: Hashable, Sendable {
     self.retry = retry
   }
 
+  /// What it adds to the sum of all files.
+  struct Share: Equatable {
+    let isActive: Bool
+    let hasEnded: Bool
+    let bytes: Int64
+    /// Nil while it is unknown.
+    let length: Int64?
+  }
+
+  var share: Share {
+    Share(
+      isActive: isActive, hasEnded: hasEnded, bytes: max(0, progress?.bytes ?? 0),
+      length: progress?.total.map { max(0, $0) })
+  }
+
   /// Whether it has something to show now.
   var isActive: Bool { !hasEnded && (phase != nil || retry != nil) }
 }

@@ -22,14 +22,18 @@ package struct ProgressBoard: Sendable {
   @discardableResult
   package mutating func append(_ file: FileProgress) -> Int {
     files.append(file)
-    count(file, at: files.count - 1)
+    count(file.share, at: files.count - 1)
     return files.count - 1
   }
 
   package mutating func update(_ place: Int, _ change: (inout FileProgress) -> Void) {
-    discount(files[place], at: place)
+    let former = files[place].share
     change(&files[place])
-    count(files[place], at: place)
+    let share = files[place].share
+    // Most of what is told of a file changes none of it.
+    guard share != former else { return }
+    discount(former, at: place)
+    count(share, at: place)
   }
 
   /// Files that neither run nor have ended.
@@ -70,22 +74,21 @@ package struct ProgressBoard: Sendable {
     var unknown = 0
   }
 
-  private mutating func count(_ file: FileProgress, at place: Int) {
-    change(by: 1, file)
-    if file.isActive { active.insert(place, at: position(of: place)) }
+  private mutating func count(_ share: FileProgress.Share, at place: Int) {
+    change(by: 1, share)
+    if share.isActive { active.insert(place, at: position(of: place)) }
   }
 
-  private mutating func discount(_ file: FileProgress, at place: Int) {
-    change(by: -1, file)
-    if file.isActive { active.remove(at: position(of: place)) }
+  private mutating func discount(_ share: FileProgress.Share, at place: Int) {
+    change(by: -1, share)
+    if share.isActive { active.remove(at: position(of: place)) }
   }
 
-  private mutating func change(by sign: Int, _ file: FileProgress) {
-    if file.hasEnded { ended += sign }
-    if !file.hasEnded, file.progress?.total == nil { sum.unknown += sign }
-    guard let progress = file.progress else { return }
-    sum.bytes += Int128(sign) * Int128(max(0, progress.bytes))
-    sum.lengths += Int128(sign) * Int128(max(0, progress.total ?? 0))
+  private mutating func change(by sign: Int, _ share: FileProgress.Share) {
+    if share.hasEnded { ended += sign }
+    if !share.hasEnded, share.length == nil { sum.unknown += sign }
+    sum.bytes += Int128(sign) * Int128(share.bytes)
+    sum.lengths += Int128(sign) * Int128(share.length ?? 0)
   }
 
   /// Where it stands, or belongs, among the running ones.

@@ -36,7 +36,8 @@ package actor GetConsole {
     var outputs: [GetReport.Output] = []
     for event in events {
       do {
-        outputs += try report.handle(event, wallSeconds: wall)
+        let new = try report.handle(event, wallSeconds: wall)
+        if !new.isEmpty { outputs += new }
       } catch {
         await write(outputs)
         outputs = []

@@ -19,7 +19,7 @@ package struct GetReport: Sendable {
   private let options: OutputOptions
   private let view: ProgressView
   private let start: Instant
-  private var index: [TransferID: Int] = [:]
+  private var places = IDTable()
   /// What is known of each file, in the order of the board.
   private var transfers: [(id: TransferID, url: ResourceURL?, isPaused: Bool)] = []
   private var hasStarted: Set<TransferID> = []
@@ -55,7 +55,7 @@ package struct GetReport: Sendable {
     update(for: event)
     var outputs: [Output] = []
     if options.json {
-      let index = indices[index[event.id] ?? 0]
+      let index = indices[places[event.id].map(Int.init) ?? 0]
       outputs.append(
         .json(try lines.line(.transfer(event, index: index), wallSeconds: wallSeconds)))
     }
@@ -143,13 +143,13 @@ extension GetReport {
     switch event.kind {
     case .paused: transfers[place].isPaused = true
     case .resumed: transfers[place].isPaused = false
+    case .finished(let result): summary.count(result, of: event.url)
     default: break
     }
-    if case .finished(let result) = event.kind { summary.count(result, of: event.url) }
   }
 
   private mutating func place(of event: TransferEvent) -> Int {
-    if let known = index[event.id] { return known }
+    if let known = places[event.id] { return Int(known) }
     // The first event tells the target mostly, and with it a better name.
     var name = ""
     if case .added(.some) = event.kind {
@@ -157,7 +157,7 @@ extension GetReport {
       name = Self.lastComponent(event.url?.redacted ?? "")
     }
     let place = board.append(FileProgress(name: name))
-    index[event.id] = place
+    places.set(event.id, to: UInt32(place))
     transfers.append((event.id, event.url, false))
     return place
   }
@@ -167,7 +167,7 @@ extension GetReport {
     if case .finished(let result) = event.kind, let error = result.error {
       return Messages.failure(error, of: url)
     }
-    guard !options.quiet, let place = index[event.id] else { return nil }
+    guard !options.quiet, let place = places[event.id].map(Int.init) else { return nil }
     let file = board.files[place]
     switch event.kind {
     case .attempt(let number, let error, let delay):
@@ -193,7 +193,8 @@ extension GetReport {
   /// The start of a file that was whole before any progress was told.
   private mutating func lateStart(of event: TransferEvent) -> String? {
     guard case .finished(let result) = event.kind, result.state == .completed, !options.quiet,
-      result.fetched > 0 || result.bytes == 0, let place = index[event.id], let url = event.url
+      result.fetched > 0 || result.bytes == 0, let place = places[event.id].map(Int.init),
+      let url = event.url
     else { return nil }
     return started(board.files[place], event, url, total: result.bytes)
   }

@@ -14,13 +14,18 @@ package struct TargetPath: Hashable, Sendable {
   /// Whether it has no component that is empty or a dot, as most have not.
   private static func isPlain(_ path: String) -> Bool {
     let (slash, dot) = (UInt8(ascii: "/"), UInt8(ascii: "."))
-    let bytes = Array(path.utf8)
-    var start = bytes.first == slash ? 1 : 0
-    for place in start..<bytes.count where bytes[place] == slash {
-      if place == start || (place == start + 1 && bytes[start] == dot) { return false }
-      start = place + 1
+    // Whether the component so far is empty, or a dot.
+    var (isEmpty, isDot, isFirst) = (true, false, true)
+    for byte in path.utf8 {
+      if byte == slash {
+        if isDot || (isEmpty && !isFirst) { return false }
+        (isEmpty, isDot) = (true, false)
+      } else {
+        (isEmpty, isDot) = (false, isEmpty && byte == dot)
+      }
+      isFirst = false
     }
-    return start < bytes.count && !(start + 1 == bytes.count && bytes[start] == dot)
+    return !isEmpty && !isDot
   }
 }
 
