@@ -21,7 +21,7 @@ public struct TransferEvent: Sendable, Hashable {
     /// How many connections it settled on.
     case connections(ConnectionChoice)
     /// The one real end.
-    indirect case finished(TransferResult)
+    case finished(TransferResult)
     /// It was moved: the order of the list is another, as `TransferManager.summaries(of:)` tells.
     case moved
     /// It is not in the list any more.
@@ -114,44 +114,76 @@ public struct TransferResult: Sendable, Hashable {
     case unverified
   }
 
+  /// Shared, as it is copied with every event and record.
+  private final class Box: Sendable {
+    let parts: Parts
+
+    init(_ parts: Parts) { self.parts = parts }
+  }
+
+  private struct Parts: Sendable, Hashable {
+    let state: State
+    let path: String?
+    let bytes: Int64
+    let fetched: Int64
+    let reused: Int64
+    let duration: Duration
+    let checksums: [Checksum]
+    let verified: Verification?
+    let coding: String?
+    let error: TransferError?
+    let metrics: TransferMetrics?
+  }
+
+  private let box: Box
+
   /// Which end it was.
-  public let state: State
+  public var state: State { box.parts.state }
   /// The final path, once completed; also of a restart that came to another end, as the older file is still there.
-  public let path: String?
+  public var path: String? { box.parts.path }
   /// Length of the file in bytes.
-  public let bytes: Int64
+  public var bytes: Int64 { box.parts.bytes }
   /// Bytes of body that this run received from the network.
-  public let fetched: Int64
+  public var fetched: Int64 { box.parts.fetched }
   /// Bytes found on disk from earlier runs.
-  public let reused: Int64
+  public var reused: Int64 { box.parts.reused }
   /// From the start of this run to its end.
-  public let duration: Duration
+  public var duration: Duration { box.parts.duration }
   /// The digests that it was verified by.
-  public let checksums: [Checksum]
+  public var checksums: [Checksum] { box.parts.checksums }
   /// What vouches for the content, once completed.
-  public let verified: Verification?
+  public var verified: Verification? { box.parts.verified }
   /// The content coding that the file has, as the server sent one that was not asked for, and not undone: `gzip`.
-  public let coding: String?
+  public var coding: String? { box.parts.coding }
   /// Why it failed.
-  public let error: TransferError?
+  public var error: TransferError? { box.parts.error }
   /// How this run went over the network; nil where it sent no request.
-  public let metrics: TransferMetrics?
+  public var metrics: TransferMetrics? { box.parts.metrics }
 
   package init(
     state: State, path: String? = nil, bytes: Int64 = 0, fetched: Int64 = 0, reused: Int64 = 0,
     duration: Duration = .zero, checksums: [Checksum] = [], verified: Verification? = nil,
     coding: String? = nil, error: TransferError? = nil, metrics: TransferMetrics? = nil
   ) {
-    self.state = state
-    self.path = path
-    self.bytes = bytes
-    self.fetched = fetched
-    self.reused = reused
-    self.duration = duration
-    self.checksums = checksums
-    self.verified = verified
-    self.coding = coding
-    self.error = error
-    self.metrics = metrics
+    box = Box(
+      Parts(
+        state: state, path: path, bytes: bytes, fetched: fetched, reused: reused,
+        duration: duration, checksums: checksums, verified: verified, coding: coding,
+        error: error, metrics: metrics))
+  }
+
+  /// Whether all that they tell is the same.
+  public static func == (left: TransferResult, right: TransferResult) -> Bool {
+    left.box === right.box || left.box.parts == right.box.parts
+  }
+
+  /// Hashes what `==` compares.
+  public func hash(into hasher: inout Hasher) { hasher.combine(box.parts) }
+}
+
+extension TransferResult: CustomReflectable {
+  /// Its fields.
+  public var customMirror: Mirror {
+    Mirror(self, children: Mirror(reflecting: box.parts).children, displayStyle: .struct)
   }
 }

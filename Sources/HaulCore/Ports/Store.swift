@@ -134,13 +134,13 @@ package struct StoreChange: Sendable {
     package var id: TransferID
     package var standing: Standing
     /// The result to keep from now on; nil leaves what is there.
-    package var result: TransferResult? {
-      get { if case .result(let result) = kept { result } else { nil } }
-      set { kept = newValue.map { .result($0) } ?? .asItIs }
+    package var result: TransferResult?
+    /// The request to keep from now on; nil leaves what is there.
+    package var request: TransferRequest? {
+      get { if case .request(let request) = kept { request } else { nil } }
+      set { kept = newValue.map { .request($0) } ?? .asItIs }
     }
     private var kept: Kept
-    /// The request to keep from now on; nil leaves what is there.
-    package var request: TransferRequest?
     /// Whether rank and priority are as they were stored last, so that they need not be written.
     package var keepsPlace: Bool
 
@@ -150,15 +150,15 @@ package struct StoreChange: Sendable {
     ) {
       self.id = id
       self.standing = standing
-      kept = result.map { .result($0) } ?? .asItIs
-      self.request = request
+      self.result = result
+      kept = request.map { .request($0) } ?? .asItIs
       self.keepsPlace = keepsPlace
     }
 
     /// Apart, as few updates have one, and those of many are copied often.
     private enum Kept: Hashable {
       case asItIs
-      indirect case result(TransferResult)
+      indirect case request(TransferRequest)
     }
   }
 
