@@ -81,6 +81,11 @@ public struct TransferRequest: Sendable, Hashable {
     }
   }
 
+  /// What it downloads; nil for a step.
+  package var url: ResourceURL? {
+    if case .download(let download) = work { download.url } else { nil }
+  }
+
   /// The host that it takes a place of.
-  package var host: String? { download?.url.origin.authority }
+  package var host: String? { url?.origin.authority }
 }

@@ -189,12 +189,8 @@ extension DependencyGraph {
     fileprivate let lastTicket: UInt64
   }
 
-  /// The same, sharing its entries, with changes of its own. O(1).
-  var draft: Self {
-    var draft = self
-    draft.entries = entries.draft
-    return draft
-  }
+  /// Keeps changes in a layer from now on, which is empty. O(1).
+  mutating func becomeDraft() { entries.becomeDraft() }
 
   /// What the draft has changed so far.
   var changes: Layer { Layer(entries: entries.changes, lastTicket: lastTicket) }

@@ -10,12 +10,8 @@ struct LayeredDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   init(_ base: [Key: Value] = [:]) { self.base = base }
 
-  /// The same, with an empty layer. O(1).
-  var draft: Self {
-    var draft = self
-    draft.layer = [:]
-    return draft
-  }
+  /// Keeps changes in a layer from now on, which is empty. O(1).
+  mutating func becomeDraft() { layer = [:] }
 
   var isDraft: Bool { layer != nil }
 

@@ -1,129 +1,135 @@
 /// The members of a queue. A draft of it shares them, and keeps those that it changes apart.
 package struct MemberList: Sendable {
-  private var shelf: MemberShelf
-  /// Nil unless this is a draft.
-  private var layer: Layer?
+  private var shelf: Shared<MemberShelf>
+  private var isDraft = false
+  private var layer = Layer()
 
-  init(_ shelf: MemberShelf = MemberShelf()) { self.shelf = shelf }
+  /// What a draft changes, in the order in which it did first. Most decisions change one or two members.
+  typealias Layer = IDList<Change>
 
-  /// The same, with an empty layer. O(1).
-  var draft: Self {
-    var draft = self
-    draft.layer = Layer()
-    return draft
+  struct Change: Sendable {
+    fileprivate var member: QueueMachine.Member
+    fileprivate var isRemoved = false
   }
 
+  init(_ shelf: MemberShelf = MemberShelf()) { self.shelf = Shared(shelf) }
+
+  /// Keeps changes in a layer from now on, which is empty. O(1).
+  mutating func becomeDraft() { (isDraft, layer) = (true, Layer()) }
+
   /// What the draft has changed so far.
-  var changes: Layer { layer ?? Layer() }
+  var changes: Layer { layer }
 
   /// Makes the changes of a draft of this list. O(changes).
   mutating func apply(_ changes: Layer) {
-    for (id, member) in changes {
-      if let member { shelf.replace(member) } else { _ = shelf.remove(id) }
+    for change in changes {
+      if change.isRemoved {
+        _ = shelf.value.remove(change.member.facts.id)
+      } else {
+        shelf.value.replace(change.member)
+      }
     }
+  }
+
+  /// What is so of a member that the draft has changed, nil when it has removed it; nil when it has not changed it.
+  private func changed<Result>(
+    _ id: TransferID, _ body: (QueueMachine.Member) -> Result
+  ) -> Result?? {
+    layer.place(of: id).map { layer[$0].isRemoved ? nil : body(layer[$0].member) }
   }
 
   /// The member with this id; its dependencies are the graph's business and not told.
   package subscript(id: TransferID) -> QueueMachine.Member? {
-    layer?.member(id) ?? shelf[id]
+    changed(id) { $0 } ?? shelf.value[id]
   }
 
   /// Whether there is a member with this id.
   package func contains(_ id: TransferID) -> Bool {
-    if let changed = layer?.member(id) { return changed != nil }
-    return shelf.contains(id)
+    changed(id) { _ in true }.map { $0 != nil } ?? shelf.value.contains(id)
   }
 
   /// Where the member with this id stands.
   package func state(of id: TransferID) -> TransferMachine.State? {
-    if let changed = layer?.member(id) { return changed?.state }
-    return shelf.state(of: id)
+    changed(id) { $0.state } ?? shelf.value.state(of: id)
+  }
+
+  /// The member with this id as it is to be stored.
+  func standing(of id: TransferID) -> Standing? {
+    changed(id) { $0.standing } ?? shelf.value[id]?.standing
   }
 
   /// Whether it is queued and waits for something else than a slot.
   func isPostponed(_ id: TransferID) -> Bool {
-    if let changed = layer?.member(id) { return changed?.isPostponed ?? false }
-    return shelf.isPostponed(id)
+    changed(id) { $0.isPostponed }.map { $0 ?? false } ?? shelf.value.isPostponed(id)
   }
 
   /// Whether its standing says what it waits for.
   func hasWaitReason(_ id: TransferID) -> Bool {
-    if let changed = layer?.member(id) { return changed?.facts.standing.waitReason != nil }
-    return shelf.hasWaitReason(id)
+    changed(id) { $0.facts.standing.waitReason != nil }.map { $0 ?? false }
+      ?? shelf.value.hasWaitReason(id)
   }
 
   /// How it left the way of those behind it; nil as long as it has not.
   func dependencyEnd(of id: TransferID) -> DependencyGraph.End? {
-    if let changed = layer?.member(id) {
-      return changed.map { $0.end?.dependencyEnd } ?? .removed
-    }
-    return shelf.dependencyEnd(of: id)
+    changed(id) { $0.end?.dependencyEnd }.map { $0 ?? .removed }
+      ?? shelf.value.dependencyEnd(of: id)
   }
 
   /// In no order. Of a draft: without its changes.
-  package var values: some RandomAccessCollection<QueueMachine.Member> { shelf.values }
+  package var values: some RandomAccessCollection<QueueMachine.Member> { shelf.value.values }
 
   /// Each id with its place in the list, in no order: less work than `values`. Of a draft: without its changes.
-  package var ranks: some RandomAccessCollection<(rank: Int64, id: TransferID)> { shelf.ranks }
+  package var ranks: some RandomAccessCollection<(rank: Int64, id: TransferID)> {
+    shelf.value.ranks
+  }
 
   /// How many are queued. Of a draft: without its changes.
-  package var queued: Int { shelf.queued }
+  package var queued: Int { shelf.value.queued }
 
   /// Adds a member, or changes it.
   mutating func put(_ member: QueueMachine.Member) {
-    if layer == nil { shelf.put(member) } else { layer?.set(member.facts.id, to: member) }
+    guard isDraft else { return shelf.value.put(member) }
+    set(member.facts.id, Change(member: member))
+  }
+
+  /// Changes a member in place.
+  mutating func change<Result>(
+    _ id: TransferID, _ body: (inout QueueMachine.Member) -> Result
+  ) -> Result? {
+    guard isDraft else {
+      guard var member = shelf.value[id] else { return nil }
+      defer { shelf.value.put(member) }
+      return body(&member)
+    }
+    if let place = layer.place(of: id) {
+      return layer[place].isRemoved ? nil : body(&layer[place].member)
+    }
+    let shelf = shelf
+    guard let member = shelf.value[id] else { return nil }
+    return body(&layer[layer.append(id, Change(member: member))].member)
+  }
+
+  private mutating func set(_ id: TransferID, _ change: Change) {
+    if let place = layer.place(of: id) { layer[place] = change } else { layer.append(id, change) }
   }
 
   /// It is of another host from now on.
   mutating func move(_ id: TransferID, toHost host: String?) {
     guard var member = self[id] else { return }
     member.facts.host = host
-    if layer == nil { shelf.replace(member) } else { layer?.set(id, to: member) }
+    if isDraft { set(id, Change(member: member)) } else { shelf.value.replace(member) }
   }
 
   /// Takes it out.
   mutating func remove(_ id: TransferID) -> QueueMachine.Member? {
-    guard layer != nil else { return shelf.remove(id) }
+    guard isDraft else { return shelf.value.remove(id) }
     guard let member = self[id] else { return nil }
-    layer?.set(id, to: nil)
+    set(id, Change(member: member, isRemoved: true))
     return member
   }
 
   /// As `MemberShelf.open`; not of a draft.
   mutating func open(_ id: TransferID, near place: Int, isReady: Bool) -> MemberShelf.Opened {
-    shelf.open(id, near: place, isReady: isReady)
-  }
-}
-
-extension MemberList {
-  /// What a draft changes, in the order in which it did first; nil is a removal. Most decisions change one or two members.
-  struct Layer: Sendable, Sequence {
-    private var changes: [(id: TransferID, member: QueueMachine.Member?)] = []
-    /// Where each is, once there are many.
-    private var places: [TransferID: Int] = [:]
-    private static let few = 8
-
-    func member(_ id: TransferID) -> QueueMachine.Member?? {
-      place(of: id).map { changes[$0].member }
-    }
-
-    mutating func set(_ id: TransferID, to member: QueueMachine.Member?) {
-      if let place = place(of: id) { return changes[place].member = member }
-      changes.append((id, member))
-      guard changes.count > Self.few else { return }
-      if places.isEmpty {
-        for (place, change) in changes.enumerated() { places[change.id] = place }
-      } else {
-        places[id] = changes.count - 1
-      }
-    }
-
-    private func place(of id: TransferID) -> Int? {
-      changes.count > Self.few ? places[id] : changes.firstIndex { $0.id == id }
-    }
-
-    func makeIterator() -> some IteratorProtocol<(id: TransferID, member: QueueMachine.Member?)> {
-      changes.makeIterator()
-    }
+    shelf.value.open(id, near: place, isReady: isReady)
   }
 }

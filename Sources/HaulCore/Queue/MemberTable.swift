@@ -143,7 +143,11 @@ struct MemberTable: HeapOrder, Sendable {
     return Place(asks: asks, rank: member.rank, sequence: member.sequence)
   }
 
-  func precedes(_ left: Int32, _ right: Int32) -> Bool { place(of: left) < place(of: right) }
+  func precedes(_ left: Int32, _ right: Int32) -> Bool {
+    guard asks.isEmpty, calls.isEmpty else { return place(of: left) < place(of: right) }
+    let (left, right) = (self[left], self[right])
+    return (left.rank, left.sequence) < (right.rank, right.sequence)
+  }
 
   mutating func note(_ number: Int32, at position: Int32) { self[number].position = position }
 }

@@ -1,18 +1,20 @@
 /// What some inputs of a queue came to: what to store, as a whole, and what to do once it is stored.
 package struct QueueDecision: Sendable {
   package enum Effect: Hashable, Sendable {
-    case schedule(TransferID), unschedule(TransferID)
+    case schedule(TransferID)
+    case unschedule(TransferID)
     /// It is to be tried again at this time, in seconds since 1970: `due` is told then.
     case postpone(TransferID, until: Double)
     /// Its priority or its place is another.
     case rearrange(TransferID)
-    case prefer(TransferID), force(TransferID)
+    case prefer(TransferID)
+    case force(TransferID)
     case stop(TransferID, deletingBytes: Bool)
     case discard(TransferID)
     /// It waits for another one: one that has not ended, or one that was not completed.
     case waits(TransferID, on: TransferID, isBlocked: Bool)
     /// It came to an end.
-    indirect case ended(TransferID, TransferResult)
+    case ended(TransferID, TransferResult)
     /// Every member of the group has ended.
     case groupEnded(String)
     /// It is not in the list any more.
@@ -28,9 +30,7 @@ package struct QueueDecision: Sendable {
   /// Where bytes lie from now on.
   package var places: [StoredPlace] = []
   /// In the order in which they were first noted; nil for what is removed after all.
-  private var updates: [StoreChange.Update?] = []
-  /// Whose update stands where.
-  private var noted = IDTable()
+  private var updates = IDList<StoreChange.Update?>()
   var removed: [TransferID] = []
   var satisfied: [TransferID] = []
   /// What it changes of the queue that it was made from.
@@ -68,26 +68,26 @@ package struct QueueDecision: Sendable {
   mutating func note(
     _ id: TransferID, _ standing: Standing, _ result: TransferResult?, keepsPlace: Bool
   ) {
-    guard let place = noted[id].map(Int.init), let former = updates[place] else {
-      noted.set(id, to: UInt32(updates.count))
-      return updates.append(
-        StoreChange.Update(id: id, standing: standing, result: result, keepsPlace: keepsPlace))
+    guard let place = updates.place(of: id) else {
+      updates.append(
+        id, StoreChange.Update(id: id, standing: standing, result: result, keepsPlace: keepsPlace))
+      return
     }
     updates[place]?.standing = standing
-    updates[place]?.result = result ?? former.result
-    updates[place]?.keepsPlace = keepsPlace && former.keepsPlace
+    if let result { updates[place]?.result = result }
+    if !keepsPlace { updates[place]?.keepsPlace = false }
   }
 
   /// Of one whose standing is noted.
   mutating func set(_ request: TransferRequest, of id: TransferID) {
-    if let place = noted[id] { updates[Int(place)]?.request = request }
+    if let place = updates.place(of: id) { updates[place]?.request = request }
   }
 
   /// These files, of earlier runs of members that end now without success, are still there. O(the decision).
   package mutating func keepFiles(_ paths: [TransferID: String]) {
     guard !paths.isEmpty else { return }
     for (id, path) in paths {
-      guard let place = noted[id].map(Int.init) else { continue }
+      guard let place = updates.place(of: id) else { continue }
       let result = updates[place]?.result?.keeping(path)
       updates[place]?.result = result
     }
@@ -103,7 +103,7 @@ package struct QueueDecision: Sendable {
   }
 
   mutating func remove(_ id: TransferID) {
-    if let place = noted[id] { updates[Int(place)] = nil }
+    if let place = updates.place(of: id) { updates[place] = nil }
     removed.append(id)
     effects.append(.removed(id))
   }

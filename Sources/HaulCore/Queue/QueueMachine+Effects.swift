@@ -71,8 +71,8 @@ extension QueueMachine {
     _ id: TransferID, _ result: TransferResult?, _ decision: inout QueueDecision,
     keepsPlace: Bool = true
   ) {
-    guard let member = members[id] else { return }
-    decision.note(id, member.standing, result, keepsPlace: keepsPlace)
+    guard let standing = members.standing(of: id) else { return }
+    decision.note(id, standing, result, keepsPlace: keepsPlace)
   }
 
   mutating func tell(
@@ -114,16 +114,16 @@ extension QueueMachine {
   ) {
     let former = change(id) { member in
       defer { (member.end, member.facts.standing.waitReason) = (result.state, nil) }
-      return member.end
+      return (end: member.end, group: member.facts.group)
     }
     tell(.finished(result), of: id, &decision)
     note(id, result, &decision)
     decision.effects.append(.ended(id, result))
-    if let group = members[id]?.facts.group {
+    if let group = former?.group {
       // A failed one that is cancelled had ended already: its group has been told.
-      if let former, let former { groups.reopened(group, from: former) }
+      if let end = former?.end { groups.reopened(group, from: end) }
       let isComplete = groups.ended(group, result.state)
-      if isComplete, former == .some(nil) { decision.effects.append(.groupEnded(group)) }
+      if isComplete, former?.end == nil { decision.effects.append(.groupEnded(group)) }
     }
     decision.concerned.append(contentsOf: graph.ended(id, result.state.dependencyEnd))
   }

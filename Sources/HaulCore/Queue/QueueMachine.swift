@@ -47,9 +47,7 @@ package struct QueueMachine: Sendable {
   var targets = TargetOwners()
   var ranks = RankSpan()
   /// Members whose dependencies have changed, to be looked at with the next decision.
-  var unsettled: [TransferID] = []
-  /// Whether nothing is left to look at.
-  package var isSettled: Bool { unsettled.isEmpty }
+  package internal(set) var unsettled: [TransferID] = []
   /// The members that were stored, in the order of the list, until they are taken.
   var stored: [TransferID] = []
   /// The number of the newest state change; 0 before the first.
@@ -110,15 +108,17 @@ package struct QueueMachine: Sendable {
   package mutating func granted(
     _ id: TransferID, isDurable: Bool = true, _ decision: inout QueueDecision
   ) -> TransferMachine.Grant? {
-    let isNoted = isDurable || members[id]?.facts.isStep == true
-    defer { if isNoted, members.state(of: id) == .running { note(id, nil, &decision) } }
-    return change(id) { (member: inout Member) -> TransferMachine.Grant? in
+    var isNoted = isDurable
+    let grant = change(id) { (member: inout Member) -> TransferMachine.Grant? in
+      if member.facts.isStep { isNoted = true }
       // It may have come to wait for another since the scheduler was told of it.
       guard member.isScheduled else { return nil }
       let grant = member.machine.granted()
       if grant != nil { (member.isScheduled, member.facts.standing.waitReason) = (false, nil) }
       return grant
-    } ?? nil
+    }
+    if isNoted, members.state(of: id) == .running { note(id, nil, &decision) }
+    return grant ?? nil
   }
 
   /// What ran for it has ended, and nothing of it is left.
@@ -127,12 +127,16 @@ package struct QueueMachine: Sendable {
     _ id: TransferID, _ end: TransferMachine.RunEnd, _ result: TransferResult?,
     by origin: TransferEvent.Origin, _ decision: inout QueueDecision
   ) {
-    guard let effects = change(id, { $0.machine.ended(end) }) else { return }
-    let pausedBy = members[id]?.facts.standing.pausedBy ?? origin
-    change(id) { $0.facts.standing.pausedBy = $0.state == .paused ? pausedBy : nil }
+    let change = change(id) { member in
+      let effects = member.machine.ended(end)
+      let pausedBy = member.facts.standing.pausedBy ?? origin
+      member.facts.standing.pausedBy = member.state == .paused ? pausedBy : nil
+      return (effects, pausedBy)
+    }
+    guard let (effects, pausedBy) = change else { return }
     perform(effects, on: id, by: pausedBy, result, &decision)
     // A restart came while the file got its name: the next run is to replace it.
-    if end == .completed, members[id]?.state == .queued { note(id, result, &decision) }
+    if end == .completed, members.state(of: id) == .queued { note(id, result, &decision) }
     settle(&decision)
   }
 
@@ -145,11 +149,11 @@ package struct QueueMachine: Sendable {
   /// The same, sharing what is there, with changes of its own. O(1).
   var draft: QueueMachine {
     var draft = self
-    draft.members = members.draft
-    draft.groups.groups = groups.groups.draft
-    (draft.graph, draft.identifiers, draft.targets) = (
-      graph.draft, identifiers.draft, targets.draft
-    )
+    draft.members.becomeDraft()
+    draft.groups.groups.becomeDraft()
+    draft.graph.becomeDraft()
+    draft.identifiers.becomeDraft()
+    draft.targets.becomeDraft()
     return draft
   }
 
@@ -168,13 +172,14 @@ package struct QueueMachine: Sendable {
   mutating func change<Result>(
     _ id: TransferID, _ body: (inout Member) -> Result
   ) -> Result? {
-    guard var member = members[id] else { return nil }
-    busy -= member.isBusy ? 1 : 0
-    defer {
-      busy += member.isBusy ? 1 : 0
-      members.put(member)
+    var more = 0
+    let result = members.change(id) { member in
+      more -= member.isBusy ? 1 : 0
+      defer { more += member.isBusy ? 1 : 0 }
+      return body(&member)
     }
-    return body(&member)
+    busy += more
+    return result
   }
 
   /// It is of another host from now on.

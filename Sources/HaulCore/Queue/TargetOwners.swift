@@ -79,11 +79,10 @@ extension TargetOwners {
     fileprivate let displaced: LayeredDictionary<TransferID, Int>.Layer
   }
 
-  /// The same, sharing what is there, with changes of its own. O(1).
-  var draft: Self {
-    var draft = self
-    (draft.owners, draft.displaced) = (owners.draft, displaced.draft)
-    return draft
+  /// Keeps changes in a layer from now on, which is empty. O(1).
+  mutating func becomeDraft() {
+    owners.becomeDraft()
+    displaced.becomeDraft()
   }
 
   /// What the draft has changed so far.

@@ -11,6 +11,8 @@ package struct TimetableWatch: Sendable {
   static let shortest: Duration = .milliseconds(100)
 
   package private(set) var hours: OpenHours?
+  /// Whether there is something to look for: a timetable, or that there is none any more.
+  package private(set) var isNeeded: Bool
   /// Why nothing may start; nil while it may.
   package private(set) var closed: WaitReason?
   /// When to look again; nil without a timetable.
@@ -30,18 +32,19 @@ package struct TimetableWatch: Sendable {
     }
   }
 
-  package init(_ hours: OpenHours? = nil) { self.hours = hours }
+  package init(_ hours: OpenHours? = nil) { (self.hours, isNeeded) = (hours, hours != nil) }
 
   package var isOpen: Bool { closed == nil }
 
   /// Another timetable, or none, holds from the next look on.
   package mutating func set(_ hours: OpenHours?) {
     (self.hours, last, nextLook) = (hours, nil, nil)
+    isNeeded = hours != nil || closed != nil
   }
 
   /// Looks at what the clocks tell; O(1) before there is something new. Call it before anything starts, and at `nextLook`.
   package mutating func look(at now: Instant, wallSeconds: Double) {
-    guard let hours else { return (closed, nextLook) = (nil, nil) }
+    guard let hours else { return (closed, nextLook, isNeeded) = (nil, nil, false) }
     if let last, let nextLook, now < nextLook, last.holds(at: now, wallSeconds: wallSeconds) {
       return
     }

@@ -6,6 +6,12 @@ final class AsyncMutex: Sendable {
   private struct State {
     var isTaken = false
     var waiting: Deque<CheckedContinuation<Void, Never>> = []
+
+    /// Whether nobody had it.
+    mutating func take() -> Bool {
+      defer { isTaken = true }
+      return !isTaken
+    }
   }
 
   private let state = NIOLockedValueBox(State())
@@ -19,12 +25,10 @@ final class AsyncMutex: Sendable {
   }
 
   private func enter() async {
+    if state.withLockedValue({ $0.take() }) { return }
     await withCheckedContinuation { continuation in
       let isMine = state.withLockedValue { state in
-        guard state.isTaken else {
-          state.isTaken = true
-          return true
-        }
+        if state.take() { return true }
         state.waiting.append(continuation)
         return false
       }

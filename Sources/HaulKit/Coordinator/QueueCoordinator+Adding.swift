@@ -32,7 +32,7 @@ extension QueueCoordinator {
     let found = try await found(requests)
     let additions = additions(
       found.isEmpty ? requests : requests.indices.filter { found[$0] == nil }.map { requests[$0] })
-    let new = additions.map { (id: $0.id, url: $0.request.download?.url) }
+    let new = additions.map { (id: $0.id, url: $0.request.url) }
     await reserveNames(of: additions)
     var rest = new[...]
     let all =
@@ -116,14 +116,15 @@ extension QueueCoordinator {
   /// theirs now.
   private func reserveNames(of additions: [QueueMachine.Addition]) async {
     guard additions.count > 1 else { return }
-    var counts: [String: Int] = [:]
-    for addition in additions where addition.request.download?.derivesName == true {
-      counts[addition.target ?? "", default: 0] += 1
+    // Of each target the last one that has it.
+    var places = [String: Int](minimumCapacity: additions.count)
+    var shared: Set<Int> = []
+    for (place, addition) in additions.enumerated() where addition.request.derivesName {
+      guard let other = places.updateValue(place, forKey: addition.target ?? "") else { continue }
+      shared.formUnion([other, place])
     }
-    let alike = additions.filter {
-      $0.request.download?.derivesName == true && counts[$0.target ?? "", default: 0] > 1
-    }
-    guard !alike.isEmpty else { return }
+    guard !shared.isEmpty else { return }
+    let alike = shared.sorted().map { additions[$0] }
     // Where no name can be found now, the run of it tells why.
     try? await engine.io.run { [engine] in
       for addition in alike {
@@ -158,13 +159,17 @@ extension QueueCoordinator {
   }
 }
 
-extension DownloadRequest {
-  /// Whether its name comes from its address, and may get a number.
+extension TransferRequest {
+  /// Whether it is a download whose name comes from its address, and may get a number.
   fileprivate var derivesName: Bool {
-    guard case .directory = destination, !usesServerName else { return false }
-    return ifExists == .update || ifExists == .rename
+    guard case .download(let download) = work, case .directory = download.destination,
+      !download.usesServerName
+    else { return false }
+    return download.ifExists == .update || download.ifExists == .rename
   }
+}
 
+extension DownloadRequest {
   /// Where the file is to go; a number may be added when the name turns out to be taken.
   fileprivate var target: String? {
     switch destination {

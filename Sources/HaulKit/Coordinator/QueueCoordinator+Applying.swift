@@ -3,11 +3,12 @@ import HaulCore
 /// What follows from a decision once it is stored. Nothing here waits: those who look see all of it or nothing.
 extension QueueCoordinator {
   func apply(
-    _ decision: QueueDecision, _ urls: [TransferID: ResourceURL], _ ends: [TransferID],
+    _ decision: QueueDecision, _ events: [TransferEvent], _ ends: [TransferID],
     _ starts: Starts
   ) {
     runs.settle(ends)
-    publish(decision.events, urls)
+    changeStreams(decision.events)
+    if !events.isEmpty { engine.hub.publish(events) }
     for (id, startsOver) in starts.granted { beginRun(of: id, startsOver: startsOver) }
     // Their time may have ended while that was stored, or the manager.
     if starts.isInTime, !schedule.isOpen { stopForSchedule(starts.granted.map(\.id)) }
@@ -18,16 +19,18 @@ extension QueueCoordinator {
       engine.hooks.passes(.acted)
     }
     publishBlocked(decision)
-    for id in decision.updated where !runs.isRunning(id) { waiters.stopped.resume(id, ()) }
-    for id in ends { waiters.stopped.resume(id, ()) }
+    if !waiters.stopped.isEmpty {
+      for id in decision.updated where !runs.isRunning(id) { waiters.stopped.resume(id, ()) }
+      for id in ends { waiters.stopped.resume(id, ()) }
+    }
     waiters.resume(busy: queue.busy)
   }
 
-  /// Publishes state changes, and ends the streams of those for which nothing runs.
-  private func publish(_ events: [StoredEvent], _ urls: [TransferID: ResourceURL]) {
-    guard !events.isEmpty else { return }
-    for event in events where !runs.isRunning(event.id) {
-      guard let stream = runs[event.id].stream else { continue }
+  /// Ends the streams of those for which nothing runs.
+  private func changeStreams(_ events: [StoredEvent]) {
+    for event in events {
+      let record = runs[event.id]
+      guard record.run == nil, let stream = record.stream else { continue }
       switch event.kind {
       case .finished(let result): stream.finish(.failure(result.streamError))
       // Its reader has read the end; what begins again is to be read anew.
@@ -35,16 +38,13 @@ extension QueueCoordinator {
       default: continue
       }
     }
-    engine.hub.publish(
-      events.lazy.map {
-        TransferEvent(number: $0.number, id: $0.id, url: urls[$0.id], kind: $0.kind)
-      })
   }
 
   private func perform(_ effect: QueueDecision.Effect) {
     switch effect {
     // It may have been started since.
-    case .schedule(let id): if queue.members[id]?.waiting == .slot { addToScheduler(id) }
+    case .schedule(let id):
+      if let member = queue.members[id], member.waiting == .slot { addToScheduler(member.facts) }
     case .unschedule(let id): if !runs.isRunning(id) { releaseSlot(of: id) }
     case .postpone(let id, let time): postpone(id, until: time)
     case .rearrange(let id): rearrange(id)
@@ -60,7 +60,7 @@ extension QueueCoordinator {
       publishWaiting(id, .dependency(other, isBlocked: isBlocked), nil)
     case .ended(let id, let result):
       forget(id)
-      if result.state == .completed { runs[id].serverName = nil }
+      if result.state == .completed, runs[id].serverName != nil { runs[id].serverName = nil }
       waiters.ended.resume(id, result)
     case .groupEnded(let group): waiters.groups.resume(group, true)
     case .removed(let id):
@@ -118,14 +118,14 @@ extension QueueCoordinator {
 
   /// Has those look again that wait for members which do not run before another is retried.
   private func publishBlocked(_ decision: QueueDecision) {
-    let added = Set(decision.added.map(\.id))
-    var ids: [TransferID] = []
-    var published: Set<TransferID> = []
+    var waiting: [(id: TransferID, isBlocked: Bool)] = []
     for case .waits(let id, _, let isBlocked) in decision.effects {
-      if isBlocked { published.insert(id) }
-      if isBlocked || !added.contains(id) { ids.append(id) }
+      waiting.append((id, isBlocked))
     }
-    guard !ids.isEmpty else { return }
+    guard !waiting.isEmpty else { return }
+    let added = Set(decision.added.map(\.id))
+    let published = Set(waiting.filter(\.isBlocked).map(\.id))
+    let ids = waiting.map(\.id).filter { published.contains($0) || !added.contains($0) }
     var groups: Set<String> = []
     for (id, other) in queue.obstructed(ids) {
       if !published.contains(id) {

@@ -70,15 +70,16 @@ extension QueueCoordinator {
       let ends = runs.ended
       // It may have refused others since this began to wait for its turn.
       guard !ends.isEmpty, !isStoreRefusing || isShutDown else { return }
-      let urls = ends.map { runs[$0].url }
-      let suspensions = ends.compactMap { id in runs[id].run?.end?.suspension.map { (id, $0) } }
+      // Their records may be gone once that is stored.
+      let suspensions = ends.compactMap { id in
+        runs[id].run?.end?.suspension.map { (id, $0, runs[id].url) }
+      }
       do throws(TransferError) {
         try await commit(starting: !isStoreRefusing, ends: ends) {
           (queue, decision) throws(TransferError) in
           for id in ends { decide(id, &queue, &decision) }
         }
-        let known = Dictionary(zip(ends, urls), uniquingKeysWith: { $1 })
-        for (id, reason) in suspensions { wait(id, reason, known[id] ?? nil) }
+        for (id, reason, url) in suspensions { wait(id, reason, url) }
       } catch {
         if isShutDown { for id in ends { forgetRun(of: id) } } else { storeLater() }
       }
@@ -88,7 +89,8 @@ extension QueueCoordinator {
   private func decide(
     _ id: TransferID, _ queue: inout QueueMachine, _ decision: inout QueueDecision
   ) {
-    guard let end = runs[id].run?.end else { return }
+    let record = runs[id]
+    guard let end = record.run?.end else { return }
     switch end {
     case .finished(let result):
       queue.ended(id, result.state.runEnd, result, by: .disk, &decision)
@@ -99,8 +101,8 @@ extension QueueCoordinator {
     case .foundPublished(let result): queue.foundPublished(id, result, &decision)
     }
     // After a restart its file system may be gone.
-    if runs[id].location != nil || runs[id].isLocationStored {
-      decision.places.append(StoredPlace(id: id, place: runs[id].location))
+    if record.location != nil || record.isLocationStored {
+      decision.places.append(StoredPlace(id: id, place: record.location))
     }
   }
 
@@ -118,9 +120,7 @@ extension QueueCoordinator {
   }
 
   /// Deletes what finished files left on the disk until their ends were stored.
-  func removeTraces(of ends: [TransferID]) async {
-    let traces = ends.compactMap { runs[$0].run?.onceStored }
-    guard !traces.isEmpty else { return }
+  func removeTraces(_ traces: [@Sendable () -> Void]) async {
     // Threads that have been stopped leave litter at worst: the next opening deletes it.
     try? await engine.io.run { for remove in traces { remove() } }
   }

@@ -8,7 +8,7 @@ extension QueueCoordinator {
     await keepToSchedule()
     guard !isShutDown, !isStoreRefusing else { return }
     let now = engine.clock.now
-    while !queue.isSettled || picksOrMayPick(at: now), !isShutDown, !isStoreRefusing {
+    while !queue.unsettled.isEmpty || picksOrMayPick(at: now), !isShutDown, !isStoreRefusing {
       await turn.run {
         guard !isStoreRefusing else { return }
         do throws(TransferError) {
@@ -85,24 +85,30 @@ extension QueueCoordinator {
   }
 
   /// Gives each its driver.
-  func launch(_ starts: Starts, _ decision: QueueDecision) async {
-    let granted = starts.granted
-    guard !granted.isEmpty else { return }
-    let added = Dictionary(decision.added.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
-    let unknown = granted.map(\.id).filter { added[$0] == nil }
-    var records = added
+  /// - Parameter new: what the same decision added.
+  func launch(
+    _ granted: [(id: TransferID, startsOver: Bool)], _ new: [TransferRecord]
+  ) async {
+    let ids = granted.map(\.id)
+    var added: [TransferID: TransferRecord] = [:]
+    if !new.isEmpty {
+      let wanted = Set(ids)
+      for record in new where wanted.contains(record.id) { added[record.id] = record }
+    }
+    // In the order of the ids, without those that are gone.
+    var stored: ArraySlice<TransferRecord> = []
+    let unknown = ids.filter { added[$0] == nil }
     do throws(TransferError) {
-      let stored = unknown.isEmpty ? [] : try await store.records(unknown)
-      for record in stored { records[record.id] = record }
+      if !unknown.isEmpty { stored = try await store.records(unknown)[...] }
     } catch {
       engine.log(error)
       // One of them is damaged, perhaps: the others are not to wait with it.
       for id in unknown where unknown.count > 1 {
-        if let record = (try? await store.records([id]))?.first { records[id] = record }
+        if let record = (try? await store.records([id]))?.first { stored.append(record) }
       }
     }
     for (id, startsOver) in granted {
-      if let record = records[id] {
+      if let record = added[id] ?? (stored.first?.id == id ? stored.popFirst() : nil) {
         launch(record, startsOver: startsOver)
       } else {
         run(UnreadDriver(), for: id, on: engine.soleExecutor)
@@ -122,11 +128,12 @@ extension QueueCoordinator {
       runs[id].url = download.url
       // What begins again is to be read anew.
       if download.destination == .stream, runs[id].stream?.hasEnded ?? true { openStream(of: id) }
+      let known = runs[id]
       let executor = engine.executor(for: id, of: download.url.origin)
       run(
         DownloadDriver(
-          request: download, serverName: runs[id].serverName, former: runs[id].location,
-          stream: runs[id].stream, executor: executor, isStored: store.isDurable,
+          request: download, serverName: known.serverName, former: known.location,
+          stream: known.stream, executor: executor, isStored: store.isDurable,
           reportsProgress: reportsProgress),
         for: id, on: executor)
     case .step(let step):
@@ -155,7 +162,7 @@ extension QueueCoordinator {
     guard !runs.isRunning(id) else { return runs.send(.cancel, to: id) }
     beginRun(of: id, startsOver: false)
     let isDisplaced = queue.isDisplaced(id)
-    let record = runs[id]
+    let (serverName, location) = (runs[id].serverName, runs[id].location)
     Task(executorPreference: engine.soleExecutor) { [weak self, store, engine] in
       var download = (try? await store.records([id]))?.first.flatMap { record in
         record.request.download.map { $0.replacing(record.result) }
@@ -163,7 +170,7 @@ extension QueueCoordinator {
       if isDisplaced { download = nil }
       await self?.run(
         DiscardDriver(
-          request: download, serverName: record.serverName, former: record.location),
+          request: download, serverName: serverName, former: location),
         for: id,
         on: download.flatMap { engine.executor(for: id, of: $0.url.origin) }
           ?? engine.soleExecutor)

@@ -139,7 +139,7 @@ extension QueueCoordinator {
 
   /// Lets the time of the week decide whether anything may start. Before anything does.
   func lookAtSchedule() {
-    guard !isShutDown, schedule.hours != nil || !schedule.isOpen else { return }
+    guard !isShutDown, schedule.isNeeded else { return }
     let wasOpen = schedule.isOpen
     schedule.look(at: engine.clock.now, wallSeconds: engine.clock.wallSeconds)
     engine.slots.update { $0.closed = schedule.closed }

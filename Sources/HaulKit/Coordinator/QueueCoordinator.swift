@@ -126,7 +126,8 @@ extension QueueCoordinator {
     }
     engine.hooks.passes(.decided)
     do throws(TransferError) {
-      try await keepOlderFiles(&decision)
+      let unsuccessful = decision.unsuccessful
+      if !unsuccessful.isEmpty { try await keepOlderFiles(of: unsuccessful, &decision) }
       let change = decision.change
       if !change.isEmpty { try await store.commit(change) }
     } catch {
@@ -135,33 +136,41 @@ extension QueueCoordinator {
       throw error
     }
     engine.hooks.passes(.stored)
-    await removeTraces(of: ends)
+    let traces = ends.compactMap { runs[$0].run?.onceStored }
+    if !traces.isEmpty { await removeTraces(traces) }
     // Without a subscriber nothing is awaited from here on, so that none can come before the events.
-    let urls = engine.hub.isHeard ? await urls(of: decision) : [:]
+    let events = engine.hub.isHeard ? await events(of: decision) : []
     queue.apply(decision)
-    apply(decision, urls, ends, starts)
-    await launch(starts, decision)
+    apply(decision, events, ends, starts)
+    if !starts.granted.isEmpty { await launch(starts.granted, decision.added) }
     engine.hooks.passes(.carriedOut)
     return result
   }
 
   /// An end without success leaves the file that a restart was to replace: it is still there.
-  private func keepOlderFiles(_ decision: inout QueueDecision) async throws(TransferError) {
-    let ended = decision.unsuccessful
-    guard !ended.isEmpty else { return }
+  private func keepOlderFiles(
+    of ended: [TransferID], _ decision: inout QueueDecision
+  ) async throws(TransferError) {
     let records = try await store.records(ended)
     let older = records.compactMap { record in record.result?.path.map { (record.id, $0) } }
     decision.keepFiles(Dictionary(older, uniquingKeysWith: { $1 }))
   }
 
-  private func urls(of decision: QueueDecision) async -> [TransferID: ResourceURL] {
+  /// What subscribers are told of it.
+  private func events(of decision: QueueDecision) async -> [TransferEvent] {
     var urls: [TransferID: ResourceURL] = [:]
-    for record in decision.added { urls[record.id] = record.request.download?.url }
+    for record in decision.added { urls[record.id] = record.request.url }
     var unknown: [TransferID] = []
-    for event in decision.events where urls[event.id] == nil {
-      if let url = runs[event.id].url { urls[event.id] = url } else { unknown.append(event.id) }
+    let events = decision.events.map { event in
+      let url = urls[event.id] ?? runs[event.id].url
+      if url == nil { unknown.append(event.id) }
+      return TransferEvent(number: event.number, id: event.id, url: url, kind: event.kind)
     }
-    guard !unknown.isEmpty else { return urls }
-    return urls.merging(await store.urls(of: unknown)) { $1 }
+    guard !unknown.isEmpty else { return events }
+    let stored = await store.urls(of: unknown)
+    return events.map { event in
+      TransferEvent(
+        number: event.number, id: event.id, url: event.url ?? stored[event.id], kind: event.kind)
+    }
   }
 }

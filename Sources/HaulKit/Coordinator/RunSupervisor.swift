@@ -2,9 +2,9 @@ package import HaulCore
 
 /// Everything that is known of the transfers that are alive, one record each: what runs, where its bytes go, and what is kept for
 /// the next run.
-package struct RunSupervisor: Sendable {
-  /// One run, from the grant of its slot until its end is stored.
-  package struct Run: Sendable {
+package struct RunSupervisor {
+  /// One run, from the grant of its slot until its end is stored. A class, as its end is large.
+  package final class Run {
     package let context: RunContext
     /// Nil while it goes on.
     package var end: RunEnd?
@@ -16,7 +16,7 @@ package struct RunSupervisor: Sendable {
     package init(context: RunContext) { self.context = context }
   }
 
-  package struct Record: Sendable {
+  package struct Record {
     package var run: Run?
     /// What it transfers; nil for a step, and before its first run.
     package var url: ResourceURL?
@@ -33,57 +33,70 @@ package struct RunSupervisor: Sendable {
     fileprivate var isEmpty: Bool {
       run == nil && serverName == nil && location == nil && !isLocationStored && stream == nil
     }
+
+    /// The end of its run is stored: nothing runs for it any more.
+    fileprivate mutating func settle() {
+      // The reader holds its stream from now on; one that comes late still finds it.
+      if isStreamRead, case .finished? = run?.end { stream = nil }
+      isLocationStored = location != nil
+      run = nil
+    }
   }
 
-  private var records: [TransferID: Record] = [:]
+  private var records = IDMap<Record>()
   /// Those whose runs have ended, and whose ends are not stored yet, in order.
   package private(set) var ended: [TransferID] = []
 
   package init() {}
 
   /// Those that run, in order.
-  package var running: [TransferID] { records.keys.filter { isRunning($0) }.sorted() }
+  package var running: [TransferID] { records.ids.filter { isRunning($0) }.sorted() }
 
   /// Whether something runs for it, or its end is not stored yet.
-  package func isRunning(_ id: TransferID) -> Bool { records[id]?.run != nil }
+  package func isRunning(_ id: TransferID) -> Bool { run(of: id) != nil }
+
+  private func run(of id: TransferID) -> Run? {
+    records.place(of: id).flatMap { records[$0].run }
+  }
 
   /// Whether what runs for it has left its slot and wants one again: nothing new begins with that.
   package func isWaitingForSlot(_ id: TransferID) -> Bool {
-    records[id]?.run.map { $0.end == nil } ?? false
+    run(of: id).map { $0.end == nil } ?? false
   }
 
   /// Its record; an empty one is forgotten.
   package subscript(id: TransferID) -> Record {
     get { records[id] ?? Record() }
-    set { records[id] = newValue.isEmpty ? nil : newValue }
+    _modify {
+      let place = records.place(of: id) ?? records.set(id, to: Record())
+      yield &records[place]
+      if records[place].isEmpty { records.remove(id) }
+    }
   }
 
   /// Sends an order to what runs.
-  package func send(_ order: RunOrder, to id: TransferID) { records[id]?.run?.context.send(order) }
+  package func send(_ order: RunOrder, to id: TransferID) { run(of: id)?.context.send(order) }
 
   /// What runs for it has ended; its record stays until that is stored.
   /// - Returns: whether it is of interest: not after `forget`.
   package mutating func ended(_ id: TransferID, _ end: RunEnd) -> Bool {
-    guard let run = records[id]?.run, !run.isCutShort else { return false }
-    records[id]?.run?.end = end
-    if end.isOver { records[id]?.location = nil }
+    guard let run = run(of: id), !run.isCutShort else { return false }
+    run.end = end
+    if end.isOver { self[id].location = nil }
     ended.append(id)
     return true
   }
 
   /// The ends of these are stored: nothing runs for them any more.
   package mutating func settle(_ ids: some Collection<TransferID>) {
-    // Some may have been forgotten while that was stored.
-    let stored = Set(ids)
-    ended.removeAll { stored.contains($0) }
-    for id in ids {
-      // The reader holds its stream from now on; one that comes late still finds it.
-      if case .finished? = records[id]?.run?.end, records[id]?.isStreamRead == true {
-        records[id]?.stream = nil
-      }
-      self[id].isLocationStored = self[id].location != nil
-      self[id].run = nil
+    // Mostly that is all of them; but some may have been forgotten while that was stored, or have come.
+    if ended.elementsEqual(ids) {
+      ended = []
+    } else {
+      let stored = Set(ids)
+      ended.removeAll { stored.contains($0) }
     }
+    for id in ids { self[id].settle() }
   }
 
   /// Whatever runs for it is left to itself.
@@ -93,5 +106,5 @@ package struct RunSupervisor: Sendable {
   }
 
   /// It is not in the list any more.
-  package mutating func remove(_ id: TransferID) { records[id] = nil }
+  package mutating func remove(_ id: TransferID) { records.remove(id) }
 }

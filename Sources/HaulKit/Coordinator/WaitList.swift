@@ -62,10 +62,15 @@ package final class WaitList<Key: Hashable & Sendable, Value: Sendable>: Sendabl
     }
   }
 
+  /// Whether nobody waits for anything.
+  package var isEmpty: Bool { state.withLockedValue { $0.waiting.isEmpty } }
+
   package func resume(_ key: Key, _ value: Value) {
-    let waiters = state.withLockedValue { state in
+    let waiters = state.withLockedValue { state -> [Waiter] in
+      // Mostly nobody waits for anything.
+      guard !state.waiting.isEmpty else { return [] }
       // First come, first told.
-      (state.waiting.removeValue(forKey: key) ?? [:]).sorted { $0.key < $1.key }
+      return (state.waiting.removeValue(forKey: key) ?? [:]).sorted { $0.key < $1.key }
         .compactMap { state.tell($0.key, $0.value, value) }
     }
     for waiter in waiters { waiter.resume(returning: value) }

@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 /// A store that ends with the process.
 package struct MemoryStore: Store {
   fileprivate struct State {
-    var records: [TransferID: TransferRecord] = [:]
+    var records = IDMap<TransferRecord>()
     /// Whose each identifier is.
     var identifiers: [String: TransferID] = [:]
     var batches: [String: [TransferID]] = [:]
@@ -44,10 +44,10 @@ package struct MemoryStore: Store {
         (state.programs[id], state.places[id]) = (nil, nil)
       }
       for program in change.programs { state.put(program) }
-      for stored in change.places where state.records[stored.id] != nil {
+      for stored in change.places where state.records.place(of: stored.id) != nil {
         state.places[stored.id] = stored.place
       }
-      state.dropDependencies(on: Set(change.satisfied))
+      if !change.satisfied.isEmpty { state.dropDependencies(on: Set(change.satisfied)) }
       if let batch = change.batch { state.batches[batch.key] = batch.ids }
       state.events.append(contentsOf: change.events)
       state.lastEvent = change.events.last?.number ?? state.lastEvent
@@ -94,7 +94,7 @@ extension MemoryStore.State {
     var owners = IdentifierOwners(identifiers)
     for record in change.added {
       let name = record.request.identifier
-      guard records[record.id] == nil, names.updateValue(name, forKey: record.id) == nil,
+      guard records.place(of: record.id) == nil, names.updateValue(name, forKey: record.id) == nil,
         owners.take(name, for: record.id)
       else { return false }
     }
@@ -110,7 +110,7 @@ extension MemoryStore.State {
   }
 
   fileprivate mutating func put(_ record: TransferRecord) {
-    records[record.id] = record
+    records.set(record.id, to: record)
     if let name = record.request.identifier { identifiers[name] = record.id }
   }
 
@@ -121,12 +121,13 @@ extension MemoryStore.State {
       record.request = request
       put(record)
     }
-    records[update.id]?.standing = update.standing
-    if let result = update.result { records[update.id]?.result = result }
+    guard let place = records.place(of: update.id) else { return }
+    records[place].standing = update.standing
+    if let result = update.result { records[place].result = result }
   }
 
   fileprivate mutating func put(_ program: StoredProgram) {
-    if records[program.id] != nil { programs[program.id] = program.process }
+    if records.place(of: program.id) != nil { programs[program.id] = program.process }
   }
 
   fileprivate var programsUnderWay: [StoredProgram] {
@@ -135,9 +136,8 @@ extension MemoryStore.State {
   }
 
   fileprivate mutating func dropDependencies(on ids: Set<TransferID>) {
-    guard !ids.isEmpty else { return }
-    for id in records.keys {
-      records[id]?.request.after.removeAll {
+    for place in records.ids.indices {
+      records[place].request.after.removeAll {
         if case .transfer(let other) = $0 { ids.contains(other) } else { false }
       }
     }
@@ -145,7 +145,7 @@ extension MemoryStore.State {
 
   @discardableResult
   fileprivate mutating func remove(_ id: TransferID) -> TransferRecord? {
-    guard let record = records.removeValue(forKey: id) else { return nil }
+    guard let record = records.remove(id) else { return nil }
     if let name = record.request.identifier, identifiers[name] == id { identifiers[name] = nil }
     return record
   }

@@ -35,7 +35,7 @@ final class EventHub: Sendable {
 
   /// Tells what a transfer does; its state is as it was.
   func publish(_ kind: TransferEvent.Kind, of id: TransferID, _ url: ResourceURL?) {
-    publish([TransferEvent(number: nil, id: id, url: url, kind: kind)])
+    publish(CollectionOfOne(TransferEvent(number: nil, id: id, url: url, kind: kind)))
   }
 
   /// Tells events, in order. Progress of what has ended is not told any more.
@@ -48,10 +48,7 @@ final class EventHub: Sendable {
 
   /// Something runs for a transfer from now on.
   func begins(_ id: TransferID, tellsProgress: Bool) {
-    change { state in
-      state.live[id, default: .init()].isRunning = true
-      state.live[id]?.tellsProgress = tellsProgress
-    }
+    change { $0.begins(id, tellsProgress: tellsProgress) }
   }
 
   /// What was last told of one that runs or is paused.

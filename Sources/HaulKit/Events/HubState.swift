@@ -32,6 +32,18 @@ struct HubState {
     var progress: Progress?
     /// Whether it was told that everything is there.
     var isWhole = false
+
+    /// What tells that everything of a completed one is there, if that was not told yet. A step counts in units of its own.
+    func whole(_ result: TransferResult, of event: TransferEvent) -> TransferEvent? {
+      guard result.state == .completed, tellsProgress, !isWhole,
+        let all = event.url == nil ? progress?.total : result.bytes
+      else { return nil }
+      let seconds = result.duration / .seconds(1)
+      let progress = Progress(
+        bytes: all, total: all, rate: seconds > 0 ? Double(result.fetched) / seconds : 0,
+        connections: 0)
+      return TransferEvent(number: nil, id: event.id, url: event.url, kind: .progress(progress))
+    }
   }
 
   private(set) var log: Deque<TransferEvent> = []
@@ -39,7 +51,7 @@ struct HubState {
   private(set) var first = 1
   var subscribers: OrderedDictionary<UInt64, Subscriber> = [:]
   var watchers: [TransferID: OrderedDictionary<UInt64, Watcher>] = [:]
-  var live: [TransferID: Live] = [:]
+  var live = IDMap<Live>()
   var lastSubscriber: UInt64 = 0
   var isClosed = false
   /// Whom to wake with what, once the lock is free.
@@ -50,6 +62,16 @@ struct HubState {
   init(limit: Int) { self.limit = limit }
 
   var next: Int { first + log.count }
+
+  /// Something runs for a transfer from now on.
+  mutating func begins(_ id: TransferID, tellsProgress: Bool) {
+    guard let place = live.place(of: id) else {
+      live.set(id, to: Live(tellsProgress: tellsProgress))
+      return
+    }
+    live[place].isRunning = true
+    live[place].tellsProgress = tellsProgress
+  }
 
   mutating func publish(_ events: some Sequence<TransferEvent>) {
     for event in events {
@@ -63,10 +85,12 @@ struct HubState {
 
   /// Only of what runs, and of that only once that everything is there.
   mutating func publish(progress: Progress, of id: TransferID, _ url: ResourceURL?) {
-    guard let known = live[id], known.isRunning, known.tellsProgress else { return }
-    guard !progress.isWhole || !known.isWhole else { return }
-    live[id]?.progress = progress
-    live[id]?.isWhole = progress.isWhole
+    guard let place = live.place(of: id) else { return }
+    let known = live[place]
+    guard known.isRunning, known.tellsProgress, !progress.isWhole || !known.isWhole
+    else { return }
+    live[place].progress = progress
+    live[place].isWhole = progress.isWhole
     let event = TransferEvent(number: nil, id: id, url: url, kind: .progress(progress))
     if progress.isWhole {
       forgetProgress(of: id)
@@ -83,37 +107,29 @@ struct HubState {
     let id = event.id
     switch event.kind {
     case .finished(let result):
-      if let whole = whole(result, of: event) { append(whole) }
+      if let known = live.remove(id), let whole = known.whole(result, of: event) {
+        append(whole)
+      }
       forgetProgress(of: id)
-      live[id] = nil
-    case .removed: live[id] = nil
+    case .removed: live.remove(id)
     case .paused:
       forgetProgress(of: id)
-      live[id]?.isRunning = false
-      live[id]?.phase = nil
-    case .waiting: live[id]?.phase = nil
+      guard let place = live.place(of: id) else { break }
+      live[place].isRunning = false
+      live[place].phase = nil
+    case .waiting:
+      if let place = live.place(of: id) { live[place].phase = nil }
     case .phase(let phase, _):
-      live[id]?.phase = phase
+      if phase == .restarted { forgetProgress(of: id) }
+      guard let place = live.place(of: id) else { break }
+      live[place].phase = phase
       guard phase == .restarted else { break }
-      forgetProgress(of: id)
-      live[id]?.progress = nil
-      live[id]?.isWhole = false
+      live[place].progress = nil
+      live[place].isWhole = false
     case .added, .target, .resumed, .progress, .attempt, .limited, .connections, .moved, .snapshot:
       break
     }
     append(event)
-  }
-
-  /// What tells that everything of a completed one is there, if that was not told yet. A step counts in units of its own.
-  private func whole(_ result: TransferResult, of event: TransferEvent) -> TransferEvent? {
-    guard result.state == .completed, let known = live[event.id], known.tellsProgress,
-      !known.isWhole, let all = event.url == nil ? known.progress?.total : result.bytes
-    else { return nil }
-    let seconds = result.duration / .seconds(1)
-    let progress = Progress(
-      bytes: all, total: all, rate: seconds > 0 ? Double(result.fetched) / seconds : 0,
-      connections: 0)
-    return TransferEvent(number: nil, id: event.id, url: event.url, kind: .progress(progress))
   }
 
   private mutating func append(_ event: TransferEvent) {
