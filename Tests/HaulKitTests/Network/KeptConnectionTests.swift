@@ -87,6 +87,21 @@ import Testing
   }
 
   @Test(arguments: [FaultServerTLS.none, .good])
+  func `An answer that nobody asked for is not taken for the next one`(
+    tls: FaultServerTLS
+  ) async throws {
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"
+    let twice = Fault(.raw(text: answer + "abc" + answer + "xyz"), when: .request(1))
+    try await withTransport(tls, faults: [twice]) { bench, transport, request in
+      let counts = [
+        try await read(request, by: transport), try await read(request, by: transport),
+      ]
+      #expect(counts == [3, Int(Self.length)])
+      #expect(Set(bench.server.snapshot.requests.map(\.connection)).count == 2)
+    }
+  }
+
+  @Test(arguments: [FaultServerTLS.none, .good])
   func `A request is cancelled while its answer is awaited`(tls: FaultServerTLS) async throws {
     let silent = Fault(.stallBeforeHead)
     try await withTransport(tls, faults: [silent]) { bench, transport, request in
