@@ -94,6 +94,7 @@ package final class HTTPTransport: Transport {
           first = nil
           return try known.get()
         }
+        try Task.checkCancellation()
         return try await send(request, over: route, usesHTTP2: usesHTTP2)
       } catch let error as CancellationError {
         throw error
@@ -206,9 +207,11 @@ package final class HTTPTransport: Transport {
           return answer(
             .success(first.response(to: request, wasRedirected: false, executor: executor)))
         }
+        // The body of a redirect is let go of, and its connection with it.
+        let first = result.map(\.withoutBody)
         sent.goOn(on: executor) {
           do {
-            answer(.success(try await self.fetch(request, on: executor, first: result)))
+            answer(.success(try await self.fetch(request, on: executor, first: first)))
           } catch {
             answer(.failure(error))
           }

@@ -46,8 +46,8 @@ extension Scheduler {
   private mutating func call(_ id: TransferID, _ call: Member.Call) {
     guard let number = members.number(of: id) else { return }
     let member = members[number]
-    guard member.phase == .queued || member.phase == .paused, member.call != call else { return }
-    relane(number) { members in members.call(number, call) }
+    guard member.phase == .queued || member.phase == .paused else { return }
+    if member.call != call { relane(number) { members in members.call(number, call) } }
     guard hosts.states[member.host].outage?.until != nil else { return }
     hosts.states[member.host].outage?.until = nil
     refresh(member.host)

@@ -76,7 +76,7 @@ extension DirectClient {
       defer { state.sweeps = true }
       return !state.sweeps
     }
-    if mustSweep { sweepLater(on: channel.eventLoop) }
+    if mustSweep { sweep(on: channel.eventLoop, after: kept.since) }
   }
 
   /// Forgets a connection that has ended.
@@ -90,21 +90,25 @@ extension DirectClient {
     }
   }
 
-  private func sweepLater(on loop: any EventLoop) {
-    loop.scheduleTask(in: TimeAmount(settings.keepAlive)) { [weak self] in self?.sweep(on: loop) }
+  /// Closes what was kept long enough, when the time of those that are kept `since` is over.
+  private func sweep(on loop: any EventLoop, after since: NIODeadline) {
+    loop.scheduleTask(deadline: since + TimeAmount(settings.keepAlive)) { [weak self] in
+      self?.sweep(on: loop)
+    }
   }
 
   private func sweep(on loop: any EventLoop) {
     let limit = NIODeadline.now() - TimeAmount(settings.keepAlive)
-    let (old, goesOn) = state.withLockedValue { state in
+    let (old, oldest) = state.withLockedValue { state in
       let old = state.kept.values.joined().filter { $0.since <= limit }
       for origin in state.kept.keys { state.kept[origin]?.removeAll { $0.since <= limit } }
       state.kept = state.kept.filter { !$0.value.isEmpty }
-      state.sweeps = !state.kept.isEmpty
-      return (old, state.sweeps)
+      let oldest = state.kept.values.joined().map(\.since).min()
+      state.sweeps = oldest != nil
+      return (old, oldest)
     }
     for kept in old { kept.channel.close(promise: nil) }
-    if goesOn { sweepLater(on: loop) }
+    if let oldest { sweep(on: loop, after: oldest) }
   }
 
   private func connect(

@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import HaulCore
 import NIOCore
 import NIOHTTP1
 
@@ -14,6 +15,7 @@ final class DirectConnection: ChannelInboundHandler {
   /// Whether another request may follow the answer.
   private var isKept = false
   private var waitsForReader = false
+  private var isSending = false
 
   init(of client: DirectClient) { self.client = client }
 
@@ -22,12 +24,24 @@ final class DirectConnection: ChannelInboundHandler {
     guard let context, context.channel.isActive else {
       return request.failed(ChannelError.ioOnClosedChannel)
     }
+    guard request.isWanted else {
+      client.keep(self, context.channel)
+      return request.failed(CancellationError())
+    }
     self.request = request
     isKept = head.isKeepAlive
+    isSending = true
     context.write(wrapOutboundOut(.head(head)), promise: nil)
+    isSending = false
+    // It was refused, and has ended.
+    guard self.request != nil else { return }
     context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     request.wasSent()
   }
+
+  /// Why the head of a request was refused.
+  private static let invalidField = TransferError(
+    .protocolViolation, "the request could not be sent: a header field holds what none may hold")
 
   /// Ends the request, and the connection with it, unless the answer is over.
   func stop(_ request: SentRequest, _ error: any Error) {
@@ -82,12 +96,19 @@ final class DirectConnection: ChannelInboundHandler {
     context.fireChannelReadComplete()
   }
 
-  func errorCaught(context: ChannelHandlerContext, error: any Error) { fail(error, context) }
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    fail(isSending ? Self.invalidField : error, context)
+  }
 
   func channelInactive(context: ChannelHandlerContext) {
-    client.forget(context.channel)
     end(with: HTTPClientError.remoteConnectionClosed)
     context.fireChannelInactive()
+  }
+
+  /// Comes for one that was never connected, too.
+  func channelUnregistered(context: ChannelHandlerContext) {
+    client.forget(context.channel)
+    context.fireChannelUnregistered()
   }
 
   private func fail(_ error: any Error, _ context: ChannelHandlerContext) {

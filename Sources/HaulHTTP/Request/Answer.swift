@@ -19,6 +19,17 @@ struct Answer: Sendable {
     self.collected = collected
   }
 
+  var withoutBody: Answer {
+    Answer(status: status, headers: headers, version: version, body: CollectedBody(chunks: []))
+  }
+
+  private init(
+    status: Int, headers: HeaderFields, version: HTTPVersion, body: FetchResponse.Body
+  ) {
+    (self.status, self.headers, self.version) = (status, headers, version)
+    (self.body, collected) = (body, nil)
+  }
+
   func response(
     to request: FetchRequest, wasRedirected: Bool, executor: LoopExecutor?
   ) -> FetchResponse {

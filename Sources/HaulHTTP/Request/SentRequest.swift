@@ -137,19 +137,27 @@ extension SentRequest: NIOScheduledCallbackHandler {
 
 /// What becomes of it, from the client that sends it; called on one event loop.
 extension SentRequest {
+  /// Whether an answer would still be taken.
+  var isWanted: Bool {
+    state.withLockedValue { state in
+      if case .waiting = state.phase { !state.isCancelled } else { false }
+    }
+  }
+
   func wasSent() { state.withLockedValue { $0.wasSent = true } }
 
   func received(_ head: HTTPResponseHead, on loop: any EventLoop) {
     let length = head.headers.first(name: "Content-Length").flatMap { Int($0) }
     let isShort = length.map { (0...Self.longestCollected).contains($0) } ?? false
     let room = ByteBufferAllocator().buffer(capacity: isShort ? length ?? 0 : 0)
-    let timer = state.withLockedValue { state in
+    let (isWanted, timer) = state.withLockedValue { state in
       defer { state.headTimer = nil }
+      guard case .waiting = state.phase else { return (false, state.headTimer) }
       state.phase = .collecting(head, room)
-      return state.headTimer
+      return (true, state.headTimer)
     }
     timer?.cancel()
-    guard isShort else { return handOver() }
+    guard isWanted, isShort else { return handOver() }
     // What has come together with the head is passed on before.
     loop.execute { [weak self] in self?.waitShortly(on: loop) }
   }

@@ -138,8 +138,7 @@ extension QueueCoordinator {
     engine.hooks.passes(.stored)
     let traces = ends.compactMap { runs[$0].run?.onceStored }
     if !traces.isEmpty { await removeTraces(traces) }
-    // Without a subscriber nothing is awaited from here on, so that none can come before the events.
-    let events = engine.hub.isHeard ? await events(of: decision) : []
+    let events = await events(of: decision)
     queue.apply(decision)
     apply(decision, events, ends, starts)
     if !starts.granted.isEmpty { await launch(starts.granted, decision.added) }
@@ -166,7 +165,8 @@ extension QueueCoordinator {
       if url == nil { unknown.append(event.id) }
       return TransferEvent(number: event.number, id: event.id, url: url, kind: event.kind)
     }
-    guard !unknown.isEmpty else { return events }
+    // Without a subscriber nothing is awaited from here on, so that none can come before the events.
+    guard !unknown.isEmpty, engine.hub.isHeard else { return events }
     let stored = await store.urls(of: unknown)
     return events.map { event in
       TransferEvent(

@@ -137,7 +137,10 @@ struct DownloadRun {
 
   private mutating func follow(_ order: RunOrder) async {
     switch order {
-    case .slotGranted: return await begin(waitingStart ?? .slotGranted)
+    case .slotGranted:
+      // The wait is over, also where it was ended before its time.
+      retryAt = nil
+      return await begin(waitingStart ?? .slotGranted)
     case .pause: break
     case .cancel: isCancelled = true
     case .cutShort: return

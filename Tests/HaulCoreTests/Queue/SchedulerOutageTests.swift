@@ -122,4 +122,17 @@ import Testing
     check(queue.next(at: at(2)).isEmpty, is: true)
     check(queue.next(at: at(4)), is: [ids[1]])
   }
+
+  @Test mutating func `One that is told to start once more asks once more`() {
+    begin()
+    queue.starts(ids[3])
+    // Another one asks before it has a slot, and finds the host silent.
+    check(queue.next(at: at(1)), is: [ids[3]])
+    queue.paused(ids[3])
+    fails(ids[3], at: 1, askAgain: 9)
+    queue.add(ids[3], host: "a")
+    queue.starts(ids[3])
+    queue.starts(ids[3])
+    check(queue.next(at: at(2)), is: [ids[3]])
+  }
 }

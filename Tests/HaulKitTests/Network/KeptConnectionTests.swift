@@ -102,6 +102,36 @@ import Testing
   }
 
   @Test(arguments: [FaultServerTLS.none, .good])
+  func `A request that was cancelled before is not sent`(tls: FaultServerTLS) async throws {
+    try await withTransport(tls) { bench, transport, request in
+      _ = try await read(request, by: transport)
+      let task = Task {
+        withUnsafeCurrentTask { $0?.cancel() }
+        _ = try await transport.fetch(request)
+      }
+      await #expect(throws: CancellationError.self) { try await task.value }
+      #expect(bench.server.snapshot.requests.count == 1)
+    }
+  }
+
+  @Test(arguments: [FaultServerTLS.none, .good])
+  func `A field with a line break is not sent, and says so`(tls: FaultServerTLS) async throws {
+    try await withTransport(tls) { bench, transport, request in
+      var broken = request
+      broken.headers.append("X-Note", "one\r\nHost: another")
+      do {
+        _ = try await transport.fetch(broken)
+        Issue.record("it was sent")
+      } catch let error as TransferError {
+        #expect(error.code == .protocolViolation)
+        #expect(error.message.hasPrefix("the request could not be sent"))
+      }
+      #expect(bench.server.snapshot.requests.isEmpty)
+      #expect(try await read(request, by: transport) == Int(Self.length))
+    }
+  }
+
+  @Test(arguments: [FaultServerTLS.none, .good])
   func `A request is cancelled while its answer is awaited`(tls: FaultServerTLS) async throws {
     let silent = Fault(.stallBeforeHead)
     try await withTransport(tls, faults: [silent]) { bench, transport, request in
