@@ -43,6 +43,7 @@ extension QueueCoordinator {
     guard !isShutDown, !decision.effects.contains(where: \.changesOrder) else { return starts }
     lookAtSchedule()
     starts.isInTime = schedule.isOpen
+    if arePickedInTime, !schedule.isOpen { letGoOfPicked() }
     let now = engine.clock.now
     if engine.slots.update({ $0.hasFreeSlot }) {
       for case .schedule(let id) in decision.effects {
@@ -65,8 +66,18 @@ extension QueueCoordinator {
     return starts
   }
 
+  /// The store refused their start, and their time has ended since.
+  private func letGoOfPicked() {
+    for id in picked {
+      engine.slots.update { _ = $0.paused(id) }
+      addToScheduler(id)
+    }
+    picked = []
+  }
+
   /// The decision was not stored: what it was to schedule has no slot.
   func takeBack(_ starts: Starts, _ added: [TransferRecord]) {
+    if !starts.granted.isEmpty { arePickedInTime = starts.isInTime }
     guard !starts.scheduled.isEmpty else { return }
     let scheduled = Set(starts.scheduled)
     picked.removeAll { scheduled.contains($0) }

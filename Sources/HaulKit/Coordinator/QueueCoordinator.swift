@@ -38,6 +38,8 @@ package actor QueueCoordinator {
   var steps: [String: StepClosure] = [:]
   /// Those that have a slot, and whose start is not stored.
   var picked: [TransferID] = []
+  /// Whether the time of the week let those have one.
+  var arePickedInTime = false
   /// Whether the store refused the last change that nobody had asked for.
   var isStoreRefusing = false
   var isShutDown = false

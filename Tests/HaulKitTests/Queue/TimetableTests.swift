@@ -141,6 +141,29 @@ import Testing
     try scene.end()
   }
 
+  @Test func `Case 25: one that had a slot in time, and whose start the store refused, waits`()
+    throws
+  {
+    let scene = Scene()
+    _ = try add(scene, step: "before", turns: 3)
+    let transfer = try add(scene, "f")
+    scene.refuseChanges(true)
+    scene.pass(.seconds(3))
+    try setTimetable(scene, Self.never)
+    #expect(throws: TransferError.self) {
+      try scene.call { try await $0.setPriority(.utility, of: .all) }
+    }
+    scene.refuseChanges(false)
+    _ = try add(scene, "another")
+    scene.pass(.seconds(5))
+    #expect(try scene.state(transfer) == .queued)
+    #expect(scene.ledger.withLockedValue { $0.fetches.isEmpty })
+    try setTimetable(scene, nil)
+    try scene.runOut()
+    #expect(try scene.state(transfer) == .completed)
+    try scene.end()
+  }
+
   @Test func `Case 25: a step runs to its end, and the next one waits`() throws {
     let scene = Scene(timetable: Self.twice)
     scene.process.clock.setWall(by: 59)
