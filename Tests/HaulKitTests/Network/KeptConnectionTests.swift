@@ -91,7 +91,8 @@ import Testing
     tls: FaultServerTLS
   ) async throws {
     let answer = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"
-    let twice = Fault(.raw(text: answer + "abc" + answer + "xyz"), when: .request(1))
+    let text = answer + "abc" + answer + "xyz"
+    let twice = Fault(.raw(text: text, then: .stall), when: .request(1))
     try await withTransport(tls, faults: [twice]) { bench, transport, request in
       let counts = [
         try await read(request, by: transport), try await read(request, by: transport),
