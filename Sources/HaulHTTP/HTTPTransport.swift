@@ -94,7 +94,6 @@ package final class HTTPTransport: Transport {
           first = nil
           return try known.get()
         }
-        try Task.checkCancellation()
         return try await send(request, over: route, usesHTTP2: usesHTTP2)
       } catch let error as CancellationError {
         throw error

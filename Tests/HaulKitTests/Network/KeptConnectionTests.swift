@@ -87,6 +87,20 @@ import Testing
   }
 
   @Test(arguments: [FaultServerTLS.none, .good])
+  func `A connection that the server wants closed gets no other request`(
+    tls: FaultServerTLS
+  ) async throws {
+    let last = Fault(.addHeaders(fields: ["Connection: close"]), when: .request(1))
+    try await withTransport(tls, faults: [last]) { bench, transport, request in
+      for _ in 1...2 {
+        let count = try await read(request, by: transport)
+        #expect(count == Int(Self.length))
+      }
+      #expect(Set(bench.server.snapshot.requests.map(\.connection)).count == 2)
+    }
+  }
+
+  @Test(arguments: [FaultServerTLS.none, .good])
   func `An answer that nobody asked for is not taken for the next one`(
     tls: FaultServerTLS
   ) async throws {
