@@ -5,7 +5,9 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// `Transport` over AsyncHTTPClient, and over a client of our own for plain HTTP: one redirect loop, every error mapped once.
+/// `Transport` over AsyncHTTPClient, and over `DirectClient` for plain HTTP.
+///
+/// One loop follows redirects, and every error is mapped once.
 ///
 /// The scheduler limits connections; the pools of the clients never do.
 package final class HTTPTransport: Transport {
@@ -146,7 +148,7 @@ package final class HTTPTransport: Transport {
   }
 
   /// Has the right client send it, on the loop that this is called on if it is one.
-  /// - Throws: when it cannot be sent; nothing is told then.
+  /// - Throws: when it cannot be sent; `told` is not called then.
   private func start(
     _ sent: SentRequest, _ request: FetchRequest, over route: Route, usesHTTP2: Bool,
     _ told: @escaping SentRequest.Told
@@ -206,7 +208,7 @@ package final class HTTPTransport: Transport {
           return answer(
             .success(first.response(to: request, wasRedirected: false, executor: executor)))
         }
-        // The body of a redirect is let go of, and its connection with it.
+        // Releases the body of a redirect, and with it the connection.
         let first = result.map(\.withoutBody)
         sent.goOn(on: executor) {
           do {

@@ -240,8 +240,9 @@ extension TransferManager {
     try await coordinator.command(.remove, selection)
   }
 
-  /// Has waiting and paused transfers go before all others, within the limits. One that waits for its next attempt makes it then,
-  /// also where its host gave no answer; a pause that the server asked for (`Retry-After`) is kept.
+  /// Has waiting and paused transfers go before all others, within the limits. One that waits for
+  /// its next attempt makes it then, also where its host gave no answer; a pause that the server
+  /// asked for (`Retry-After`) is kept.
   /// - Parameters:
   ///   - selection: which of them.
   ///   - force: also beyond the limits, and outside of the timetable.
@@ -431,7 +432,8 @@ extension TransferManager {
   /// failure is tried again as the request says.
   /// - Parameters:
   ///   - request: a download of it.
-  ///   - retrying: called before the delay of each retry, with the number of the attempt that failed.
+  ///   - retrying: called before the delay of each retry, with the number of the attempt that
+  ///     failed.
   /// - Throws: what a download of it would fail with, `interrupted` when the task is cancelled.
   public func probe(
     _ request: DownloadRequest,

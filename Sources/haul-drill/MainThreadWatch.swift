@@ -7,9 +7,11 @@ import HaulKit
   import Darwin
 #endif
 
-/// Many downloads that the main actor adds, follows and awaits, as a user interface does, beside work that takes every turn there.
+/// Many downloads that the main actor adds, follows and awaits, as a user interface does, beside
+/// work that takes every turn there.
 ///
-/// It announces the longest time between two turns in milliseconds, without the time that the machine gave to others.
+/// It announces the longest time between two turns in milliseconds, without the time that the
+/// machine gave to others.
 @MainActor final class MainThreadWatch {
   private let drill: Drill
   private let count: Int
@@ -70,7 +72,8 @@ import HaulKit
     DispatchQueue.main.async { MainActor.assumeIsolated { self.takeTurn() } }
   }
 
-  /// When it is, and how long this thread was ready to run until then while others had the processor.
+  /// When it is, and how long this thread was ready to run until then while others had the
+  /// processor.
   private struct Moment {
     private let time = ContinuousClock.now
     private let thread = pthread_self()

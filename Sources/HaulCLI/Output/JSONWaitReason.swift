@@ -1,6 +1,7 @@
 import HaulCore
 
-/// `{ "code", "until", "transfer", "blocked", "directory", "needed", "free" }`: what does not belong to the code is null.
+/// `{ "code", "until", "transfer", "blocked", "directory", "needed", "free" }`: what does not
+/// belong to the code is null.
 struct JSONWaitReason: Encodable {
   private let reason: WaitReason
 

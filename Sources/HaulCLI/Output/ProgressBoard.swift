@@ -30,7 +30,7 @@ package struct ProgressBoard: Sendable {
     let former = files[place].share
     change(&files[place])
     let share = files[place].share
-    // Most of what is told of a file changes none of it.
+    // Most events of a file change no sum.
     guard share != former else { return }
     discount(former, at: place)
     count(share, at: place)

@@ -12,7 +12,8 @@ public struct TransferSummary: Sendable, Hashable, Identifiable {
   public let identifier: String?
   /// The host that it transfers from; nil for a step.
   public let host: String?
-  /// Why it does not run, while it is queued or between two attempts; nil when nothing keeps it from starting.
+  /// Why it does not run, while it is queued or between two attempts; nil when nothing keeps it
+  /// from starting.
   public let waitReason: WaitReason?
 
   package init(_ member: QueueMachine.Member, waitReason: WaitReason?) {

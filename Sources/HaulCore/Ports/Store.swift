@@ -42,7 +42,8 @@ package struct Standing: Sendable, Hashable {
   package var hasRun = false
   /// Whether something ran for it when this was stored.
   package var isUnderWay = false
-  /// What it waits for, where that does not follow from how the others stand: its next attempt, or something in its way.
+  /// What it waits for, where that does not follow from how the others stand: its next attempt, or
+  /// something in its way.
   package var waitReason: WaitReason?
   /// When its next attempt is due, in seconds since 1970; nil unless it waits for that.
   package var retryAt: Double? {

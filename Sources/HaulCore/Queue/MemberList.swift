@@ -4,7 +4,8 @@ package struct MemberList: Sendable {
   private var isDraft = false
   private var layer = Layer()
 
-  /// What a draft changes, in the order in which it did first. Most decisions change one or two members.
+  /// What a draft changes, in the order in which it did first. Most decisions change one or two
+  /// members.
   typealias Layer = IDList<Change>
 
   struct Change: Sendable {
@@ -31,7 +32,8 @@ package struct MemberList: Sendable {
     }
   }
 
-  /// What is so of a member that the draft has changed, nil when it has removed it; nil when it has not changed it.
+  /// What is so of a member that the draft has changed, nil when it has removed it; nil when it has
+  /// not changed it.
   private func changed<Result>(
     _ id: TransferID, _ body: (QueueMachine.Member) -> Result
   ) -> Result?? {

@@ -31,8 +31,9 @@ extension QueueMachine {
     return found
   }
 
-  /// Why a member waits, as far as the queue knows: the scheduler knows more of `slot`. Nil for one that
-  /// does not wait. What was in its way when the list was stored counts until it is tried again.
+  /// Why a member waits, as far as the queue knows: the scheduler knows more of `slot`. Nil for one
+  /// that does not wait. What was in its way when the list was stored counts until it is tried
+  /// again.
   /// - Parameter known: what earlier calls found, for many members in O(all of them).
   package func waitReason(
     of member: Member, at wallSeconds: Double, _ known: inout [TransferID: TransferID?]

@@ -75,7 +75,8 @@ package struct QueueMachine: Sendable {
   package func id(of identifier: String) -> TransferID? { identifiers[identifier] }
 
   /// Carries a command out on each of these; those that refuse it stay as they are. O(members concerned).
-  /// - Parameter isLast: whether it is the last portion. Dependents are looked at again only then, as they may be in a later one.
+  /// - Parameter isLast: whether it is the last portion. Dependents are looked at again only then,
+  ///   as they may be in a later one.
   /// - Returns: who refused, and why.
   package mutating func handle(
     _ command: TransferMachine.Command, _ ids: some Sequence<TransferID>,

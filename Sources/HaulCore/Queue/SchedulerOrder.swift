@@ -22,8 +22,9 @@ extension Scheduler {
   /// "Start now": it goes before all others of every priority until it has started, and respects every limit. Of several
   /// the first called is the first. It takes no turn from its priority.
   ///
-  /// A paused one is not queued by it, but when `add` queues it again the word holds. No effect on one that runs. A host that gave
-  /// no answer may be asked at once; one that asked for a pause has it.
+  /// A paused one is not queued by it, but when `add` queues it again the word holds. No effect on
+  /// one that runs. A host that gave no answer may be asked at once; one that asked for a pause has
+  /// it.
   package mutating func starts(_ id: TransferID) { call(id, .express) }
 
   /// Starts with the next `next(at:)`, even beyond the limits on active transfers and active per host, and while the

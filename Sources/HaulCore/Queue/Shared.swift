@@ -1,4 +1,5 @@
-/// A large value that is copied as one reference: as a whole it is copied when one of two that share it is changed.
+/// A large value that is copied as one reference: as a whole it is copied when one of two that
+/// share it is changed.
 struct Shared<Value: Sendable>: Sendable {
   /// An array does just that.
   private var box: ContiguousArray<Value>

@@ -1,4 +1,5 @@
-/// Why a transfer does not run: one type, from the queue to events, summaries, `--json` and the store.
+/// Why a transfer does not run: one type, from the queue to events, summaries, `--json` and the
+/// store.
 ///
 /// Times are seconds since 1970.
 public enum WaitReason: Hashable, Sendable {

@@ -4,8 +4,9 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// A client for HTTP/1.1 without TLS and without a proxy, where a small file costs less than half of what it does through
-/// AsyncHTTPClient (decision 016). The scheduler limits connections; this never does.
+/// A client for HTTP/1.1 without TLS and without a proxy, at less than half the cost of
+/// AsyncHTTPClient for a small file (decision 016). The scheduler limits connections; this never
+/// does.
 final class DirectClient: Sendable {
   private struct Kept {
     let channel: any Channel
@@ -26,7 +27,7 @@ final class DirectClient: Sendable {
 
   init(_ settings: HTTPTransport.Settings) { self.settings = settings }
 
-  /// Sends a request over a connection that is kept, on `loop` if there is one, or over a new one on it.
+  /// Sends a request over a kept connection, preferably of `loop`, or over a new one of it.
   func send(
     _ head: HTTPRequestHead, to origin: ResourceURL.Origin, for request: SentRequest,
     on loop: any EventLoop

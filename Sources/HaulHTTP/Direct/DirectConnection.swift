@@ -65,7 +65,8 @@ final class DirectConnection: ChannelInboundHandler {
     switch unwrapInboundIn(data) {
     case .head(let head):
       guard head.status.code >= 100 else { return fail(StatusGuard.error, context) }
-      // The parser sees to it that what tells its end by closing is not kept; what follows a 101 is no HTTP.
+      // `isKeepAlive` is false for a body that ends with its connection. What follows a 101 is no
+      // HTTP.
       isKept = isKept && head.isKeepAlive && head.status != .switchingProtocols
       request.received(head, on: context.eventLoop)
     case .body(let bytes):
@@ -83,7 +84,7 @@ final class DirectConnection: ChannelInboundHandler {
   private func wait(for demand: EventLoopFuture<Void>, of request: SentRequest) {
     guard !waitsForReader else { return }
     waitsForReader = true
-    // A reader that lets go of the body has the connection closed.
+    // When the reader releases the body, the connection is closed.
     demand.assumeIsolated().whenSuccess { [self] in
       guard self.request === request else { return }
       waitsForReader = false

@@ -215,6 +215,7 @@ extension SentRequest: HTTPClientResponseDelegate {
   typealias Response = Void
 
   func send(_ message: HTTPClient.Request, with client: HTTPClient, on loop: any EventLoop) {
+    guard isWanted else { return failed(CancellationError()) }
     let task = client.execute(request: message, delegate: self, eventLoop: .delegate(on: loop))
     canBeStopped { task.fail(reason: $0) }
   }

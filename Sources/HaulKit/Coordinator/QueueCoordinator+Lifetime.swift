@@ -3,8 +3,8 @@ import HaulFiles
 
 /// Opening.
 extension QueueCoordinator {
-  /// Takes up what the store holds: what ran is queued again, what was paused stays so, orders that had not been carried out are carried out.
-  /// Programs that run on are ended first.
+  /// Takes up what the store holds: what ran is queued again, what was paused stays so, orders that
+  /// had not been carried out are carried out. Programs that run on are ended first.
   ///
   /// Once, before anything is added; steps that it is to run are registered before.
   /// - Throws: `io`, when the store cannot be read.

@@ -34,7 +34,8 @@ extension QueueCoordinator {
     for id in ids { deadlines.set(.retry(id), to: later) }
   }
 
-  /// Carries out what nobody has asked for, and starts nothing with it: mostly nothing of it is to be stored.
+  /// Carries out what nobody has asked for, and starts nothing with it: mostly nothing of it is to
+  /// be stored.
   /// - Returns: whether the store took it.
   private func carryOutAlone(
     _ decide: (inout QueueMachine, inout QueueDecision) -> Void

@@ -1,6 +1,7 @@
 import HaulCore
 
-/// Owns the queue: decides, commits, applies, and starts what may run. Nothing is in memory that the store has not taken.
+/// Owns the queue: decides, commits, applies, and starts what may run. Nothing is in memory that
+/// the store has not taken.
 package actor QueueCoordinator {
   /// What a timer is for.
   enum Deadline: Hashable, Sendable {
@@ -157,7 +158,7 @@ extension QueueCoordinator {
     decision.keepFiles(Dictionary(older, uniquingKeysWith: { $1 }))
   }
 
-  /// What subscribers are told of it.
+  /// The events of a decision, with addresses.
   private func events(of decision: QueueDecision) async -> [TransferEvent] {
     var urls: [TransferID: ResourceURL] = [:]
     for record in decision.added { urls[record.id] = record.request.url }
@@ -167,7 +168,7 @@ extension QueueCoordinator {
       if url == nil { unknown.append(event.id) }
       return TransferEvent(number: event.number, id: event.id, url: url, kind: event.kind)
     }
-    // Without a subscriber nothing is awaited from here on, so that none can come before the events.
+    // Without a subscriber nothing is awaited: none can subscribe before the events are published.
     guard !unknown.isEmpty, engine.hub.isHeard else { return events }
     let stored = await store.urls(of: unknown)
     return events.map { event in

@@ -89,7 +89,8 @@ package struct RunSupervisor {
 
   /// The ends of these are stored: nothing runs for them any more.
   package mutating func settle(_ ids: some Collection<TransferID>) {
-    // Mostly that is all of them; but some may have been forgotten while that was stored, or have come.
+    // Mostly that is all of them; but some may have been forgotten while that was stored, or have
+    // come.
     if ended.elementsEqual(ids) {
       ended = []
     } else {

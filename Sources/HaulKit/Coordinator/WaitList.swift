@@ -2,7 +2,8 @@ import NIOConcurrencyHelpers
 
 /// Tasks that wait for a value under a key.
 ///
-/// A waiter is registered before its first suspension, so that no `resume` between a check and the wait is lost.
+/// A waiter is registered before its first suspension, so that no `resume` between a check and the
+/// wait is lost.
 package final class WaitList<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private typealias Waiter = CheckedContinuation<Value?, Never>
 

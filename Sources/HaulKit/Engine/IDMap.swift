@@ -1,6 +1,7 @@
 import HaulCore
 
-/// Values by id: an `IDTable` finds them with less work than a dictionary does, and they are changed in place.
+/// Values by id: an `IDTable` finds them with less work than a dictionary does, and they are
+/// changed in place.
 struct IDMap<Value> {
   private var places = IDTable()
   /// In no order that means anything.

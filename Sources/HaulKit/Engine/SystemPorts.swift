@@ -51,7 +51,8 @@ struct SystemPorts {
     }
   }
 
-  /// The same, and the list that is kept in a directory; not on the caller's actor, as certificates are read from files.
+  /// The same, and the list that is kept in a directory; not on the caller's actor, as certificates
+  /// are read from files.
   /// - Throws: as `TransferManager.init(directory:)`; nothing is left open then.
   @concurrent static func open(
     _ directory: String, _ configuration: Configuration, ifDamaged: DamagedList

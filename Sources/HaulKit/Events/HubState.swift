@@ -33,7 +33,8 @@ struct HubState {
     /// Whether it was told that everything is there.
     var isWhole = false
 
-    /// What tells that everything of a completed one is there, if that was not told yet. A step counts in units of its own.
+    /// What tells that everything of a completed one is there, if that was not told yet. A step
+    /// counts in units of its own.
     func whole(_ result: TransferResult, of event: TransferEvent) -> TransferEvent? {
       guard result.state == .completed, tellsProgress, !isWhole,
         let all = event.url == nil ? progress?.total : result.bytes

@@ -1,4 +1,5 @@
-/// Has a reader with a backlog suspend now and then: otherwise nothing else on its actor runs for as long as the backlog lasts.
+/// Has a reader with a backlog suspend now and then: otherwise nothing else on its actor runs for
+/// as long as the backlog lasts.
 struct ReaderTurns: Sendable {
   private static let most = 16
   private var count = 0

@@ -23,7 +23,8 @@ public struct Transfer: Sendable, Identifiable {
     get async { await queue.summary(of: id) }
   }
 
-  /// Why it does not run at this moment, as in its summary; nil when it runs, rests, has ended or is not in the list.
+  /// Why it does not run at this moment, as in its summary; nil when it runs, rests, has ended or
+  /// is not in the list.
   public var waitReason: WaitReason? {
     get async { await summary?.waitReason }
   }

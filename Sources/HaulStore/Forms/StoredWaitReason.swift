@@ -1,7 +1,7 @@
 import HaulCore
 
-/// What is in the way of one that waits. The time of an attempt has a column of its own, and what follows from how the
-/// others stand is not stored.
+/// What is in the way of one that waits. The time of an attempt has a column of its own, and what
+/// follows from how the others stand is not stored.
 struct StoredWaitReason: Codable, Hashable {
   var code: String
   var directory: String?

@@ -1,7 +1,8 @@
 package import HaulCore
 import Synchronization
 
-/// A disk that counts the bytes that are read from part files, may hold who reads them, and reports each call.
+/// A disk that counts the bytes that are read from part files, may hold who reads them, and reports
+/// each call.
 package struct CountingDisk: Disk {
   /// Counts across every file of the disk.
   package final class Counter: Sendable {

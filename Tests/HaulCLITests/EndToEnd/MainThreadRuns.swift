@@ -4,7 +4,8 @@ import Testing
 
 @Suite("A user interface is never blocked", .serialized, .timeLimit(.minutes(5)))
 struct MainThreadRuns {
-  /// The longest time, in milliseconds, that the main thread of a program was blocked while it ran so many downloads.
+  /// The longest time, in milliseconds, that the main thread of a program was blocked while it ran
+  /// so many downloads.
   private func longest(of count: Int, _ options: String...) async throws -> Int {
     let files = (0..<count).map { FaultScript.Resource("/\($0)", seed: 7, length: 4 << 10) }
     return try await withFaultServer(FaultScript(files)) { server in
@@ -21,7 +22,8 @@ struct MainThreadRuns {
     }
   }
 
-  /// How long it is blocked is measured by `make main-thread`; what may block it is watched by `MainActorTests`.
+  /// How long it is blocked is measured by `make main-thread`; what may block it is watched by
+  /// `MainActorTests`.
   @Test("1,000 downloads are added, followed and awaited from the main thread")
   func free() async throws { _ = try await longest(of: 1000) }
 

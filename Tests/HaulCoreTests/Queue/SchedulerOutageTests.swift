@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  mutating func `One that is told to start asks at once, and the others after it`(isForced: Bool) {
+  mutating func `A started transfer asks at once, and the others after it`(isForced: Bool) {
     begin()
     isForced ? queue.force(ids[3]) : queue.starts(ids[3])
     check(queue.next(at: at(1)), is: [ids[3]])
@@ -123,7 +123,7 @@ import Testing
     check(queue.next(at: at(4)), is: [ids[1]])
   }
 
-  @Test mutating func `One that is told to start once more asks once more`() {
+  @Test mutating func `A second start asks once more`() {
     begin()
     queue.starts(ids[3])
     // Another one asked before it had a slot, and found the host silent.

@@ -51,7 +51,7 @@ import Testing
     #expect(runs.running.isEmpty)
   }
 
-  @Test mutating func `Those that run are told in order, with those whose end is not stored`() {
+  @Test mutating func `Running transfers come in order, with those whose end is not stored`() {
     for id in ids.reversed() { _ = begin(id) }
     _ = runs.ended(ids[2], .paused)
     #expect(runs.running == ids)

@@ -87,7 +87,8 @@ extension RefusedDecisionTests {
     try scene.end()
   }
 
-  /// Commits that are tried in three seconds by a store that takes half a second for each, and refuses it.
+  /// Commits that are tried in three seconds by a store that takes half a second for each, and
+  /// refuses it.
   private func tries(_ scene: Scene, _ begin: () -> Void = {}) throws -> Int {
     scene.process.store.habits.timeOfChange = .milliseconds(500)
     scene.refuseChanges(true)

@@ -4,7 +4,8 @@ import HaulTestSupport
 import NIOConcurrencyHelpers
 import Testing
 
-/// What the store refuses has not happened: what is in memory is what is stored, and the same works a moment later.
+/// What the store refuses has not happened: what is in memory is what is stored, and the same works
+/// a moment later.
 @Suite struct RefusedDecisionTests {
   private static let names = ["done", "failed", "runs", "paused", "waits", "behind", "cancelled"]
   private static let groups = ["g", "new"]
@@ -57,7 +58,8 @@ import Testing
     private static let all = RefusedDecisionTests.names + ["n"]
   }
 
-  /// The next change is refused, and nothing has happened; then `body` works, and everything goes on to its end.
+  /// The next change is refused, and nothing has happened; then `body` works, and everything goes
+  /// on to its end.
   private func refuse(
     _ cast: Cast, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
   ) throws {

@@ -13,16 +13,38 @@ import Testing
   import Darwin
 #endif
 
-/// C4 of the mission: an interface that adds, follows and commands on the main actor is never blocked.
+/// C4 of the mission: an interface that adds, follows and commands on the main actor is never
+/// blocked.
 @MainActor @Suite(.timeLimit(.minutes(2))) struct MainActorTests {
   /// Elements that one reader takes at most before others of its actor have their turn.
   private static let most = 32
 
   init() { OnMain.begin() }
 
+  @concurrent private nonisolated func onAnotherThread() async -> Bool { OnMain.isHere }
+
+  /// Writes a file once it is opened by its reader, and after the main actor had a turn.
+  /// - Returns: whether it had one.
+  @concurrent private nonisolated func fill(
+    _ path: String, with text: String
+  ) async throws -> Bool {
+    let turn = DispatchSemaphore(value: 0)
+    return try await BlockingIO().run {
+      let file = open(path, O_WRONLY)
+      defer { close(file) }
+      DispatchQueue.main.async { turn.signal() }
+      let hadTurn = turn.wait(timeout: .now() + 20) == .success
+      _ = text.utf8CString.withUnsafeBytes { bytes in
+        write(file, bytes.baseAddress, bytes.count - 1)
+      }
+      return hadTurn
+    }
+  }
+
   @Test func `What looks whether it is the main actor sees it`() async throws {
     #expect(OnMain.isHere)
-    await #expect(Task.detached { OnMain.isHere }.value == false)
+    async let elsewhere = onAnotherThread()
+    #expect(await !elsewhere)
     await Task.yield()
     #expect(OnMain.isHere)
   }
@@ -95,23 +117,11 @@ import Testing
     try await Bench.with([]) { bench in
       let (path, directory) = (bench.path("authorities.pem"), bench.path("list"))
       try #require(mkfifo(path, 0o600) == 0)
-      let turn = DispatchSemaphore(value: 0)
-      let pem = bench.server.certificateAuthorityPEM
-      // The file is opened when somebody reads it, and has its content after the main actor had a turn.
-      let writing = Task.detached {
-        try await BlockingIO().run {
-          let file = open(path, O_WRONLY)
-          defer { close(file) }
-          DispatchQueue.main.async { turn.signal() }
-          let hadTurn = turn.wait(timeout: .now() + 20) == .success
-          _ = pem.utf8CString.withUnsafeBytes { write(file, $0.baseAddress, $0.count - 1) }
-          return hadTurn
-        }
-      }
+      async let hadTurn = fill(path, with: bench.server.certificateAuthorityPEM)
       var configuration = Configuration()
       configuration.certificateAuthorities = path
       let manager = try await TransferManager(directory: directory, configuration)
-      #expect(try await writing.value)
+      #expect(try await hadTurn)
       await manager.shutdown()
     }
   }
@@ -146,7 +156,8 @@ import Testing
       }
       requests.append(.step("step"))
       let added = try await manager.add(requests)
-      // Where the name is chosen, a file is verified, bytes are deleted, and bytes are read by the caller.
+      // Where the name is chosen, a file is verified, bytes are deleted, and bytes are read by the
+      // caller.
       try await added[0].pause()
       try await added[0].resume()
       try await added[1].cancel()

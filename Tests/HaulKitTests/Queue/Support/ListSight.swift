@@ -52,7 +52,7 @@ struct ListSight: Equatable, Sendable {
   /// What a list in memory has that the store does not have, or the other way round, in words.
   func differences(from stored: ListSight) -> [String] {
     var found: [String] = []
-    // One that is stopped to be queued again is stored as one that runs.
+    // While a transfer stops in order to be queued again, the store has it as running.
     let called = summaries.filter { $0.state == .stopping && stored.running.contains($0.id) }.count
     var counts = counts
     counts[.stopping, default: 0] -= called

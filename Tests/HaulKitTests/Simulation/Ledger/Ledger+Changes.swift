@@ -78,8 +78,8 @@ extension Ledger {
     }
   }
 
-  /// One that is queued by a change may have its slot with the same change. Of one that ran before and after it, the change does
-  /// not say which.
+  /// One that is queued by a change may have its slot with the same change. Of one that ran before
+  /// and after it, the change does not say which.
   private mutating func applyStart(_ update: StoreChange.Update, _ events: [StoredEvent]) {
     var between = update
     between.standing.isUnderWay = false

@@ -36,7 +36,7 @@ extension Ledger {
 
   /// Record and live state agree, and nobody is lost.
   private mutating func checkList(_ live: [TransferSummary]) {
-    // One that is stopped to be queued again is stored as one that runs.
+    // While a transfer stops in order to be queued again, the store has it as running.
     let stopping = Set(live.filter { $0.state == .stopping }.map(\.id))
     let wanted = listed.map { member in
       let isCalledBack =

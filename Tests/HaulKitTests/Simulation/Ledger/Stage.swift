@@ -31,7 +31,7 @@ enum Stage: Hashable, Sendable {
     }
   }
 
-  /// What a store tells of it: one that is stopped to be queued again is stored as one that runs.
+  /// What the store has: a transfer that stops in order to be queued again is running there.
   var stored: Stage { self == .stopping(.requeue) ? .running : self }
 
   init(_ standing: Standing) {

@@ -26,7 +26,8 @@ final class MainActorRecord: Sendable {
   }
 }
 
-/// Other work of the main actor, which only counts its turns and is always ready: who reads without a pause gives it none.
+/// Other work of the main actor, which only counts its turns and is always ready: who reads without
+/// a pause gives it none.
 @MainActor final class MainActorTurns {
   private var count = 0
   /// What the reader was handed, and the most of it between two turns.
@@ -44,7 +45,8 @@ final class MainActorRecord: Sendable {
   private func takeTurn() {
     count += 1
     guard !isOver else { return }
-    // By the queue itself: a task that yields would leave it, and be away for as long as the machine is busy.
+    // By the queue itself: a task that yields would leave it, and be away for as long as the
+    // machine is busy.
     DispatchQueue.main.async { MainActor.assumeIsolated { self.takeTurn() } }
   }
 
