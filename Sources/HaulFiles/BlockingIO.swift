@@ -36,7 +36,7 @@ package struct BlockingIO: Sendable {
     _ body: @escaping @Sendable () throws(TransferError) -> Value
   ) async throws(TransferError) -> Value {
     guard let pool else { return try body() }
-    if waitsInPlace, let pace, pace.isPrompt { return try pace.timing(body) }
+    if let value = try runHere(body) { return value }
     return try await Handover<Result<Value, TransferError>>.wait { handover in
       pool.submit { state in
         handover.give(
@@ -78,6 +78,14 @@ extension BlockingIO {
       case .cancelled: body(true)
       }
     }
+  }
+
+  /// What `body` returns, where calls are made in place and the disk is prompt; otherwise nil, and `body` is not called.
+  package func runHere<Value>(
+    _ body: () throws(TransferError) -> Value
+  ) throws(TransferError) -> Value? {
+    guard waitsInPlace, let pace, pace.isPrompt else { return nil }
+    return try pace.timing(body)
   }
 }
 

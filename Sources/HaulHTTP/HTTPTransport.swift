@@ -154,9 +154,8 @@ package final class HTTPTransport: Transport {
     _ told: @escaping SentRequest.Told
   ) throws(TransferError) {
     let loop = MultiThreadedEventLoopGroup.singleton.any()
-    let timeout = TimeAmount(settings.headTimeout)
     if route == .direct, request.url.origin.scheme == "http" {
-      sent.start(headTimeout: timeout, on: loop, told)
+      sent.start(told)
       clients.direct.send(head(of: request), to: request.url.origin, for: sent, on: loop)
       return
     }
@@ -169,7 +168,7 @@ package final class HTTPTransport: Transport {
     } catch {
       throw TransferError(mapping: error, from: request.url.origin, via: route)
     }
-    sent.start(headTimeout: timeout, on: loop) { result in
+    sent.start { result in
       told(
         result.flatMap { answer in
           Result { () throws(TransferError) in
@@ -178,7 +177,8 @@ package final class HTTPTransport: Transport {
           }.mapError { $0 }
         })
     }
-    sent.send(message, with: client, on: loop)
+    sent.send(
+      message, with: client, on: loop, headTimeout: TimeAmount(settings.headTimeout))
   }
 
   private static func check(
@@ -255,8 +255,10 @@ package final class HTTPTransport: Transport {
   private func head(of request: FetchRequest) -> HTTPRequestHead {
     var headers = fields(of: request)
     // A request without a body has no framing.
-    headers.remove(name: "Content-Length")
-    headers.remove(name: "Transfer-Encoding")
+    if !request.headers.fields.isEmpty {
+      headers.remove(name: "Content-Length")
+      headers.remove(name: "Transfer-Encoding")
+    }
     if !headers.contains(name: "Host") {
       headers.add(name: "Host", value: request.url.origin.authority)
     }

@@ -8,7 +8,7 @@ import NIOPosix
 /// AsyncHTTPClient for a small file (decision 016). The scheduler limits connections; this never
 /// does.
 final class DirectClient: Sendable {
-  private struct Kept {
+  fileprivate struct Kept {
     let channel: any Channel
     let connection: NIOLoopBound<DirectConnection>
     let since: NIODeadline
@@ -26,6 +26,8 @@ final class DirectClient: Sendable {
   private let state = NIOLockedValueBox(State())
 
   init(_ settings: HTTPTransport.Settings) { self.settings = settings }
+
+  var headTimeout: TimeAmount { TimeAmount(settings.headTimeout) }
 
   /// Sends a request over a kept connection, preferably of `loop`, or over a new one of it.
   func send(
@@ -56,23 +58,30 @@ final class DirectClient: Sendable {
   }
 
   private func takeKept(of origin: ResourceURL.Origin, preferring loop: any EventLoop) -> Kept? {
-    state.withLockedValue { state in
-      guard let count = state.kept[origin]?.count, count > 0 else { return nil }
-      let index = state.kept[origin]?.lastIndex { $0.channel.eventLoop === loop }
-      return state.kept[origin]?.remove(at: index ?? count - 1)
+    state.withLockedValue { $0.kept[origin]?.takeLast(preferring: loop) }
+  }
+}
+
+extension [DirectClient.Kept] {
+  fileprivate mutating func takeLast(preferring loop: any EventLoop) -> Element? {
+    guard let index = lastIndex(where: { $0.connection.eventLoop === loop }) else {
+      return popLast()
     }
+    return remove(at: index)
   }
 }
 
 /// Connections as they come and go; called on their loops.
 extension DirectClient {
   /// Keeps a connection whose answer is over for another request.
-  func keep(_ connection: DirectConnection, _ channel: any Channel) {
+  func keep(
+    _ connection: DirectConnection, _ channel: any Channel, to origin: ResourceURL.Origin
+  ) {
     let kept = Kept(
       channel: channel,
       connection: NIOLoopBound(connection, eventLoop: channel.eventLoop), since: .now())
     let mustSweep = state.withLockedValue { state in
-      guard let origin = state.open[ObjectIdentifier(channel)]?.origin else { return false }
+      guard !state.isShutDown else { return false }
       state.kept[origin, default: []].append(kept)
       defer { state.sweeps = true }
       return !state.sweeps
@@ -116,7 +125,7 @@ extension DirectClient {
     to origin: ResourceURL.Origin, on loop: any EventLoop
   ) -> EventLoopFuture<NIOLoopBound<DirectConnection>> {
     var bootstrap = ClientBootstrap(group: loop)
-      .connectTimeout(TimeAmount(settings.connectTimeout))
+      .connectTimeout(TimeAmount(min(settings.connectTimeout, settings.headTimeout)))
       .channelOption(.autoRead, value: false)
       // Larger reads mean fewer wake-ups: the default grows from 2 to 64 KiB only.
       .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 256 << 10))
@@ -157,7 +166,7 @@ extension DirectClient {
       try pipeline.addHandlers([
         HTTPRequestEncoder(), KeptConnectionWatch(),
         ByteToMessageHandler(HTTPResponseDecoder(leftOverBytesStrategy: .dropBytes)),
-        NIOHTTPRequestHeadersValidator(), DirectConnection(of: self),
+        NIOHTTPRequestHeadersValidator(), DirectConnection(of: self, to: origin),
       ])
     }
   }

@@ -9,15 +9,24 @@ final class DirectConnection: ChannelInboundHandler {
   typealias OutboundOut = HTTPClientRequestPart
 
   private let client: DirectClient
+  private let origin: ResourceURL.Origin
   private var context: ChannelHandlerContext?
   /// The one that is being answered.
   private var request: SentRequest?
   /// Whether another request may follow the answer.
   private var isKept = false
   private var waitsForReader = false
+  /// Whether the head of the answer came just now.
+  private var awaitsBody = false
   private var isSending = false
+  /// When the head of the answer must be there. One timer looks after all requests of the connection.
+  private var headDeadline = NIODeadline.now()
+  private var headTimer: Scheduled<Void>?
 
-  init(of client: DirectClient) { self.client = client }
+  init(of client: DirectClient, to origin: ResourceURL.Origin) {
+    self.client = client
+    self.origin = origin
+  }
 
   /// Sends a request when no other is being answered.
   func send(_ head: HTTPRequestHead, for request: SentRequest) {
@@ -25,7 +34,7 @@ final class DirectConnection: ChannelInboundHandler {
       return request.failed(ChannelError.ioOnClosedChannel)
     }
     guard request.isWanted else {
-      client.keep(self, context.channel)
+      client.keep(self, context.channel, to: origin)
       return request.failed(CancellationError())
     }
     self.request = request
@@ -37,6 +46,16 @@ final class DirectConnection: ChannelInboundHandler {
     guard self.request != nil else { return }
     context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     request.wasSent()
+    headDeadline = .now() + client.headTimeout
+    if headTimer == nil { watchHead(on: context.eventLoop) }
+  }
+
+  private func watchHead(on loop: any EventLoop) {
+    headTimer = loop.assumeIsolated().scheduleTask(deadline: headDeadline) { [self] in
+      headTimer = nil
+      guard let request else { return }
+      if headDeadline <= .now() { request.isLate() } else { watchHead(on: loop) }
+    }
   }
 
   /// Why the head of a request was refused.
@@ -68,14 +87,19 @@ final class DirectConnection: ChannelInboundHandler {
       // `isKeepAlive` is false for a body that ends with its connection. What follows a 101 is no
       // HTTP.
       isKept = isKept && head.isKeepAlive && head.status != .switchingProtocols
-      request.received(head, on: context.eventLoop)
+      request.received(head)
+      awaitsBody = true
     case .body(let bytes):
       guard let demand = request.received(bytes, on: context.eventLoop) else { return }
       wait(for: demand, of: request)
     case .end:
       self.request = nil
       waitsForReader = false
-      if isKept { client.keep(self, context.channel) } else { context.close(promise: nil) }
+      if isKept {
+        client.keep(self, context.channel, to: origin)
+      } else {
+        context.close(promise: nil)
+      }
       request.ended()
     }
   }
@@ -93,6 +117,8 @@ final class DirectConnection: ChannelInboundHandler {
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
+    if awaitsBody { request?.waitShortly(on: context.eventLoop) }
+    awaitsBody = false
     if !waitsForReader { context.read() }
     context.fireChannelReadComplete()
   }
@@ -102,6 +128,7 @@ final class DirectConnection: ChannelInboundHandler {
   }
 
   func channelInactive(context: ChannelHandlerContext) {
+    headTimer?.cancel()
     end(with: HTTPClientError.remoteConnectionClosed)
     context.fireChannelInactive()
   }

@@ -44,15 +44,8 @@ final class SentRequest: FetchHandle {
     state = NIOLockedValueBox(State())
   }
 
-  /// Has the time run in which the head of the answer must come.
   /// - Parameter told: called once with what it was answered with, on any thread.
-  func start(headTimeout: TimeAmount, on loop: any EventLoop, _ told: @escaping Told) {
-    let timer = try? loop.scheduleCallback(in: headTimeout, handler: self)  // fails at its shutdown
-    state.withLockedValue { state in
-      state.headTimer = timer
-      state.told = told
-    }
-  }
+  func start(_ told: @escaping Told) { state.withLockedValue { $0.told = told } }
 
   /// Notes how it is stopped from now on; at once where it was cancelled.
   func canBeStopped(_ stop: @escaping Stop) {
@@ -82,7 +75,11 @@ final class SentRequest: FetchHandle {
     if isCancelled { task.cancel() }
   }
 
-  private func isLate() {
+  /// Gives it up, unless the head of its answer is there. By way of another thread: a loop that was held up reads what
+  /// has come meanwhile first.
+  func isLate() { Task { giveUpWaiting() } }
+
+  private func giveUpWaiting() {
     let (stop, wasSent) = state.withLockedValue { state in
       guard case .waiting = state.phase else { return (nil as Stop?, false) }
       return (state.stop, state.wasSent)
@@ -131,8 +128,7 @@ final class SentRequest: FetchHandle {
 }
 
 extension SentRequest: NIOScheduledCallbackHandler {
-  /// By way of another thread: a loop that was held up reads what has come meanwhile first.
-  func handleScheduledCallback(eventLoop: some EventLoop) { Task { isLate() } }
+  func handleScheduledCallback(eventLoop: some EventLoop) { isLate() }
 }
 
 /// What becomes of it, from the client that sends it; called on one event loop.
@@ -146,7 +142,7 @@ extension SentRequest {
 
   func wasSent() { state.withLockedValue { $0.wasSent = true } }
 
-  func received(_ head: HTTPResponseHead, on loop: any EventLoop) {
+  func received(_ head: HTTPResponseHead) {
     let length = head.headers.first(name: "Content-Length").flatMap { Int($0) }
     let isShort = length.map { (0...Self.longestCollected).contains($0) } ?? false
     let room = ByteBufferAllocator().buffer(capacity: isShort ? length ?? 0 : 0)
@@ -157,12 +153,11 @@ extension SentRequest {
       return (true, state.headTimer)
     }
     timer?.cancel()
-    guard isWanted, isShort else { return handOver() }
-    // What has come together with the head is passed on before.
-    loop.execute { [weak self] in self?.waitShortly(on: loop) }
+    if !(isWanted && isShort) { handOver() }
   }
 
-  private func waitShortly(on loop: any EventLoop) {
+  /// Waits a moment for the rest of a short body, once what came together with the head was passed on.
+  func waitShortly(on loop: any EventLoop) {
     let isCollecting = state.withLockedValue { state in
       if case .collecting = state.phase { true } else { false }
     }
@@ -214,8 +209,14 @@ extension SentRequest {
 extension SentRequest: HTTPClientResponseDelegate {
   typealias Response = Void
 
-  func send(_ message: HTTPClient.Request, with client: HTTPClient, on loop: any EventLoop) {
+  /// - Parameter headTimeout: from now to the head of the answer.
+  func send(
+    _ message: HTTPClient.Request, with client: HTTPClient, on loop: any EventLoop,
+    headTimeout: TimeAmount
+  ) {
     guard isWanted else { return failed(CancellationError()) }
+    let timer = try? loop.scheduleCallback(in: headTimeout, handler: self)  // fails at its shutdown
+    state.withLockedValue { $0.headTimer = timer }
     let task = client.execute(request: message, delegate: self, eventLoop: .delegate(on: loop))
     canBeStopped { task.fail(reason: $0) }
   }
@@ -225,8 +226,10 @@ extension SentRequest: HTTPClientResponseDelegate {
   func didReceiveHead(
     task: HTTPClient.Task<Void>, _ head: HTTPResponseHead
   ) -> EventLoopFuture<Void> {
-    received(head, on: task.eventLoop)
-    return task.eventLoop.makeSucceededVoidFuture()
+    received(head)
+    let loop = task.eventLoop
+    loop.execute { [weak self] in self?.waitShortly(on: loop) }
+    return loop.makeSucceededVoidFuture()
   }
 
   func didReceiveBodyPart(

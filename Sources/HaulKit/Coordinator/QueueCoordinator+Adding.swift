@@ -80,14 +80,13 @@ extension QueueCoordinator {
   private func additions(_ requests: [TransferRequest]) -> [QueueMachine.Addition] {
     var new = IDTable()
     new.reserve(requests.count)
-    return engine.random.withGenerator { generator in
-      requests.map { request in
-        var id: TransferID
-        repeat {
-          id = TransferID(using: &generator)
-        } while queue.members.contains(id) || !new.set(id, to: 0)
-        return QueueMachine.Addition(id: id, request: request, target: request.download?.target)
-      }
+    var random = engine.random
+    return requests.map { request in
+      var id: TransferID
+      repeat {
+        id = TransferID(using: &random)
+      } while queue.members.contains(id) || !new.set(id, to: 0)
+      return QueueMachine.Addition(id: id, request: request, target: request.download?.target)
     }
   }
 

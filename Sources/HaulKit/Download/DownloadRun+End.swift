@@ -91,6 +91,7 @@ extension DownloadRun {
     }
     let seconds = modified.map { Double($0.secondsSince1970) }
     guard let willPublish = engine.hooks.willPublish else {
+      if driver.executor != nil, publishHere(target, length, seconds) { return }
       target.publish(length: length, modified: seconds) { [inbox] in inbox.post(.published($0)) }
       return await waitAsideForDisk()
     }
@@ -98,6 +99,20 @@ extension DownloadRun {
       await willPublish(id)
       target.publish(length: length, modified: seconds) { inbox.post(.published($0)) }
     }
+  }
+
+  private func publishHere(
+    _ target: any DownloadTarget, _ length: Int64, _ modified: Double?
+  ) -> Bool {
+    do throws(TransferError) {
+      guard let path = try target.publishHere(length: length, modified: modified) else {
+        return false
+      }
+      inbox.post(.published(.success(path)))
+    } catch {
+      inbox.post(.published(.failure(error)))
+    }
+    return true
   }
 
   /// The network is not wanted any more: another transfer may have it, as long as not too many wait for the disk.

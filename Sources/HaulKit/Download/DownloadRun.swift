@@ -3,7 +3,7 @@ import HaulFiles
 import Logging
 
 /// One run of a download: the loop between the machine and the world.
-struct DownloadRun {
+struct DownloadRun: ~Copyable {
   let driver: DownloadDriver
   let context: RunContext
   let started: Instant
@@ -173,10 +173,9 @@ struct DownloadRun {
   mutating func handle(_ event: DownloadMachine.Event) async {
     let now = engine.clock.now
     await noteHost(before: event)
-    let commands = engine.random.withGenerator { generator in
-      plan.update { state in
-        machine.handle(event, plan: &state.plan, at: now, using: &generator)
-      }
+    var random = engine.random
+    let commands = plan.update { state in
+      machine.handle(event, plan: &state.plan, at: now, using: &random)
     }
     for command in commands { await perform(command) }
   }

@@ -48,6 +48,9 @@ protocol DownloadTarget: Sendable {
   func publish(
     length: Int64, modified: Double?,
     _ told: @escaping @Sendable (Result<String?, TransferError>) -> Void)
+  /// The same on this thread, which may wait for a prompt disk.
+  /// - Returns: nil where that might take long; nothing was done then.
+  func publishHere(length: Int64, modified: Double?) throws(TransferError) -> String?
   /// Lets go of what is there; it may be gone on with. The end of every run but a discarded one.
   func release() async
   /// Takes away what is there.

@@ -96,10 +96,15 @@ struct FileTarget: DownloadTarget {
       told(
         Result { () throws(TransferError) in
           guard !isStopped else { throw GroupCommit.stopped }
-          let name = try claim.publish(length: length, modified: modified)
-          claim.part.release()
-          return claim.directory.filePath(name.text)
+          return try claim.publishAndRelease(length: length, modified: modified)
         })
+    }
+  }
+
+  func publishHere(length: Int64, modified: Double?) throws(TransferError) -> String? {
+    guard part.endsWithoutSync else { return nil }
+    return try io.inPlace.runHere { () throws(TransferError) in
+      try claim.publishAndRelease(length: length, modified: modified)
     }
   }
 
@@ -115,6 +120,15 @@ struct FileTarget: DownloadTarget {
 }
 
 extension TargetClaim {
+  /// - Returns: the path of the file.
+  fileprivate func publishAndRelease(
+    length: Int64, modified: Double?
+  ) throws(TransferError) -> String {
+    let name = try publish(length: length, modified: modified)
+    part.release()
+    return directory.filePath(name.text)
+  }
+
   /// Gives the part its final name, or the next free one where a number may be added.
   /// - Throws: as `PartFile.publish`.
   func publish(length: Int64, modified: Double?) throws(TransferError) -> FileName {

@@ -54,6 +54,8 @@ struct StreamTarget: DownloadTarget {
     buffer.whenRead(length) { told(.success(nil)) }
   }
 
+  func publishHere(length: Int64, modified: Double?) -> String? { nil }
+
   func release() {}
   func discard() {}
 }

@@ -113,44 +113,33 @@ package final class Engine: Sendable {
   }
 }
 
-/// The one source of randomness of an engine: the system's, or a seeded one that gives the same run again.
-struct SharedRandom: Sendable {
-  private let generator: NIOLockedValueBox<Generator>
+/// The one source of randomness of an engine: the system's, or a seeded one (SplitMix64) that gives the same run again.
+struct SharedRandom: RandomNumberGenerator, Sendable {
+  private let state: NIOLockedValueBox<UInt64>?
 
-  init(seed: UInt64?) { generator = NIOLockedValueBox(Generator(state: seed)) }
+  init(seed: UInt64?) { state = seed.map { NIOLockedValueBox($0) } }
 
-  func withGenerator<Result>(_ body: (inout Generator) -> Result) -> Result {
-    generator.withLockedValue { body(&$0) }
+  func next() -> UInt64 {
+    guard let state else {
+      var system = SystemRandomNumberGenerator()
+      return system.next()
+    }
+    let value = state.withLockedValue { state in
+      state &+= 0x9E37_79B9_7F4A_7C15
+      return state
+    }
+    var mixed = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
   }
 
   func bytes(_ count: Int) -> [UInt8] {
-    withGenerator { generator in
-      var bytes: [UInt8] = []
-      // Eight of a number: each may cost a call of the system.
-      while bytes.count < count {
-        let number = generator.next()
-        for shift in stride(from: 0, to: 64, by: 8) {
-          bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(shift)))
-        }
-      }
-      return Array(bytes.prefix(count))
-    }
-  }
-
-  /// SplitMix64 when seeded.
-  struct Generator: RandomNumberGenerator {
-    fileprivate var state: UInt64?
-
-    mutating func next() -> UInt64 {
-      guard let seed = state else {
-        var system = SystemRandomNumberGenerator()
-        return system.next()
-      }
-      let value = seed &+ 0x9E37_79B9_7F4A_7C15
-      state = value
-      var mixed = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-      return mixed ^ (mixed >> 31)
+    // Eight of a number: each may cost a call of the system.
+    var number: UInt64 = 0
+    return (0..<count).map { place in
+      if place.isMultiple(of: 8) { number = next() }
+      defer { number >>= 8 }
+      return UInt8(truncatingIfNeeded: number)
     }
   }
 }

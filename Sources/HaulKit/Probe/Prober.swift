@@ -15,12 +15,11 @@ struct Prober {
       do {
         return try await ask(&hasAnswered)
       } catch {
-        let decision = engine.random.withGenerator { generator in
-          retry.failed(
-            RetryState.Failure(
-              error, silentHost: nil, hasAnswered: hasAnswered, isAttended: true),
-            at: engine.clock.now, using: &generator)
-        }
+        var random = engine.random
+        let decision = retry.failed(
+          RetryState.Failure(
+            error, silentHost: nil, hasAnswered: hasAnswered, isAttended: true),
+          at: engine.clock.now, using: &random)
         guard case .retry(let delay, let attempt) = decision else { throw error }
         await retrying(attempt, error, delay)
         try await wait(delay)

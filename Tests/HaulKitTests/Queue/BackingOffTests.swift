@@ -46,8 +46,9 @@ import Testing
       try await finish(queue, added)
       #expect(queue.order == ["a", "b", "a", "c"])
       #expect(try await added[0].result.reused > 0)
-      #expect(
-        queue.log.history.changes(of: added[0]) == [.added, .paused, .resumed, .completed])
+      try await queue.log.wait {
+        $0.changes(of: added[0]) == [.added, .paused, .resumed, .completed]
+      }
     }
   }
 

@@ -50,7 +50,7 @@ import Testing
       #expect(queue.server.snapshot.inProgress("/a") == 0)
       try await queue.hold(added[1])
       #expect(await code(added[0]) == .cancelled)
-      #expect(queue.log.history.changes(of: added[0]) == [.added, .cancelled])
+      try await queue.log.wait { $0.changes(of: added[0]) == [.added, .cancelled] }
       let left = try queue.bench.names().filter { $0.hasPrefix("a") }
       #expect(left == (keepsBytes ? ["a.haul.journal", "a.haul.part"] : []))
       queue.server.setFaults("/a", [])
@@ -70,7 +70,7 @@ import Testing
       try await queue.hold(added[1])
       #expect(try await added[0].cancel() == nil)
       #expect(await queue.states == [.cancelled, .running, .queued])
-      #expect(queue.log.history.changes(of: added[0]) == [.added, .paused, .cancelled])
+      try await queue.log.wait { $0.changes(of: added[0]) == [.added, .paused, .cancelled] }
       try await queue.manager.cancel(.all)
       #expect(await queue.states == [.cancelled, .cancelled, .cancelled])
       #expect(queue.order == ["a", "b"])
@@ -109,7 +109,7 @@ import Testing
       #expect((result.reused == 0) == isRestart, "\(result)")
       await queue.manager.waitUntilEmpty()
       #expect(queue.order == ["a", "b", "c"])
-      #expect(queue.log.history.results(of: added[0]).count == 1)
+      try await queue.log.wait { $0.results(of: added[0]).count == 1 }
     }
   }
 }
