@@ -254,8 +254,8 @@ package final class HTTPTransport: Transport {
   /// What goes to the origin itself.
   private func head(of request: FetchRequest) -> HTTPRequestHead {
     var headers = fields(of: request)
-    // A request without a body has no framing.
     if !request.headers.fields.isEmpty {
+      // A request without a body has no framing.
       headers.remove(name: "Content-Length")
       headers.remove(name: "Transfer-Encoding")
     }
@@ -278,24 +278,26 @@ package final class HTTPTransport: Transport {
   }
 
   private func fields(of request: FetchRequest) -> HTTPHeaders {
-    var headers = HTTPHeaders(request.headers.fields.map { ($0.name, $0.value) })
-    func fill(_ name: String, _ value: String) {
-      if !headers.contains(name: name) { headers.add(name: name, value: value) }
-    }
-    fill("User-Agent", settings.userAgent)
-    fill("Accept", "*/*")
-    headers.replaceOrAdd(
-      name: "Accept-Encoding",
-      value: request.decodingLimit == nil ? "identity" : ContentDecoder.accepted)
-    if let credentials = request.url.credentials {
-      fill("Authorization", credentials.basic)
-    }
+    var own: [(String, String)] = []
+    own.reserveCapacity(8)
+    let codings = request.decodingLimit == nil ? "identity" : ContentDecoder.accepted
+    own.append(("Accept-Encoding", codings))
     if let first = request.firstByte {
       let last = request.lastByte.map(String.init) ?? ""
-      headers.replaceOrAdd(name: "Range", value: "bytes=\(first)-\(last)")
-      if let validator = request.ifRange {
-        headers.replaceOrAdd(name: "If-Range", value: validator)
-      }
+      own.append(("Range", "bytes=\(first)-\(last)"))
+      if let validator = request.ifRange { own.append(("If-Range", validator)) }
+    }
+    let replacing = own.count
+    own.append(("User-Agent", settings.userAgent))
+    own.append(("Accept", "*/*"))
+    if let credentials = request.url.credentials {
+      own.append(("Authorization", credentials.basic))
+    }
+    guard !request.headers.fields.isEmpty else { return HTTPHeaders(own) }
+    var headers = HTTPHeaders(request.headers.fields.map { ($0.name, $0.value) })
+    for (name, value) in own[..<replacing] { headers.replaceOrAdd(name: name, value: value) }
+    for (name, value) in own[replacing...] where !headers.contains(name: name) {
+      headers.add(name: name, value: value)
     }
     return headers
   }

@@ -105,7 +105,7 @@ package struct DownloadMachine: Sendable {
     /// Another connection may be opened.
     case connectionGranted
     /// `leadsElsewhere`: it does not come from where the bytes of an earlier run came from.
-    case responded(SegmentID, ResponseHead, leadsElsewhere: Bool, wallSeconds: Double)
+    indirect case responded(SegmentID, ResponseHead, leadsElsewhere: Bool, wallSeconds: Double)
     /// The first bytes of the segment are written.
     case delivered(SegmentID)
     /// The body ended where it should, or the segment's own end was reached.
@@ -131,7 +131,7 @@ package struct DownloadMachine: Sendable {
     case diskFailed(TransferError)
   }
 
-  package enum Command: Sendable, Hashable {
+  package indirect enum Command: Sendable, Hashable {
     case open(SegmentID, FetchRequest)
     /// Find the file by the name that this response tells; `bound` follows, before anything else.
     case bind(SegmentID)

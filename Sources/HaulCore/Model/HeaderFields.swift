@@ -16,6 +16,8 @@ package struct HeaderFields: Hashable, Sendable {
     self.fields = fields.map { Field(name: $0.0, value: $0.1) }
   }
 
+  package init(_ fields: [Field]) { self.fields = fields }
+
   /// The value of the first field of that name; O(fields).
   package subscript(name: String) -> String? {
     for field in fields where field.isNamed(name) { return field.value }

@@ -13,7 +13,7 @@ struct Answer: Sendable {
 
   init(_ head: HTTPResponseHead, body: FetchResponse.Body, collected: [any ByteChunk]? = nil) {
     status = Int(head.status.code)
-    headers = HeaderFields(head.headers.map { ($0.name, $0.value) })
+    headers = HeaderFields(head.headers.map { .init(name: $0.name, value: $0.value) })
     version = head.version
     self.body = body
     self.collected = collected

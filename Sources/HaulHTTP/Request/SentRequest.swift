@@ -185,7 +185,7 @@ extension SentRequest {
   func ended() {
     switch end() {
     case .collecting(let head, let bytes):
-      let chunks = bytes.readableBytes > 0 ? [bytes] : []
+      let chunks: [any ByteChunk] = bytes.readableBytes > 0 ? [bytes] : []
       tell(.success(Answer(head, body: CollectedBody(chunks: chunks), collected: chunks)))
     case .streaming(let source): source.finish(nil)
     case .waiting, .over: break

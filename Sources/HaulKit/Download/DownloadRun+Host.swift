@@ -17,13 +17,13 @@ extension DownloadRun {
 
   /// Has the machine know how the host stands before it hears of the end of a fetch, because of which it may send another
   /// request.
-  mutating func noteHost(before event: DownloadMachine.Event) async {
+  mutating func noteHost(before event: DownloadMachine.Event, at now: Instant) async {
     switch event {
     case .ended, .stopped, .tick: break
     case .failed(_, let error): if error.isOfRedirect { await noteAnswer() }
     default: return
     }
-    let (now, id, host) = (engine.clock.now, id, host)
+    let (id, host) = (id, host)
     (machine.host, machine.isHostPaused) = engine.slots.update {
       ($0.hostStanding(for: id), $0.backOffEnd(of: host).map { $0 > now } ?? false)
     }

@@ -172,7 +172,7 @@ struct DownloadRun: ~Copyable {
 
   mutating func handle(_ event: DownloadMachine.Event) async {
     let now = engine.clock.now
-    await noteHost(before: event)
+    await noteHost(before: event, at: now)
     var random = engine.random
     let commands = plan.update { state in
       machine.handle(event, plan: &state.plan, at: now, using: &random)
