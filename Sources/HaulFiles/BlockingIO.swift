@@ -84,8 +84,8 @@ extension BlockingIO {
   package func runHere<Value>(
     _ body: () throws(TransferError) -> Value
   ) throws(TransferError) -> Value? {
-    guard waitsInPlace, let pace, pace.isPrompt else { return nil }
-    return try pace.timing(body)
+    guard waitsInPlace, let pace, let began = pace.promptNow else { return nil }
+    return try pace.timing(body, since: began)
   }
 }
 

@@ -16,13 +16,16 @@ final class DiskPace: Sendable {
     cautiousUntil = NIOLockedValueBox(clock.now)
   }
 
-  var isPrompt: Bool { cautiousUntil.withLockedValue { $0 <= clock.now } }
+  /// The time, if it is prompt now.
+  var promptNow: Instant? {
+    let now = clock.now
+    return cautiousUntil.withLockedValue { $0 <= now } ? now : nil
+  }
 
   /// Carries `body` out and notes how long it took.
   func timing<Value>(
-    _ body: () throws(TransferError) -> Value
+    _ body: () throws(TransferError) -> Value, since began: Instant
   ) throws(TransferError) -> Value {
-    let began = clock.now
     defer {
       let now = clock.now
       if now - began >= Self.slow {

@@ -88,9 +88,7 @@ struct PartDigestTests {
     let scratch = try Scratch()
     let sum = try #require(Checksum("crc32c=e3069283"))
     let part = try scratch.acquire()
-    var head = try sampleHead(3_000_000)
-    head.announced = sum.description
-    try part.begin(head)
+    try part.begin(sampleHead(3_000_000, announced: sum))
     try part.write(0..<1000, of: content)
     part.release()
     let next = try scratch.acquire(nonce: 2)

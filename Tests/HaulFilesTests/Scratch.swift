@@ -56,11 +56,13 @@ final class Scratch {
   }
 }
 
-func sampleHead(_ length: Int64?, tag: String = "\"a\"") throws -> JournalHead {
+func sampleHead(
+  _ length: Int64?, tag: String = "\"a\"", announced: Checksum? = nil
+) throws -> JournalHead {
   JournalHead(
     url: try ResourceURL("https://example.com/file.iso?token=secret"),
     validator: Validator(entityTag: tag, lastModified: nil, lastModifiedIsStrong: false),
-    length: length)
+    length: length, announced: announced)
 }
 
 /// Bytes that no shift or swap leaves the same.

@@ -22,6 +22,8 @@ struct JournalWriter {
   init() {
     end = 0
     crc = 0
+    // Head, run, bytes, name.
+    kept.reserveCapacity(4)
   }
 
   /// Writes all that was kept into a new, empty file, and goes on there.
@@ -63,15 +65,15 @@ struct JournalWriter {
     end == 0 ? UInt32(littleEndian: JournalFormat.header()[12...]) : crc
   }
 
-  /// Appends records in one write.
+  /// Appends a record.
   /// - Throws: `disk-full`, `io`; `in-use` when another process wrote to the journal.
-  mutating func append(_ records: JournalRecord...) throws(TransferError) {
+  mutating func append(_ record: JournalRecord) throws(TransferError) {
     guard !isBroken else { throw TransferError(.io, "the journal could not be written") }
-    guard let file else { return kept += records }
+    guard let file else { return kept.append(record) }
     try checkEnd()
     var bytes = end == 0 ? JournalFormat.header() : []
     var sum = checksumBefore
-    for record in records { bytes += try record.framed(after: &sum) }
+    bytes += try record.framed(after: &sum)
     do throws(TransferError) {
       try Self.put(bytes, into: file, at: end)
     } catch {

@@ -1,5 +1,5 @@
 import Crypto
-import HaulCore
+package import HaulCore
 
 /// Tells resources apart without saying which they are: SHA-256 of the address without the values of known signing keys.
 enum ResourceFingerprint {
@@ -13,7 +13,9 @@ enum ResourceFingerprint {
   }
 
   private static func digest(of text: String) -> [UInt8] {
-    SHA256.hash(data: Array(text.utf8)).withUnsafeBytes { Array($0) }
+    var (text, hash) = (text, SHA256())
+    text.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
+    return hash.finalize().withUnsafeBytes { Array($0) }
   }
 
   /// In hexadecimal, of an address with tokens that no signature goes with; nil for every other.
@@ -27,4 +29,31 @@ enum ResourceFingerprint {
 
   /// Of what `hex` gave; empty for anything else.
   static func bytes(hex: String) -> [UInt8] { Checksum("sha-256=\(hex)")?.bytes ?? [] }
+}
+
+/// What a journal says of an address: `ResourceFingerprint` in hexadecimal. Of an address that is at hand it is made when it is
+/// asked for: most small files never have a journal.
+package enum Fingerprint: Hashable, Codable, Sendable {
+  case of(ResourceURL)
+  case hex(String)
+
+  var hex: String {
+    switch self {
+    case .of(let url): ResourceFingerprint.hex(of: url)
+    case .hex(let text): text
+    }
+  }
+
+  package init(from decoder: any Decoder) throws {
+    self = .hex(try decoder.singleValueContainer().decode(String.self))
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(hex)
+  }
+
+  package static func == (left: Fingerprint, right: Fingerprint) -> Bool { left.hex == right.hex }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(hex) }
 }

@@ -25,7 +25,7 @@ package struct FileRecord: Hashable, Sendable {
   ///   - modified: its modification time, in seconds since 1970.
   init(of head: JournalHead, url: ResourceURL?, size: Int64, modified: Double) {
     let address =
-      url.map(ResourceFingerprint.ofOwn) ?? ResourceFingerprint.bytes(hex: head.fingerprint)
+      url.map(ResourceFingerprint.ofOwn) ?? ResourceFingerprint.bytes(hex: head.fingerprint.hex)
     resource = address.prefix(Self.resourceLength)
     self.size = size
     self.modified = modified
@@ -48,7 +48,9 @@ package struct FileRecord: Hashable, Sendable {
   }
 
   var bytes: [UInt8] {
-    var bytes = [isUnsure ? Self.unsureVersion : Self.version]
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(64)
+    bytes.append(isUnsure ? Self.unsureVersion : Self.version)
     bytes += resource
     withUnsafeBytes(of: size.littleEndian) { bytes += $0 }
     withUnsafeBytes(of: modified.bitPattern.littleEndian) { bytes += $0 }

@@ -19,7 +19,7 @@ extension PartFile {
     try serialized { _ throws(TransferError) in
       let (part, isNew) = try locked { state throws(TransferError) in
         try state.checkUsable()
-        guard state.open.values.allSatisfy({ $0.reserved == nil }) else {
+        guard state.open.allSatisfy({ $0.reserved == nil }) else {
           throw TransferError(.internal, "the part file is being written to")
         }
         let hadPart = state.part != nil
@@ -145,7 +145,7 @@ extension PartState {
     durableCount = 0
     pending = []
     dirtyBytes = 0
-    open = [:]
+    open = []
     digest = nil
   }
 }

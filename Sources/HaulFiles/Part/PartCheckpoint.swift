@@ -89,7 +89,7 @@ extension PartFile {
   func verifyStillOurs() throws(TransferError) {
     try locked { state throws(TransferError) in
       do throws(TransferError) {
-        try checkNames(state)
+        try checkNames(&state)
         try state.journal.checkEnd()
       } catch {
         state.failure = error
@@ -98,7 +98,7 @@ extension PartFile {
     }
   }
 
-  private func checkNames(_ state: PartState) throws(TransferError) {
+  private func checkNames(_ state: inout PartState) throws(TransferError) {
     let hasPart = try mapping("look at the part file") { () throws(DiskError) in
       try state.partIdentity.map { identity throws(DiskError) in
         try directory.has(identity, as: names.part)

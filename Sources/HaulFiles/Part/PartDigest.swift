@@ -48,7 +48,7 @@ extension PartFile {
 extension PartState {
   /// Everything before this was written.
   fileprivate var prefixEnd: Int64 {
-    let written = open.values.reduce(into: claimed) { $0.insert(contentsOf: $1.range) }
+    let written = open.reduce(into: claimed) { $0.insert(contentsOf: $1.range) }
     guard let first = written.ranges.first, first.lowerBound == 0 else { return 0 }
     return first.upperBound
   }

@@ -43,7 +43,7 @@ package final class PartFile: Sendable {
   /// The bytes that are there: claimed, or written and about to be claimed.
   package var received: ByteRangeSet {
     state.withLockedValue { state in
-      state.open.values.reduce(into: state.claimed) { $0.insert(contentsOf: $1.range) }
+      state.open.reduce(into: state.claimed) { $0.insert(contentsOf: $1.range) }
     }
   }
 
@@ -64,6 +64,7 @@ package final class PartFile: Sendable {
 
 /// Bytes that one writer wrote and has not claimed yet.
 struct OpenExtent {
+  let writer: UInt64
   var start: Int64
   var length: Int64 = 0
   var crc = CRC32C()
@@ -101,7 +102,8 @@ struct PartState {
   /// The ranges of the claims from `durableCount` on; nil for void ones.
   var pending: [ByteRange?] = []
   var dirtyBytes: Int64 = 0
-  var open: [UInt64: OpenExtent] = [:]
+  /// Few at a time.
+  var open: [OpenExtent] = []
   /// Of this generation's bytes, when one was asked for.
   var digest: PrefixDigest?
   var nextWriter: UInt64 = 0
@@ -172,9 +174,9 @@ struct PartState {
 
   /// Closes the extents that nobody writes to at the moment.
   mutating func claimIdle() throws(TransferError) {
-    for (writer, extent) in open where extent.reserved == nil {
-      if let closed = extent.extent { try claim(closed) }
-      open[writer] = nil
+    while let place = open.firstIndex(where: { $0.reserved == nil }) {
+      if let closed = open[place].extent { try claim(closed) }
+      open.remove(at: place)
     }
   }
 
@@ -192,6 +194,6 @@ struct PartState {
     pending = []
     durableCount = claimCount
     dirtyBytes = 0
-    open = [:]
+    open = []
   }
 }

@@ -18,7 +18,7 @@ extension PartFile {
     try locked { state throws(TransferError) in
       _ = try state.openPart()
       defer { state.nextWriter += 1 }
-      state.open[state.nextWriter] = OpenExtent(start: offset, lastClaim: now)
+      state.open.append(OpenExtent(writer: state.nextWriter, start: offset, lastClaim: now))
       return ExtentWriter(number: state.nextWriter, offset: offset)
     }
   }
@@ -52,12 +52,12 @@ extension PartFile {
   package func claim(_ writer: inout ExtentWriter) throws(TransferError) {
     try locked { [writer] state throws(TransferError) in
       try state.checkUsable()
-      guard var extent = state.open[writer.number], extent.reserved == nil,
+      guard var extent = state.open[writer], extent.reserved == nil,
         let closed = extent.extent
       else { return }
       try state.claim(closed)
       extent.restart()
-      state.open[writer.number] = extent
+      state.open[writer] = extent
     }
   }
 
@@ -69,11 +69,12 @@ extension PartFile {
       let part = try state.openPart()
       // A checkpoint may have claimed it and closed it.
       var extent =
-        state.open[writer.number] ?? OpenExtent(start: writer.offset, lastClaim: now)
+        state.open[writer]
+        ?? OpenExtent(writer: writer.number, start: writer.offset, lastClaim: now)
       let range = writer.offset..<(writer.offset + count)
       guard extent.reserved == nil, extent.range.upperBound == writer.offset,
         state.claimed.isDisjoint(range),
-        state.open.allSatisfy({ $0.key == writer.number || !$0.value.touched.overlaps(range) })
+        state.open.allSatisfy({ $0.writer == writer.number || !$0.touched.overlaps(range) })
       else {
         throw TransferError(.internal, "two segments write to the same bytes")
       }
@@ -81,7 +82,7 @@ extension PartFile {
         throw TransferError(.lengthMismatch, "the server sent more than the announced length")
       }
       extent.reserved = range.upperBound
-      state.open[writer.number] = extent
+      state.open[writer] = extent
       return (part, extent, state.digest)
     }
   }
@@ -134,6 +135,20 @@ extension OpenExtent {
 extension PartState {
   /// Puts back what a write made of an extent, unless it was dropped meanwhile.
   fileprivate mutating func store(_ extent: OpenExtent, of writer: ExtentWriter) {
-    if open[writer.number] != nil { open[writer.number] = extent }
+    if open[writer] != nil { open[writer] = extent }
+  }
+}
+
+extension [OpenExtent] {
+  fileprivate subscript(writer: ExtentWriter) -> OpenExtent? {
+    get { first { $0.writer == writer.number } }
+    set {
+      guard let newValue else { return removeAll { $0.writer == writer.number } }
+      if let place = firstIndex(where: { $0.writer == writer.number }) {
+        self[place] = newValue
+      } else {
+        append(newValue)
+      }
+    }
   }
 }

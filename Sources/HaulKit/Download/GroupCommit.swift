@@ -1,4 +1,3 @@
-import DequeModule
 import HaulCore
 import HaulFiles
 import NIOConcurrencyHelpers
@@ -17,7 +16,7 @@ final class GroupCommit: Sendable {
   }
 
   private struct State {
-    var waiting: Deque<Entry> = []
+    var waiting: [Entry] = []
     var isRunning = false
   }
 
@@ -61,9 +60,9 @@ final class GroupCommit: Sendable {
         state.isRunning = false
         return nil
       }
-      let group = Array(state.waiting.prefix(Self.most))
-      state.waiting.removeFirst(group.count)
-      return group
+      let all = state.waiting
+      state.waiting = Array(all.dropFirst(Self.most))
+      return all.count > Self.most ? Array(all.prefix(Self.most)) : all
     }
   }
 
