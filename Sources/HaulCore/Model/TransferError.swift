@@ -41,20 +41,33 @@ public struct TransferError: Error, Hashable, Sendable {
     case `internal`
   }
 
+  private struct Parts: Hashable, Sendable {
+    let code: Code
+    let message: String
+    let status: Int?
+    let isRetryable: Bool
+    let retryAfter: Duration?
+    var hindrance: Hindrance?
+    var isOfRedirect = false
+  }
+
+  /// Shared: where there may be an error there mostly is none, and it is to take no room there.
+  private var parts: Shared<Parts>
+
   /// What kind of failure it was.
-  public let code: Code
+  public var code: Code { parts.value.code }
   /// Why it failed and what to do, in one line, without the URL and without secrets.
-  public let message: String
+  public var message: String { parts.value.message }
   /// The HTTP status behind it, if one was received.
-  public let status: Int?
+  public var status: Int? { parts.value.status }
   /// Whether another attempt may succeed without anything being changed.
-  public let isRetryable: Bool
+  public var isRetryable: Bool { parts.value.isRetryable }
   /// How long the server asked to be left alone (RFC 9110, section 10.2.3).
-  package let retryAfter: Duration?
+  package var retryAfter: Duration? { parts.value.retryAfter }
   /// What it comes from, where that may go away by itself.
-  package let hindrance: Hindrance?
+  package var hindrance: Hindrance? { parts.value.hindrance }
   /// Whether the host that was asked led to another, which it is about.
-  package private(set) var isOfRedirect = false
+  package var isOfRedirect: Bool { parts.value.isOfRedirect }
 
   package enum Hindrance: Hashable, Sendable {
     /// There is no room on the file system.
@@ -69,27 +82,23 @@ public struct TransferError: Error, Hashable, Sendable {
     _ code: Code, _ message: String, status: Int? = nil, isRetryable: Bool = false,
     retryAfter: Duration? = nil, hindrance: Hindrance? = nil
   ) {
-    self.code = code
-    self.message = message
-    self.status = status
-    self.isRetryable = isRetryable
-    self.retryAfter = retryAfter
-    self.hindrance = hindrance
+    parts = Shared(
+      Parts(
+        code: code, message: message, status: status, isRetryable: isRetryable,
+        retryAfter: retryAfter, hindrance: hindrance))
   }
 
   /// The same, of which it is known by now what it comes from.
   package func with(_ hindrance: Hindrance) -> TransferError {
-    var error = TransferError(
-      code, message, status: status, isRetryable: isRetryable, retryAfter: retryAfter,
-      hindrance: hindrance)
-    error.isOfRedirect = isOfRedirect
+    var error = self
+    error.parts.value.hindrance = hindrance
     return error
   }
 
   /// The same, of what a redirect led to.
   package var ofRedirect: TransferError {
     var error = self
-    error.isOfRedirect = true
+    error.parts.value.isOfRedirect = true
     return error
   }
 }

@@ -11,3 +11,6 @@ struct Shared<Value: Sendable>: Sendable {
     _modify { yield &box[0] }
   }
 }
+
+extension Shared: Equatable where Value: Equatable {}
+extension Shared: Hashable where Value: Hashable {}
