@@ -5,7 +5,7 @@ package import HaulCore
 package enum AddressArgument {
   /// - Throws: a message that names the address that was probably meant when the scheme is missing.
   package static func url(_ text: String) throws(UsageError) -> ResourceURL {
-    if text.utf8.contains(UInt8(ascii: "\t")) {
+    if text.hasByte(UInt8(ascii: "\t")) {
       throw UsageError("\(redacted(text)): mirrors of one address are not yet supported")
     }
     if let guess = probablyMeant(text) {

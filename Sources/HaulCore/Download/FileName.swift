@@ -24,8 +24,11 @@ package struct FileName: Hashable, Sendable {
   /// The name from the address as the user gave it, never from a redirect's target: the last component of the path,
   /// decoded once, the query ignored; `download` when nothing is left. A leading dot is the user's own and is kept.
   package init(_ url: ResourceURL) {
-    let decoded = PercentCoding.decoded(url.path)
-    self = Self.safe(decoded, keepingDot: true) ?? FileName(plain: Self.fallback, wasChanged: false)
+    // A plain name has no escapes, and those before its slash do not matter.
+    let plain = url.path.utf8.withContiguousStorageIfAvailable(Self.plain) ?? nil
+    self =
+      plain ?? Self.safe(PercentCoding.decoded(url.path), keepingDot: true)
+      ?? FileName(plain: Self.fallback, wasChanged: false)
   }
 
   /// The name from `Content-Disposition`, already decoded; nil when nothing is left, so that the address decides.
@@ -59,10 +62,8 @@ package struct FileName: Hashable, Sendable {
   }
 
   private static func safe(_ bytes: [UInt8], keepingDot: Bool) -> FileName? {
-    let start = bytes.lastIndex(where: isSeparator).map { $0 + 1 } ?? 0
-    if isPlain(bytes[start...]) {
-      return FileName(plain: String(decoding: bytes[start...], as: UTF8.self), wasChanged: false)
-    }
+    if let name = bytes.withUnsafeBufferPointer(plain) { return name }
+    let start = bytes.withUnsafeBufferPointer(lastStart)
     let raw = text(bytes[start...])
     let trimmed = trim(replaceReserved(raw))
     guard !trimmed.isEmpty else { return nil }
@@ -75,8 +76,20 @@ package struct FileName: Hashable, Sendable {
 }
 
 extension FileName {
+  /// The last component, where nothing of it is to be made safe.
+  private static func plain(_ bytes: UnsafeBufferPointer<UInt8>) -> FileName? {
+    let start = lastStart(bytes)
+    guard isPlain(bytes[start...]) else { return nil }
+    return FileName(plain: String(decoding: bytes[start...], as: UTF8.self), wasChanged: false)
+  }
+
+  /// Where the last component begins.
+  private static func lastStart(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
+    bytes.lastIndex(where: isSeparator).map { $0 + 1 } ?? 0
+  }
+
   /// Whether nothing is to be made safe: most names are of letters, digits and few signs, and many of them come at once.
-  private static func isPlain(_ name: ArraySlice<UInt8>) -> Bool {
+  private static func isPlain(_ name: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
     guard name.count <= byteLimit, let first = name.first, let last = name.last,
       isLetterOrDigit(first), isLetterOrDigit(last),
       name.allSatisfy({ isLetterOrDigit($0) || isSign($0) })
@@ -88,7 +101,7 @@ extension FileName {
   }
 
   /// Or of `desktop.ini`.
-  private static func isActing(_ pathExtension: ArraySlice<UInt8>) -> Bool {
+  private static func isActing(_ pathExtension: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
     let text = String(decoding: pathExtension, as: UTF8.self).lowercased()
     return acting.contains(text) || text == ".ini"
   }

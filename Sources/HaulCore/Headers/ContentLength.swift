@@ -9,7 +9,7 @@ package enum ContentLength: Hashable, Sendable {
   /// Reads the field of a response. Equal repetitions are one value, as the section allows, be they lines or a list.
   package init(_ headers: HeaderFields) {
     let lines = headers.values(of: "Content-Length")
-    if lines.count == 1, !lines[0].utf8.contains(UInt8(ascii: ",")) {
+    if lines.count == 1, !lines[0].hasByte(UInt8(ascii: ",")) {
       self = Self.length(lines[0]).map { .bytes($0) } ?? .invalid
       return
     }

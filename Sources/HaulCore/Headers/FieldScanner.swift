@@ -32,7 +32,7 @@ struct FieldScanner {
 
   /// Skips optional whitespace: spaces and tabs (section 5.6.3).
   mutating func skipWhitespace() {
-    while let byte = next, byte == 0x20 || byte == 0x09 { place += 1 }
+    while let next, Self.isWhitespace(next) { place += 1 }
   }
 
   /// Takes the longest run of bytes that satisfy `belongs`; it may be empty.
@@ -79,6 +79,8 @@ struct FieldScanner {
     return nil
   }
 
+  static func isWhitespace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
   static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
   static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(lowercased(byte)) }
@@ -88,7 +90,7 @@ struct FieldScanner {
   }
 
   /// The value of `digits`, ASCII; nil when empty or greater than `Int64.max`.
-  static func decimal(_ digits: ArraySlice<UInt8>) -> Int64? {
+  static func decimal(_ digits: some Collection<UInt8>) -> Int64? {
     guard !digits.isEmpty else { return nil }
     var value: Int64 = 0
     for digit in digits {

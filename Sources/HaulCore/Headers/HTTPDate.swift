@@ -52,18 +52,50 @@ package struct HTTPDate: Hashable, Comparable, Sendable {
 }
 
 extension HTTPDate {
-  /// `Sun, 06 Nov 1994 08:49:37 GMT`
+  /// `Sun, 06 Nov 1994 08:49:37 GMT`: all that is sent today. Each part has its place.
   private static func fixed(_ text: String) -> CivilDate? {
-    var scanner = FieldScanner(text)
-    scanner.skipWhitespace()
-    guard let weekday = scanner.word(of: shortWeekdays),
-      scanner.take(", "), let day = scanner.number(digits: 2), scanner.take(" "),
-      let month = scanner.word(of: months), scanner.take(" "),
-      let year = scanner.number(digits: 4), scanner.take(" "),
-      let time = scanner.time(), scanner.take(" GMT")
-    else { return nil }
-    return checked(
-      CivilDate(year: year, month: month + 1, day: day), time, weekday, end: &scanner)
+    var text = text
+    return text.withUTF8 { bytes in
+      let start = bytes.firstIndex { !FieldScanner.isWhitespace($0) } ?? 0
+      let end = start + form.utf8CodeUnitCount
+      guard bytes.count >= end, bytes[end...].allSatisfy(FieldScanner.isWhitespace) else {
+        return nil
+      }
+      let date = UnsafeBufferPointer(rebasing: bytes[start..<end])
+      return hasForm(date) ? checked(date) : nil
+    }
+  }
+
+  /// `-` is a letter of a name, and `0` a digit.
+  private static var form: StaticString { "---, 00 --- 0000 00:00:00 GMT" }
+
+  private static func hasForm(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    for place in bytes.indices {
+      switch form.utf8Start[place] {
+      case UInt8(ascii: "-"): break
+      case UInt8(ascii: "0"): if !FieldScanner.isDigit(bytes[place]) { return false }
+      case let wanted: if bytes[place] != wanted { return false }
+      }
+    }
+    return true
+  }
+
+  private static func checked(_ bytes: UnsafeBufferPointer<UInt8>) -> CivilDate? {
+    func number(_ place: Int) -> Int64 {
+      Int64(bytes[place] - 0x30) * 10 + Int64(bytes[place + 1] - 0x30)
+    }
+    func word(_ place: Int, of words: [StaticString]) -> Int64? {
+      words.firstIndex { word in
+        (0..<3).allSatisfy { word.utf8Start[$0] == bytes[place + $0] }
+      }.map(Int64.init)
+    }
+    guard let weekday = word(0, of: shortWeekdays), let month = word(8, of: months) else {
+      return nil
+    }
+    let date = CivilDate(
+      year: number(12) * 100 + number(14), month: month + 1, day: number(5), hour: number(17),
+      minute: number(20), second: number(23))
+    return date.isValid && date.weekday == weekday ? date : nil
   }
 
   /// `Sun Nov  6 08:49:37 1994`

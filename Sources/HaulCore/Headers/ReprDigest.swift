@@ -10,7 +10,8 @@ package enum ReprDigest {
   package static func checksums(_ headers: HeaderFields) -> [Checksum] {
     let current = headers.values(of: "Repr-Digest")
     if !current.isEmpty { return checksums(reprDigest: current.joined(separator: ", ")) }
-    return checksums(digest: headers.values(of: "Digest").joined(separator: ","))
+    let older = headers.values(of: "Digest")
+    return older.isEmpty ? [] : checksums(digest: older.joined(separator: ","))
   }
 
   /// Reads `Repr-Digest` (RFC 9530, section 3), a dictionary of byte sequences (RFC 9651, section 3.2).

@@ -6,12 +6,12 @@ extension Validator {
   /// within the clock's second, or a clock that is a little off, can then no longer hide behind the same date.
   /// `now` is wall time in seconds since 1970, for two-digit years only.
   package init(_ headers: HeaderFields, now: Double) {
-    let lastModified = Self.single("Last-Modified", in: headers)
+    let lastModified = headers.single("Last-Modified")
     self.init(
-      entityTag: Self.single("ETag", in: headers).flatMap { EntityTag($0) == nil ? nil : $0 },
+      entityTag: headers.single("ETag").flatMap { EntityTag($0) == nil ? nil : $0 },
       lastModified: lastModified,
       lastModifiedIsStrong: Self.isStrong(
-        lastModified, date: Self.single("Date", in: headers), now: now))
+        lastModified, date: headers.single("Date"), now: now))
   }
 
   private static func isStrong(_ lastModified: String?, date: String?, now: Double) -> Bool {
@@ -19,14 +19,5 @@ extension Validator {
       let date = date.flatMap({ HTTPDate($0, now: now) })
     else { return false }
     return modified.secondsSince1970 <= date.secondsSince1970 - 60
-  }
-
-  /// The one value of a field; nil when it is missing or its lines differ.
-  private static func single(_ name: String, in headers: HeaderFields) -> String? {
-    let values = headers.values(of: name)
-    guard let first = values.first,
-      values.dropFirst().allSatisfy({ $0.utf8.elementsEqual(first.utf8) })
-    else { return nil }
-    return first
   }
 }

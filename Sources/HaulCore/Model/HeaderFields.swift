@@ -30,6 +30,16 @@ package struct HeaderFields: Hashable, Sendable {
     return values
   }
 
+  /// The one value of a field; nil when it is missing or its lines differ.
+  package func single(_ name: String) -> String? {
+    var single: String?
+    for field in fields where field.isNamed(name) {
+      guard single?.utf8.elementsEqual(field.value.utf8) ?? true else { return nil }
+      single = field.value
+    }
+    return single
+  }
+
   package mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name, value: value))
   }
@@ -44,9 +54,15 @@ package struct HeaderFields: Hashable, Sendable {
 }
 
 extension HeaderFields.Field {
-  /// Names are ASCII (RFC 9110, section 5.1): compared byte by byte, but for those that are written alike, as most are.
+  /// Most are told apart by their lengths alone.
+  @inline(__always)
   fileprivate func isNamed(_ other: String) -> Bool {
-    guard name.utf8.count == other.utf8.count else { return false }
+    name.utf8.count == other.utf8.count && isSpelled(other)
+  }
+
+  /// Names are ASCII (RFC 9110, section 5.1): compared byte by byte, but for those that are written alike, as most are.
+  @inline(never)
+  private func isSpelled(_ other: String) -> Bool {
     if name == other { return true }
     var theirs = other.utf8.makeIterator()
     for byte in name.utf8 {

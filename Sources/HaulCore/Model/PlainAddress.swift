@@ -9,7 +9,13 @@ struct PlainAddress {
 
   /// Nil for every address that is not plain, be it right or wrong.
   init?(_ text: String) {
-    let bytes = Array(text.utf8)
+    guard
+      let plain = text.utf8.withContiguousStorageIfAvailable(Self.init(bytes:)) ?? nil
+    else { return nil }
+    self = plain
+  }
+
+  private init?(bytes: UnsafeBufferPointer<UInt8>) {
     let start: Int
     if bytes.starts(with: "https://".utf8) {
       (scheme, start) = ("https", 8)
@@ -35,7 +41,7 @@ struct PlainAddress {
   }
 
   /// The number behind the colon; the scheme's own where there is neither.
-  private static func port(_ text: ArraySlice<UInt8>, of scheme: String) -> Int? {
+  private static func port(_ text: Slice<UnsafeBufferPointer<UInt8>>, of scheme: String) -> Int? {
     guard let first = text.dropFirst().first else {
       return text.isEmpty ? scheme == "https" ? 443 : 80 : nil
     }
@@ -47,7 +53,7 @@ struct PlainAddress {
   }
 
   /// Two hyphens in a row may begin letters of the DNS, which stand for another text.
-  private static func isHost(_ bytes: ArraySlice<UInt8>) -> Bool {
+  private static func isHost(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
     var last: UInt8 = 0
     for byte in bytes {
       switch byte {

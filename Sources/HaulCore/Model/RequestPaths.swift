@@ -66,10 +66,15 @@ extension DownloadRequest.Destination {
 extension String {
   /// - Throws: `bad-name` when it has a NUL: for the system it would end there, and be another path.
   package func checkPath() throws(TransferError) {
-    guard !utf8.contains(0) else {
+    guard !hasByte(0) else {
       throw TransferError(
         .badName, "the path \(Self.quoted(self)) has a NUL; give one without")
     }
+  }
+
+  /// Looks at the bytes themselves, where they can be had.
+  package func hasByte(_ byte: UInt8) -> Bool {
+    utf8.withContiguousStorageIfAvailable { $0.contains(byte) } ?? utf8.contains(byte)
   }
 
   private static func quoted(_ path: String) -> String {

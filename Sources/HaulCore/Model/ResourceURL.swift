@@ -4,22 +4,32 @@ import FoundationEssentials
 public struct ResourceURL: Hashable, Sendable {
   /// Scheme, host and port: what decides whether secrets may be sent (RFC 9110, section 4.3.1).
   public struct Origin: Hashable, Sendable, CustomStringConvertible {
-    /// `http` or `https`.
-    public let scheme: String
-    /// In lower case; an IPv6 address without brackets.
-    public let host: String
-    /// Given, or the scheme's own.
-    public let port: Int
-    /// The value of `Host`: without the scheme's own port (RFC 9110, section 7.2).
-    package let authority: String
+    /// Shared, as the address is.
+    private final class Parts: Sendable {
+      let scheme: String
+      let host: String
+      let port: Int
+      let authority: String
 
-    init(scheme: String, host: String, port: Int) {
-      self.scheme = scheme
-      self.host = host
-      self.port = port
-      let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
-      authority = port == (scheme == "https" ? 443 : 80) ? name : "\(name):\(port)"
+      init(_ scheme: String, _ host: String, _ port: Int) {
+        (self.scheme, self.host, self.port) = (scheme, host, port)
+        let name = host.hasByte(UInt8(ascii: ":")) ? "[\(host)]" : host
+        authority = port == (scheme == "https" ? 443 : 80) ? name : "\(name):\(port)"
+      }
     }
+
+    private let parts: Parts
+
+    /// `http` or `https`.
+    public var scheme: String { parts.scheme }
+    /// In lower case; an IPv6 address without brackets.
+    public var host: String { parts.host }
+    /// Given, or the scheme's own.
+    public var port: Int { parts.port }
+    /// The value of `Host`: without the scheme's own port (RFC 9110, section 7.2).
+    package var authority: String { parts.authority }
+
+    init(scheme: String, host: String, port: Int) { parts = Parts(scheme, host, port) }
 
     /// `scheme://host:port`.
     public var description: String {
@@ -28,7 +38,7 @@ public struct ResourceURL: Hashable, Sendable {
 
     /// The authority says host and port, and their absence, once the scheme is known.
     public static func == (left: Origin, right: Origin) -> Bool {
-      left.authority == right.authority && left.scheme == right.scheme
+      left.parts === right.parts || left.authority == right.authority && left.scheme == right.scheme
     }
 
     /// Hashes what `==` compares.
@@ -153,7 +163,7 @@ public struct ResourceURL: Hashable, Sendable {
 
   /// Whether the percent-decoded path is text.
   package var hasTextualPath: Bool {
-    !path.utf8.contains(UInt8(ascii: "%"))
+    !path.hasByte(UInt8(ascii: "%"))
       || String(validating: PercentCoding.decoded(path), as: UTF8.self) != nil
   }
 

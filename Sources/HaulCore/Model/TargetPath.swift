@@ -3,7 +3,7 @@ package struct TargetPath: Hashable, Sendable {
   package let text: String
 
   package init(_ path: String) {
-    if Self.isPlain(path) {
+    if path.utf8.withContiguousStorageIfAvailable(Self.isPlain) == true {
       text = path
       return
     }
@@ -12,11 +12,11 @@ package struct TargetPath: Hashable, Sendable {
   }
 
   /// Whether it has no component that is empty or a dot, as most have not.
-  private static func isPlain(_ path: String) -> Bool {
+  private static func isPlain(_ path: UnsafeBufferPointer<UInt8>) -> Bool {
     let (slash, dot) = (UInt8(ascii: "/"), UInt8(ascii: "."))
     // Whether the component so far is empty, or a dot.
     var (isEmpty, isDot, isFirst) = (true, false, true)
-    for byte in path.utf8 {
+    for byte in path {
       if byte == slash {
         if isDot || (isEmpty && !isFirst) { return false }
         (isEmpty, isDot) = (true, false)
