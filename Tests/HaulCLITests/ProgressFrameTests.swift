@@ -199,7 +199,7 @@ import Testing
       if board.files.count < 40, step.isMultiple(of: 9) {
         board.append(file)
       } else {
-        board.update(.random(in: 0..<board.files.count, using: &generator)) { $0 = file }
+        board[.random(in: 0..<board.files.count, using: &generator)] = file
       }
       let anew = ProgressBoard(board.files, expected: 40)
       for height in [6, 60] {

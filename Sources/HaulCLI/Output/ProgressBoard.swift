@@ -26,14 +26,17 @@ package struct ProgressBoard: Sendable {
     return files.count - 1
   }
 
-  package mutating func update(_ place: Int, _ change: (inout FileProgress) -> Void) {
-    let former = files[place].share
-    change(&files[place])
-    let share = files[place].share
-    // Most events of a file change no sum.
-    guard share != former else { return }
-    discount(former, at: place)
-    count(share, at: place)
+  package subscript(place: Int) -> FileProgress {
+    get { files[place] }
+    _modify {
+      let former = files[place].share
+      yield &files[place]
+      let share = files[place].share
+      // Most events of a file change no sum.
+      guard share != former else { return }
+      discount(former, at: place)
+      count(share, at: place)
+    }
   }
 
   /// Files that neither run nor have ended.

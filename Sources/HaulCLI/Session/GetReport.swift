@@ -139,7 +139,7 @@ extension GetReport {
   private mutating func update(for event: TransferEvent) {
     let place = place(of: event)
     let elapsed = board.elapsed
-    board.update(place) { $0.take(event.kind, at: elapsed) }
+    board[place].take(event.kind, at: elapsed)
     switch event.kind {
     case .paused: transfers[place].isPaused = true
     case .resumed: transfers[place].isPaused = false

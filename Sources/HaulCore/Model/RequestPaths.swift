@@ -64,17 +64,17 @@ extension DownloadRequest.Destination {
 }
 
 extension String {
+  /// Whether it has this byte: `utf8.contains` takes one byte after the other through its general way.
+  package func hasByte(_ byte: UInt8) -> Bool {
+    utf8.withContiguousStorageIfAvailable { $0.contains(byte) } ?? utf8.contains(byte)
+  }
+
   /// - Throws: `bad-name` when it has a NUL: for the system it would end there, and be another path.
   package func checkPath() throws(TransferError) {
     guard !hasByte(0) else {
       throw TransferError(
         .badName, "the path \(Self.quoted(self)) has a NUL; give one without")
     }
-  }
-
-  /// Looks at the bytes themselves, where they can be had.
-  package func hasByte(_ byte: UInt8) -> Bool {
-    utf8.withContiguousStorageIfAvailable { $0.contains(byte) } ?? utf8.contains(byte)
   }
 
   private static func quoted(_ path: String) -> String {

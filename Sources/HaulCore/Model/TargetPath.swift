@@ -32,7 +32,9 @@ package struct TargetPath: Hashable, Sendable {
 extension TransferRequest {
   /// The file that it is to make, when its path was given and not derived.
   package var exactTarget: TargetPath? {
-    guard case .file(let path)? = download?.destination else { return nil }
+    guard case .download(let download) = work, case .file(let path) = download.destination else {
+      return nil
+    }
     return TargetPath(path)
   }
 }

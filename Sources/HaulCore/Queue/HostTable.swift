@@ -23,6 +23,17 @@ struct HostState: Sendable {
   var outage: HostOutage?
   /// Who waits, by lane.
   var queues = [IndexedHeap](repeating: IndexedHeap(), count: Lane.allCases.count)
+  /// The lanes in which anybody has waited, a bit for each: in the others there is nothing to look for.
+  private var lanes: UInt8 = 0
+
+  init(name: String) { self.name = name }
+
+  func hasUsed(_ lane: Lane) -> Bool { lanes & 1 << lane.rawValue != 0 }
+
+  mutating func insert(_ number: Int32, _ lane: Lane, in members: inout MemberTable) {
+    lanes |= 1 << lane.rawValue
+    queues[lane.rawValue].insert(number, in: &members)
+  }
 
   /// Whether nothing would be lost by forgetting the host.
   var isForgettable: Bool {

@@ -20,7 +20,7 @@ package struct IndexedHeap: Sendable {
 
   package mutating func insert(_ number: Int32, in order: inout some HeapOrder) {
     numbers.append(number)
-    _ = rise(from: numbers.count - 1, in: &order)
+    _ = rise(from: numbers.count - 1, to: 0, in: &order)
   }
 
   /// Takes out what is at `position`.
@@ -43,14 +43,16 @@ package struct IndexedHeap: Sendable {
   }
 
   private mutating func settle(at position: Int, in order: inout some HeapOrder) {
-    if !rise(from: position, in: &order) { sink(from: position, in: &order) }
+    if !rise(from: position, to: 0, in: &order) { sink(from: position, in: &order) }
   }
 
   /// Whether it went up.
-  private mutating func rise(from start: Int, in order: inout some HeapOrder) -> Bool {
+  private mutating func rise(
+    from start: Int, to end: Int, in order: inout some HeapOrder
+  ) -> Bool {
     let number = numbers[start]
     var hole = start
-    while hole > 0 {
+    while hole > end {
       let parent = (hole - 1) / 2
       guard order.precedes(number, numbers[parent]) else { break }
       put(numbers[parent], at: hole, in: &order)
@@ -60,6 +62,7 @@ package struct IndexedHeap: Sendable {
     return hole != start
   }
 
+  /// Down to the end, and up from there: what was the last one belongs there mostly, and each level costs one comparison.
   private mutating func sink(from start: Int, in order: inout some HeapOrder) {
     let number = numbers[start]
     var hole = start
@@ -67,11 +70,11 @@ package struct IndexedHeap: Sendable {
       let right = left + 1
       let isRight = right < numbers.count && order.precedes(numbers[right], numbers[left])
       let child = isRight ? right : left
-      guard order.precedes(numbers[child], number) else { break }
       put(numbers[child], at: hole, in: &order)
       hole = child
     }
-    put(number, at: hole, in: &order)
+    numbers[hole] = number
+    _ = rise(from: hole, to: start, in: &order)
   }
 
   private mutating func put(_ number: Int32, at position: Int, in order: inout some HeapOrder) {

@@ -20,6 +20,7 @@ struct LayeredDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   /// Makes the changes of a draft of this dictionary. O(changes).
   mutating func apply(_ changes: Layer) {
+    guard !changes.isEmpty else { return }
     for (key, value) in changes { base[key] = value }
   }
 

@@ -90,8 +90,11 @@ package struct MemberList: Sendable {
 
   /// Adds a member, or changes it.
   mutating func put(_ member: QueueMachine.Member) {
-    guard isDraft else { return shelf.value.put(member) }
-    set(member.facts.id, Change(member: member))
+    if isDraft {
+      set(member.facts.id, Change(member: member))
+    } else {
+      shelf.value.put(member)
+    }
   }
 
   /// Changes a member in place.

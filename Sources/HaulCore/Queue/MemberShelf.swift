@@ -112,16 +112,19 @@ package struct MemberShelf: Sendable {
   }
 
   /// Adds a member, or changes it.
-  mutating func put(_ member: QueueMachine.Member) {
+  /// - Returns: the number of its row.
+  @discardableResult
+  mutating func put(_ member: QueueMachine.Member) -> Int {
     let id = member.facts.id
     let marks = marks(of: member)
     note(member, marks)
     if let number = numbers.number(of: id, orSet: UInt32(rows.count)) {
       let row = rows[Int(number)]
       rows[Int(number)] = make(member, marks, host: row.host, group: row.group)
-    } else {
-      rows.append(row(of: member, marks))
+      return Int(number)
     }
+    rows.append(row(of: member, marks))
+    return rows.count - 1
   }
 
   private mutating func row(of member: QueueMachine.Member, _ marks: Marks) -> Row {
@@ -160,9 +163,8 @@ package struct MemberShelf: Sendable {
 
   /// As `put`, of one whose host may be another.
   mutating func replace(_ member: QueueMachine.Member) {
-    put(member)
-    guard let number = numbers[member.facts.id] else { return }
-    rows[Int(number)].host = names.number(member.facts.host)
+    let number = put(member)
+    rows[number].host = names.number(member.facts.host)
   }
 
   /// Takes it out; the last one moves to its place.

@@ -108,8 +108,8 @@ struct MemberTable: HeapOrder, Sendable {
 
   mutating func remove(_ number: Int32) {
     numbers.remove(self[number].id)
-    calls[number] = nil
-    asks[number] = nil
+    if !calls.isEmpty { calls[number] = nil }
+    if !asks.isEmpty { asks[number] = nil }
     free.append(number)
     if numbers.isEmpty { self = MemberTable() }
   }

@@ -94,14 +94,14 @@ extension QueueMachine {
     var record = TransferRecord(id: new.id, request: new.request)
     if !after.isEmpty { record.request.after = after.map { .transfer($0) } }
     record.standing.rank = ranks.append()
-    record.standing.priority = record.request.priority
-    if let group = record.request.group { groups.added(group) }
+    record.standing.priority = new.request.priority
+    if let group = new.request.group { groups.added(group) }
     tell(.added(target: new.target), of: new.id, &decision)
     var member = Member(machine: TransferMachine(), facts: QueuedMember(record))
     // Nobody can have been waiting for one that is new.
     member.isScheduled = after.isEmpty
     insert(member)
-    if let target = record.request.exactTarget { take(target, for: new.id) }
+    if let target = new.request.exactTarget { take(target, for: new.id) }
     if after.isEmpty {
       decision.effects.append(.schedule(new.id))
     } else {

@@ -131,7 +131,7 @@ extension Scheduler {
   private mutating func enqueue(_ number: Int32) {
     members[number].phase = .queued
     let (host, lane) = (members[number].host, members[number].lane)
-    hosts.states[host].queues[lane.rawValue].insert(number, in: &members)
+    hosts.states[host].insert(number, lane, in: &members)
     hosts.states[host].waiting += 1
     // Behind another it changes nothing for the host.
     if members[number].position == 0 { refresh(host, lane) }
@@ -185,7 +185,7 @@ extension Scheduler {
   /// whose end nobody would see.
   mutating func refresh(_ host: Int) {
     guard host != HostTable.local else { return }
-    for lane in Lane.allCases { refresh(host, lane) }
+    for lane in Lane.allCases where hosts.states[host].hasUsed(lane) { refresh(host, lane) }
     if hosts.states[host].members == 0 { hosts.states[host].outage = nil }
     alarms.set(host, to: hosts.states[host].alarm)
     forget(host)

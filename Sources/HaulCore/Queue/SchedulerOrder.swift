@@ -60,7 +60,7 @@ extension Scheduler {
     guard old.phase == .queued else { return change(&members) }
     hosts.states[old.host].queues[old.lane.rawValue].remove(at: old.position, in: &members)
     change(&members)
-    hosts.states[old.host].queues[members[number].lane.rawValue].insert(number, in: &members)
+    hosts.states[old.host].insert(number, members[number].lane, in: &members)
     refresh(old.host)
   }
 }

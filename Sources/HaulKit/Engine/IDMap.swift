@@ -36,12 +36,14 @@ struct IDMap<Value> {
   @discardableResult
   mutating func remove(_ id: TransferID) -> Value? {
     guard let place = places.remove(id).map(Int.init) else { return nil }
-    let (lastID, last) = (ids.removeLast(), values.removeLast())
-    guard place < ids.count else { return last }
-    let value = values[place]
-    (ids[place], values[place]) = (lastID, last)
-    places.set(lastID, to: UInt32(place))
-    return value
+    let last = ids.removeLast()
+    if place < ids.count {
+      ids[place] = last
+      // Of a buffer they are moved; of an array, copied.
+      values.withUnsafeMutableBufferPointer { $0.swapAt(place, $0.count - 1) }
+      places.set(last, to: UInt32(place))
+    }
+    return values.removeLast()
   }
 }
 

@@ -37,7 +37,7 @@ package struct MemoryStore: Store {
   package func commit(_ change: StoreChange) async throws(TransferError) {
     let isDone = state.withLockedValue { state in
       guard state.permits(change) else { return false }
-      for record in change.added { state.put(record) }
+      for place in change.added.indices { state.put(change.added[place]) }
       for update in change.updated { state.apply(update) }
       for id in change.removed {
         state.remove(id)
@@ -90,17 +90,22 @@ package struct MemoryStore: Store {
 extension MemoryStore.State {
   /// Whether every id is new and no identifier would be two members' at any time.
   fileprivate func permits(_ change: StoreChange) -> Bool {
+    var new = IDTable()
+    new.reserve(change.added.count)
     var names: [TransferID: String?] = [:]
     var owners = IdentifierOwners(identifiers)
-    for record in change.added {
-      let name = record.request.identifier
-      guard records.place(of: record.id) == nil, names.updateValue(name, forKey: record.id) == nil,
-        owners.take(name, for: record.id)
+    for place in change.added.indices {
+      let id = change.added[place].id
+      guard records.place(of: id) == nil, new.set(id, to: UInt32(place)),
+        owners.take(change.added[place].request.identifier, for: id)
       else { return false }
     }
     for update in change.updated {
       guard let name = update.request.map(\.identifier),
-        let old = names[update.id] ?? records[update.id].map(\.request.identifier), name != old
+        let old = names[update.id] ?? new[update.id].map({
+          change.added[Int($0)].request.identifier
+        })
+          ?? records[update.id].map(\.request.identifier), name != old
       else { continue }
       guard owners.take(name, for: update.id) else { return false }
       owners.free(old)

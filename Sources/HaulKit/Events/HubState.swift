@@ -177,10 +177,11 @@ extension HubState {
 
   private mutating func wakeSubscribers() {
     for place in subscribers.values.indices {
-      guard let waiter = subscribers.values[place].waiter,
-        let portion = pop(at: place, atMost: subscribers.values[place].most)
+      // Mostly nobody waits: events come faster than they are read.
+      guard subscribers.values[place].waiter != nil,
+        let portion = pop(at: place, atMost: subscribers.values[place].most),
+        let waiter = subscribers.values[place].waiter.take()
       else { continue }
-      subscribers.values[place].waiter = nil
       wakes.append((waiter, portion))
     }
   }

@@ -93,7 +93,7 @@ import Testing
     #expect(screen.add(["one"]).isEmpty)
     #expect(screen.redraw(board).hasPrefix("one\nx "))
     #expect(screen.redraw(board).isEmpty)
-    board.update(0) { $0.phase = .transferring }
+    board[0].phase = .transferring
     #expect(screen.redraw(board).hasPrefix("\r\u{1B}[Jx "))
     #expect(screen.add(["two"]).isEmpty)
     #expect(screen.close() == "\r\u{1B}[Jtwo\n")
