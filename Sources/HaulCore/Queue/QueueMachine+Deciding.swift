@@ -20,13 +20,13 @@ struct QueueChanges: Sendable {
 extension QueueMachine {
   /// What `body` decides on a draft of the queue; what it throws leaves nothing behind. O(what it changes).
   package func decide<Result, Failure: Error>(
+    _ decision: inout QueueDecision,
     _ body: (inout QueueMachine, inout QueueDecision) throws(Failure) -> Result
-  ) throws(Failure) -> (decision: QueueDecision, result: Result) {
+  ) throws(Failure) -> Result {
     var draft = draft
-    var decision = QueueDecision()
     let result = try body(&draft, &decision)
     decision.changes = draft.changes
-    return (decision, result)
+    return result
   }
 
   /// Makes the changes of the newest decision, once it is stored. O(its changes).

@@ -5,7 +5,7 @@ package struct QueueMachine: Sendable {
     var machine: TransferMachine
     package internal(set) var facts: QueuedMember
     /// Whether it is queued and waits for a slot only: the scheduler's business.
-    var isScheduled = false
+    package internal(set) var isScheduled = false
     /// Whether it is queued and waits for what its standing says, until it is `due`.
     var isPostponed = false
     /// The end that was told of it, until it is queued again.

@@ -17,7 +17,7 @@ extension QueueCoordinator {
       return try await addNow(requests, key)
     }
     await startWhatMay()
-    if engine.hub.isHeard { for (id, url) in outcome.new { publishWaiting(id, url) } }
+    if engine.hub.isHeard { publishWaiting(outcome.new) }
     return outcome.all
   }
 
@@ -37,9 +37,8 @@ extension QueueCoordinator {
     var rest = new[...]
     let all =
       found.isEmpty ? new : requests.indices.compactMap { found[$0] ?? rest.popFirst() }
-    let streams = additions.filter { $0.request.download?.destination == .stream }
     // Their readers may come before they start.
-    for addition in streams { openStream(of: addition.id) }
+    for addition in additions where addition.request.isStream { openStream(of: addition.id) }
     do throws(TransferError) {
       try await commit(starting: !isStoreRefusing) { (queue, decision) throws(TransferError) in
         try refuseAfterShutdown()
@@ -86,7 +85,7 @@ extension QueueCoordinator {
       repeat {
         id = TransferID(using: &random)
       } while queue.members.contains(id) || !new.set(id, to: 0)
-      return QueueMachine.Addition(id: id, request: request, target: request.download?.target)
+      return QueueMachine.Addition(id: id, request: request, target: request.target)
     }
   }
 
@@ -146,7 +145,7 @@ extension QueueCoordinator {
       request.priority = member.facts.standing.priority
       change(&request)
       request = try checked([request])[0]
-      let names = (record.request.download?.target, request.download?.target)
+      let names = (record.request.target, request.target)
       return try await commit(starting: !isStoreRefusing) {
         (queue, decision) throws(TransferError) in
         try queue.set(request, of: record, names: names, &decision)
@@ -166,15 +165,18 @@ extension TransferRequest {
     else { return false }
     return download.ifExists == .update || download.ifExists == .rename
   }
-}
 
-extension DownloadRequest {
+  fileprivate var isStream: Bool {
+    if case .download(let download) = work { download.destination == .stream } else { false }
+  }
+
   /// Where the file is to go; a number may be added when the name turns out to be taken.
   fileprivate var target: String? {
-    switch destination {
+    guard case .download(let download) = work else { return nil }
+    return switch download.destination {
     case .stream: nil
     case .file(let path): path
-    case .directory(let path): path.filePath(FileName(url).text)
+    case .directory(let path): path.filePath(FileName(download.url).text)
     }
   }
 }

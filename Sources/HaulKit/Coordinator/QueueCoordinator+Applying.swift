@@ -9,13 +9,11 @@ extension QueueCoordinator {
     runs.settle(ends)
     changeStreams(decision.events)
     if !events.isEmpty { engine.hub.publish(events) }
-    for (id, startsOver) in starts.granted { beginRun(of: id, startsOver: startsOver) }
-    // Their time may have ended while that was stored, or the manager.
-    if starts.isInTime, !schedule.isOpen { stopForSchedule(starts.granted.map(\.id)) }
-    if isShutDown { for (id, _) in starts.granted { runs.send(.pause, to: id) } }
+    if !starts.granted.isEmpty { begin(starts) }
     engine.hooks.passes(.told)
+    let areScheduled = !starts.scheduled.isEmpty
     for effect in decision.effects {
-      perform(effect)
+      if case .schedule = effect, areScheduled {} else { perform(effect) }
       engine.hooks.passes(.acted)
     }
     publishBlocked(decision)
@@ -26,15 +24,26 @@ extension QueueCoordinator {
     waiters.resume(busy: queue.busy)
   }
 
+  private func begin(_ starts: Starts) {
+    for (id, startsOver) in starts.granted { beginRun(of: id, startsOver: startsOver) }
+    // Their time may have ended while that was stored, or the manager.
+    if starts.isInTime, !schedule.isOpen { stopForSchedule(starts.granted.map(\.id)) }
+    if isShutDown { for (id, _) in starts.granted { runs.send(.pause, to: id) } }
+  }
+
   /// Ends the streams of those for which nothing runs.
   private func changeStreams(_ events: [StoredEvent]) {
     for event in events {
-      let record = runs[event.id]
-      guard record.run == nil, let stream = record.stream else { continue }
       switch event.kind {
-      case .finished(let result): stream.finish(.failure(result.streamError))
+      case .finished(let result):
+        guard !runs.isRunning(event.id) else { continue }
+        runs.stream(of: event.id)?.finish(.failure(result.streamError))
       // Its reader has read the end; what begins again is to be read anew.
-      case .resumed where stream.hasEnded: openStream(of: event.id)
+      case .resumed:
+        guard !runs.isRunning(event.id), runs.stream(of: event.id)?.hasEnded == true else {
+          continue
+        }
+        openStream(of: event.id)
       default: continue
       }
     }
@@ -44,7 +53,7 @@ extension QueueCoordinator {
     switch effect {
     // It may have been started since.
     case .schedule(let id):
-      if let member = queue.members[id], member.waiting == .slot { addToScheduler(member.facts) }
+      if let member = queue.members[id], member.isScheduled { addToScheduler(member.facts) }
     case .unschedule(let id): if !runs.isRunning(id) { releaseSlot(of: id) }
     case .postpone(let id, let time): postpone(id, until: time)
     case .rearrange(let id): rearrange(id)
@@ -73,7 +82,7 @@ extension QueueCoordinator {
 
   /// It waits for no slot, and has no file to be.
   private func forget(_ id: TransferID) {
-    picked.removeAll { $0 == id }
+    letGoOfPicked(id)
     engine.slots.update { _ = $0.finished(id) }
     engine.targets.forget(id)
   }
@@ -85,7 +94,7 @@ extension QueueCoordinator {
   }
 
   private func releaseSlot(of id: TransferID) {
-    picked.removeAll { $0 == id }
+    letGoOfPicked(id)
     engine.slots.update { _ = $0.paused(id) }
   }
 

@@ -16,7 +16,7 @@ extension QueueCoordinator {
     case .slotWanted:
       addToScheduler(id)
       await startWhatMay()
-      publishWaiting(id, runs[id].url)
+      publishWaiting(id, runs.url(of: id))
     case .slotsChanged: await startWhatMay()
     case .named(let name): runs[id].serverName = name
     // Stored, so that what comes from now on is not forgotten once more after a crash.
@@ -52,36 +52,51 @@ extension QueueCoordinator {
     }
   }
 
-  /// The one place where a run's slot is freed. Ends that come while others are being stored are stored together.
-  func ended(_ id: TransferID, _ end: RunEnd) async {
+  /// The one place where a run's slot is freed. Ends that come in one moment, or while others are being stored, are stored
+  /// together.
+  func ended(_ id: TransferID, _ end: RunEnd, on executor: (any TaskExecutor)?) async {
     engine.hooks.passes(.ended)
     engine.slots.update { _ = $0.paused(id) }
-    let url = runs[id].url
     guard runs.ended(id, end) else { return forgetRun(of: id) }
-    await storeEnds()
-    await startWhatMay()
-    if queue.members.state(of: id) == .queued, !runs.isRunning(id) {
-      publishWaiting(id, url)
-    }
+    // There may be little time left.
+    guard !isShutDown else { return await goOnAfterEnds() }
+    guard !willStoreEnds else { return }
+    willStoreEnds = true
+    // Behind what is about to end on the same thread.
+    Task(executorPreference: executor) { [weak self] in await self?.goOnAfterEnds() }
   }
 
-  func storeEnds() async {
+  /// Stores what has ended, and goes on with what follows from it.
+  func goOnAfterEnds() async {
+    let ended = await storeEnds()
+    await startWhatMay()
+    publishWaiting(
+      ended.filter { queue.members.state(of: $0.id) == .queued && !runs.isRunning($0.id) })
+  }
+
+  /// - Returns: whose ends were stored.
+  @discardableResult
+  func storeEnds() async -> [(id: TransferID, url: ResourceURL?)] {
     await turn.run {
-      let ends = runs.ended
+      willStoreEnds = false
+      let ids = runs.ended
       // It may have refused others since this began to wait for its turn.
-      guard !ends.isEmpty, !isStoreRefusing || isShutDown else { return }
+      guard !ids.isEmpty, !isStoreRefusing || isShutDown else { return [] }
       // Their records may be gone once that is stored.
-      let suspensions = ends.compactMap { id in
-        runs[id].run?.end?.suspension.map { (id, $0, runs[id].url) }
+      let ends = ids.map { (id: $0, url: runs.url(of: $0)) }
+      let suspensions = ends.compactMap { id, url in
+        runs.run(of: id)?.end?.suspension.map { (id, $0, url) }
       }
       do throws(TransferError) {
-        try await commit(starting: !isStoreRefusing, ends: ends) {
+        try await commit(starting: !isStoreRefusing, ends: ids) {
           (queue, decision) throws(TransferError) in
-          for id in ends { decide(id, &queue, &decision) }
+          for id in ids { decide(id, &queue, &decision) }
         }
         for (id, reason, url) in suspensions { wait(id, reason, url) }
+        return ends
       } catch {
-        if isShutDown { for id in ends { forgetRun(of: id) } } else { storeLater() }
+        if isShutDown { for id in ids { forgetRun(of: id) } } else { storeLater() }
+        return []
       }
     }
   }
@@ -89,8 +104,7 @@ extension QueueCoordinator {
   private func decide(
     _ id: TransferID, _ queue: inout QueueMachine, _ decision: inout QueueDecision
   ) {
-    let record = runs[id]
-    guard let end = record.run?.end else { return }
+    guard let end = runs.run(of: id)?.end else { return }
     switch end {
     case .finished(let result):
       queue.ended(id, result.state.runEnd, result, by: .disk, &decision)
@@ -100,9 +114,8 @@ extension QueueCoordinator {
     case .suspended(let reason): queue.suspended(id, reason, &decision)
     case .foundPublished(let result): queue.foundPublished(id, result, &decision)
     }
-    // After a restart its file system may be gone.
-    if record.location != nil || record.isLocationStored {
-      decision.places.append(StoredPlace(id: id, place: record.location))
+    if runs.storesLocation(of: id) {
+      decision.places.append(StoredPlace(id: id, place: runs[id].location))
     }
   }
 

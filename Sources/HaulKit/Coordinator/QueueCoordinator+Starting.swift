@@ -5,7 +5,7 @@ extension QueueCoordinator {
   /// Starts what the scheduler lets start, and sets the timer for the end of a host's pause. What may start has started when it
   /// returns.
   func startWhatMay() async {
-    await keepToSchedule()
+    if hasSchedule { await keepToSchedule() }
     guard !isShutDown, !isStoreRefusing else { return }
     let now = engine.clock.now
     while !queue.unsettled.isEmpty || picksOrMayPick(at: now), !isShutDown, !isStoreRefusing {
@@ -18,9 +18,11 @@ extension QueueCoordinator {
         }
       }
     }
-    await keepToSchedule()
+    if hasSchedule { await keepToSchedule() }
     deadlines.set(.hosts, to: engine.slots.update { $0.nextWakeUp() })
   }
+
+  private var hasSchedule: Bool { schedule.isNeeded || !outOfTime.isEmpty }
 
   private func picksOrMayPick(at now: Instant) -> Bool {
     !picked.isEmpty || engine.slots.update { $0.mayStart(at: now) }
@@ -47,7 +49,7 @@ extension QueueCoordinator {
     let now = engine.clock.now
     if engine.slots.update({ $0.hasFreeSlot }) {
       for case .schedule(let id) in decision.effects {
-        guard let member = queue.members[id], member.waiting == .slot else { continue }
+        guard let member = queue.members[id], member.isScheduled else { continue }
         addToScheduler(member.facts)
         starts.scheduled.append(id)
       }
@@ -75,6 +77,11 @@ extension QueueCoordinator {
     picked = []
   }
 
+  func letGoOfPicked(_ id: TransferID) {
+    // Mostly there are none.
+    if !picked.isEmpty { picked.removeAll { $0 == id } }
+  }
+
   /// The decision was not stored: what it was to schedule has no slot.
   func takeBack(_ starts: Starts, _ added: [TransferRecord]) {
     if !starts.granted.isEmpty { arePickedInTime = starts.isInTime }
@@ -89,7 +96,7 @@ extension QueueCoordinator {
 
   /// Its start is stored: orders reach it from now on.
   func beginRun(of id: TransferID, startsOver: Bool) {
-    picked.removeAll { $0 == id }
+    letGoOfPicked(id)
     if startsOver { runs[id].location = nil }
     runs[id].run = RunSupervisor.Run(
       context: RunContext(id: id, engine: engine, coordinator: self))
@@ -138,7 +145,9 @@ extension QueueCoordinator {
       download.replace(record.result)
       runs[id].url = download.url
       // What begins again is to be read anew.
-      if download.destination == .stream, runs[id].stream?.hasEnded ?? true { openStream(of: id) }
+      if download.destination == .stream, runs.stream(of: id)?.hasEnded ?? true {
+        openStream(of: id)
+      }
       let known = runs[id]
       let executor = engine.executor(for: id, of: download.url.origin)
       run(
@@ -191,10 +200,9 @@ extension QueueCoordinator {
   private func run(
     _ driver: some TransferDriver, for id: TransferID, on executor: (any TaskExecutor)?
   ) {
-    guard let context = runs[id].run?.context else { return }
-    Task(executorPreference: executor) { [weak self] in
-      let end = await driver.run(context)
-      await self?.ended(id, end)
+    guard let context = runs.run(of: id)?.context else { return }
+    Task(executorPreference: executor) {
+      await context.ended(await driver.run(context), on: executor)
     }
   }
 

@@ -14,7 +14,7 @@ extension QueueCoordinator {
       case .obstacles: await look()
       case .store:
         isStoreRefusing = false
-        await storeEnds()
+        await goOnAfterEnds()
       case .retry(let id): retries.append(id)
       }
     }
@@ -152,7 +152,9 @@ extension QueueCoordinator {
 
   /// Has those stop of which nothing is lost: a step would begin again, and of a stream nothing more would come.
   func stopForSchedule(_ ids: [TransferID]) {
-    outOfTime += ids.filter { queue.members[$0]?.facts.isStep == false && runs[$0].stream == nil }
+    outOfTime += ids.filter {
+      queue.members[$0]?.facts.isStep == false && runs.stream(of: $0) == nil
+    }
     stoppedBySchedule.formUnion(outOfTime)
   }
 
@@ -186,14 +188,21 @@ extension QueueCoordinator {
   }
 
   /// Publishes why it has no slot, if it waits for one.
-  func publishWaiting(_ id: TransferID, _ url: ResourceURL?) {
-    if let reason = slotReason(of: id) { publishWaiting(id, reason, url) }
+  func publishWaiting(_ id: TransferID, _ url: ResourceURL?) { publishWaiting([(id, url)]) }
+
+  /// The same of many, at one moment.
+  func publishWaiting(_ members: [(id: TransferID, url: ResourceURL?)]) {
+    let now = (engine.clock.now, engine.clock.wallSeconds)
+    for (id, url) in members {
+      if let reason = slotReason(of: id, at: now) { publishWaiting(id, reason, url) }
+    }
   }
 
   /// Why it has no slot; nil when it does not wait for one, or is about to have it.
-  private func slotReason(of id: TransferID) -> WaitReason? {
-    let (now, wallSeconds) = (engine.clock.now, engine.clock.wallSeconds)
-    return engine.slots.update { $0.reason(for: id, at: now, wallSeconds: wallSeconds) }
+  private func slotReason(
+    of id: TransferID, at now: (instant: Instant, wallSeconds: Double)
+  ) -> WaitReason? {
+    engine.slots.update { $0.reason(for: id, at: now.instant, wallSeconds: now.wallSeconds) }
   }
 
   /// How a member stands, with why it does not run.
@@ -206,7 +215,9 @@ extension QueueCoordinator {
     }
     var reason = queue.waitReason(of: member, at: engine.clock.wallSeconds, &known)
     // One that runs may wait for another slot.
-    if reason == nil || reason == .slot { reason = slotReason(of: member.facts.id) }
+    if reason == nil || reason == .slot {
+      reason = slotReason(of: member.facts.id, at: (engine.clock.now, engine.clock.wallSeconds))
+    }
     return TransferSummary(member, waitReason: reason)
   }
 }

@@ -41,6 +41,8 @@ package actor QueueCoordinator {
   var picked: [TransferID] = []
   /// Whether the time of the week let those have one.
   var arePickedInTime = false
+  /// Whether ends are about to be stored, with all that come until then.
+  var willStoreEnds = false
   /// Whether the store refused the last change that nobody had asked for.
   var isStoreRefusing = false
   var isShutDown = false
@@ -122,7 +124,8 @@ extension QueueCoordinator {
     starting: Bool = true, ends: [TransferID] = [], _ decide: Decide<Result>
   ) async throws(TransferError) -> Result {
     var starts = Starts()
-    var (decision, result) = try queue.decide { (queue, decision) throws(TransferError) in
+    var decision = QueueDecision()
+    let result = try queue.decide(&decision) { (queue, decision) throws(TransferError) in
       let result = try decide(&queue, &decision)
       if starting { starts = grant(&queue, &decision) }
       return result
@@ -139,9 +142,11 @@ extension QueueCoordinator {
       throw error
     }
     engine.hooks.passes(.stored)
-    let traces = ends.compactMap { runs[$0].run?.onceStored }
+    let traces = ends.compactMap { runs.run(of: $0)?.onceStored }
     if !traces.isEmpty { await removeTraces(traces) }
-    let events = await events(of: decision)
+    var events = events(of: decision)
+    // Without a subscriber nothing is awaited: none can subscribe before the events are published.
+    if events.contains(where: { $0.url == nil }), engine.hub.isHeard { await address(&events) }
     queue.apply(decision)
     apply(decision, events, ends, starts)
     if !starts.granted.isEmpty { await launch(starts.granted, decision.added) }
@@ -158,22 +163,24 @@ extension QueueCoordinator {
     decision.keepFiles(Dictionary(older, uniquingKeysWith: { $1 }))
   }
 
-  /// The events of a decision, with addresses.
-  private func events(of decision: QueueDecision) async -> [TransferEvent] {
-    var urls: [TransferID: ResourceURL] = [:]
-    for record in decision.added { urls[record.id] = record.request.url }
-    var unknown: [TransferID] = []
-    let events = decision.events.map { event in
-      let url = urls[event.id] ?? runs[event.id].url
-      if url == nil { unknown.append(event.id) }
+  /// The events of a decision, with the addresses that are at hand.
+  private func events(of decision: QueueDecision) -> [TransferEvent] {
+    var added = IDTable()
+    added.reserve(decision.added.count)
+    for place in decision.added.indices { added.set(decision.added[place].id, to: UInt32(place)) }
+    return decision.events.map { event in
+      let url =
+        runs.url(of: event.id) ?? added[event.id].flatMap { decision.added[Int($0)].request.url }
       return TransferEvent(number: event.number, id: event.id, url: url, kind: event.kind)
     }
-    // Without a subscriber nothing is awaited: none can subscribe before the events are published.
-    guard !unknown.isEmpty, engine.hub.isHeard else { return events }
-    let stored = await store.urls(of: unknown)
-    return events.map { event in
-      TransferEvent(
-        number: event.number, id: event.id, url: event.url ?? stored[event.id], kind: event.kind)
+  }
+
+  /// Gives those their addresses that have none yet.
+  private func address(_ events: inout [TransferEvent]) async {
+    let stored = await store.urls(of: events.filter { $0.url == nil }.map(\.id))
+    for (place, event) in events.enumerated() where event.url == nil {
+      events[place] = TransferEvent(
+        number: event.number, id: event.id, url: stored[event.id], kind: event.kind)
     }
   }
 }

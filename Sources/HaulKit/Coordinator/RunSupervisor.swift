@@ -55,8 +55,18 @@ package struct RunSupervisor {
   /// Whether something runs for it, or its end is not stored yet.
   package func isRunning(_ id: TransferID) -> Bool { run(of: id) != nil }
 
-  private func run(of id: TransferID) -> Run? {
-    records.place(of: id).flatMap { records[$0].run }
+  func run(of id: TransferID) -> Run? { records.place(of: id).flatMap { records[$0].run } }
+
+  func url(of id: TransferID) -> ResourceURL? { records.place(of: id).flatMap { records[$0].url } }
+
+  func stream(of id: TransferID) -> StreamBuffer? {
+    records.place(of: id).flatMap { records[$0].stream }
+  }
+
+  /// Whether the store is to know where its bytes lie, or that they lie nowhere: after a restart its file system may be gone.
+  func storesLocation(of id: TransferID) -> Bool {
+    records.place(of: id).map { records[$0].location != nil || records[$0].isLocationStored }
+      ?? false
   }
 
   /// Whether what runs for it has left its slot and wants one again: nothing new begins with that.
@@ -64,7 +74,7 @@ package struct RunSupervisor {
     run(of: id).map { $0.end == nil } ?? false
   }
 
-  /// Its record; an empty one is forgotten.
+  /// Its record, a copy to read; an empty one is forgotten.
   package subscript(id: TransferID) -> Record {
     get { records[id] ?? Record() }
     _modify {

@@ -39,6 +39,11 @@ package final class RunContext: Sendable {
     }
   }
 
+  /// Nothing of the run is under way any more.
+  func ended(_ end: RunEnd, on executor: (any TaskExecutor)?) async {
+    await coordinator?.ended(id, end, on: executor)
+  }
+
   /// Returns after the coordinator has handled the report.
   /// - Returns: why it could not be stored, if it was to be.
   @discardableResult

@@ -42,9 +42,9 @@ import Testing
     mutating func step() throws {
       let input = input()
       let before = Sight(decided, ids)
-      let outcome: (decision: QueueDecision, result: Void)
+      var decision = QueueDecision()
       do {
-        outcome = try decided.decide { (queue, decision) throws(TransferError) in
+        try decided.decide(&decision) { (queue, decision) throws(TransferError) in
           try input(&queue, &decision)
         }
       } catch {
@@ -57,14 +57,14 @@ import Testing
         refusals += 1
         return
       }
-      decided.apply(outcome.decision)
-      for update in outcome.decision.change.updated {
+      decided.apply(decision)
+      for update in decision.change.updated {
         if let request = update.request { requests[update.id] = request }
       }
-      var decision = QueueDecision()
-      try input(&inPlace, &decision)
-      #expect(decision.effects == outcome.decision.effects)
-      #expect(decision.events == outcome.decision.events)
+      var other = QueueDecision()
+      try input(&inPlace, &other)
+      #expect(other.effects == decision.effects)
+      #expect(other.events == decision.events)
       #expect(Sight(decided, ids) == Sight(inPlace, ids))
     }
 
