@@ -7,9 +7,18 @@ import Testing
 struct StoredFormTests {
   /// Names of stored properties that are equal in both.
   private func same<Value>(_ one: Value, _ other: Value) -> [String] {
-    zip(Mirror(reflecting: one).children, Mirror(reflecting: other).children)
+    zip(fields(of: one), fields(of: other))
       .filter { String(reflecting: $0.value) == String(reflecting: $1.value) }
       .compactMap(\.0.label)
+  }
+
+  /// Of a value that is shared by its copies, those of what they share.
+  private func fields(of value: Any) -> [Mirror.Child] {
+    let fields = Array(Mirror(reflecting: value).children)
+    guard fields.count == 1, let box = Mirror(reflecting: fields[0].value).children.first,
+      box.label == "box", let shared = Mirror(reflecting: box.value).children.first
+    else { return fields }
+    return self.fields(of: shared.value)
   }
 
   /// Stores it, lets go of the store, and reads it with another.

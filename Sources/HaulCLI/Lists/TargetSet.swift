@@ -62,8 +62,19 @@ struct TargetSet {
     case .file(let path): (path, true)
     case .directory where request.usesServerName: nil
     case .directory(let directory):
-      ((directory == "." ? "" : "\(directory)/") + FileName(request.url).text, false)
+      (path(FileName(request.url).text, in: directory), false)
     }
+  }
+
+  /// In one piece: a string that grows is copied.
+  private static func path(_ name: String, in directory: String) -> String {
+    guard directory != "." else { return name }
+    var path = ""
+    path.reserveCapacity(directory.utf8.count + 1 + name.utf8.count)
+    path += directory
+    path += "/"
+    path += name
+    return path
   }
 
   private static func place(_ origin: String?) -> String { origin.map { " (\($0))" } ?? "" }

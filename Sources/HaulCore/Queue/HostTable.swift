@@ -82,17 +82,22 @@ struct HostTable: Sendable {
   var states = [HostState(name: "")]
   private var numbers: [String: Int] = [:]
   private var free: [Int] = []
+  /// The one that was added to last: mostly it is the one that is looked for.
+  private var last = 0
 
   var all: Dictionary<String, Int>.Values { numbers.values }
 
-  func number(of name: String) -> Int? { numbers[name] }
-
-  func state(of name: String) -> HostState? { numbers[name].map { states[$0] } }
+  func number(of name: String) -> Int? {
+    last != Self.local && states[last].name == name ? last : numbers[name]
+  }
 
   /// The number of a host, which is noted if it is new; of no host for nil.
   mutating func number(for name: String?) -> Int {
     guard let name else { return Self.local }
-    if let number = numbers[name] { return number }
+    if let known = number(of: name) {
+      last = known
+      return known
+    }
     let number = free.popLast() ?? states.count
     if number == states.count {
       states.append(HostState(name: name))
@@ -100,6 +105,7 @@ struct HostTable: Sendable {
       states[number] = HostState(name: name)
     }
     numbers[name] = number
+    last = number
     return number
   }
 

@@ -5,6 +5,7 @@ extension QueueMachine {
     _ effects: [TransferMachine.Effect], on id: TransferID, by origin: TransferEvent.Origin,
     _ result: TransferResult?, _ decision: inout QueueDecision
   ) {
+    var end: TransferResult?
     for effect in effects {
       switch effect {
       case .enqueue: reopen(id, &decision)
@@ -20,11 +21,12 @@ extension QueueMachine {
         change(id) { $0.facts.standing.pausedBy = nil }
         tell(.resumed(by: origin), of: id, &decision)
       case .tellEnd(let state):
-        let own = result.flatMap { $0.state == state ? $0 : nil }
-        end(id, own ?? TransferResult(state: state), &decision)
+        let own = result.flatMap { $0.state == state ? $0 : nil } ?? TransferResult(state: state)
+        self.end(id, own, &decision)
+        end = own
       }
     }
-    note(id, nil, &decision)
+    note(id, end, &decision)
     if members.state(of: id) == .removed { remove(id, &decision) }
   }
 
@@ -117,7 +119,6 @@ extension QueueMachine {
       return (end: member.end, group: member.facts.group)
     }
     tell(.finished(result), of: id, &decision)
-    note(id, result, &decision)
     decision.effects.append(.ended(id, result))
     if let group = former?.group {
       // A failed one that is cancelled had ended already: its group has been told.

@@ -70,7 +70,7 @@ extension Scheduler {
 
   /// The number that the last transfer of the host settled on; the host's limit goes before it.
   package func settledConnections(of host: String) -> Int? {
-    hosts.state(of: host)?.settledConnections
+    hosts.number(of: host).flatMap { hosts.states[$0].settledConnections }
   }
 
   /// Notes that an active transfer gets bytes, until it gives its slot back.
@@ -89,14 +89,16 @@ extension Scheduler {
   }
 
   /// When a host may be asked again; nil when it did not ask to be left alone.
-  package func backOffEnd(of host: String) -> Instant? { hosts.state(of: host)?.backOffUntil }
+  package func backOffEnd(of host: String) -> Instant? {
+    hosts.number(of: host).flatMap { hosts.states[$0].backOffUntil }
+  }
 
   /// Connections that one transfer holds.
   package func connections(of id: TransferID) -> Int { Int(members.member(id)?.connections ?? 0) }
 
   /// Transfers of that host that run or wait for a slot.
   package func transfers(of host: String) -> Int {
-    hosts.state(of: host).map { $0.waiting + $0.active } ?? 0
+    hosts.number(of: host).map { hosts.states[$0].waiting + hosts.states[$0].active } ?? 0
   }
 
   /// Whether a transfer of this host, or any other, has a slot to go to and waits for a connection only.

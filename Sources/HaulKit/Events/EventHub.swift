@@ -168,6 +168,7 @@ extension HubState {
   ) -> EventHub.Waiter? {
     guard let transfer = key.transfer else {
       defer {
+        isAwaited = true
         subscribers[key.number]?.waiter = waiter
         subscribers[key.number]?.most = most
       }

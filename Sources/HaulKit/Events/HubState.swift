@@ -47,6 +47,8 @@ struct HubState {
     }
   }
 
+  /// Whether a subscriber may wait.
+  var isAwaited = false
   private(set) var log: Deque<TransferEvent> = []
   /// The position of the first event of the log; positions rise by one.
   private(set) var first = 1
@@ -176,12 +178,16 @@ extension HubState {
   }
 
   private mutating func wakeSubscribers() {
+    // Mostly nobody does: events come faster than they are read.
+    guard isAwaited else { return }
+    isAwaited = false
     for place in subscribers.values.indices {
-      // Mostly nobody waits: events come faster than they are read.
-      guard subscribers.values[place].waiter != nil,
-        let portion = pop(at: place, atMost: subscribers.values[place].most),
-        let waiter = subscribers.values[place].waiter.take()
-      else { continue }
+      guard let waiter = subscribers.values[place].waiter else { continue }
+      guard let portion = pop(at: place, atMost: subscribers.values[place].most) else {
+        isAwaited = true
+        continue
+      }
+      subscribers.values[place].waiter = nil
       wakes.append((waiter, portion))
     }
   }
