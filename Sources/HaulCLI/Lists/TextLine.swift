@@ -1,0 +1,61 @@
+/// A line of a list or of the configuration file, without the spaces around it.
+package struct TextLine {
+  /// Why a line cannot be read.
+  package struct Malformation: Error, Hashable, Sendable {
+    package let line: Int
+    package let message: String
+  }
+
+  /// Counted from 1.
+  let number: Int
+  let isIndented: Bool
+  let content: ArraySlice<UInt8>
+
+  /// Hands over the lines in order. Empty lines and lines that begin with `#` are left out.
+  static func read(
+    _ text: String, _ take: (TextLine) throws(Malformation) -> Void
+  ) throws(Malformation) {
+    var number = 0
+    // An array: it is gone through byte by byte several times.
+    for line in Array(text.utf8).split(separator: 0x0A, omittingEmptySubsequences: false) {
+      number += 1
+      let content = trimmed(line)
+      guard let first = content.first, first != UInt8(ascii: "#") else { continue }
+      guard !content.contains(0), !content.contains(0x0D) else {
+        throw Malformation(line: number, message: "there is a NUL or a carriage return in the line")
+      }
+      let isIndented = line.first.map(isSpace) == true
+      try take(TextLine(number: number, isIndented: isIndented, content: content))
+    }
+  }
+
+  var text: String { Self.text(content) }
+
+  func malformation(_ message: String) -> Malformation {
+    Malformation(line: number, message: message)
+  }
+
+  /// What stands before and behind the first `=`; nil when there is none.
+  var option: (key: String, value: String)? {
+    guard let equals = content.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+    return (
+      Self.text(Self.trimmed(content[..<equals])), Self.text(Self.trimmed(content[(equals + 1)...]))
+    )
+  }
+
+  private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+    String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    var line = line
+    while let first = line.first, isSpace(first) { line.removeFirst() }
+    while let last = line.last, isSpace(last) { line.removeLast() }
+    return line
+  }
+
+  /// A space, a tab, or the return before a line break.
+  private static func isSpace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x09 || byte == 0x0D
+  }
+}
