@@ -34,7 +34,6 @@ extension Target.Dependency {
   static let structuredHeaders = product(
     name: "StructuredFieldValues", package: "swift-http-structured-headers")
   static let asn1 = product(name: "SwiftASN1", package: "swift-asn1")
-  static let tomlKit = product(name: "TOMLKit", package: "TOMLKit")
   static let x509 = product(name: "X509", package: "swift-certificates")
 }
 
@@ -69,7 +68,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-    .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
   ],
   targets: [
@@ -104,7 +102,7 @@ let package = Package(
     .target(
       name: "HaulCLI",
       dependencies: [
-        "HaulKit", "HaulCore", "CHaulSystem", .argumentParser, .logging, .tomlKit,
+        "HaulKit", "HaulCore", "CHaulSystem", .argumentParser, .logging,
       ],
       swiftSettings: parsers),
     .executableTarget(name: "haul", dependencies: ["HaulCLI"], swiftSettings: settings),

@@ -58,13 +58,19 @@ let optionTargets = [
     expect(!shown.contains("secretword"), "a query is shown")
   },
   Target(name: "settings") { input in
-    guard let file = try? SettingsFile(input.text, path: "config.toml") else { return }
-    expect(Set(file.entries.map(\.key)).count == file.entries.count, "a key twice")
+    guard let file = try? SettingsFile(input.text, path: "haul.conf", home: "/home") else { return }
+    var last = 0
     for entry in file.entries {
-      for word in entry.words(home: "/home") {
-        expect(word.utf8.starts(with: "--\(entry.key)".utf8), "a word that is no option")
-        expect(!word.utf8.contains(0), "a NUL")
-      }
+      expect(entry.line > last, "lines out of order")
+      last = entry.line
+      expect(!entry.key.isEmpty && !entry.key.hasPrefix("-"), "no name")
+      expect(entry.key.utf8.allSatisfy { $0 < 0x80 && $0 > 0x20 && $0 != 0x3D }, "an odd name")
+      guard let value = entry.value else { continue }
+      expect(
+        !value.isEmpty && !value.utf8.contains { [0, 0x0A, 0x0D].contains($0) }, "an odd value")
+      // As the parser looks for the sign.
+      let word = "--\(entry.key)=\(value)"
+      expect(word.firstIndex(of: "=") != nil, "a value that the parser does not find")
     }
   },
 ]

@@ -37,7 +37,7 @@ def products(kind, *names):
 def run(kind, log, environment, tests=()):
     """Runs all tests, or those of the expressions; their exit status.
 
-    Leaks are not looked for: the TOML library never frees the little that it has read.
+    Leaks are looked for by the fuzz targets only.
     """
     program = products(kind, "haulPackageTests.xctest")[0]
     words = [str(program), "--testing-library", "swift-testing",

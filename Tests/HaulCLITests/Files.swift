@@ -23,8 +23,13 @@ func plan(_ arguments: [String], _ sources: CommandSources) throws -> GetPlan {
 
 /// The message with which `get` and these words are refused; nil when they are not.
 func refusal(_ arguments: [String], _ sources: CommandSources) -> String? {
+  refusal(["get"] + arguments, of: sources)
+}
+
+/// The message with which a whole command line is refused; nil when it is not.
+func refusal(_ words: [String], of sources: CommandSources) -> String? {
   do {
-    _ = try Invocation(["get"] + arguments, from: sources)
+    _ = try Invocation(words, from: sources)
     return nil
   } catch {
     return error.message

@@ -19,7 +19,8 @@ struct GetCommand: ParsableCommand {
         haul get --json --progress none https://example.org/x.bin > events.ndjson
 
       SIZE and RATE are bytes, with K, M or G for powers of 1024. DURATION is seconds, or \
-      like 90s, 5m, 1h. A --no- form switches off for one run what config.toml switches on.
+      like 90s, 5m, 1h. A --no- form switches off for one run what ~/.config/haul/haul.conf \
+      switches on.
 
       Exit status: 0 all completed; 1 at least one failed; 2 wrong usage, nothing was \
       started; 129, 130, 131 and 143 ended by a signal, the bytes are kept; 141 the reader of \

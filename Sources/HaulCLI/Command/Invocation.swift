@@ -42,9 +42,15 @@ extension Invocation {
     switch command {
     case let help as HelpCommand: return try self.help(of: help.command)
     case let get as GetCommand where get.shortHelp: return .print(ShortHelp.get)
-    case let get as GetCommand: return .get(try GetSettings.plan(get, from: arguments, sources))
-    case let probe as ProbeCommand: return .probe(try ProbePlan(probe, sources))
-    case let verify as VerifyCommand: return .verify(try VerifyPlan(verify))
+    case let get as GetCommand:
+      return .get(try Settings.plan(get, from: arguments, sources, GetPlan.init))
+    case let probe as ProbeCommand:
+      return .probe(try Settings.plan(probe, from: arguments, sources, ProbePlan.init))
+    case let verify as VerifyCommand:
+      let plan = try Settings.plan(verify, from: arguments, sources) {
+        (command, _) throws(UsageError) in try VerifyPlan(command)
+      }
+      return .verify(plan)
     default:
       do {
         var command = command
@@ -102,8 +108,7 @@ extension Invocation {
     if name == "get", let hint = ForeignOption.hint(in: arguments, own: GetCommand.letters) {
       throw UsageError(hint)
     }
-    var line = ParserMessage.rewritten(
-      HaulCommand.message(for: error).split(separator: "\n").joined(separator: " "))
+    var line = ParserMessage.line(HaulCommand.message(for: error))
     // The parser repeats the words that it does not understand; an address may hold secrets.
     // By scalars: a word that begins with a combining mark is no word of its own otherwise.
     for address in arguments where AddressArgument.isLikely(address) {

@@ -1,7 +1,11 @@
 /// The parser's errors in the style of all others: what is wrong first, and no sentence.
 enum ParserMessage {
-  /// - Parameter text: the parser's message, on one line.
-  static func rewritten(_ text: String) -> String {
+  /// - Parameter text: the parser's message, which may have several lines.
+  static func line(_ text: String) -> String {
+    rewritten(text.split(separator: "\n").joined(separator: " "))
+  }
+
+  private static func rewritten(_ text: String) -> String {
     if let found = text.wholeMatch(of: /Unknown option '(.+?)'(?:\. Did you mean '(.+)'\?)?/) {
       let guess = found.2.flatMap { guess in
         Spelling.distance(String(found.1), String(guess)) <= 2 ? "; did you mean \(guess)?" : nil

@@ -3,17 +3,21 @@ import HaulCore
 
 /// What of the options of `get` changes what `probe` tells of it.
 struct PlanOptions: ParsableArguments {
-  @Flag(help: "The name that 'get --remote-name' would give the file.")
-  var remoteName = false
+  @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "The name that 'get --remote-name' would give the file.")
+  var remoteName: Bool?
 
-  @Flag(help: "What 'get --allow-unverified' would do.")
-  var allowUnverified = false
+  @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "What 'get --allow-unverified' would do.")
+  var allowUnverified: Bool?
 
   @OptionGroup var ranges: RangeOptions
 
   func apply(to request: inout DownloadRequest) {
-    request.usesServerName = remoteName
-    request.allowUnverified = allowUnverified
+    request.usesServerName = remoteName ?? false
+    request.allowUnverified = allowUnverified ?? false
     ranges.apply(to: &request)
   }
 }

@@ -25,9 +25,13 @@ struct ProbeCommand: ParsableCommand {
   @OptionGroup(title: "Who") var who: CredentialOptions
   @OptionGroup(title: "Network") var network: NetworkOptions
 
-  @Flag(help: "One JSON object on standard output.")
-  var json = false
+  @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "One JSON object on standard output.")
+  var json: Bool?
 
-  @Flag(name: .shortAndLong, help: "Print the engine's log as well, on standard error.")
-  var verbose = false
+  @Flag(
+    name: .shortAndLong, inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "Print the engine's log as well, on standard error.")
+  var verbose: Bool?
 }

@@ -23,6 +23,8 @@ struct VerifyCommand: ParsableCommand {
       valueName: "ALG=HEX"))
   var checksums: [String]
 
-  @Flag(name: .shortAndLong, help: "Print only errors.")
-  var quiet = false
+  @Flag(
+    name: .shortAndLong, inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "Print only errors.")
+  var quiet: Bool?
 }

@@ -28,7 +28,7 @@ extension ProbePlan {
     command.plan.apply(to: &request)
     limits = EngineLimits()
     try command.network.apply(to: &limits)
-    json = command.json
-    verbose = command.verbose
+    json = command.json ?? false
+    verbose = command.verbose ?? false
   }
 }

@@ -20,6 +20,6 @@ extension VerifyPlan {
     }
     path = command.path
     checksums = try GetPlan.checksums(command.checksums)
-    quiet = command.quiet
+    quiet = command.quiet ?? false
   }
 }

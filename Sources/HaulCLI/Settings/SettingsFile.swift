@@ -1,90 +1,114 @@
-import TOMLKit
-
 /// The configuration file: defaults of options, under their long names.
 package struct SettingsFile {
-  /// One key of the file.
+  /// One line of the file.
   package struct Entry {
-    package enum Value {
-      case text(String)
-      case texts([String])
-      case truth(Bool)
-    }
-
+    package let line: Int
     package let key: String
-    package var value: Value
+    /// Nil for a name alone.
+    package let value: String?
   }
 
   package let path: String
-  package var entries: [Entry] = []
+  package private(set) var entries: [Entry] = []
 
   /// The file of this user; nil when there is none.
   static func read(_ sources: CommandSources) throws(UsageError) -> SettingsFile? {
-    guard let path = path(sources.environment) else { return nil }
-    let text: String?
+    guard let directory = directory(sources.environment) else { return nil }
+    let path = "\(directory)/haul.conf"
+    guard let text = try text(of: path, sources) else {
+      let old = "\(directory)/config.toml"
+      guard try self.text(of: old, sources) == nil else {
+        throw UsageError(
+          "\(old): haul reads haul.conf now; rename the file, and write each value on a line of "
+            + "its own, without quotes or brackets")
+      }
+      return nil
+    }
+    return try SettingsFile(text, path: path, home: sources.environment["HOME"])
+  }
+
+  private static func text(
+    of path: String, _ sources: CommandSources
+  ) throws(UsageError) -> String? {
     do {
-      text = try sources.read(path, .configuration)
+      return try sources.read(path, .configuration)
     } catch {
       throw UsageError("\(path): \(error.message)")
     }
-    return try text.map { (text) throws(UsageError) in try SettingsFile(text, path: path) }
   }
 
   /// By the XDG Base Directory Specification: a relative `XDG_CONFIG_HOME` does not count.
-  private static func path(_ environment: [String: String]) -> String? {
-    if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") {
-      return "\(base)/haul/config.toml"
-    }
+  private static func directory(_ environment: [String: String]) -> String? {
+    if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return "\(base)/haul" }
     guard let home = environment["HOME"], !home.isEmpty else { return nil }
-    return "\(home)/.config/haul/config.toml"
+    return "\(home)/.config/haul"
   }
 
-  package init(_ text: String, path: String) throws(UsageError) {
+  /// Reads the text; whether there are such options is not looked at.
+  package init(_ text: String, path: String, home: String?) throws(UsageError) {
     self.path = path
-    // The parser hands strings over as C has them, which would end at a NUL.
-    guard !text.contains("\0"), !text.contains(#"\u0000"#), !text.contains(#"\U00000000"#) else {
-      throw UsageError("\(path): a NUL is not allowed")
-    }
-    if let line = Self.oddTable(in: text) {
-      throw UsageError("\(path): line \(line): a table; there are only options here")
-    }
-    let table: TOMLTable
     do {
-      table = try TOMLTable(string: text)
-    } catch let error as TOMLParseError {
-      throw UsageError("\(path): line \(error.source.begin.line): \(error.description)")
-    } catch {
-      throw UsageError("\(path): \(error)")
-    }
-    for (key, value) in table {
-      guard let value = Entry.Value(value) else {
-        throw UsageError(
-          "\(path): \(key): the value must be a text, a whole number, true or false, or a list of "
-            + "texts")
+      try TextLine.read(text) { (line) throws(TextLine.Malformation) in
+        let option = line.option
+        // A value stays as it is but for this, which no shell does here.
+        var value = option?.value
+        if let home, let text = value, text == "~" || text.hasPrefix("~/") {
+          value = home + text.dropFirst()
+        }
+        let entry = Entry(line: line.number, key: option?.key ?? line.text, value: value)
+        if let reason = entry.malformation ?? repetition(entry) {
+          throw line.malformation(reason)
+        }
+        entries.append(entry)
       }
-      entries.append(Entry(key: key, value: value))
+    } catch {
+      throw UsageError("\(path): line \(error.line): \(error.message)")
     }
   }
+
+  private func repetition(_ entry: Entry) -> String? {
+    guard !Self.repeatable.contains(entry.key) else { return nil }
+    return entries.first { $0.key == entry.key }
+      .map { "\(entry.key) is given twice, first on line \($0.line)" }
+  }
+
+  private static let repeatable: Set = [
+    "header", "checksum", "cookie", "cookie-file", "resolve", "trust-redirects",
+  ]
 }
 
-extension SettingsFile.Entry.Value {
-  fileprivate init?(_ value: any TOMLValueConvertible) {
-    switch value.type {
-    case .string:
-      guard let text = value.string else { return nil }
-      self = .text(text)
-    case .int:
-      guard let number = value.int else { return nil }
-      self = .text(String(number))
-    case .bool:
-      guard let truth = value.bool else { return nil }
-      self = .truth(truth)
-    case .array:
-      guard let array = value.array else { return nil }
-      let texts = array.compactMap(\.string)
-      guard texts.count == array.count else { return nil }
-      self = .texts(texts)
-    case .double, .date, .time, .dateTime, .table:
-      return nil
+extension SettingsFile.Entry {
+  /// Why it is no line of this file. What is not sure to be a name is not repeated: it may be a secret.
+  fileprivate var malformation: String? {
+    if key.contains("://") {
+      return "an address is for the command line, or for a list that -i names"
     }
+    let isName = key.utf8.allSatisfy { byte in
+      switch byte {
+      case 0x30...0x39, 0x61...0x7A: true
+      default: "-.".utf8.contains(byte)
+      }
+    }
+    guard isName, !key.isEmpty, !key.hasPrefix("-"), key.utf8.count <= 24 else {
+      return "write a line like limit-rate = 20M: the long name of an option, without its dashes"
+    }
+    if Self.commandLineOnly.contains(key) { return "\(key) is for the command line only" }
+    if key.hasPrefix("no-") { return "\(key): write \(key.dropFirst(3)) = false" }
+    guard let value else { return nil }
+    if value.isEmpty { return "\(key): a value is missing" }
+    // With such a mark the parser sees no `=`, and repeats the word that it does not know.
+    guard "=\(value)".first == "=" else { return "\(key): the value begins with a combining mark" }
+    if value.utf8.count > 1,
+      "\"'".utf8.contains(where: { [value.utf8.first, value.utf8.last] == [$0, $0] })
+    {
+      return "\(key): write the value without quotes"
+    }
+    return nil
   }
+
+  /// Options that name what one run is about, and those that print something and end.
+  private static let commandLineOnly: Set = [
+    "output", "input-file", "help", "help-hidden", "version", "generate-completion-script",
+    "experimental-dump-help",
+  ]
 }

@@ -127,17 +127,19 @@ import Testing
       try FileManager.default.createDirectory(
         atPath: directory, withIntermediateDirectories: true)
       #expect(try await place.haul(["get", "-q", url, "-o", "a"]).status == 0)
-      try write("directory = 'sub'\nquiet = true\n", to: ".config/haul/config.toml", in: place)
+      try write(
+        "\u{FEFF}# mine\r\ndirectory = sub\r\nquiet\r\n", to: ".config/haul/haul.conf", in: place)
       let configured = try await place.haul(["get", url])
       #expect(configured.status == 0 && configured.errors.isEmpty)
       try place.expectWhole("sub/file.bin")
-      try write("directoy = 'sub'\n", to: ".config/haul/config.toml", in: place)
+      try write("directoy = sub\n", to: ".config/haul/haul.conf", in: place)
       let wrong = try await place.haul(["get", url])
       #expect(wrong.status == 2)
-      #expect(wrong.errors.contains("config.toml: directoy: "), "\(wrong.errors)")
-      try FileManager.default.removeItem(atPath: place.path(".config/haul/config.toml"))
+      #expect(
+        wrong.errors.contains("haul.conf: line 1: there is no option directoy"), "\(wrong.errors)")
+      try FileManager.default.removeItem(atPath: place.path(".config/haul/haul.conf"))
       try FileManager.default.createDirectory(
-        atPath: place.path(".config/haul/config.toml"), withIntermediateDirectories: true)
+        atPath: place.path(".config/haul/haul.conf"), withIntermediateDirectories: true)
       let unreadable = try await place.haul(["get", url])
       #expect(unreadable.status == 2)
       #expect(unreadable.errors.contains("cannot be read"), "\(unreadable.errors)")

@@ -3,47 +3,97 @@ import HaulCore
 import Testing
 
 @Suite("The configuration file") struct SettingsTests {
-  private static let path = "/home/me/.config/haul/config.toml"
+  static let path = "/home/me/.config/haul/haul.conf"
+
+  static func files(_ text: String, _ more: [String: String] = [:]) -> CommandSources {
+    sources(more.merging([path: text]) { $1 }, environment: ["HOME": "/home/me"])
+  }
 
   private func files(_ text: String, _ more: [String: String] = [:]) -> CommandSources {
-    sources(more.merging([Self.path: text]) { $1 }, environment: ["HOME": "/home/me"])
+    Self.files(text, more)
   }
 
   @Test("it sets defaults, of every kind of value")
   func defaults() throws {
     let text = """
       # mine
-      directory = "~/Downloads"
-      if-exists = 'rename'
-      connections = 3
-      limit-rate = "2M"
-      insecure = true
+      directory = ~/Downloads
+
+        if-exists=rename
+      connections\t= 3
+      limit-rate = 2M
+      insecure
       json = false
-      header = ["X-A: 1", "X-B: 2"]
-      "retries" = 0
+      start-over = true
+      header = X-A: 1
+      header = X-B: a = #2
+      user-agent = true
+      retries = 0
       """
     let plan = try plan(["https://h/x"], files(text))
     #expect(plan.requests[0].destination == .directory("/home/me/Downloads"))
     #expect(plan.requests[0].ifExists == .rename)
     #expect(plan.requests[0].connections == 3)
     #expect(plan.requests[0].allowInsecure)
-    #expect(plan.requests[0].headers.map(\.value) == ["1", "2"])
+    #expect(plan.requests[0].startOver)
+    #expect(plan.requests[0].headers.map(\.value) == ["1", "a = #2"])
     #expect(plan.requests[0].retry.retries == 0)
     #expect(plan.limits.rateLimit == 2 << 20)
+    #expect(plan.limits.userAgent == "true")
     #expect(!plan.output.json)
+  }
+
+  @Test(
+    "ends of lines and spaces do not count, and an empty file is none",
+    arguments: [
+      "connections = 3\r\n\r\nquiet\r\n", "\t connections=3 \n quiet", "\n#\nquiet\nconnections=3",
+    ])
+  func layout(text: String) throws {
+    let found = try plan(["https://h/x"], files(text))
+    #expect(found.requests[0].connections == 3)
+    #expect(found.output.quiet)
+    #expect(try plan(["https://h/x"], files("# = \n")) == plan(["https://h/x"], files("")))
+  }
+
+  @Test("options that may be repeated may stand on several lines")
+  func repeated() throws {
+    let digits = String(repeating: "0", count: 128)
+    let text = """
+      header = A: 1
+      checksum = md5=\(digits.prefix(32))
+      checksum = sha-1=\(digits.prefix(40))
+      cookie = a=b
+      header = A: 2
+      cookie = c=d
+      resolve = h:192.0.2.1
+      resolve = i:192.0.2.1
+      trust-redirects = a
+      trust-redirects = b
+      cookie-file = 1
+      cookie-file = 2
+      """
+    let cookies = ["1": "h\tFALSE\t/\tFALSE\t0\te\tf", "2": "h\tFALSE\t/\tFALSE\t0\tg\th"]
+    let plan = try plan(["https://h/x"], files(text, cookies))
+    let request = plan.requests[0]
+    #expect(request.headers.map(\.value).prefix(2) == ["1", "2"])
+    #expect(request.header("Cookie") == "a=b; c=d; e=f; g=h")
+    #expect(request.checksums.count == 2)
+    #expect(request.trustedRedirectHosts == ["a", "b"])
+    #expect(plan.limits.addresses.count == 2)
   }
 
   @Test(
     "the command line wins",
     arguments: [
-      ("connections = 3", ["-x", "5"]), ("quiet = true", ["-v"]), ("verbose = true", ["-q"]),
-      ("progress = 'bar'", ["-q"]), ("quiet = true", ["--progress", "plain"]),
-      ("directory = 'x'", ["-o", "/y"]), ("user = 'u'", ["--bearer-file", "t"]),
-      ("bearer-file = 't'", ["--user", "u"]), ("password-file = 'none'", ["--user", "u"]),
-      ("netrc = true", ["--bearer-file", "t"]), ("header = 'X: 1'", ["-H", "x: 2"]),
-      ("header = 'Authorization: x'", ["--user", "u"]),
-      ("header = 'Cookie: x'", ["--cookie", "a=b"]),
-      ("user = 'u'", ["-H", "Authorization: x"]), ("cookie = 'a=b'", ["-H", "Cookie: x"]),
+      ("connections = 3", ["-x", "5"]), ("quiet", ["-v"]), ("verbose", ["-q"]),
+      ("progress = bar", ["-q"]), ("quiet = true", ["--progress", "plain"]),
+      ("directory = x", ["-o", "/y"]), ("directory = x\njson", ["-o", "-"]),
+      ("user = u", ["--bearer-file", "t"]),
+      ("bearer-file = t", ["--user", "u"]), ("password-file = none", ["--user", "u"]),
+      ("netrc", ["--bearer-file", "t"]), ("header = X: 1", ["-H", "x: 2"]),
+      ("header = Authorization: x", ["--user", "u"]), ("http2", ["--http1.1"]),
+      ("http1.1", ["--http2"]), ("header = Cookie: x", ["--cookie", "a=b"]),
+      ("user = u", ["-H", "Authorization: x"]), ("cookie = a=b", ["-H", "Cookie: x"]),
     ])
   func wins(text: String, words: [String]) throws {
     var known = files(text, ["t": "token", "none": "other"])
@@ -62,67 +112,31 @@ import Testing
       "json", "quiet", "verbose",
     ])
   func switchedOff(key: String) throws {
-    let known = files("'\(key)' = true", ["/home/me/.netrc": "machine h login l password p"])
-    #expect(try plan(["https://h/x"], known) != plan(["https://h/x"], files("")))
-    #expect(try plan(["--no-\(key)", "https://h/x"], known) == plan(["https://h/x"], files("")))
-    #expect(
-      try plan(["--no-\(key)", "--\(key)", "https://h/x"], known) == plan(["https://h/x"], known))
-    let message = refusal(["https://h/x"], files("'no-\(key)' = true"))
-    #expect(message?.contains("no-\(key): there is no such option") == true, "\(message ?? "")")
+    let netrc = ["/home/me/.netrc": "machine h login l password p"]
+    let none = try plan(["https://h/x"], files(""))
+    for text in [key, "\(key) = true"] {
+      let known = files(text, netrc)
+      #expect(try plan(["https://h/x"], known) != none)
+      #expect(try plan(["--no-\(key)", "https://h/x"], known) == none)
+      #expect(
+        try plan(["--no-\(key)", "--\(key)", "https://h/x"], known) == plan(["https://h/x"], known))
+    }
+    #expect(try plan(["https://h/x"], files("\(key)=false")) == none)
   }
 
   @Test("what the command line leaves open stays as the file has it")
   func together() throws {
-    let known = files("directory = 'd'\nheader = ['A: 1', 'B: 2']\nlimit-rate = 5")
+    let known = files("directory = d\nheader = A: 1\nheader = B: 2\nlimit-rate = 5")
     let plan = try plan(["-o", "f", "-H", "b: 3", "-x", "2", "https://h/x"], known)
     #expect(plan.requests[0].destination == .file("d/f"))
     #expect(plan.requests[0].headers.map(\.value) == ["1", "3"])
     #expect(plan.limits.rateLimit == 5)
   }
 
-  @Test(
-    "a wrong file is refused, with the file and the key",
-    arguments: [
-      ("conections = 3", "conections: "), ("connections = 'x'", "connections: "),
-      ("json = 'yes'", "json: "), ("json = 1", "json: "), ("connections = true", "connections: "),
-      ("mirror = 'https://m/x'", "mirror: not yet supported"), ("x = 3", "x: "),
-      ("connections = [1]", "connections: "),
-      ("connections = ['1']", "connections: only one value"),
-      ("connections = 1.5", "connections: the value must be"), ("[get]\nconnections = 3", "get: "),
-      ("help = true", "help: there is no such option"), ("version = true", "version: there is no"),
-      ("generate-completion-script = 'zsh'", "generate-completion-script: there is no"),
-      ("'-x' = 3", "-x: there is no"), ("'' = 3", ": there is no"), ("'json=' = 3", "json=: there"),
-      ("header = 'no colon'", "header: -H: a header"), ("cookie = 'x'", "cookie: --cookie is"),
-      ("checksum = 'md5=0'", "checksum: --checksum: md5 needs"),
-      ("directory = ''", "directory: Missing value"),
-      ("header = \"A: \\u0000\"", "a NUL"), ("connections = 3\nconnections = 4", "line 2: "),
-      ("connections =", "line 1: "),
-      // Found by the fuzzer: the parser would end the process.
-      ("connections = 3\n[\u{E9}]", "line 2: a table"), (" [[\u{E9}]]", "line 1: a table"),
-      ("[\n", "line 1: a table"), ("\u{FEFF}[ = ]", "line 1: a table"),
-      ("header = ['A: b', }", "line 1: a table"), ("# {\nproxy = {}", "line 2: a table"),
-      ("header = \"\"\"A: \\\"\n{\"\"\"\n}", "line 3: a table"),
-    ])
-  func refused(text: String, part: String) throws {
-    let message = try #require(refusal(["https://h/x"], files(text)))
-    #expect(message.hasPrefix("\(Self.path): \(part)"), "\(message)")
-    #expect(!message.contains("\n"))
-  }
-
-  @Test("an error of the command line does not name the file, and its own does when they meet")
-  func blame() throws {
-    let known = files("output = 'f'\nconnections = 3")
-    let own = try #require(refusal(["-H", "no colon", "https://h/x"], known))
-    #expect(own.hasPrefix("-H: "))
-    let met = try #require(refusal(["https://h/1", "https://h/2"], known))
-    #expect(met.hasPrefix("\(Self.path): output: -o names one file"))
-    #expect(refusal([], known) == "give at least one URL, or a file of them with -i")
-  }
-
   @Test("XDG_CONFIG_HOME comes before HOME when it is absolute")
   func place() throws {
     var known = sources(
-      ["/x/haul/config.toml": "connections = 2", Self.path: "connections = 3"],
+      ["/x/haul/haul.conf": "connections = 2", Self.path: "connections = 3"],
       environment: ["HOME": "/home/me", "XDG_CONFIG_HOME": "/x"])
     #expect(try plan(["https://h/x"], known).requests[0].connections == 2)
     known.environment["XDG_CONFIG_HOME"] = "x"
@@ -131,12 +145,13 @@ import Testing
     #expect(try plan(["https://h/x"], known).requests[0].connections == 8)
   }
 
-  @Test("other commands do not read it")
-  func otherCommands() throws {
-    let words = ["verify", "f", "--checksum", "md5=00112233445566778899aabbccddeeff"]
-    guard case .verify = try Invocation(words, from: files("conections = 3")) else {
-      Issue.record("not a verify")
-      return
-    }
+  @Test("a file of the former name is refused, unless there is one of the new name")
+  func former() throws {
+    let old = "/home/me/.config/haul/config.toml"
+    var known = sources([old: "connections = 3"], environment: ["HOME": "/home/me"])
+    let message = try #require(refusal(["https://h/x"], known))
+    #expect(message.hasPrefix("\(old): haul reads haul.conf now; rename the file"))
+    known = files("connections = 2", [old: "connections = 3"])
+    #expect(try plan(["https://h/x"], known).requests[0].connections == 2)
   }
 }

@@ -1,0 +1,123 @@
+import ArgumentParser
+
+/// A command whose options have defaults in the configuration file.
+protocol ConfiguredCommand: ParsableCommand {
+  /// Subjects of lines that contradict what the user wrote: the user's words win. (An option that
+  /// both have need not be here: the last one counts.)
+  var displaced: Set<String> { get }
+}
+
+/// A command line with the defaults of the configuration file.
+enum Settings {
+  /// The plan of what the user wrote, after what the file has.
+  /// - Parameter arguments: all words, of which `own` was made.
+  /// - Throws: as `plan`; an error that the file is the cause of names the file and the line.
+  static func plan<Command: ConfiguredCommand, Plan>(
+    _ own: Command, from arguments: [String], _ sources: CommandSources,
+    _ plan: (Command, CommandSources) throws(UsageError) -> Plan
+  ) throws(UsageError) -> Plan {
+    guard let file = try SettingsFile.read(sources) else { return try plan(own, sources) }
+    let name = Command.configuration.commandName
+    let words = arguments.drop { $0 != name }.dropFirst()
+    func command(_ defaults: [Default]) throws(UsageError) -> Command {
+      do {
+        return try Command.parse(defaults.map(\.word) + words)
+      } catch {
+        throw UsageError("\(file.path): \(ParserMessage.line(Command.message(for: error)))")
+      }
+    }
+    let displaced = own.displaced
+    let defaults = try Default.all(in: file).filter { line in
+      // Every command takes what it knows of the options of `get`.
+      !displaced.contains(line.subject)
+        && (Command.self == GetCommand.self || (try? command([line])) != nil)
+    }
+    let merged = try command(defaults)
+    do {
+      return try plan(merged, sources)
+    } catch {
+      var silent = sources
+      silent.askPassword = { (_) throws(UsageError) in "" }
+      throw blamed(error, on: defaults, of: file) { (lines) throws(UsageError) in
+        _ = try plan(try command(lines), silent)
+      }
+    }
+  }
+
+  /// The error, with the file where the user's words alone do not have it, and with the line that
+  /// has it alone.
+  private static func blamed(
+    _ error: UsageError, on defaults: [Default], of file: SettingsFile,
+    _ attempt: ([Default]) throws(UsageError) -> Void
+  ) -> UsageError {
+    func fails(_ lines: [Default]) -> Bool {
+      do throws(UsageError) {
+        try attempt(lines)
+        return false
+      } catch let found {
+        return found == error
+      }
+    }
+    if fails([]) { return error }
+    let cause = defaults.first { fails([$0]) }
+    let place = cause.map { "line \($0.entry.line): \($0.entry.key): " } ?? ""
+    return UsageError("\(file.path): \(place)\(error.message)")
+  }
+}
+
+extension Settings {
+  /// A line of the file as a word of a command line.
+  struct Default {
+    let entry: SettingsFile.Entry
+    let word: String
+
+    /// What it is about: the option, or one header field.
+    var subject: String {
+      entry.key == "header" ? Settings.subject(ofHeader: entry.value ?? "") : entry.key
+    }
+
+    /// - Throws: the first line that `haul get` would not understand if it stood alone.
+    static func all(in file: SettingsFile) throws(UsageError) -> [Default] {
+      var defaults: [Default] = []
+      for entry in file.entries {
+        do {
+          defaults.append(Default(entry: entry, word: try entry.word()))
+        } catch {
+          throw UsageError("\(file.path): line \(entry.line): \(error.message)")
+        }
+      }
+      return defaults
+    }
+  }
+
+  static func subject(ofHeader text: String) -> String {
+    "header \(text.prefix { $0 != ":" }.lowercased())"
+  }
+}
+
+extension SettingsFile.Entry {
+  fileprivate func word() throws(UsageError) -> String {
+    // A flag is on with its name alone.
+    let flag = value == "false" ? "--no-\(key)" : "--\(key)"
+    if value == "true" || value == "false", Self.problem(of: flag) == nil { return flag }
+    let word = value.map { "--\(key)=\($0)" } ?? flag
+    guard let problem = Self.problem(of: word) else { return word }
+    if NotYetSupported.option(in: [word]) != nil {
+      throw UsageError("\(key) is not yet supported")
+    }
+    if problem.hasSuffix("takes no value") { throw UsageError("\(key): write true or false") }
+    // Without the value: the line tells it.
+    throw UsageError(
+      problem.replacing(" '\(value ?? "")'", with: "").replacing("--", with: ""))
+  }
+
+  /// Why the word is none of `haul get`; nil when it is one.
+  private static func problem(of word: String) -> String? {
+    do {
+      _ = try GetCommand.parse([word])
+      return nil
+    } catch {
+      return ParserMessage.line(GetCommand.message(for: error))
+    }
+  }
+}

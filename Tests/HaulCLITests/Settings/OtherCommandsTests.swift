@@ -1,0 +1,79 @@
+import HaulCLI
+import HaulCore
+import Testing
+
+@Suite("The configuration file, of commands beside get") struct OtherCommandsTests {
+  private func probe(_ words: [String], _ text: String) throws -> ProbePlan {
+    let all = ["probe"] + words + ["https://h/x"]
+    guard case .probe(let plan) = try Invocation(all, from: SettingsTests.files(text)) else {
+      throw UsageError("that is not a probe")
+    }
+    return plan
+  }
+
+  private func verify(_ words: [String], _ text: String) throws -> VerifyPlan {
+    let all = ["verify", "f", "--checksum", "md5=\(digest)"] + words
+    guard case .verify(let plan) = try Invocation(all, from: SettingsTests.files(text)) else {
+      throw UsageError("that is not a verify")
+    }
+    return plan
+  }
+
+  private let digest = "00112233445566778899aabbccddeeff"
+
+  @Test("probe takes what it knows, and leaves the rest")
+  func known() throws {
+    let text = """
+      json
+      remote-name = true
+      connections = 3
+      header = A: 1
+      proxy = http://p:1
+      directory = x
+      quiet
+      limit-rate = 5
+      checksum = md5=\(digest)
+      """
+    let plan = try probe([], text)
+    #expect(plan.json && plan.request.usesServerName)
+    #expect(plan.request.connections == 3)
+    #expect(plan.request.headers.map(\.value) == ["1"])
+    #expect(plan.limits.proxy == "http://p:1")
+    let own = try probe(
+      ["--no-json", "--no-remote-name", "-x", "8", "-H", "a: 2", "--proxy", ""], text)
+    #expect(try own == probe(["-H", "a: 2", "-x", "8", "--proxy", ""], ""))
+    #expect(
+      try probe(["--http2", "--cookie", "a=b"], "http1.1\nheader = Cookie: x").request
+        == probe(["--http2", "--cookie", "a=b"], "").request)
+  }
+
+  @Test(
+    "the flags of probe are switched off for one run",
+    arguments: ["json", "verbose", "remote-name", "allow-unverified"])
+  func switchedOff(key: String) throws {
+    #expect(try probe([], key) != probe([], ""))
+    #expect(try probe(["--no-\(key)"], key) == probe([], ""))
+    #expect(try probe([], "\(key) = false") == probe([], ""))
+  }
+
+  @Test("verify takes quiet; the digest is its own")
+  func quiet() throws {
+    let text = "quiet\nconnections = 3\nchecksum = sha-1=\(digest)00112233"
+    #expect(try verify([], text).quiet)
+    #expect(try verify(["--no-quiet"], text) == verify([], ""))
+  }
+
+  @Test("a wrong file stops them, too; help needs none")
+  func wrong() throws {
+    let known = SettingsTests.files("conections = 3")
+    for words in [["verify", "f", "--checksum", "md5=\(digest)"], ["probe", "https://h/x"]] {
+      #expect(refusal(words, of: known)?.hasPrefix("\(SettingsTests.path): line 1: ") == true)
+    }
+    for words in [["get", "-h"], ["help", "get"], ["--version"]] {
+      #expect(refusal(words, of: known) == nil)
+    }
+    let proxy = SettingsTests.files("quiet\nproxy = ftp://p")
+    let message = refusal(["probe", "https://h/x"], of: proxy)
+    #expect(message?.hasPrefix("\(SettingsTests.path): line 2: proxy: --proxy: ") == true)
+  }
+}
