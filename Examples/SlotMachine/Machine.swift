@@ -33,9 +33,9 @@ import HaulKit
     if numbers.isEmpty {
       try await add()
     } else if isSpinning {
-      try await manager.pause(.group("reels"))
+      _ = try await manager.pause(.group("reels"))
     } else {
-      try await manager.resume(.group("reels"))
+      _ = try await manager.resume(.group("reels"))
     }
     isSpinning.toggle()
     draw()

@@ -5,7 +5,7 @@
 import Foundation
 import HaulKit
 
-var configuration = Configuration()
+var configuration = TransferManager.Configuration()
 configuration.maximumActive = 3
 let manager = try TransferManager(configuration)
 let isTerminal = isatty(STDOUT_FILENO) == 1
@@ -20,7 +20,7 @@ let drawing = Task {
   for await event in events { machine.take(event) }
 }
 for await _ in Keyboard.keys() { try await machine.press() }
-try await manager.cancel(.all)
+_ = try await manager.cancel(.all)
 await manager.shutdown()
 await drawing.value
 print()

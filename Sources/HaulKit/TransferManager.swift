@@ -4,8 +4,8 @@ import HaulStore
 /// Runs transfers: downloads and steps, many at once, in an order, with limits.
 ///
 /// Each command is stored before it returns, and, where something must stop first, carried out: when `pause` returns, the
-/// connections are closed and the bytes are claimed. Call `shutdown` before the last reference goes: its connections and threads
-/// end then.
+/// connections are closed and the bytes are claimed. `withTransferManager` shuts it down at the end of a scope, and `shutdown` at
+/// any time; one that nobody refers to any more shuts down by itself in the background.
 public final class TransferManager: Sendable {
   private let coordinator: QueueCoordinator
   private let engine: Engine
@@ -19,7 +19,7 @@ public final class TransferManager: Sendable {
   /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none; `internal` for a timetable as
   ///   `setTimetable` does.
   public convenience init(
-    _ configuration: Configuration = Configuration()
+    _ configuration: TransferManager.Configuration = TransferManager.Configuration()
   ) throws(TransferError) {
     let ports = try SystemPorts(configuration)
     self.init(engine: ports.engine, store: MemoryStore(), onShutdown: ports.shutdown)
@@ -53,7 +53,8 @@ public final class TransferManager: Sendable {
   ///   `disk-full`; `tls` as `init(_:)`.
   /// - Complexity: O(members of the list).
   public convenience init(
-    directory: String, _ configuration: Configuration = Configuration(),
+    directory: String,
+    _ configuration: TransferManager.Configuration = TransferManager.Configuration(),
     ifDamaged: DamagedList = .refuse, steps: [String: StepClosure] = [:]
   ) async throws(TransferError) {
     let (ports, store) = try await SystemPorts.open(directory, configuration, ifDamaged: ifDamaged)
@@ -69,6 +70,12 @@ public final class TransferManager: Sendable {
     }
   }
 
+  deinit {
+    Task(executorPreference: engine.soleExecutor) { [coordinator, engine, onShutdown] in
+      await Self.shutDown(coordinator, engine, onShutdown)
+    }
+  }
+
   /// Takes up what the store holds, once, before anything is added.
   /// - Throws: `io`, when the store cannot be read.
   package func open() async throws(TransferError) { try await coordinator.open() }
@@ -78,10 +85,15 @@ public final class TransferManager: Sendable {
   /// What ran is queued again when its store is opened the next time, and what was paused is paused. A step that does not
   /// pause has its task cancelled after four seconds. What has not stopped after one more second is left to itself: a step counts as
   /// interrupted, a download goes on from its last checkpoint.
-  public func shutdown() async {
+  public func shutdown() async { await Self.shutDown(coordinator, engine, onShutdown) }
+
+  private static func shutDown(
+    _ coordinator: QueueCoordinator, _ engine: Engine,
+    _ onShutdown: @escaping @Sendable () async -> Void
+  ) async {
     guard let hasEnded = await coordinator.shutdown() else { return }
     // Threads that do not come back are not waited for.
-    if hasEnded { await onShutdown() } else { Task { [onShutdown] in await onShutdown() } }
+    if hasEnded { await onShutdown() } else { Task { await onShutdown() } }
     engine.hub.close()
   }
 }
@@ -90,42 +102,47 @@ public final class TransferManager: Sendable {
 extension TransferManager {
   /// Adds transfers at the end of the list, in order, all of them or none; each starts when a slot is free.
   ///
-  /// When this returns they are stored. A request whose `identifier` is in the list already finds the transfer that has it.
+  /// When this returns they are stored. A request whose `identifier` is in the list already finds the transfer that has it, as
+  /// `ifKnown` says.
   /// - Parameters:
   ///   - requests: in the order in which they are to start. Relative paths, and programs without a directory, begin in the
   ///     working directory of this process, also where the next one runs in another.
+  ///   - ifKnown: what becomes of a transfer whose identifier is in the list already.
   ///   - key: a name of the caller's for this call: the same call again, also after a crash, adds nothing and returns the
   ///     same transfers.
-  /// - Throws: `bad-name` for a path with a NUL; `io`, `disk-full` when they could not be stored; `in-use` when an identifier belongs to something else;
+  /// - Throws: `bad-name` for a path with a NUL; `io`, `disk-full` when they could not be stored; `in-use` when an identifier belongs to
+  ///   another transfer and is to be refused, or that one is being removed; with `.update` as `set`;
   ///   `dependency-failed` when one comes after something unknown, or after itself by way of others; `interrupted` after
   ///   `shutdown`.
   @discardableResult
   public func add(
-    _ requests: [TransferRequest], key: String? = nil
+    _ requests: [TransferRequest], ifKnown: TransferRequest.IfKnown = .keep, key: String? = nil
   ) async throws(TransferError) -> [Transfer] {
-    try await coordinator.add(requests, key: key).map { handle($0.id, $0.url) }
+    try await coordinator.add(requests, ifKnown: ifKnown, key: key).map { handle($0.id, $0.url) }
   }
 
-  /// Adds one transfer; as `add(_:key:)` of several.
-  /// - Throws: as `add(_:key:)` of several.
+  /// Adds one transfer; as `add(_:ifKnown:key:)` of several.
+  /// - Throws: as `add(_:ifKnown:key:)` of several.
   @discardableResult
-  public func add(_ request: TransferRequest) async throws(TransferError) -> Transfer {
-    let added = try await add([request])
+  public func add(
+    _ request: TransferRequest, ifKnown: TransferRequest.IfKnown = .keep
+  ) async throws(TransferError) -> Transfer {
+    let added = try await add([request], ifKnown: ifKnown)
     guard let transfer = added.first else { throw TransferError(.internal, "nothing was added") }
     return transfer
   }
 
   /// Adds downloads with default priority, in no group.
-  /// - Throws: as `add(_:key:)`.
+  /// - Throws: as `add(_:ifKnown:key:)`.
   @discardableResult
-  package func add(_ downloads: [DownloadRequest]) async throws(TransferError) -> [Transfer] {
+  public func add(_ downloads: [DownloadRequest]) async throws(TransferError) -> [Transfer] {
     try await add(downloads.map { TransferRequest(.download($0)) })
   }
 
   /// Adds one download with default priority, in no group.
-  /// - Throws: as `add(_:key:)`.
+  /// - Throws: as `add(_:ifKnown:key:)`.
   @discardableResult
-  package func add(_ download: DownloadRequest) async throws(TransferError) -> Transfer {
+  public func add(_ download: DownloadRequest) async throws(TransferError) -> Transfer {
     try await add(TransferRequest(.download(download)))
   }
 
@@ -138,19 +155,16 @@ extension TransferManager {
   ///   - id: one for which nothing runs; pause it first.
   ///   - change: makes the new request from the present one. Dependencies are there by their ids; those that were completed and
   ///     taken off the list are not.
-  /// - Returns: why it stays as it is: `isRunning`, or `isUnknown`; nil when it is changed, and stored.
-  /// - Throws: `dependency-failed` when it would come after something unknown, or after itself by way of others, who are named;
+  /// - Throws: `refused`, with the `refusal` `isRunning` or `isUnknown`; `dependency-failed` when it would come after something unknown, or after itself by way of others, who are named;
   ///   `bad-name` for a path with a NUL; `internal` when what stays would change; `io`, `disk-full`. Nothing has changed then.
-  @discardableResult
   public func set(
     _ id: TransferID, _ change: @Sendable (inout TransferRequest) -> Void
-  ) async throws(TransferError) -> CommandRefusal? {
-    try await coordinator.set(id, change)
+  ) async throws(TransferError) {
+    if let refusal = try await coordinator.set(id, change) { throw TransferError(refusal) }
   }
 
   /// As `set` of one, for each of them by itself, in the order of the list.
   /// - Throws: as `set` of one; those before it have been changed then.
-  @discardableResult
   public func set(
     _ selection: TransferSelection, _ change: @Sendable (inout TransferRequest) -> Void
   ) async throws(TransferError) -> CommandReport {
@@ -175,7 +189,6 @@ extension TransferManager {
   /// Pauses: the slot is free, and the next transfer starts, when the connections are closed and the bytes are claimed.
   /// Returns then; with strict durability the bytes survive a power cut.
   /// - Throws: `io`, `disk-full`: see above.
-  @discardableResult
   public func pause(
     _ selection: TransferSelection, by origin: TransferEvent.Origin = .user
   ) async throws(TransferError) -> CommandReport {
@@ -184,7 +197,6 @@ extension TransferManager {
 
   /// Lets paused transfers go on from their bytes, each when a slot is free. One that is still stopping goes on after that.
   /// - Throws: `io`, `disk-full`: see above.
-  @discardableResult
   public func resume(
     _ selection: TransferSelection, by origin: TransferEvent.Origin = .user
   ) async throws(TransferError) -> CommandReport {
@@ -193,7 +205,6 @@ extension TransferManager {
 
   /// Puts running and paused transfers back to waiting; bytes and places are kept.
   /// - Throws: `io`, `disk-full`: see above.
-  @discardableResult
   public func requeue(
     _ selection: TransferSelection
   ) async throws(TransferError) -> CommandReport {
@@ -206,7 +217,6 @@ extension TransferManager {
   ///   - selection: which of them.
   ///   - keepingBytes: leaves the part files, for `retry` to go on from.
   /// - Throws: `io`, `disk-full`: see above.
-  @discardableResult
   public func cancel(
     _ selection: TransferSelection, keepingBytes: Bool = false
   ) async throws(TransferError) -> CommandReport {
@@ -215,7 +225,6 @@ extension TransferManager {
 
   /// Puts failed and cancelled transfers back to waiting, in their old places; they go on from the bytes that are there.
   /// - Throws: `io`, `disk-full`: see above.
-  @discardableResult
   public func retry(
     _ selection: TransferSelection
   ) async throws(TransferError) -> CommandReport {
@@ -224,7 +233,6 @@ extension TransferManager {
 
   /// Begins again at byte 0, from every state, in the old places. A completed file stays until the new one is whole.
   /// - Throws: `io`, `disk-full`: see above.
-  @discardableResult
   public func restart(
     _ selection: TransferSelection
   ) async throws(TransferError) -> CommandReport {
@@ -233,7 +241,6 @@ extension TransferManager {
 
   /// Takes transfers off the list; what has not ended is cancelled first. Finished files stay.
   /// - Throws: `io`, `disk-full`: see above.
-  @discardableResult
   public func remove(
     _ selection: TransferSelection
   ) async throws(TransferError) -> CommandReport {
@@ -247,7 +254,6 @@ extension TransferManager {
   ///   - selection: which of them.
   ///   - force: also beyond the limits, and outside of the timetable.
   /// - Throws: `io`, `disk-full`: see above.
-  @discardableResult
   public func start(
     _ selection: TransferSelection, force: Bool = false
   ) async throws(TransferError) -> CommandReport {
@@ -259,15 +265,15 @@ extension TransferManager {
   /// - Complexity: O(members of the list) for a place beside another, else O(moved).
   public func move(
     _ selection: TransferSelection, to place: QueuePlace
-  ) async throws(TransferError) {
+  ) async throws(TransferError) -> CommandReport {
     try await coordinator.move(selection, to: place)
   }
 
   /// Gives transfers another share of the slots.
   /// - Throws: `io`, `disk-full`: see above.
   public func setPriority(
-    _ priority: Priority, of selection: TransferSelection
-  ) async throws(TransferError) {
+    _ priority: TransferRequest.Priority, of selection: TransferSelection
+  ) async throws(TransferError) -> CommandReport {
     try await coordinator.setPriority(priority, of: selection)
   }
 
@@ -277,7 +283,7 @@ extension TransferManager {
   }
 }
 
-/// Limits, while transfers run. A value below 1 counts as 1, and nil leaves what is there.
+/// Limits, while transfers run. With 0 nothing starts, and nil leaves what is there.
 extension TransferManager {
   /// Nothing new starts until `unsuspend`; what runs, runs on.
   public func suspend() async { await coordinator.setSuspended(true) }
@@ -289,7 +295,7 @@ extension TransferManager {
   /// there is too much of is not begun again when it has ended.
   /// - Parameters:
   ///   - active: transfers in all.
-  ///   - activePerHost: transfers of one host.
+  ///   - activePerHost: transfers of one host; `.max` for no other cap than `active`.
   ///   - connectionsPerHost: connections to one host, all transfers together.
   ///   - connectionsInAll: connections of all transfers together.
   public func setLimits(
@@ -376,7 +382,7 @@ extension TransferManager {
   ///   - count: how many at most.
   ///   - group: of this group only, unless it is nil.
   /// - Throws: `io`.
-  /// - Complexity: O(the page) where the list is in a store on the disk, whatever the length of the list.
+  /// - Complexity: O(the page), whatever the length of the list; in memory the first page after a change of the order sorts the list.
   public func summaries(
     after id: TransferID?, atMost count: Int, of group: String? = nil
   ) async throws(TransferError) -> [TransferSummary] {
@@ -442,5 +448,11 @@ extension TransferManager {
   ) async throws(TransferError) -> ProbeResult {
     try request.checkPaths()
     return try await Prober(request: request, engine: engine).run(retrying)
+  }
+
+  /// Asks what the server says of an address; as `probe(_:retrying:)` of a request with the defaults.
+  /// - Throws: as `probe(_:retrying:)` of a request.
+  public func probe(_ url: ResourceURL) async throws(TransferError) -> ProbeResult {
+    try await probe(DownloadRequest(url: url, to: .stream))
   }
 }

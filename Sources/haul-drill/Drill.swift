@@ -24,7 +24,7 @@ struct Drill: AsyncParsableCommand {
   func run() async throws {
     if let watchMain { return try await MainThreadWatch(self, watchMain).run() }
     let passages = Passages(diesAt: dieAt)
-    var configuration = Configuration()
+    var configuration = TransferManager.Configuration()
     configuration.hooks.passes = { passages.pass($0) }
     configuration.maximumActive = 2
     // So that the commands come before the ends.
@@ -44,10 +44,10 @@ struct Drill: AsyncParsableCommand {
     try await command(manager)
     await manager.waitUntilEmpty()
     if diesWhenEmpty { Passages.die() }
-    try await manager.remove(identified("first", manager))
+    _ = try await manager.remove(identified("first", manager))
     announce("did remove")
     if finish {
-      try await manager.resume(identified("paused", manager))
+      _ = try await manager.resume(identified("paused", manager))
       await manager.waitUntilEmpty()
     }
     await tell("ends", manager)
@@ -73,11 +73,11 @@ struct Drill: AsyncParsableCommand {
     // What is in the list already is found again by the key.
     try await manager.add(requests(), key: "drill")
     announce("did add")
-    try await manager.move(identified("moved", manager), to: .first)
+    _ = try await manager.move(identified("moved", manager), to: .first)
     announce("did move")
     if !finish { announce("did pause", try await manager.pause(identified("paused", manager))) }
     announce("did cancel", try await manager.cancel(identified("cancelled", manager)))
-    try await manager.setPriority(.background, of: identified("second", manager))
+    _ = try await manager.setPriority(.background, of: identified("second", manager))
     announce("did set")
     await manager.unsuspend()
   }

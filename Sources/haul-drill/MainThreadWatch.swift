@@ -26,7 +26,7 @@ import HaulKit
   }
 
   func run() async throws {
-    var configuration = Configuration()
+    var configuration = TransferManager.Configuration()
     configuration.maximumActive = 16
     configuration.maximumActivePerHost = 16
     let requests = try await requests()

@@ -4,7 +4,7 @@ import HaulKit
 /// What a list of many costs who uses the library.
 extension StoreBench {
   func runManager(_ clock: BenchClock) async throws {
-    var configuration = Configuration()
+    var configuration = TransferManager.Configuration()
     configuration.isSuspended = true
     let start = clock.now
     let manager = try await TransferManager(directory: directory, configuration)
@@ -14,7 +14,7 @@ extension StoreBench {
     case .queue: try await add(manager, clock)
     case .cancelAll:
       let start = clock.now
-      try await manager.cancel(.all)
+      _ = try await manager.cancel(.all)
       report("cancelled all", await manager.counts[.cancelled] ?? 0, clock.now - start)
     default: break
     }
@@ -44,7 +44,8 @@ extension StoreBench {
     for number in 0..<members {
       scheduler.add(
         TransferID(using: &random), host: "mirror-\(number % hosts).example.org",
-        priority: Priority.allCases[number % Priority.allCases.count], rank: Int64(number) << 20)
+        priority: TransferRequest.Priority.allCases[
+          number % TransferRequest.Priority.allCases.count], rank: Int64(number) << 20)
     }
     report("known to the scheduler", members, clock.now - start)
     var longest = Duration.zero

@@ -19,7 +19,8 @@ struct EventMaker {
   func progress(
     _ bytes: Int64, of total: Int64?, rate: Double = 0, connections: Int = 1
   ) -> TransferEvent {
-    let progress = Progress(bytes: bytes, total: total, rate: rate, connections: connections)
+    let progress = TransferProgress(
+      bytes: bytes, total: total, rate: rate, connections: connections)
     return self(.progress(progress))
   }
 

@@ -25,11 +25,11 @@ import Testing
     RequestCase("--directory", "y") { $0.destination = .directory("y") },
     RequestCase("-d", "y/", "-o", "a") {
       $0.destination = .file("y/a")
-      $0.makesDirectory = true
+      $0.createsDirectories = true
     },
     RequestCase("-d", "y", "-o", "a") {
       $0.destination = .file("y/a")
-      $0.makesDirectory = true
+      $0.createsDirectories = true
     },
     RequestCase("--if-exists", "update") { $0.ifExists = .update },
     RequestCase("--if-exists", "skip") { $0.ifExists = .skip },

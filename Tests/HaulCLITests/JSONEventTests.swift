@@ -33,7 +33,7 @@ import Testing
       (nil, 0), (nil, 5), (100, 0), (100, 3.3), (5, 1), (.max, 1), (100, .infinity), (100, .nan),
       (100, -1), (.max, .leastNonzeroMagnitude),
     ] {
-      let progress = Progress(bytes: 10, total: total, rate: rate, connections: 3)
+      let progress = TransferProgress(bytes: 10, total: total, rate: rate, connections: 3)
       kinds.append(.progress(progress))
     }
     for code in TransferError.Code.allCases {

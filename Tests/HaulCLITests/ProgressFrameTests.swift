@@ -8,7 +8,7 @@ import Testing
     _ name: String, _ bytes: Int64, of total: Int64?, rate: Double = 1_048_576,
     phase: TransferEvent.Phase? = .transferring, hasEnded: Bool = false
   ) -> FileProgress {
-    let progress = Progress(bytes: bytes, total: total, rate: rate, connections: 8)
+    let progress = TransferProgress(bytes: bytes, total: total, rate: rate, connections: 8)
     return FileProgress(name: name, phase: phase, progress: progress, hasEnded: hasEnded)
   }
 
@@ -116,7 +116,7 @@ import Testing
   @Test("percent: none without a length, 100 only when whole, never negative")
   func percent() {
     func percent(_ bytes: Int64, _ total: Int64?) -> Int? {
-      Progress(bytes: bytes, total: total, rate: 0, connections: 0).percent
+      TransferProgress(bytes: bytes, total: total, rate: 0, connections: 0).percent
     }
     #expect(percent(10, nil) == nil)
     #expect(percent(0, 0) == 100)

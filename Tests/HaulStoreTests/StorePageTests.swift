@@ -135,7 +135,7 @@ struct StorePageTests {
               updating(
                 all.map { record in
                   var standing = record.standing
-                  standing.priority = Priority.allCases[round % 5]
+                  standing.priority = TransferRequest.Priority.allCases[round % 5]
                   standing.hasRun = round.isMultiple(of: 2)
                   return .init(id: record.id, standing: standing)
                 }))

@@ -91,11 +91,11 @@ extension GetItem {
   /// Where it goes, and whether the directory of an exact path is made.
   func destination(
     _ common: PlaceOptions
-  ) throws(UsageError) -> (DownloadRequest.Destination, makesDirectory: Bool) {
+  ) throws(UsageError) -> (DownloadRequest.Destination, createsDirectories: Bool) {
     let place = try place(common)
     do {
-      let makesDirectory = place.output != nil && place.directory != nil
-      return (try GetPlan.destination(place), makesDirectory)
+      let createsDirectories = place.output != nil && place.directory != nil
+      return (try GetPlan.destination(place), createsDirectories)
     } catch {
       guard let origin, hasOwnPlace else { throw error }
       throw UsageError("\(origin): \(error.message)")

@@ -6,7 +6,7 @@ package struct FileProgress: Hashable, Sendable {
   package var name: String
   /// Nil while it waits.
   package var phase: TransferEvent.Phase?
-  package var progress: Progress?
+  package var progress: TransferProgress?
   package var hasEnded: Bool
   /// What was there of it when it began.
   var firstBytes: Int64?
@@ -26,7 +26,7 @@ package struct FileProgress: Hashable, Sendable {
   }
 
   package init(
-    name: String, phase: TransferEvent.Phase? = nil, progress: Progress? = nil,
+    name: String, phase: TransferEvent.Phase? = nil, progress: TransferProgress? = nil,
     hasEnded: Bool = false, retry: Retry? = nil
   ) {
     self.name = name

@@ -101,7 +101,7 @@ extension TransferEvent.Kind {
   }
 }
 
-extension Progress {
+extension TransferProgress {
   fileprivate func encode(to line: inout Line) throws {
     try line.encode("progress", forKey: .type)
     try line.encode(bytes, forKey: .bytes)

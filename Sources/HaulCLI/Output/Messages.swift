@@ -57,7 +57,7 @@ enum Messages {
     return shown("\(name): started\(size), from \(url.redacted)")
   }
 
-  static func progress(_ name: String, _ progress: Progress) -> String {
+  static func progress(_ name: String, _ progress: TransferProgress) -> String {
     var parts = [
       progress.total.map { "\(Units.bytes(progress.bytes)) of \(Units.bytes($0))" }
         ?? Units.bytes(progress.bytes)

@@ -43,9 +43,9 @@ package struct ProgressBoard: Sendable {
   var waiting: Int { max(0, expected - ended - active.count) }
 
   /// The sum of all files; lengths are summed only when each is known that may still come.
-  var total: Progress {
+  var total: TransferProgress {
     let isWhole = files.count == expected && sum.unknown == 0
-    return Progress(
+    return TransferProgress(
       bytes: Int64(clamping: sum.bytes), total: isWhole ? Int64(clamping: sum.lengths) : nil,
       rate: active.reduce(0) { $0 + (files[$1].progress?.rate ?? 0) },
       connections: active.reduce(0) { $0 + (files[$1].progress?.connections ?? 0) })

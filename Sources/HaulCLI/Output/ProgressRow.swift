@@ -153,7 +153,7 @@ struct ProgressRow {
 
   private func spaces(_ count: Int) -> String { String(repeating: " ", count: max(0, count)) }
 
-  private static func bytes(_ progress: Progress) -> String {
+  private static func bytes(_ progress: TransferProgress) -> String {
     let there = Units.bytes(progress.bytes)
     return progress.total.map { "\(there)/\(Units.bytes($0))" } ?? there
   }

@@ -2,7 +2,7 @@ package import HaulCore
 package import HaulKit
 package import Logging
 
-/// What all transfers of a run share; compared as a value, which `Configuration` with its logger
+/// What all transfers of a run share; compared as a value, which `TransferManager.Configuration` with its logger
 /// cannot be.
 package struct EngineLimits: Hashable, Sendable {
   package var maximumActive: Int
@@ -16,7 +16,7 @@ package struct EngineLimits: Hashable, Sendable {
   package var certificateAuthorities: String?
   package var clientCertificate: ClientCertificate?
   package var minimumTLS: TLSVersion
-  package var httpVersion: Configuration.HTTPVersion
+  package var httpVersion: TransferManager.Configuration.HTTPVersion
   /// In place of the environment's; empty for none.
   package var proxy: String?
   /// In place of the environment's.
@@ -28,9 +28,9 @@ package struct EngineLimits: Hashable, Sendable {
 
   /// The library's defaults.
   package init() {
-    let defaults = Configuration()
+    let defaults = TransferManager.Configuration()
     maximumActive = defaults.maximumActive
-    maximumActivePerHost = defaults.maximumActivePerHost
+    maximumActivePerHost = defaults.maximumActivePerHost ?? defaults.maximumActive
     connectionsPerHost = defaults.connectionsPerHost
     connectionsInAll = defaults.connectionsInAll
     rateLimit = defaults.rateLimit
@@ -46,8 +46,8 @@ package struct EngineLimits: Hashable, Sendable {
   /// - Throws: when the environment names a proxy that cannot be read.
   package func configuration(
     logger: Logger?, environment: [String: String] = [:]
-  ) throws(TransferError) -> Configuration {
-    var configuration = Configuration()
+  ) throws(TransferError) -> TransferManager.Configuration {
+    var configuration = TransferManager.Configuration()
     configuration.maximumActive = maximumActive
     configuration.maximumActivePerHost = maximumActivePerHost
     configuration.connectionsPerHost = connectionsPerHost

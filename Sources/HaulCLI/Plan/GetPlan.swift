@@ -36,13 +36,13 @@ extension GetPlan {
     var knowsPlace = false
     for (number, item) in items.enumerated() {
       if !knowsPlace, !item.hasOwnPlace {
-        (common.destination, common.makesDirectory) = try item.destination(place)
+        (common.destination, common.createsDirectories) = try item.destination(place)
         knowsPlace = true
       }
       var request = common
       request.url = item.url
       if item.hasOwnPlace {
-        (request.destination, request.makesDirectory) = try item.destination(place)
+        (request.destination, request.createsDirectories) = try item.destination(place)
       }
       request.checksums = item.checksums.isEmpty ? checksums : item.checksums
       let fields = item.fields(with: headers)

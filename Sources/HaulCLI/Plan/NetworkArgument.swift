@@ -12,7 +12,7 @@ package enum NetworkArgument {
   package static func proxy(_ text: String) throws(UsageError) -> String {
     guard !text.isEmpty else { return text }
     do {
-      _ = try Proxy(text)
+      _ = try ProxyRules.Proxy(text)
       return text
     } catch {
       throw UsageError("--proxy: \(error.message)")

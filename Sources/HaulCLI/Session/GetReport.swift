@@ -246,14 +246,14 @@ extension FileProgress {
     (hasEnded, retry) = (true, nil)
     progress?.stop()
     if result.state == .completed {
-      progress = Progress(bytes: result.bytes, total: result.bytes, rate: 0, connections: 0)
+      progress = TransferProgress(bytes: result.bytes, total: result.bytes, rate: 0, connections: 0)
     }
   }
 }
 
-extension Progress {
+extension TransferProgress {
   /// Nothing flows while an attempt waits for the next.
   fileprivate mutating func stop() {
-    self = Progress(bytes: bytes, total: total, rate: 0, connections: 0)
+    self = TransferProgress(bytes: bytes, total: total, rate: 0, connections: 0)
   }
 }

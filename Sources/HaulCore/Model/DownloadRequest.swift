@@ -1,7 +1,7 @@
 /// What to transfer, where to, and under which rules: a plain value; nothing runs until it is added.
-public struct DownloadRequest: Sendable, Hashable {
+public struct DownloadRequest: Sendable, Hashable, Codable {
   /// Where a download is put.
-  public enum Destination: Sendable, Hashable {
+  public enum Destination: Sendable, Hashable, Codable {
     /// At exactly this path.
     case file(String)
     /// In this directory (made if missing), under a name taken from the address.
@@ -14,7 +14,7 @@ public struct DownloadRequest: Sendable, Hashable {
   }
 
   /// What happens when the final name is taken.
-  public enum IfExists: String, CaseIterable, Sendable {
+  public enum IfExists: String, CaseIterable, Sendable, Codable {
     /// A file with the remote length and modification time (or the given checksums) is taken as already there. One that an
     /// earlier download of the same address made, and nobody changed since, is replaced when the new one is whole. Any other is
     /// left alone: as `rename` for a derived name, and as `fail` for an exact one.
@@ -30,7 +30,7 @@ public struct DownloadRequest: Sendable, Hashable {
   }
 
   /// What a finished file survives.
-  public enum Durability: String, CaseIterable, Sendable {
+  public enum Durability: String, CaseIterable, Sendable, Codable {
     /// The death of the process and a power cut.
     case strict
     /// The death of the process.
@@ -42,7 +42,7 @@ public struct DownloadRequest: Sendable, Hashable {
   /// Where to.
   public var destination: Destination
   /// Whether the directory of an exact path is made if missing, as that of a derived name is.
-  package var makesDirectory = false
+  public var createsDirectories = false
   /// What happens when the final name is taken.
   public var ifExists: IfExists = .update
   /// What a finished file survives.

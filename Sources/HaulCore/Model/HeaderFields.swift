@@ -1,6 +1,6 @@
 /// Header fields in the order they came; names compare without case (RFC 9110, section 5.1).
-package struct HeaderFields: Hashable, Sendable {
-  package struct Field: Hashable, Sendable {
+package struct HeaderFields: Hashable, Sendable, Codable {
+  package struct Field: Hashable, Sendable, Codable {
     package let name: String
     package let value: String
 

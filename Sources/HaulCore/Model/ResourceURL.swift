@@ -1,4 +1,4 @@
-import FoundationEssentials
+public import FoundationEssentials
 
 /// An absolute http or https address, taken apart once. User information moves to `credentials`.
 public struct ResourceURL: Hashable, Sendable {
@@ -96,11 +96,21 @@ public struct ResourceURL: Hashable, Sendable {
 
   /// The address without user information and fragment, as it is sent.
   package var absoluteString: String { parts.absoluteString }
+  /// The whole address with its secrets, user information included; print `redacted` where others may read it.
+  public var text: String {
+    guard let credentials, var parts = URLComponents(string: absoluteString) else {
+      return absoluteString
+    }
+    (parts.user, parts.password) = (credentials.user, credentials.password)
+    return parts.string ?? absoluteString
+  }
+  /// The same as Foundation has it, with its secrets; nil where Foundation reads no such address.
+  public var url: URL? { URL(string: text) }
   /// Decides whether secrets may be sent.
   public var origin: Origin { parts.origin }
   package var credentials: Credentials? { parts.credentials }
-  /// The percent-encoded path, at least `/`.
-  package var path: String { parts.path }
+  /// The percent-encoded path, at least `/`. It may be a secret.
+  public var path: String { parts.path }
   /// Percent-encoded.
   var query: String? { parts.query }
 
@@ -124,6 +134,10 @@ public struct ResourceURL: Hashable, Sendable {
     }
     try self.init(url, scheme: scheme)
   }
+
+  /// An address of Foundation's; a relative one is taken from its base.
+  /// - Throws: as `init(_:)` of a text.
+  public init(_ url: URL) throws(TransferError) { try self.init(url.absoluteString) }
 
   private init(_ url: URL, scheme: String) throws(TransferError) {
     guard scheme == "http" || scheme == "https" else {

@@ -1,7 +1,7 @@
 /// A local piece of work in the queue: a plain value; nothing runs until it is added.
-public struct StepRequest: Sendable, Hashable {
+public struct StepRequest: Sendable, Hashable, Codable {
   /// What is run.
-  public enum Action: Sendable, Hashable {
+  public enum Action: Sendable, Hashable, Codable {
     /// The closure registered under this name with `TransferManager.register(step:)`, also after a restart.
     case named(String, input: String? = nil)
     /// A program with its arguments, run without a shell in this directory (nil: that of the process that adds it). A name without a slash is

@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// Why a transfer did not succeed: a stable code, and one line for a person.
 public struct TransferError: Error, Hashable, Sendable {
   /// What kind of failure it was. Raw values are part of the command line contract.
@@ -38,10 +40,12 @@ public struct TransferError: Error, Hashable, Sendable {
     case badName = "bad-name"
     case unsupportedScheme = "unsupported-scheme"
     case notYetSupported = "not-yet-supported"
+    /// A command left a transfer as it was; `refusal` says why.
+    case refused
     case `internal`
   }
 
-  private struct Parts: Hashable, Sendable {
+  struct Parts: Hashable, Codable, Sendable {
     let code: Code
     let message: String
     let status: Int?
@@ -49,27 +53,33 @@ public struct TransferError: Error, Hashable, Sendable {
     let retryAfter: Duration?
     var hindrance: Hindrance?
     var isOfRedirect = false
+    var refusal: CommandRefusal?
   }
 
   /// Shared: where there may be an error there mostly is none, and it is to take no room there.
-  private var parts: Shared<Parts>
+  private var shared: Shared<Parts>
+  var parts: Parts { shared.value }
+
+  init(_ parts: Parts) { shared = Shared(parts) }
 
   /// What kind of failure it was.
-  public var code: Code { parts.value.code }
+  public var code: Code { shared.value.code }
   /// Why it failed and what to do, in one line, without the URL and without secrets.
-  public var message: String { parts.value.message }
+  public var message: String { shared.value.message }
   /// The HTTP status behind it, if one was received.
-  public var status: Int? { parts.value.status }
+  public var status: Int? { shared.value.status }
   /// Whether another attempt may succeed without anything being changed.
-  public var isRetryable: Bool { parts.value.isRetryable }
+  public var isRetryable: Bool { shared.value.isRetryable }
   /// How long the server asked to be left alone (RFC 9110, section 10.2.3).
-  package var retryAfter: Duration? { parts.value.retryAfter }
+  public var retryAfter: Duration? { shared.value.retryAfter }
+  /// Why a command left a transfer as it was; nil for every other code than `refused`.
+  public var refusal: CommandRefusal? { shared.value.refusal }
   /// What it comes from, where that may go away by itself.
-  package var hindrance: Hindrance? { parts.value.hindrance }
+  package var hindrance: Hindrance? { shared.value.hindrance }
   /// Whether the host that was asked led to another, which it is about.
-  package var isOfRedirect: Bool { parts.value.isOfRedirect }
+  package var isOfRedirect: Bool { shared.value.isOfRedirect }
 
-  package enum Hindrance: Hashable, Sendable {
+  package enum Hindrance: String, Hashable, Codable, Sendable {
     /// There is no room on the file system.
     case noRoom
     /// Nobody knows the host, or there is no way to it: as it is without a network too.
@@ -78,32 +88,66 @@ public struct TransferError: Error, Hashable, Sendable {
     case noNetwork
   }
 
+  /// An error of this kind.
+  /// - Parameters:
+  ///   - code: what kind of failure it was.
+  ///   - message: why it failed and what to do, in one line, without secrets.
+  ///   - status: the HTTP status behind it, if one was received.
+  ///   - isRetryable: whether another attempt may succeed without anything being changed.
+  ///   - retryAfter: how long the server asked to be left alone.
+  public init(
+    _ code: Code, _ message: String, status: Int? = nil, isRetryable: Bool = false,
+    retryAfter: Duration? = nil
+  ) {
+    self.init(
+      code, message, status: status, isRetryable: isRetryable, retryAfter: retryAfter,
+      hindrance: nil)
+  }
+
   package init(
     _ code: Code, _ message: String, status: Int? = nil, isRetryable: Bool = false,
-    retryAfter: Duration? = nil, hindrance: Hindrance? = nil
+    retryAfter: Duration? = nil, hindrance: Hindrance?
   ) {
-    parts = Shared(
+    self.init(
       Parts(
         code: code, message: message, status: status, isRetryable: isRetryable,
         retryAfter: retryAfter, hindrance: hindrance))
   }
 
+  /// A command left a transfer as it was.
+  package init(_ refusal: CommandRefusal) {
+    self.init(.refused, refusal.message)
+    shared.value.refusal = refusal
+  }
+
   /// The same, of which it is known by now what it comes from.
   package func with(_ hindrance: Hindrance) -> TransferError {
     var error = self
-    error.parts.value.hindrance = hindrance
+    error.shared.value.hindrance = hindrance
     return error
   }
 
   /// The same, of what a redirect led to.
   package var ofRedirect: TransferError {
     var error = self
-    error.parts.value.isOfRedirect = true
+    error.shared.value.isOfRedirect = true
     return error
   }
+}
+
+extension TransferError: LocalizedError {
+  /// The message.
+  public var errorDescription: String? { message }
 }
 
 extension TransferError: CustomStringConvertible {
   /// The message.
   public var description: String { message }
+}
+
+extension TransferError: CustomReflectable {
+  /// Its fields.
+  public var customMirror: Mirror {
+    Mirror(self, children: Mirror(reflecting: parts).children, displayStyle: .struct)
+  }
 }

@@ -13,7 +13,7 @@ public struct TransferEvent: Sendable, Hashable {
     case resumed(by: Origin)
     /// Newest only; at most 10 per second and transfer. The one that tells all of a file is told to everyone, once, before
     /// the end.
-    case progress(Progress)
+    case progress(TransferProgress)
     indirect case attempt(number: Int, error: TransferError, delay: Duration)
     /// The server refused one connection while others of its host went on: the host gets no more than so many from now
     /// on, all transfers together. No attempt was counted.
@@ -58,7 +58,7 @@ public struct TransferEvent: Sendable, Hashable {
 }
 
 /// How far a transfer is.
-public struct Progress: Sendable, Hashable {
+public struct TransferProgress: Sendable, Hashable, Codable {
   /// Bytes of the file that are there, those of earlier runs included.
   public let bytes: Int64
   /// The whole length in bytes; nil while it is unknown.
@@ -68,7 +68,9 @@ public struct Progress: Sendable, Hashable {
   /// Connections in use.
   public let connections: Int
 
-  package init(bytes: Int64, total: Int64?, rate: Double, connections: Int) {
+  /// So far it is, for previews, fakes and tests.
+  /// - Parameters: what the properties of the same names tell.
+  public init(bytes: Int64, total: Int64? = nil, rate: Double = 0, connections: Int = 1) {
     self.bytes = bytes
     self.total = total
     self.rate = rate
@@ -98,12 +100,12 @@ public struct Progress: Sendable, Hashable {
 /// How a transfer ended.
 public struct TransferResult: Sendable, Hashable {
   /// The three real ends.
-  public enum State: String, Sendable, Hashable {
+  public enum State: String, Sendable, Hashable, Codable {
     case completed, failed, cancelled
   }
 
   /// What vouches for the content.
-  public enum Verification: String, Sendable, Hashable {
+  public enum Verification: String, Sendable, Hashable, Codable {
     /// Every digest that was asked for.
     case checksum
     /// Every byte of the announced length.
@@ -121,7 +123,7 @@ public struct TransferResult: Sendable, Hashable {
     init(_ parts: Parts) { self.parts = parts }
   }
 
-  private struct Parts: Sendable, Hashable {
+  struct Parts: Sendable, Hashable, Codable {
     let state: State
     let path: String?
     let bytes: Int64
@@ -136,6 +138,9 @@ public struct TransferResult: Sendable, Hashable {
   }
 
   private let box: Box
+  var parts: Parts { box.parts }
+
+  init(_ parts: Parts) { box = Box(parts) }
 
   /// Which end it was.
   public var state: State { box.parts.state }
@@ -160,12 +165,14 @@ public struct TransferResult: Sendable, Hashable {
   /// How this run went over the network; nil where it sent no request.
   public var metrics: TransferMetrics? { box.parts.metrics }
 
-  package init(
+  /// A result as a manager gives it, for previews, fakes and tests.
+  /// - Parameters: what the properties of the same names tell.
+  public init(
     state: State, path: String? = nil, bytes: Int64 = 0, fetched: Int64 = 0, reused: Int64 = 0,
     duration: Duration = .zero, checksums: [Checksum] = [], verified: Verification? = nil,
     coding: String? = nil, error: TransferError? = nil, metrics: TransferMetrics? = nil
   ) {
-    box = Box(
+    self.init(
       Parts(
         state: state, path: path, bytes: bytes, fetched: fetched, reused: reused,
         duration: duration, checksums: checksums, verified: verified, coding: coding,

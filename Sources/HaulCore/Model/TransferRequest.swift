@@ -1,14 +1,15 @@
-/// What to do, and how it stands in the queue: a plain value; nothing runs until it is added.
-public struct TransferRequest: Sendable, Hashable {
+/// What to do, and how it stands in the queue: a plain value; nothing runs until it is added. Encoded it has the secrets of its
+/// address and header fields.
+public struct TransferRequest: Sendable, Hashable, Codable {
   /// The kinds of members that a queue has.
-  public enum Work: Sendable, Hashable {
+  public enum Work: Sendable, Hashable, Codable {
     /// As one reference: a list of many is copied often.
     indirect case download(DownloadRequest)
     case step(StepRequest)
   }
 
   /// Another transfer that must be completed first.
-  public enum Dependency: Sendable, Hashable {
+  public enum Dependency: Sendable, Hashable, Codable {
     /// One that was added before.
     case transfer(TransferID)
     /// One with this identifier of the caller's, added before or in the same call.
@@ -25,10 +26,20 @@ public struct TransferRequest: Sendable, Hashable {
     case run
   }
 
+  /// What becomes of a transfer whose identifier is added again.
+  public enum IfKnown: String, CaseIterable, Sendable, Codable {
+    /// It stays as it is, whatever the new request says.
+    case keep
+    /// It does what the new request says, as after `TransferManager.set`: a new token or signature counts from its next run
+    /// on. What it comes after stays. While something runs for it that is refused.
+    case update
+    /// Nothing is added, and the call fails with `in-use`.
+    case refuse
+  }
+
   /// What to do.
   public var work: Work
-  /// A name of the caller's own. Adding it again finds the transfer that has it, or is refused when that does something
-  /// else.
+  /// A name of the caller's own. Adding it again finds the transfer that has it; see `IfKnown`.
   public var identifier: String?
   /// The group it belongs to.
   public var group: String?

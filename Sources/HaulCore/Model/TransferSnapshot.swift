@@ -5,12 +5,12 @@ public struct TransferSnapshot: Sendable, Hashable {
   /// What it was last seen doing; nil unless it runs.
   public let phase: TransferEvent.Phase?
   /// How far it is, while it runs or is paused; nil before that is known, and once it has ended.
-  public let progress: Progress?
+  public let progress: TransferProgress?
   /// How it ended, once it has.
   public let result: TransferResult?
 
   package init(
-    summary: TransferSummary, phase: TransferEvent.Phase? = nil, progress: Progress? = nil,
+    summary: TransferSummary, phase: TransferEvent.Phase? = nil, progress: TransferProgress? = nil,
     result: TransferResult? = nil
   ) {
     self.summary = summary

@@ -5,7 +5,7 @@ public struct TransferSummary: Sendable, Hashable, Identifiable {
   /// Where it stands.
   public let state: TransferState
   /// Its share of the slots.
-  public let priority: Priority
+  public let priority: TransferRequest.Priority
   /// The group that it belongs to.
   public let group: String?
   /// The caller's name for it.

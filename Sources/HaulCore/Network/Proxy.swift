@@ -1,102 +1,105 @@
 import FoundationEssentials
 
-/// A server that requests go through.
-public struct Proxy: Hashable, Sendable {
-  /// How it is spoken to.
-  public enum Kind: Hashable, Sendable {
-    /// Plain http in absolute form, https through CONNECT (RFC 9112, section 3.2).
-    case http
-    /// RFC 1928; names are looked up by the proxy.
-    case socks5
-  }
+extension ProxyRules {
+  /// A server that requests go through.
+  public struct Proxy: Hashable, Sendable {
+    /// How it is spoken to.
+    public enum Kind: Hashable, Sendable {
+      /// Plain http in absolute form, https through CONNECT (RFC 9112, section 3.2).
+      case http
+      /// RFC 1928; names are looked up by the proxy.
+      case socks5
+    }
 
-  /// How it is spoken to.
-  public let kind: Kind
-  /// Without brackets.
-  public let host: String
-  /// 1080 unless given.
-  public let port: Int
-  package let credentials: ResourceURL.Credentials?
+    /// How it is spoken to.
+    public let kind: Kind
+    /// Without brackets.
+    public let host: String
+    /// 1080 unless given.
+    public let port: Int
+    package let credentials: ResourceURL.Credentials?
 
-  /// Reads `[http://|socks5://|socks5h://][USER:PASSWORD@]HOST[:PORT]`.
-  /// - Throws: `bad-url`, without repeating the text: it may hold a password.
-  public init(_ text: String) throws(TransferError) {
-    var rest = text[...]
-    var scheme = "http"
-    if let separator = text.firstRange(of: "://") {
-      scheme = text[..<separator.lowerBound].lowercased()
-      rest = text[separator.upperBound...]
-    }
-    switch scheme {
-    case "http": kind = .http
-    case "socks5", "socks5h": kind = .socks5
-    default:
-      throw TransferError(
-        .badURL, "a proxy's address begins with http://, socks5:// or socks5h://")
-    }
-    if rest.hasSuffix("/") { rest = rest.dropLast() }
-    var user: ResourceURL.Credentials?
-    if let at = rest.lastIndex(of: "@") {
-      user = try Self.credentials(rest[..<at], of: kind)
-      rest = rest[rest.index(after: at)...]
-    }
-    credentials = user
-    (host, port) = try Self.endpoint(rest)
-  }
-
-  private static func credentials(
-    _ text: Substring, of kind: Kind
-  ) throws(TransferError) -> ResourceURL.Credentials {
-    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    let user = decoded(parts.first ?? "")
-    let password = decoded(parts.count > 1 ? parts[1] : "")
-    // One byte counts them in SOCKS5 (RFC 1929).
-    guard kind == .http || (1...255).contains(user.utf8.count) && password.utf8.count <= 255 else {
-      throw TransferError(.badURL, "user name or password are too long or empty for SOCKS5")
-    }
-    guard kind != .http || !user.contains(":") else {
-      throw TransferError(.badURL, "the user name has a colon")
-    }
-    return ResourceURL.Credentials(user: user, password: password)
-  }
-
-  private static func decoded(_ text: Substring) -> String {
-    String(decoding: PercentCoding.decoded(String(text)), as: UTF8.self)
-  }
-
-  private static func endpoint(_ text: Substring) throws(TransferError) -> (String, Int) {
-    var host = text
-    var port = 1080
-    let afterBracket = text.lastIndex(of: "]") ?? text.startIndex
-    if let colon = text[afterBracket...].lastIndex(of: ":") {
-      host = text[..<colon]
-      let digits = text[text.index(after: colon)...]
-      guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(digits),
-        (1...65535).contains(number)
-      else { throw TransferError(.badURL, "the proxy's port is a number from 1 to 65535") }
-      port = number
-    }
-    if host.hasPrefix("[") {
-      guard let address = IPAddress(String(host)), address.isIPv6 else {
-        throw TransferError(.badURL, "the proxy's address in brackets is no IPv6 address")
+    /// Reads `[http://|socks5://|socks5h://][USER:PASSWORD@]HOST[:PORT]`.
+    /// - Throws: `bad-url`, without repeating the text: it may hold a password.
+    public init(_ text: String) throws(TransferError) {
+      var rest = text[...]
+      var scheme = "http"
+      if let separator = text.firstRange(of: "://") {
+        scheme = text[..<separator.lowerBound].lowercased()
+        rest = text[separator.upperBound...]
       }
-      return (String(host.dropFirst().dropLast()), port)
+      switch scheme {
+      case "http": kind = .http
+      case "socks5", "socks5h": kind = .socks5
+      default:
+        throw TransferError(
+          .badURL, "a proxy's address begins with http://, socks5:// or socks5h://")
+      }
+      if rest.hasSuffix("/") { rest = rest.dropLast() }
+      var user: ResourceURL.Credentials?
+      if let at = rest.lastIndex(of: "@") {
+        user = try Self.credentials(rest[..<at], of: kind)
+        rest = rest[rest.index(after: at)...]
+      }
+      credentials = user
+      (host, port) = try Self.endpoint(rest)
     }
-    guard !host.isEmpty, host.utf8.allSatisfy(isHostByte) else {
-      throw TransferError(.badURL, "the proxy's address has no host, or one that cannot be read")
-    }
-    return (host.lowercased(), port)
-  }
 
-  private static func isHostByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-    default: "-._".utf8.contains(byte)
+    private static func credentials(
+      _ text: Substring, of kind: Kind
+    ) throws(TransferError) -> ResourceURL.Credentials {
+      let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      let user = decoded(parts.first ?? "")
+      let password = decoded(parts.count > 1 ? parts[1] : "")
+      // One byte counts them in SOCKS5 (RFC 1929).
+      guard kind == .http || (1...255).contains(user.utf8.count) && password.utf8.count <= 255
+      else {
+        throw TransferError(.badURL, "user name or password are too long or empty for SOCKS5")
+      }
+      guard kind != .http || !user.contains(":") else {
+        throw TransferError(.badURL, "the user name has a colon")
+      }
+      return ResourceURL.Credentials(user: user, password: password)
+    }
+
+    private static func decoded(_ text: Substring) -> String {
+      String(decoding: PercentCoding.decoded(String(text)), as: UTF8.self)
+    }
+
+    private static func endpoint(_ text: Substring) throws(TransferError) -> (String, Int) {
+      var host = text
+      var port = 1080
+      let afterBracket = text.lastIndex(of: "]") ?? text.startIndex
+      if let colon = text[afterBracket...].lastIndex(of: ":") {
+        host = text[..<colon]
+        let digits = text[text.index(after: colon)...]
+        guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(digits),
+          (1...65535).contains(number)
+        else { throw TransferError(.badURL, "the proxy's port is a number from 1 to 65535") }
+        port = number
+      }
+      if host.hasPrefix("[") {
+        guard let address = IPAddress(String(host)), address.isIPv6 else {
+          throw TransferError(.badURL, "the proxy's address in brackets is no IPv6 address")
+        }
+        return (String(host.dropFirst().dropLast()), port)
+      }
+      guard !host.isEmpty, host.utf8.allSatisfy(isHostByte) else {
+        throw TransferError(.badURL, "the proxy's address has no host, or one that cannot be read")
+      }
+      return (host.lowercased(), port)
+    }
+
+    private static func isHostByte(_ byte: UInt8) -> Bool {
+      switch byte {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+      default: "-._".utf8.contains(byte)
+      }
     }
   }
 }
 
-extension Proxy: CustomStringConvertible {
+extension ProxyRules.Proxy: CustomStringConvertible {
   /// `HOST:PORT`; never the credentials.
   public var description: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 }

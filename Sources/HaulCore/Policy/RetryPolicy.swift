@@ -2,7 +2,7 @@
 ///
 /// Attempts are counted since the last progress of at least 256 KiB, or of a quarter of what was missing. While a host gives no
 /// answer, its transfers wait for it together: one asks at a time, and only that one counts an attempt.
-public struct RetryPolicy: Sendable, Hashable {
+public struct RetryPolicy: Sendable, Hashable, Codable {
   /// Attempts after the first; 0 turns retries off.
   public var retries = 8
   /// The longest time without progress before giving up.

@@ -35,7 +35,7 @@ package struct WeightedShare: Sendable {
   }
 
   /// A number that every weight divides.
-  private static let unit = Priority.userInteractive.weight
+  private static let unit = TransferRequest.Priority.userInteractive.weight
   private static let keep = Duration.milliseconds(10)
 
   private var bucket: TokenBucket

@@ -33,7 +33,7 @@ package struct Standing: Sendable, Hashable {
   package var desired = Desired.run
   /// Its place in the list.
   package var rank: Int64 = 0
-  package var priority = Priority.default
+  package var priority = TransferRequest.Priority.default
   /// Who paused it; nil unless it is paused, or is to be.
   package var pausedBy: TransferEvent.Origin?
   /// Whether the next run forgets the bytes that are there.

@@ -6,7 +6,7 @@ enum Lane: Int, CaseIterable, Sendable {
   /// Beyond the limits on active transfers.
   case forced
 
-  init(_ priority: Priority) {
+  init(_ priority: TransferRequest.Priority) {
     self =
       switch priority {
       case .background: .background
@@ -25,13 +25,13 @@ enum Lane: Int, CaseIterable, Sendable {
 /// were all full or paused, has saved up nothing, and is not punished either: what it could not use went to the others, and the
 /// first turn that it can use is its own.
 struct TurnShare: Sendable {
-  private var marks = [UInt64](repeating: 0, count: Priority.allCases.count)
+  private var marks = [UInt64](repeating: 0, count: TransferRequest.Priority.allCases.count)
   private var lastTurn: UInt64 = 0
 
   /// Whose turn it is of those that can use one.
-  func next(among canStart: (Priority) -> Bool) -> Priority? {
-    var best: (priority: Priority, mark: UInt64)?
-    for priority in Priority.allCases.reversed() {
+  func next(among canStart: (TransferRequest.Priority) -> Bool) -> TransferRequest.Priority? {
+    var best: (priority: TransferRequest.Priority, mark: UInt64)?
+    for priority in TransferRequest.Priority.allCases.reversed() {
       let mark = self.mark(of: priority)
       if mark < best?.mark ?? .max, canStart(priority) { best = (priority, mark) }
     }
@@ -39,13 +39,13 @@ struct TurnShare: Sendable {
   }
 
   /// Notes that one of this priority had its turn.
-  mutating func took(_ priority: Priority) {
+  mutating func took(_ priority: TransferRequest.Priority) {
     lastTurn = mark(of: priority)
     marks[priority.rawValue] =
-      lastTurn + UInt64(Priority.userInteractive.weight / priority.weight)
+      lastTurn + UInt64(TransferRequest.Priority.userInteractive.weight / priority.weight)
   }
 
-  private func mark(of priority: Priority) -> UInt64 {
+  private func mark(of priority: TransferRequest.Priority) -> UInt64 {
     max(marks[priority.rawValue], lastTurn)
   }
 }

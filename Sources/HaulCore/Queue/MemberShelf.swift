@@ -9,7 +9,7 @@ package struct MemberShelf: Sendable {
     var machine: TransferMachine
     var status: TransferStatus
     var desired: Desired
-    var priority: Priority
+    var priority: TransferRequest.Priority
     var pausedBy: TransferEvent.Origin?
     var policy: TransferRequest.DependencyPolicy
     var end: TransferResult.State?
@@ -136,7 +136,7 @@ package struct MemberShelf: Sendable {
   enum Opened {
     case nothing, recovery
     /// It waits for a slot only, and counts as scheduled from now on.
-    case slot(host: String?, Priority, rank: Int64)
+    case slot(host: String?, TransferRequest.Priority, rank: Int64)
   }
 
   /// - Parameters:

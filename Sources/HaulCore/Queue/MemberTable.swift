@@ -28,10 +28,12 @@ struct Member: Sendable {
   private var hostNumber: Int32
   var phase = Phase.paused
   var call = Call.none
-  var priority: Priority
+  var priority: TransferRequest.Priority
   var isDelivering = false
 
-  init(_ id: TransferID, host: Int, priority: Priority, rank: Int64, sequence: UInt64) {
+  init(
+    _ id: TransferID, host: Int, priority: TransferRequest.Priority, rank: Int64, sequence: UInt64
+  ) {
     self.id = id
     self.rank = rank
     self.sequence = sequence

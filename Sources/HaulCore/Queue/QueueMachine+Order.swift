@@ -24,7 +24,8 @@ extension QueueMachine {
 
   /// Another share of the slots.
   package mutating func set(
-    _ priority: Priority, of ids: some Sequence<TransferID>, _ decision: inout QueueDecision
+    _ priority: TransferRequest.Priority, of ids: some Sequence<TransferID>,
+    _ decision: inout QueueDecision
   ) {
     for id in ids where members[id].map({ $0.facts.standing.priority != priority }) ?? false {
       change(id) { $0.facts.standing.priority = priority }

@@ -13,7 +13,7 @@ extension QueueMachine {
   /// In a queue that was just opened, has those scheduled that wait for a slot only, in the order of the list: of a million, most.
   /// What else is to be seen to is left to `takeStored` and `recover`.
   package mutating func scheduleStored(
-    _ schedule: (TransferID, _ host: String?, Priority, _ rank: Int64) -> Void
+    _ schedule: (TransferID, _ host: String?, TransferRequest.Priority, _ rank: Int64) -> Void
   ) {
     var rest: [TransferID] = []
     for (place, id) in stored.enumerated() {

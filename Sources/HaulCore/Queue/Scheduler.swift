@@ -50,7 +50,8 @@ package struct Scheduler: Sendable {
   ///   - host: nil for a local step, which needs an active slot, and neither a host's slot nor a connection.
   ///   - rank: its place among those of its priority; equal ones go first come, first served. Nil is behind all known.
   package mutating func add(
-    _ id: TransferID, host: String?, priority: Priority = .default, rank: Int64? = nil
+    _ id: TransferID, host: String?, priority: TransferRequest.Priority = .default,
+    rank: Int64? = nil
   ) {
     if let known = members.number(of: id) {
       guard members[known].phase == .paused else { return }

@@ -1,5 +1,5 @@
 extension Scheduler {
-  /// How much may go on at the same time. Values below 1 count as 1.
+  /// How much may go on at the same time. With 0 nothing starts; values below count as 0.
   package struct Limits: Hashable, Sendable {
     /// Active transfers.
     package var active = 8
@@ -14,14 +14,14 @@ extension Scheduler {
 
     package init() {}
 
-    /// The same with every value at least 1: a limit of 0 would wait for ever.
+    /// The same without values below 0; a transfer that runs has a connection.
     var sane: Limits {
       var limits = self
-      limits.active = max(active, 1)
-      limits.activePerHost = max(activePerHost, 1)
+      limits.active = max(active, 0)
+      limits.activePerHost = max(activePerHost, 0)
       limits.connectionsPerTransfer = max(connectionsPerTransfer, 1)
-      limits.connectionsPerHost = max(connectionsPerHost, 1)
-      limits.connections = max(connections, 1)
+      limits.connectionsPerHost = max(connectionsPerHost, 0)
+      limits.connections = max(connections, 0)
       return limits
     }
   }

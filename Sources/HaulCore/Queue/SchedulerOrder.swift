@@ -14,7 +14,7 @@ extension Scheduler {
   }
 
   /// Gives a transfer another priority; its rank stays. One that runs keeps its slot.
-  package mutating func setPriority(_ id: TransferID, _ priority: Priority) {
+  package mutating func setPriority(_ id: TransferID, _ priority: TransferRequest.Priority) {
     guard let number = members.number(of: id), members[number].priority != priority else { return }
     relane(number) { members in members[number].priority = priority }
   }
@@ -39,7 +39,9 @@ extension Scheduler {
   package func isPaused(_ id: TransferID) -> Bool { members.member(id)?.phase == .paused }
 
   /// The priority of a transfer; nil when it is unknown.
-  package func priority(of id: TransferID) -> Priority? { members.member(id)?.priority }
+  package func priority(of id: TransferID) -> TransferRequest.Priority? {
+    members.member(id)?.priority
+  }
 
   /// The rank of a transfer inside its priority; nil when it is unknown.
   package func rank(of id: TransferID) -> Int64? { members.member(id)?.rank }

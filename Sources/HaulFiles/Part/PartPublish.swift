@@ -129,11 +129,18 @@ extension PartFile {
   private func finish(
     _ part: any DiskFile, length: Int64, modified: Double?, mode: UInt32?
   ) throws(TransferError) -> FileStatus {
-    try mapping("finish the part file") { () throws(DiskError) in
+    let status = try mapping("finish the part file") { () throws(DiskError) in
       if let mode { try part.setMode(mode) }
       if let modified { try part.setModified(modified) }
-      let status = try part.status()
-      if status.size == length { return status }
+      return try part.status()
+    }
+    // All of it was written: another program has cut it, and what is missing would be zeros.
+    guard status.size >= length else {
+      throw TransferError(
+        .io, "the part file was cut short by another program; try again")
+    }
+    if status.size == length { return status }
+    return try mapping("finish the part file") { () throws(DiskError) in
       try part.truncate(to: length)
       if let modified { try part.setModified(modified) }  // cutting it set the time anew
       return try part.status()

@@ -65,7 +65,7 @@ struct ConnectionPreparation: Sendable {
   }
 
   private func openTunnel(
-    _ channel: any Channel, through proxy: Proxy, to origin: ResourceURL.Origin
+    _ channel: any Channel, through proxy: ProxyRules.Proxy, to origin: ResourceURL.Origin
   ) -> EventLoopFuture<Void> {
     let limit = channel.eventLoop.scheduleTask(in: timeout) {
       channel.pipeline.fireErrorCaught(ChannelError.connectTimeout(timeout))

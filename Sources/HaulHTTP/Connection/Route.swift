@@ -4,11 +4,11 @@ import HaulCore
 enum Route: Hashable, Sendable {
   case direct
   /// Through an HTTP proxy that is asked for the whole address (RFC 9112, section 3.2.2).
-  case forwarded(Proxy)
+  case forwarded(ProxyRules.Proxy)
   /// Through a tunnel of an HTTP proxy (RFC 9110, section 9.3.6).
-  case tunnel(Proxy)
+  case tunnel(ProxyRules.Proxy)
   /// Through a tunnel of a SOCKS5 proxy to this origin.
-  case socks(Proxy, ResourceURL.Origin)
+  case socks(ProxyRules.Proxy, ResourceURL.Origin)
 
   init(to origin: ResourceURL.Origin, by rules: ProxyRules) {
     guard let proxy = rules.proxy(for: origin) else {
@@ -21,7 +21,7 @@ enum Route: Hashable, Sendable {
     }
   }
 
-  var proxy: Proxy? {
+  var proxy: ProxyRules.Proxy? {
     switch self {
     case .direct: nil
     case .forwarded(let proxy), .tunnel(let proxy), .socks(let proxy, _): proxy

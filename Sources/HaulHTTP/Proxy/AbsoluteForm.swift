@@ -7,9 +7,9 @@ final class AbsoluteForm: ChannelOutboundHandler, Sendable {
   typealias OutboundIn = HTTPClientRequestPart
   typealias OutboundOut = HTTPClientRequestPart
 
-  private let proxy: Proxy
+  private let proxy: ProxyRules.Proxy
 
-  init(_ proxy: Proxy) { self.proxy = proxy }
+  init(_ proxy: ProxyRules.Proxy) { self.proxy = proxy }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
     guard case .head(var head) = unwrapOutboundIn(data) else {

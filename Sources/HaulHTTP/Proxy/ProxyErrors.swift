@@ -5,7 +5,7 @@ import NIOPosix
 
 extension TransferError {
   /// What went wrong on the way to a proxy or inside it; nil when the proxy did its part. Never with its credentials.
-  init?(of proxy: Proxy, mapping error: any Error) {
+  init?(of proxy: ProxyRules.Proxy, mapping error: any Error) {
     switch error {
     case let error as HTTPClientError: self.init(of: proxy, client: error)
     case ChannelError.connectTimeout:
@@ -26,7 +26,7 @@ extension TransferError {
     }
   }
 
-  private init?(of proxy: Proxy, client error: HTTPClientError) {
+  private init?(of proxy: ProxyRules.Proxy, client error: HTTPClientError) {
     switch error {
     case .proxyAuthenticationRequired: self.init(wantsPassword: proxy)
     case .invalidProxyResponse:
@@ -38,7 +38,7 @@ extension TransferError {
   }
 
   /// 407 is not 401: the server was never asked (RFC 9110, section 15.5.8).
-  init(wantsPassword proxy: Proxy) {
+  init(wantsPassword proxy: ProxyRules.Proxy) {
     self.init(
       proxy,
       proxy.credentials == nil
@@ -48,7 +48,7 @@ extension TransferError {
   }
 
   private init(
-    _ proxy: Proxy, _ reason: String, status: Int? = nil, isRetryable: Bool = false
+    _ proxy: ProxyRules.Proxy, _ reason: String, status: Int? = nil, isRetryable: Bool = false
   ) {
     self.init(.proxy, "the proxy \(proxy) \(reason)", status: status, isRetryable: isRetryable)
   }

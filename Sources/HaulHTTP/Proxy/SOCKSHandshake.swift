@@ -4,12 +4,12 @@ import HaulCore
 struct SOCKSHandshake {
   private enum Step { case method, password, reply, open }
 
-  private let proxy: Proxy
+  private let proxy: ProxyRules.Proxy
   private let target: ResourceURL.Origin
   private var step = Step.method
   private var received: [UInt8] = []
 
-  init(_ proxy: Proxy, to target: ResourceURL.Origin) {
+  init(_ proxy: ProxyRules.Proxy, to target: ResourceURL.Origin) {
     self.proxy = proxy
     self.target = target
   }

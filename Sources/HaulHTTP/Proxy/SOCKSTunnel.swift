@@ -10,7 +10,7 @@ final class SOCKSTunnel: ChannelInboundHandler, RemovableChannelHandler {
   private let result: HandshakeResult
   private var handshake: SOCKSHandshake
 
-  init(_ proxy: Proxy, to origin: ResourceURL.Origin, _ result: HandshakeResult) {
+  init(_ proxy: ProxyRules.Proxy, to origin: ResourceURL.Origin, _ result: HandshakeResult) {
     self.result = result
     handshake = SOCKSHandshake(proxy, to: origin)
   }

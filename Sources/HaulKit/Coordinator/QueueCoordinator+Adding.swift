@@ -5,16 +5,19 @@ import HaulFiles
 extension QueueCoordinator {
   /// - Returns: by the places of the requests, the ids that have them, and whether each is new.
   func add(
-    _ requests: [TransferRequest], key: String?
+    _ requests: [TransferRequest], ifKnown: TransferRequest.IfKnown = .keep, key: String? = nil
   ) async throws(TransferError) -> [(id: TransferID, url: ResourceURL?)] {
     try refuseAfterShutdown()
     let requests = try checked(requests)
     let outcome = try await turn.run { () async throws(TransferError) -> Added in
       // What another call was about to add is there.
       if let key, let ids = try await store.batch(key) {
-        return Added(all: try await urls(of: ids), new: [])
+        return Added(all: try await urls(of: ids))
       }
-      return try await addNow(requests, key)
+      return try await addNow(requests, ifKnown, key)
+    }
+    for id in outcome.updated {
+      if let event = await snapshotEvent(of: id) { engine.hub.publish([event]) }
     }
     await startWhatMay()
     if engine.hub.isHeard { publishWaiting(outcome.new) }
@@ -23,13 +26,16 @@ extension QueueCoordinator {
 
   private struct Added {
     let all: [(id: TransferID, url: ResourceURL?)]
-    let new: [(id: TransferID, url: ResourceURL?)]
+    var new: [(id: TransferID, url: ResourceURL?)] = []
+    var updated: [TransferID] = []
   }
 
   private func addNow(
-    _ requests: [TransferRequest], _ key: String?
+    _ requests: [TransferRequest], _ ifKnown: TransferRequest.IfKnown, _ key: String?
   ) async throws(TransferError) -> Added {
-    let found = try await found(requests)
+    let known = try await known(requests, ifKnown)
+    let found = known.mapValues { (id: $0.id, url: $0.request.url) }
+    let updates = ifKnown == .update ? updates(of: known, by: requests) : []
     let additions = additions(
       found.isEmpty ? requests : requests.indices.filter { found[$0] == nil }.map { requests[$0] })
     let new = additions.map { (id: $0.id, url: $0.request.url) }
@@ -44,6 +50,11 @@ extension QueueCoordinator {
         try refuseAfterShutdown()
         if let key { decision.batch = StoreChange.Batch(key: key, ids: all.map(\.id)) }
         try queue.add(additions, &decision)
+        for (record, request) in updates {
+          let names = (record.request.target, request.target)
+          let refusal = try queue.set(request, of: record, names: names, &decision)
+          if let refusal { throw TransferError(refusal) }
+        }
       }
     } catch {
       for addition in additions {
@@ -52,7 +63,20 @@ extension QueueCoordinator {
       }
       throw error
     }
-    return Added(all: all, new: new)
+    return Added(all: all, new: new, updated: updates.map(\.record.id))
+  }
+
+  /// Those that are to do something else from now on.
+  private func updates(
+    of known: [Int: TransferRecord], by requests: [TransferRequest]
+  ) -> [(record: TransferRecord, request: TransferRequest)] {
+    known.sorted { $0.key < $1.key }.compactMap { place, record in
+      var (former, request) = (record.request, requests[place])
+      former.priority = queue.members[record.id]?.facts.standing.priority ?? former.priority
+      // What it waits for is known by ids; what was completed since is waited for no more.
+      request.after = former.after
+      return request == former ? nil : (record, request)
+    }
   }
 
   private func refuseAfterShutdown() throws(TransferError) {
@@ -90,14 +114,13 @@ extension QueueCoordinator {
   }
 
   /// By the places of the requests the transfers that have their identifiers already.
-  private func found(
-    _ requests: [TransferRequest]
-  ) async throws(TransferError) -> [Int: (id: TransferID, url: ResourceURL?)] {
-    var found: [Int: (id: TransferID, url: ResourceURL?)] = [:]
-    for (index, request) in requests.enumerated() {
+  private func known(
+    _ requests: [TransferRequest], _ ifKnown: TransferRequest.IfKnown
+  ) async throws(TransferError) -> [Int: TransferRecord] {
+    var places: [TransferID: [Int]] = [:]
+    for (place, request) in requests.enumerated() {
       guard let identifier = request.identifier, let id = queue.id(of: identifier) else { continue }
-      guard let record = try await store.records([id]).first, record.request.work == request.work
-      else {
+      guard ifKnown != .refuse else {
         throw TransferError(.inUse, "the identifier \(identifier) belongs to another transfer")
       }
       guard queue.members.state(of: id) != .stopping(.remove) else {
@@ -105,9 +128,14 @@ extension QueueCoordinator {
           .inUse, "the transfer of the identifier \(identifier) is being removed; add it again then"
         )
       }
-      found[index] = (id, record.request.download?.url)
+      places[id, default: []].append(place)
     }
-    return found
+    guard !places.isEmpty else { return [:] }
+    var known: [Int: TransferRecord] = [:]
+    for record in try await store.records(Array(places.keys)) {
+      for place in places[record.id] ?? [] { known[place] = record }
+    }
+    return known
   }
 
   /// Names follow the order of what is added, whichever runs first and however it ends: files that would have one name get

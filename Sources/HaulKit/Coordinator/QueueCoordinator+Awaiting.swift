@@ -90,7 +90,7 @@ extension QueueCoordinator {
       uniquingKeysWith: { $1 })
   }
 
-  func progress(of group: String) async throws(TransferError) -> Progress {
+  func progress(of group: String) async throws(TransferError) -> TransferProgress {
     var sum = ProgressSum()
     var completed: [TransferID] = []
     for id in ids(of: .group(group)) {
@@ -125,7 +125,7 @@ private struct ProgressSum {
   private var rate = 0.0
   private var connections = 0
 
-  mutating func add(_ progress: Progress?, isRunning: Bool) {
+  mutating func add(_ progress: TransferProgress?, isRunning: Bool) {
     bytes += progress?.bytes ?? 0
     total = total.flatMap { sum in progress?.total.map { sum + $0 } }
     guard isRunning, let progress else { return }
@@ -138,7 +138,7 @@ private struct ProgressSum {
     total = total.map { $0 + length }
   }
 
-  var progress: Progress {
-    Progress(bytes: bytes, total: total, rate: rate, connections: connections)
+  var progress: TransferProgress {
+    TransferProgress(bytes: bytes, total: total, rate: rate, connections: connections)
   }
 }

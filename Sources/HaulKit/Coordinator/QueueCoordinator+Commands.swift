@@ -39,19 +39,31 @@ extension QueueCoordinator {
 
   func move(
     _ selection: TransferSelection, to place: QueuePlace
-  ) async throws(TransferError) {
+  ) async throws(TransferError) -> CommandReport {
+    let ids = ids(of: selection)
+    let report = reportOfUnknown(ids)
     try await carryOut { (queue, decision) throws(TransferError) in
-      queue.move(ids(of: selection), to: place, &decision)
+      queue.move(ids, to: place, &decision)
     }
+    return report
+  }
+
+  private func reportOfUnknown(_ ids: [TransferID]) -> CommandReport {
+    var refused: [TransferID: CommandRefusal] = [:]
+    for id in ids where !queue.members.contains(id) { refused[id] = .isUnknown }
+    return CommandReport(refused: refused)
   }
 
   func setPriority(
-    _ priority: Priority, of selection: TransferSelection
-  ) async throws(TransferError) {
-    try await carryOut(inPortions: ids(of: selection)) { some, _, queue, decision in
+    _ priority: TransferRequest.Priority, of selection: TransferSelection
+  ) async throws(TransferError) -> CommandReport {
+    let ids = ids(of: selection)
+    let report = reportOfUnknown(ids)
+    try await carryOut(inPortions: ids) { some, _, queue, decision in
       queue.set(priority, of: some, &decision)
     }
     await startWhatMay()
+    return report
   }
 
   func setSuspended(_ isSuspended: Bool) async {

@@ -12,7 +12,8 @@ extension DownloadRun {
     ticks += 1
     // The last progress reports the rate of the whole.
     let rate = received == total ? averageRate : meter.rate
-    let progress = Progress(bytes: received, total: total, rate: rate, connections: connections)
+    let progress = TransferProgress(
+      bytes: received, total: total, rate: rate, connections: connections)
     if driver.reportsProgress {
       engine.hub.publish(progress: progress, of: id, request.url)
     }

@@ -46,7 +46,7 @@ struct TargetSearch {
       name = FileName(exactly: last)
     }
     let opened = try TargetCheck.openDirectory(
-      directoryPath, on: disk, creating: !isExact || request.makesDirectory)
+      directoryPath, on: disk, creating: !isExact || request.createsDirectories)
     directory = opened
     status = try mapping("look at the directory") { () throws(DiskError) in try opened.status() }
   }

@@ -26,7 +26,7 @@ package final class Engine: Sendable {
   let programs: (any Programs)?
   /// The most bytes of a stream that wait for its reader.
   let streamWindow: Int64
-  let httpVersion: Configuration.HTTPVersion
+  let httpVersion: TransferManager.Configuration.HTTPVersion
   /// Gives header fields to send with each request; nil where nobody does.
   let prepare: RequestPreparation?
   let hub: EventHub
@@ -44,7 +44,7 @@ package final class Engine: Sendable {
 
   package init(
     transport: any Transport, disk: any Disk, io: BlockingIO, clock: any TransferClock,
-    configuration: Configuration, seed: UInt64? = nil, hooks: Hooks = Hooks(),
+    configuration: TransferManager.Configuration, seed: UInt64? = nil, hooks: Hooks = Hooks(),
     executors: [any TaskExecutor] = [], soleExecutor: (any TaskExecutor)? = nil,
     network: any NetworkState = UnknownNetwork(), programs: (any Programs)? = nil,
     hours: OpenHours? = nil

@@ -6,6 +6,8 @@ import NIOConcurrencyHelpers
 package struct MemoryStore: Store {
   fileprivate struct State {
     var records = IDMap<TransferRecord>()
+    /// The records by rank; nil since one came, went or was moved.
+    var order: [(rank: Int64, id: TransferID)]?
     /// Whose each identifier is.
     var identifiers: [String: TransferID] = [:]
     var batches: [String: [TransferID]] = [:]
@@ -62,12 +64,16 @@ package struct MemoryStore: Store {
   }
 
   package func records(where query: RecordQuery) async throws(TransferError) -> [TransferRecord] {
-    let found = state.withLockedValue { state in
-      state.records.values.filter { query.takes($0) }
+    state.withLockedValue { state in
+      let order = state.inOrder()
+      var found: [TransferRecord] = []
+      var place = query.afterRank.map { order.firstPlace(after: $0) } ?? 0
+      while found.count < query.atMost, place < order.count {
+        if let record = state.records[order[place].id], query.takes(record) { found.append(record) }
+        place += 1
+      }
+      return found
     }
-    return Array(
-      found.sorted { ($0.standing.rank, $0.id) < ($1.standing.rank, $1.id) }
-        .prefix(query.atMost))
   }
 
   package func batch(_ key: String) async throws(TransferError) -> [TransferID]? {
@@ -114,7 +120,15 @@ extension MemoryStore.State {
     return true
   }
 
+  fileprivate mutating func inOrder() -> [(rank: Int64, id: TransferID)] {
+    if let order { return order }
+    let sorted = records.values.map { (rank: $0.standing.rank, id: $0.id) }.sorted { $0 < $1 }
+    order = sorted
+    return sorted
+  }
+
   fileprivate mutating func put(_ record: TransferRecord) {
+    order = nil
     records.set(record.id, to: record)
     if let name = record.request.identifier { identifiers[name] = record.id }
   }
@@ -127,6 +141,7 @@ extension MemoryStore.State {
       put(record)
     }
     guard let place = records.place(of: update.id) else { return }
+    if records[place].standing.rank != update.standing.rank { order = nil }
     records[place].standing = update.standing
     if let result = update.result { records[place].result = result }
   }
@@ -151,6 +166,7 @@ extension MemoryStore.State {
   @discardableResult
   fileprivate mutating func remove(_ id: TransferID) -> TransferRecord? {
     guard let record = records.remove(id) else { return nil }
+    order = nil
     if let name = record.request.identifier, identifiers[name] == id { identifiers[name] = nil }
     return record
   }
@@ -176,11 +192,22 @@ private struct IdentifierOwners {
   }
 }
 
+extension [(rank: Int64, id: TransferID)] {
+  /// The first place with a rank behind this one; O(log of the length).
+  fileprivate func firstPlace(after rank: Int64) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle].rank > rank { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+}
+
 extension RecordQuery {
-  /// Whether it asks for this one.
+  /// Whether it asks for this one, behind the rank that it names.
   fileprivate func takes(_ record: TransferRecord) -> Bool {
     statuses?.contains(record.standing.status) ?? true
       && (group == nil || record.request.group == group)
-      && (afterRank.map { record.standing.rank > $0 } ?? true)
   }
 }

@@ -1,6 +1,6 @@
 public import HaulCore
 
-/// A request that is about to be sent, for `Configuration.prepare`.
+/// A request that is about to be sent, for `TransferManager.Configuration.prepare`.
 public struct OutgoingRequest: Sendable, Hashable {
   /// Where it goes; without secrets when printed.
   public let url: ResourceURL

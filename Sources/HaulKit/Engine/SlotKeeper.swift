@@ -5,10 +5,10 @@ import NIOConcurrencyHelpers
 final class SlotKeeper: Sendable {
   private let scheduler: NIOLockedValueBox<Scheduler>
 
-  init(_ configuration: Configuration) {
+  init(_ configuration: TransferManager.Configuration) {
     var limits = Scheduler.Limits()
     limits.active = configuration.maximumActive
-    limits.activePerHost = configuration.maximumActivePerHost
+    limits.activePerHost = configuration.maximumActivePerHost ?? .max
     limits.connectionsPerHost = configuration.connectionsPerHost
     limits.connections = configuration.connectionsInAll
     // The cap of one transfer is its request's and its machine's.

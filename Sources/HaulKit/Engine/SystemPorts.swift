@@ -21,7 +21,7 @@ struct SystemPorts {
   }
 
   /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none; `internal` for a timetable that is none.
-  init(_ configuration: Configuration) throws(TransferError) {
+  init(_ configuration: TransferManager.Configuration) throws(TransferError) {
     var hours: OpenHours?
     if let timetable = configuration.timetable { hours = try OpenHours(timetable) }
     var settings = HTTPTransport.Settings()
@@ -55,7 +55,7 @@ struct SystemPorts {
   /// are read from files.
   /// - Throws: as `TransferManager.init(directory:)`; nothing is left open then.
   @concurrent static func open(
-    _ directory: String, _ configuration: Configuration, ifDamaged: DamagedList
+    _ directory: String, _ configuration: TransferManager.Configuration, ifDamaged: DamagedList
   ) async throws(TransferError) -> (ports: SystemPorts, store: SQLiteStore) {
     try directory.checkPath()
     let ports = try SystemPorts(configuration)

@@ -30,7 +30,7 @@ package final class Throttle: Sendable {
   /// name none are as one transfer.
   /// - Throws: `CancellationError`.
   package func take(
-    upTo bytes: Int, for id: TransferID? = nil, priority: Priority = .default
+    upTo bytes: Int, for id: TransferID? = nil, priority: TransferRequest.Priority = .default
   ) async throws -> Int {
     guard isLimited, bytes > 0 else { return bytes }
     let now = clock.now

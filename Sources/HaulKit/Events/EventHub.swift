@@ -42,7 +42,7 @@ final class EventHub: Sendable {
   func publish(_ events: some Sequence<TransferEvent>) { change { $0.publish(events) } }
 
   /// Tells progress of what runs; one that was not read yet is replaced.
-  func publish(progress: Progress, of id: TransferID, _ url: ResourceURL?) {
+  func publish(progress: TransferProgress, of id: TransferID, _ url: ResourceURL?) {
     change { $0.publish(progress: progress, of: id, url) }
   }
 
@@ -52,7 +52,7 @@ final class EventHub: Sendable {
   }
 
   /// What was last told of one that runs or is paused.
-  func live(_ id: TransferID) -> (phase: TransferEvent.Phase?, progress: Progress?) {
+  func live(_ id: TransferID) -> (phase: TransferEvent.Phase?, progress: TransferProgress?) {
     state.withLockedValue { ($0.live[id]?.phase, $0.live[id]?.progress) }
   }
 

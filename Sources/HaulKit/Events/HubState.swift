@@ -29,7 +29,7 @@ struct HubState {
     var isRunning = true
     var tellsProgress = true
     var phase: TransferEvent.Phase?
-    var progress: Progress?
+    var progress: TransferProgress?
     /// Whether it was told that everything is there.
     var isWhole = false
 
@@ -40,7 +40,7 @@ struct HubState {
         let all = event.url == nil ? progress?.total : result.bytes
       else { return nil }
       let seconds = result.duration / .seconds(1)
-      let progress = Progress(
+      let progress = TransferProgress(
         bytes: all, total: all, rate: seconds > 0 ? Double(result.fetched) / seconds : 0,
         connections: 0)
       return TransferEvent(number: nil, id: event.id, url: event.url, kind: .progress(progress))
@@ -87,7 +87,7 @@ struct HubState {
   }
 
   /// Only of what runs, and of that only once that everything is there.
-  mutating func publish(progress: Progress, of id: TransferID, _ url: ResourceURL?) {
+  mutating func publish(progress: TransferProgress, of id: TransferID, _ url: ResourceURL?) {
     guard let place = live.place(of: id) else { return }
     let known = live[place]
     guard known.isRunning, known.tellsProgress, !progress.isWhole || !known.isWhole

@@ -127,7 +127,7 @@ extension TransferList.Row {
     waitReason = reason
   }
 
-  private mutating func take(_ progress: Progress) {
+  private mutating func take(_ progress: TransferProgress) {
     (bytes, total, fraction, rate) =
       (progress.bytes, progress.total, progress.fraction, progress.rate)
   }

@@ -35,6 +35,20 @@ public final class TransferList {
     public internal(set) var path: String?
     /// Why it failed.
     public internal(set) var error: TransferError?
+
+    /// A row as a list shows it, for previews and tests.
+    /// - Parameters: what the properties of the same names tell.
+    public init(
+      id: TransferID, name: String, address: String? = nil, group: String? = nil,
+      state: TransferState = .queued, phase: TransferEvent.Phase? = nil,
+      waitReason: WaitReason? = nil, fraction: Double? = nil, bytes: Int64 = 0,
+      total: Int64? = nil, rate: Double = 0, path: String? = nil, error: TransferError? = nil
+    ) {
+      (self.id, self.name, self.address, self.group) = (id, name, address, group)
+      (self.state, self.phase, self.waitReason) = (state, phase, waitReason)
+      (self.fraction, self.bytes, self.total, self.rate) = (fraction, bytes, total, rate)
+      (self.path, self.error) = (path, error)
+    }
   }
 
   /// In the order of the list.

@@ -23,6 +23,12 @@ public struct Transfer: Sendable, Identifiable {
     get async { await queue.summary(of: id) }
   }
 
+  /// The bytes of a download to `.stream`, as they come; as `TransferManager.bytes(of:)`.
+  /// - Throws: as `TransferManager.bytes(of:)`.
+  public var bytes: TransferBytes {
+    get async throws(TransferError) { try await manager.bytes(of: self) }
+  }
+
   /// Why it does not run at this moment, as in its summary; nil when it runs, rests, has ended or
   /// is not in the list.
   public var waitReason: WaitReason? {
@@ -35,80 +41,71 @@ public struct Transfer: Sendable, Identifiable {
   }
 
   /// As `TransferManager.pause`.
-  /// - Throws: `io`, `disk-full`.
-  @discardableResult
-  public func pause() async throws(TransferError) -> CommandRefusal? {
-    try await manager.pause(.ids([id])).refused[id]
+  /// - Throws: `refused`, with a `refusal` that says why; `io`, `disk-full`.
+  public func pause() async throws(TransferError) {
+    try await manager.pause([id]).check(id)
   }
 
   /// As `TransferManager.resume`.
-  /// - Throws: `io`, `disk-full`.
-  @discardableResult
-  public func resume() async throws(TransferError) -> CommandRefusal? {
-    try await manager.resume(.ids([id])).refused[id]
+  /// - Throws: `refused`, with a `refusal` that says why; `io`, `disk-full`.
+  public func resume() async throws(TransferError) {
+    try await manager.resume([id]).check(id)
   }
 
   /// As `TransferManager.requeue`.
-  /// - Throws: `io`, `disk-full`.
-  @discardableResult
-  public func requeue() async throws(TransferError) -> CommandRefusal? {
-    try await manager.requeue(.ids([id])).refused[id]
+  /// - Throws: `refused`, with a `refusal` that says why; `io`, `disk-full`.
+  public func requeue() async throws(TransferError) {
+    try await manager.requeue([id]).check(id)
   }
 
   /// As `TransferManager.cancel`.
-  /// - Throws: `io`, `disk-full`.
-  @discardableResult
-  public func cancel(keepingBytes: Bool = false) async throws(TransferError) -> CommandRefusal? {
-    try await manager.cancel(.ids([id]), keepingBytes: keepingBytes).refused[id]
+  /// - Throws: `refused`, with a `refusal` that says why; `io`, `disk-full`.
+  public func cancel(keepingBytes: Bool = false) async throws(TransferError) {
+    try await manager.cancel([id], keepingBytes: keepingBytes).check(id)
   }
 
   /// As `TransferManager.retry`.
-  /// - Throws: `io`, `disk-full`.
-  @discardableResult
-  public func retry() async throws(TransferError) -> CommandRefusal? {
-    try await manager.retry(.ids([id])).refused[id]
+  /// - Throws: `refused`, with a `refusal` that says why; `io`, `disk-full`.
+  public func retry() async throws(TransferError) {
+    try await manager.retry([id]).check(id)
   }
 
   /// As `TransferManager.restart`.
-  /// - Throws: `io`, `disk-full`.
-  @discardableResult
-  public func restart() async throws(TransferError) -> CommandRefusal? {
-    try await manager.restart(.ids([id])).refused[id]
+  /// - Throws: `refused`, with a `refusal` that says why; `io`, `disk-full`.
+  public func restart() async throws(TransferError) {
+    try await manager.restart([id]).check(id)
   }
 
   /// As `TransferManager.remove`.
-  /// - Throws: `io`, `disk-full`.
-  @discardableResult
-  public func remove() async throws(TransferError) -> CommandRefusal? {
-    try await manager.remove(.ids([id])).refused[id]
+  /// - Throws: `refused`, with a `refusal` that says why; `io`, `disk-full`.
+  public func remove() async throws(TransferError) {
+    try await manager.remove([id]).check(id)
   }
 
   /// As `TransferManager.start`.
-  /// - Throws: `io`, `disk-full`.
-  @discardableResult
-  public func start(force: Bool = false) async throws(TransferError) -> CommandRefusal? {
-    try await manager.start(.ids([id]), force: force).refused[id]
+  /// - Throws: `refused`, with a `refusal` that says why; `io`, `disk-full`.
+  public func start(force: Bool = false) async throws(TransferError) {
+    try await manager.start([id], force: force).check(id)
   }
 }
 
 extension Transfer {
   /// As `TransferManager.set`. This handle keeps the address that it was made with.
   /// - Throws: as `TransferManager.set`.
-  @discardableResult
   public func set(
     _ change: @Sendable (inout TransferRequest) -> Void
-  ) async throws(TransferError) -> CommandRefusal? { try await manager.set(id, change) }
+  ) async throws(TransferError) { try await manager.set(id, change) }
 
   /// As `TransferManager.setPriority`.
   /// - Throws: `io`, `disk-full`.
-  public func setPriority(_ priority: Priority) async throws(TransferError) {
-    try await manager.setPriority(priority, of: .ids([id]))
+  public func setPriority(_ priority: TransferRequest.Priority) async throws(TransferError) {
+    try await manager.setPriority(priority, of: [id]).check(id)
   }
 
   /// As `TransferManager.move`.
   /// - Throws: `io`, `disk-full`.
   public func move(to place: QueuePlace) async throws(TransferError) {
-    try await manager.move(.ids([id]), to: place)
+    try await manager.move([id], to: place).check(id)
   }
 }
 

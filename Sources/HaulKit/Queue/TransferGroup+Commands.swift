@@ -4,56 +4,48 @@ public import HaulCore
 extension TransferGroup {
   /// As `TransferManager.pause`.
   /// - Throws: `io`, `disk-full`.
-  @discardableResult
   public func pause() async throws(TransferError) -> CommandReport {
     try await manager.pause(selection)
   }
 
   /// As `TransferManager.resume`.
   /// - Throws: `io`, `disk-full`.
-  @discardableResult
   public func resume() async throws(TransferError) -> CommandReport {
     try await manager.resume(selection)
   }
 
   /// As `TransferManager.requeue`.
   /// - Throws: `io`, `disk-full`.
-  @discardableResult
   public func requeue() async throws(TransferError) -> CommandReport {
     try await manager.requeue(selection)
   }
 
   /// As `TransferManager.cancel`.
   /// - Throws: `io`, `disk-full`.
-  @discardableResult
   public func cancel(keepingBytes: Bool = false) async throws(TransferError) -> CommandReport {
     try await manager.cancel(selection, keepingBytes: keepingBytes)
   }
 
   /// As `TransferManager.retry`.
   /// - Throws: `io`, `disk-full`.
-  @discardableResult
   public func retry() async throws(TransferError) -> CommandReport {
     try await manager.retry(selection)
   }
 
   /// As `TransferManager.restart`.
   /// - Throws: `io`, `disk-full`.
-  @discardableResult
   public func restart() async throws(TransferError) -> CommandReport {
     try await manager.restart(selection)
   }
 
   /// As `TransferManager.remove`.
   /// - Throws: `io`, `disk-full`.
-  @discardableResult
   public func remove() async throws(TransferError) -> CommandReport {
     try await manager.remove(selection)
   }
 
   /// As `TransferManager.start`.
   /// - Throws: `io`, `disk-full`.
-  @discardableResult
   public func start(force: Bool = false) async throws(TransferError) -> CommandReport {
     try await manager.start(selection, force: force)
   }
@@ -62,20 +54,21 @@ extension TransferGroup {
 extension TransferGroup {
   /// As `TransferManager.set`, for each member.
   /// - Throws: as `TransferManager.set`; those before it have been changed then.
-  @discardableResult
   public func set(
     _ change: @Sendable (inout TransferRequest) -> Void
   ) async throws(TransferError) -> CommandReport { try await manager.set(selection, change) }
 
   /// As `TransferManager.setPriority`.
   /// - Throws: `io`, `disk-full`.
-  public func setPriority(_ priority: Priority) async throws(TransferError) {
+  public func setPriority(
+    _ priority: TransferRequest.Priority
+  ) async throws(TransferError) -> CommandReport {
     try await manager.setPriority(priority, of: selection)
   }
 
   /// As `TransferManager.move`: the members in their order, next to each other.
   /// - Throws: `io`, `disk-full`.
-  public func move(to place: QueuePlace) async throws(TransferError) {
+  public func move(to place: QueuePlace) async throws(TransferError) -> CommandReport {
     try await manager.move(selection, to: place)
   }
 }

@@ -31,7 +31,7 @@ public struct TransferGroup: Sendable, Hashable {
   /// total is nil while the length of one is unknown, as it is before it has begun.
   /// - Throws: `io`.
   /// - Complexity: O(members of the list).
-  public var progress: Progress {
+  public var progress: TransferProgress {
     get async throws(TransferError) { try await queue.progress(of: name) }
   }
 

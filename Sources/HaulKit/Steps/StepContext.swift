@@ -14,11 +14,11 @@ public struct StepContext: Sendable {
   /// What the request says, if anything.
   public let input: String?
   let state: StepState
-  let tell: @Sendable (Progress) -> Void
+  let tell: @Sendable (TransferProgress) -> Void
 
   /// Tells how much of the work is done, in units of the step's own.
   public func progress(_ done: Int64, of total: Int64? = nil) {
-    tell(Progress(bytes: done, total: total, rate: 0, connections: 0))
+    tell(TransferProgress(bytes: done, total: total, rate: 0, connections: 0))
   }
 
   /// Throws when the step was paused or cancelled: let the error pass, and it counts as that. After a pause the closure is called

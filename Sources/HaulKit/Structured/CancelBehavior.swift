@@ -20,8 +20,8 @@ extension Transfer {
       () async -> Result<TransferResult, TransferError> in
       do throws(TransferError) {
         switch behavior {
-        case .pause: try await pause()
-        case .cancel: try await cancel()
+        case .pause: _ = try await manager.pause([id])
+        case .cancel: _ = try await manager.cancel([id])
         case .detach: break
         }
         guard let state = await summary?.state, state.isEnded else {

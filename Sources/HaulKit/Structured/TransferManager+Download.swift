@@ -16,7 +16,7 @@ extension TransferManager {
   @discardableResult
   public nonisolated(nonsending) func download(
     _ request: TransferRequest, onCancel behavior: CancelBehavior = .pause,
-    progress: (Progress) -> Void = { _ in }
+    progress: (TransferProgress) -> Void = { _ in }
   ) async throws(TransferError) -> TransferResult {
     guard !Task.isCancelled else {
       throw TransferError(.cancelled, "the task was cancelled before the download was added")
@@ -47,7 +47,7 @@ extension TransferManager {
   @discardableResult
   public nonisolated(nonsending) func download(
     _ url: ResourceURL, to destination: DownloadRequest.Destination,
-    onCancel behavior: CancelBehavior = .pause, progress: (Progress) -> Void = { _ in }
+    onCancel behavior: CancelBehavior = .pause, progress: (TransferProgress) -> Void = { _ in }
   ) async throws(TransferError) -> TransferResult {
     try await download(
       .download(url, to: destination), onCancel: behavior, progress: progress)

@@ -112,7 +112,7 @@ private struct MemberMarks: Equatable {
     var standing = Standing()
     standing.status = try TransferStatus(code: byte(0), "state of a transfer")
     standing.desired = try Desired(code: byte(8), "order")
-    standing.priority = try Priority(code: byte(16), "priority")
+    standing.priority = try TransferRequest.Priority(code: byte(16), "priority")
     (standing.hasRun, standing.isUnderWay) = (byte(32) > 0, byte(32) > 1)
     standing.startsOver = bit(40)
     let none = try TransferID(stored: 0)

@@ -60,7 +60,8 @@ enum StandingColumns {
       row.decode(String?.self, atIndex: index + 6),
       retryAt: row.decode(Double?.self, atIndex: index + 5))
     standing.rank = try row.decode(Int64.self, atIndex: index + 7)
-    standing.priority = try Priority(code: row.decode(Int.self, atIndex: index + 8), "priority")
+    standing.priority = try TransferRequest.Priority(
+      code: row.decode(Int.self, atIndex: index + 8), "priority")
     return standing
   }
 }

@@ -6,7 +6,7 @@ import HaulCore
 /// not change what was asked for before.
 struct StoredDownload: Codable, Hashable {
   var destination: String
-  var makesDirectory: Bool?
+  var createsDirectories: Bool?
   var ifExists: String?
   var durability: String?
   /// Separated by spaces.
@@ -40,7 +40,7 @@ struct StoredDownload: Codable, Hashable {
       case .directory: "directory"
       case .stream: "stream"
       }
-    makesDirectory = unless(false, download.makesDirectory)
+    createsDirectories = unless(false, download.createsDirectories)
     ifExists = unless(Missing.ifExists, download.ifExists)?.rawValue
     durability = unless(Missing.durability, download.durability)?.rawValue
     checksum = download.checksums.stored
@@ -62,7 +62,7 @@ struct StoredDownload: Codable, Hashable {
   /// - Throws: `io` when it says what this version does not know.
   func request(_ address: ResourceURL, target: String?) throws(TransferError) -> DownloadRequest {
     var download = DownloadRequest(url: address, to: try destination(target))
-    download.makesDirectory = makesDirectory ?? false
+    download.createsDirectories = createsDirectories ?? false
     download.ifExists = try known(ifExists, Missing.ifExists, "way with existing files")
     download.durability = try known(durability, Missing.durability, "durability")
     download.checksums = try [Checksum](stored: checksum)

@@ -12,7 +12,7 @@ struct StoredRequest: Codable, Hashable {
     case .download(let download): self.download = StoredDownload(download)
     case .step(let step): self.step = StoredStep(step)
     }
-    priority = unless(Priority.default.code, request.priority.code)
+    priority = unless(TransferRequest.Priority.default.code, request.priority.code)
     isQuiet = unless(false, !request.reportsProgress)
   }
 
@@ -28,7 +28,8 @@ struct StoredRequest: Codable, Hashable {
     } else {
       throw .unreadable("a kind of work")
     }
-    request.priority = try Priority(code: priority ?? Priority.default.code, "priority")
+    request.priority = try TransferRequest.Priority(
+      code: priority ?? TransferRequest.Priority.default.code, "priority")
     request.reportsProgress = !(isQuiet ?? false)
     return request
   }

@@ -62,7 +62,7 @@ extension TransferRequest.DependencyPolicy: StoredCode {
   }
 }
 
-extension Priority: StoredCode {
+extension TransferRequest.Priority: StoredCode {
   var code: Int {
     switch self {
     case .background: 0

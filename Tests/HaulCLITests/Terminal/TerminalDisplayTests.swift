@@ -14,7 +14,7 @@ import Testing
     let files = (0..<running).map { number in
       FileProgress(
         name: names[number % names.count], phase: .transferring,
-        progress: Progress(
+        progress: TransferProgress(
           bytes: .random(in: 0..<(1 << 40), using: &generator), total: 1 << 40,
           rate: .random(in: 0..<1e9, using: &generator), connections: number))
     }

@@ -7,15 +7,15 @@ import Testing
   @Test(
     "an address of a proxy is read",
     arguments: [
-      ("http://proxy.example:3128", Proxy.Kind.http, "proxy.example", 3128),
+      ("http://proxy.example:3128", ProxyRules.Proxy.Kind.http, "proxy.example", 3128),
       ("proxy.example:3128", .http, "proxy.example", 3128),
       ("http://PROXY.example/", .http, "proxy.example", 1080),
       ("socks5://192.0.2.1", .socks5, "192.0.2.1", 1080),
       ("socks5h://[2001:db8::1]:9", .socks5, "2001:db8::1", 9),
       ("http://user:p%40ss@h:1", .http, "h", 1),
     ])
-  func addresses(text: String, kind: Proxy.Kind, host: String, port: Int) throws {
-    let proxy = try Proxy(text)
+  func addresses(text: String, kind: ProxyRules.Proxy.Kind, host: String, port: Int) throws {
+    let proxy = try ProxyRules.Proxy(text)
     #expect(proxy.kind == kind)
     #expect(proxy.host == host)
     #expect(proxy.port == port)
@@ -23,7 +23,7 @@ import Testing
 
   @Test("user name and password are decoded once, and never shown")
   func credentials() throws {
-    let proxy = try Proxy("socks5://us%2Fer:p%40ss:word@h:1")
+    let proxy = try ProxyRules.Proxy("socks5://us%2Fer:p%40ss:word@h:1")
     #expect(proxy.credentials?.user == "us/er")
     #expect(proxy.credentials?.password == "p@ss:word")
     #expect("\(proxy)" == "h:1")
@@ -37,7 +37,7 @@ import Testing
       "http://[hidden]:1", "socks5://:hidden@h:1", "http://h idden",
     ])
   func refused(text: String) {
-    let error = #expect(throws: TransferError.self) { try Proxy(text) }
+    let error = #expect(throws: TransferError.self) { try ProxyRules.Proxy(text) }
     #expect(error?.code == .badURL)
     #expect(error?.message.contains("hidden") == false)
   }

@@ -88,13 +88,13 @@ import Testing
   func shares(rate: Int64, chunk: Int) {
     // The smaller the pieces, the more there is to walk through.
     let seconds = max(Int64(1), min(300, 6_000 * Int64(chunk) / rate))
-    let takers = zip(ids, Priority.allCases).map {
+    let takers = zip(ids, TransferRequest.Priority.allCases).map {
       Taker(id: $0, weight: $1.weight, chunk: (chunk / 2)...chunk, away: 0...10_000)
     }
     var simulation = Simulation(rate: rate, takers, seed: 1)
     let end = (seconds + 1) * Self.second
     simulation.run(until: end)
-    for (id, priority) in zip(ids, Priority.allCases) {
+    for (id, priority) in zip(ids, TransferRequest.Priority.allCases) {
       let part = simulation.part(of: id, of: rate, from: Self.second, to: end)
       let wanted = Double(priority.weight) / 31
       #expect(abs(part / wanted - 1) <= 0.05, "\(priority): \(part) of \(wanted)")

@@ -131,7 +131,8 @@ import Testing
       let (id, other) = (ids[pick(ids.count)], ids[pick(ids.count)])
       guard let old = requests[id] else { return { (_, _) throws(TransferError) in } }
       var new = old
-      new.priority = Priority.allCases[pick(Priority.allCases.count)]
+      new.priority =
+        TransferRequest.Priority.allCases[pick(TransferRequest.Priority.allCases.count)]
       if pick(2) == 0 { new.after = pick(3) == 0 ? [] : [.transfer(other)] }
       new.whenDependencyFails = TransferRequest.DependencyPolicy.allCases[pick(3)]
       if pick(2) == 0 {

@@ -8,7 +8,7 @@ struct SchedulerModel {
   struct Member {
     let id: TransferID
     var host: String?
-    var priority: Priority
+    var priority: TransferRequest.Priority
     var rank: Int64
     let sequence: Int
     var phase = Phase.queued
@@ -23,7 +23,7 @@ struct SchedulerModel {
   var members: [Member] = []
   var caps: [String: Int] = [:]
   var pauses: [String: Instant] = [:]
-  private var marks: [Priority: Int] = [:]
+  private var marks: [TransferRequest.Priority: Int] = [:]
   private var lastTurn = 0
   private var lastSequence = 0
   private var lastCall = 0
@@ -31,7 +31,9 @@ struct SchedulerModel {
 
   init(_ limits: Scheduler.Limits) { self.limits = limits }
 
-  mutating func add(_ id: TransferID, host: String?, priority: Priority, rank: Int64?) {
+  mutating func add(
+    _ id: TransferID, host: String?, priority: TransferRequest.Priority, rank: Int64?
+  ) {
     lastSequence += 1
     let rank = rank ?? lastRank + 1
     lastRank = max(lastRank, rank)
@@ -115,7 +117,9 @@ struct SchedulerModel {
       .min { members[$0].callOrder < members[$1].callOrder }
   }
 
-  private func mark(_ priority: Priority) -> Int { max(marks[priority] ?? 0, lastTurn) }
+  private func mark(_ priority: TransferRequest.Priority) -> Int {
+    max(marks[priority] ?? 0, lastTurn)
+  }
 
   private func place(_ member: Member) -> (Int64, Int) { (member.rank, member.sequence) }
 

@@ -44,8 +44,8 @@ private struct SchedulerModelWalk {
 
   private mutating func rank() -> Int64 { Int64.random(in: -20...20, using: &generator) }
 
-  private mutating func priority() -> Priority {
-    Priority.allCases.randomElement(using: &generator) ?? .default
+  private mutating func priority() -> TransferRequest.Priority {
+    TransferRequest.Priority.allCases.randomElement(using: &generator) ?? .default
   }
 
   private mutating func action() -> String {

@@ -8,7 +8,7 @@ import Testing
   /// Members of every priority; each start ends the one that has run longest.
   private struct Contest {
     var queue: Scheduler
-    var priorities: [TransferID: Priority] = [:]
+    var priorities: [TransferID: TransferRequest.Priority] = [:]
     var running: [TransferID] = []
 
     init(slots: Int) {
@@ -18,7 +18,8 @@ import Testing
     }
 
     mutating func add(
-      _ count: Int, _ priority: Priority, host: (Int) -> String?, using generator: inout SplitMix64
+      _ count: Int, _ priority: TransferRequest.Priority, host: (Int) -> String?,
+      using generator: inout SplitMix64
     ) {
       for index in 0..<count {
         let id = TransferID(using: &generator)
@@ -28,8 +29,8 @@ import Testing
     }
 
     /// The priorities of the next starts, in order.
-    mutating func starts(_ count: Int) -> [Priority] {
-      var started: [Priority] = []
+    mutating func starts(_ count: Int) -> [TransferRequest.Priority] {
+      var started: [TransferRequest.Priority] = []
       while started.count < count {
         let ids = queue.next(at: Instant())
         started += ids.compactMap { priorities[$0] }
@@ -41,7 +42,9 @@ import Testing
     }
   }
 
-  private func count(_ priority: Priority, in starts: some Sequence<Priority>) -> Int {
+  private func count(
+    _ priority: TransferRequest.Priority, in starts: some Sequence<TransferRequest.Priority>
+  ) -> Int {
     starts.count { $0 == priority }
   }
 
@@ -61,11 +64,11 @@ import Testing
   func shares(hosts: Hosts) {
     var generator = SplitMix64(seed: 11)
     var contest = Contest(slots: 4)
-    for priority in Priority.allCases {
+    for priority in TransferRequest.Priority.allCases {
       contest.add(200, priority, host: hosts.name, using: &generator)
     }
     let starts = contest.starts(310)
-    for priority in Priority.allCases {
+    for priority in TransferRequest.Priority.allCases {
       let wanted = 10 * priority.weight
       #expect((wanted - 1...wanted + 1).contains(count(priority, in: starts)), "\(priority)")
     }
@@ -89,7 +92,7 @@ import Testing
   @Test mutating func `Those that come one by one get no more than their share`() {
     var contest = Contest(slots: 1)
     contest.add(400, .userInitiated, host: { _ in "a" }, using: &generator)
-    var starts: [Priority] = []
+    var starts: [TransferRequest.Priority] = []
     for _ in 0..<90 {
       // Never more than one of them is queued.
       if count(.default, in: starts) == contest.priorities.count - 400 {

@@ -21,7 +21,7 @@ import Testing
         servers: SimulatedTransport.Servers(), clock: clock, executor: executor,
         ledger: SharedLedger(Ledger(Ledger.Limits())), dice: Dice(seed: 1)),
       disk: SimulatedMachine(seed: 1).startProcess(), io: .inline, clock: clock,
-      configuration: Configuration(), seed: 1, soleExecutor: executor)
+      configuration: TransferManager.Configuration(), seed: 1, soleExecutor: executor)
   }
 
   private mutating func begin(_ id: TransferID) -> RunContext {

@@ -26,7 +26,7 @@ import Testing
 
   /// Takes as much as it may, for ever.
   private func taker(
-    _ throttle: Throttle, _ id: TransferID, _ priority: Priority, _ tally: Tally
+    _ throttle: Throttle, _ id: TransferID, _ priority: TransferRequest.Priority, _ tally: Tally
   ) -> Task<Void, Never> {
     Task(executorPreference: time) {
       while let count = try? await throttle.take(upTo: 64 << 10, for: id, priority: priority) {
@@ -38,12 +38,12 @@ import Testing
   @Test func `Those that run divide the limit by the weights of their priorities`() {
     let throttle = Throttle(rate: 4 << 20, clock: time.clock)
     let tally = Tally()
-    let tasks = zip(ids, Priority.allCases).flatMap { id, priority in
+    let tasks = zip(ids, TransferRequest.Priority.allCases).flatMap { id, priority in
       // The lowest has the most connections; it does not help.
       (0..<(priority == .background ? 6 : 2)).map { _ in taker(throttle, id, priority, tally) }
     }
     time.run(until: Instant(.seconds(60)))
-    for (id, priority) in zip(ids, Priority.allCases) {
+    for (id, priority) in zip(ids, TransferRequest.Priority.allCases) {
       let wanted = Double(4 << 20) * 60 * Double(priority.weight) / 31
       #expect(abs(Double(tally[id]) / wanted - 1) <= 0.05, "\(priority): \(tally[id])")
     }

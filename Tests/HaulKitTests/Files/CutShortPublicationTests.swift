@@ -13,7 +13,7 @@ import Testing
   /// Downloads into the directory, as a process of its own; the download may fail with the disk.
   private func download(_ request: DownloadRequest, on machine: SimulatedMachine) async throws {
     let transport = try HTTPTransport(HTTPTransport.Settings())
-    var configuration = Configuration()
+    var configuration = TransferManager.Configuration()
     // To one that is dead its file system looks as if it had gone.
     configuration.waitsForDisk = false
     let manager = TransferManager(

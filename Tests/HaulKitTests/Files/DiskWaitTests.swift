@@ -34,7 +34,7 @@ import Testing
   ) async throws {
     try await Bench.with(resources) { bench in
       let (clock, http) = (ManualClock(), try HTTPTransport(.init()))
-      var configuration = Configuration()
+      var configuration = TransferManager.Configuration()
       configuration.maximumActive = 1
       let engine = Engine(
         transport: http, disk: POSIXDisk(), io: .inline, clock: clock,

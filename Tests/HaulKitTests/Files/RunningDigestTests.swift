@@ -19,7 +19,7 @@ struct RunningDigestTests {
     let manager = TransferManager(
       engine: Engine(
         transport: transport, disk: disk, io: .inline, clock: SystemClock(),
-        configuration: Configuration()))
+        configuration: TransferManager.Configuration()))
     let events = manager.events()
     try await manager.add(request)
     var result: TransferResult?

@@ -1,8 +1,15 @@
 import FoundationEssentials
+
 import HaulCore
 import HaulKit
 import HaulTestSupport
 import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
 
 @Suite struct TargetRaceTests {
   private static let length = 2 << 20
@@ -252,6 +259,20 @@ import Testing
       #expect(outcome.result.state == .failed, "\(outcome.result)")
       #expect(try !bench.names().contains("f.bin"))
       #expect(try bench.contents("f.bin.haul.part") == [9, 9, 9])
+    }
+  }
+
+  @Test func `Case 67: a part file cut short before it gets its name is not filled with zeros`()
+    async throws
+  {
+    try await Bench.with([FaultScript.Resource("/f.bin", seed: 67, length: 5000)]) { bench in
+      let request = try bench.request("/f.bin", as: "f.bin")
+      let part = bench.path("f.bin.haul.part")
+      let outcome = try await bench.run(
+        request, configure: { $0.hooks.willPublish = { _ in truncate(part, 100) } })
+      try bench.expectFailure(.io, outcome, without: "f.bin")
+      let second = try await bench.finish(request)
+      try bench.expectWhole("f.bin", seed: 67, length: 5000, second)
     }
   }
 

@@ -48,12 +48,12 @@ import Testing
   /// Runs a download whose first half is sent, and `look`s at each progress until it has seen enough;
   /// then the rest is sent. Ends only when it has.
   private func watch(
-    _ request: DownloadRequest, _ bench: Bench, look: (Progress) throws -> Bool
-  ) async throws -> (TransferResult?, [Progress]) {
+    _ request: DownloadRequest, _ bench: Bench, look: (TransferProgress) throws -> Bool
+  ) async throws -> (TransferResult?, [TransferProgress]) {
     let manager = try TransferManager()
     let events = manager.events()
     try await manager.add(request)
-    var (result, seen, isReleased) = (TransferResult?.none, [Progress](), false)
+    var (result, seen, isReleased) = (TransferResult?.none, [TransferProgress](), false)
     for await event in events {
       if case .progress(let progress) = event.kind {
         seen.append(progress)

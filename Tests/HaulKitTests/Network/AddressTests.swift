@@ -170,7 +170,7 @@ import Testing
     for scheme in ["http", "socks5"] {
       try await Bench.with([Self.file], tls: .selfSigned) { bench in
         try await ProxyServer.with(scheme == "http" ? .http : .socks5) { proxy in
-          let rules = ProxyRules(try Proxy("\(scheme)://127.0.0.1:\(proxy.port)"))
+          let rules = ProxyRules(try ProxyRules.Proxy("\(scheme)://127.0.0.1:\(proxy.port)"))
           try await bench.withManager({ $0.proxies = rules }) { manager in
             let open = try await bench.finish(
               try request(bench, host: "localhost").with {

@@ -106,9 +106,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [Configuration.HTTPVersion.http1, .http2])
+  @Test(arguments: [TransferManager.Configuration.HTTPVersion.http1, .http2])
   func `Case 54: a certificate for the address of the other end is none for a host's name`(
-    version: Configuration.HTTPVersion
+    version: TransferManager.Configuration.HTTPVersion
   ) async throws {
     try await Bench.with([Self.file], tls: .addressOnly, http2: true) { bench in
       var named = try bench.request("/f.bin", as: "named")

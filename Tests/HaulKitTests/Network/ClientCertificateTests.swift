@@ -73,7 +73,7 @@ import Testing
   @Test func `Files that hold no certificate or key are told of before anything starts`() throws {
     let directory = FileManager.default.temporaryDirectory.path
     let nothing = "\(directory)/haul-not-there-\(UUID().uuidString).pem"
-    var configuration = Configuration()
+    var configuration = TransferManager.Configuration()
     configuration.clientCertificate = ClientCertificate(
       certificateFile: nothing, keyFile: nothing)
     let error = #expect(throws: TransferError.self) { try TransferManager(configuration) }

@@ -10,7 +10,8 @@ import Testing
   private func rules(
     _ scheme: String, _ proxy: ProxyServer, user: String = "", exceptions: String = ""
   ) throws -> ProxyRules {
-    ProxyRules(try Proxy("\(scheme)://\(user)127.0.0.1:\(proxy.port)"), exceptions: exceptions)
+    ProxyRules(
+      try ProxyRules.Proxy("\(scheme)://\(user)127.0.0.1:\(proxy.port)"), exceptions: exceptions)
   }
 
   /// Under a name: the certificate of a bare address cannot be checked through a proxy.
@@ -97,7 +98,7 @@ import Testing
     scheme: String, tls: FaultServerTLS
   ) async throws {
     // Reserved, and nobody listens there.
-    let through = ProxyRules(try Proxy("\(scheme)://user:hidden@127.0.0.1:1"))
+    let through = ProxyRules(try ProxyRules.Proxy("\(scheme)://user:hidden@127.0.0.1:1"))
     try await Bench.with([Self.file], tls: tls) { bench in
       let request = try named(bench).with { $0.retry.retries = 0 }
       let outcome = try await bench.run(request, configure: { $0.proxies = through })

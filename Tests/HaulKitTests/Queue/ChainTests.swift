@@ -178,7 +178,7 @@ import Testing
       try await queue.log.wait { [unpack = added[1]] in !$0.reasons(of: unpack).isEmpty }
       try await added[0].cancel()
       try await queue.log.wait { [unpack = added[1]] in $0.reasons(of: unpack).count >= 2 }
-      try await queue.manager.cancel(.all)
+      _ = try await queue.manager.cancel(.all)
     }
     let id = try #require(added.first?.id)
     let reasons = [false, true].map { WaitReason.dependency(id, isBlocked: $0) }

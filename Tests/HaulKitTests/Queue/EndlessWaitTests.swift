@@ -54,7 +54,7 @@ import Testing
       // It is on the way to wait, or waits.
       _ = await manager.summaries()
       gate.open()
-      try await manager.remove(.ids(added.map(\.id).reversed()))
+      _ = try await manager.remove(.ids(added.map(\.id).reversed()))
       #expect(try await outcomes.keys.allSatisfy { id in added.contains { $0.id == id } })
       #expect(try await group.completion().isEmpty)
     }
@@ -146,9 +146,9 @@ import Testing
     try await with { manager, _, _ in
       await manager.register(step: "commands") { [weak manager] context in
         switch command {
-        case "pause": try await manager?.pause(.all)
-        case "cancel": try await manager?.cancel(.all)
-        default: try await manager?.remove(.all)
+        case "pause": _ = try await manager?.pause(.all)
+        case "cancel": _ = try await manager?.cancel(.all)
+        default: _ = try await manager?.remove(.all)
         }
         try context.checkpoint()
       }

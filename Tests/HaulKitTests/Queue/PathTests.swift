@@ -19,7 +19,7 @@ import Testing
     async throws
   {
     try await Bench.with([]) { bench in
-      var configuration = Configuration()
+      var configuration = TransferManager.Configuration()
       configuration.isSuspended = true
       let here = FileManager.default.currentDirectoryPath
       let manager = try await TransferManager(
@@ -35,7 +35,7 @@ import Testing
       let next = try await TransferManager(
         directory: bench.path("queue"), configuration)
       let requests = NIOLockedValueBox<[TransferRequest]>([])
-      try await next.set(.all) { request in
+      _ = try await next.set(.all) { request in
         requests.withLockedValue { [request] in $0.append(request) }
       }
       let found = requests.withLockedValue { $0 }
@@ -75,9 +75,10 @@ import Testing
         } == .badName)
       #expect(
         try await code {
-          _ = try await TransferManager(directory: bench.path("q\0x"), Configuration())
+          _ = try await TransferManager(
+            directory: bench.path("q\0x"), TransferManager.Configuration())
         } == .badName)
-      var configuration = Configuration()
+      var configuration = TransferManager.Configuration()
       configuration.certificateAuthorities = "a\0b"
       let rules = configuration
       #expect(try await code { _ = try TransferManager(rules) } == .badName)

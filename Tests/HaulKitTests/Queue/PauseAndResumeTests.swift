@@ -122,10 +122,10 @@ struct PauseAndResumeTests {
       let (transfer, server) = (held.transfer, held.queue.server)
       let pause = Task { try await transfer.pause() }
       try await until { await transfer.summary?.state == .stopping }
-      #expect(try await transfer.resume() == nil)
+      try await transfer.resume()
       server.setFaults("/a", [])
       held.letGo()
-      #expect(try await pause.value == nil)
+      try await pause.value
       #expect(try await transfer.result.state == .completed)
     }
   }
@@ -139,14 +139,14 @@ struct PauseAndResumeTests {
       held.letGo()
       let transfer = held.transfer
       for _ in 1...10 {
-        async let pause = transfer.pause()
-        async let resume = transfer.resume()
+        async let pause = held.queue.manager.pause([transfer.id])
+        async let resume = held.queue.manager.resume([transfer.id])
         _ = try await (pause, resume)
       }
       held.queue.release(transfer)
       // Whichever of the last two came second.
       let state = await transfer.summary?.state
-      if state == .paused { #expect(try await transfer.resume() == nil) }
+      if state == .paused { try await transfer.resume() }
       // An answer that had begun before may stop later.
       try await until {
         held.queue.release(transfer)
@@ -166,16 +166,16 @@ struct PauseAndResumeTests {
         let pause = Task { try await transfer.pause() }
         try await until { await transfer.summary?.state == .stopping }
         held.letGo()
-        let refusal = try await pause.value
+        let refused = await refusal { try await pause.value }
         // All bytes are there: the order may come after the last of them was verified.
         if moment == .verifying, await transfer.summary?.state == .completed { return }
-        #expect(refusal == nil)
+        #expect(refused == nil)
         #expect(await transfer.summary?.state == .paused)
         pauses += 1
         if moment != .verifying || count < 3 { held.hold() }
         if moment != .verifying { held.reads.open() }
         if count == 3 { held.queue.server.setFaults("/a", []) }
-        #expect(try await transfer.resume() == nil)
+        try await transfer.resume()
       }
       held.letGo()
       let result = try await transfer.result

@@ -12,7 +12,8 @@ import Testing
     try await QueueBench.with(names.map { .plain($0) }) { queue in
       await queue.manager.suspend()
       // The low ones come first.
-      for (kind, priority) in [("low", Priority.utility), ("high", .userInitiated)] {
+      for (kind, priority) in [("low", TransferRequest.Priority.utility), ("high", .userInitiated)]
+      {
         let requests = try (0..<Self.each).map { number in
           var request = try queue.request("\(kind)-\(number)")
           request.priority = priority
@@ -42,7 +43,7 @@ import Testing
       for name in others { _ = try await queue.add(name) }
       let last = try await queue.add("last")[0]
       try await queue.hold(a)
-      try await queue.manager.setPriority(.userInteractive, of: .ids([last.id]))
+      _ = try await queue.manager.setPriority(.userInteractive, of: .ids([last.id]))
       #expect(await last.summary?.priority == .userInteractive)
       queue.release(a)
       await queue.manager.waitUntilEmpty()

@@ -29,7 +29,7 @@ import Testing
       var processes: [Int32] = []
       for name in ["leader", "child", "deaf"] { processes.append(try await place.process(name)) }
       #expect(processes.allSatisfy(runs))
-      #expect(try await step.cancel() == nil)
+      try await step.cancel()
       // When the command returns, not later; and no time has passed.
       #expect(!processes.contains(where: runs))
       #expect(await step.summary?.state == .cancelled)
@@ -52,7 +52,7 @@ import Testing
       #expect(runs(pid))
       #expect(await next.summary?.state == .queued)
       clock.move(by: ProgramMachine.grace)
-      #expect(try await cancelling == nil)
+      try await cancelling
       #expect(!runs(pid))
       #expect(await step.summary?.state == .cancelled)
       #expect(try await next.result.state == .completed)
@@ -63,7 +63,7 @@ import Testing
     try await ProgramPlace.with { place in
       let step = try await place.add(Self.endless)
       let pid = try await place.process("started")
-      #expect(try await step.cancel(keepingBytes: true) == nil)
+      try await step.cancel(keepingBytes: true)
       #expect(!runs(pid))
       #expect(await step.summary?.state == .cancelled)
     }
@@ -75,7 +75,7 @@ import Testing
       let pid = try await place.process("started")
       async let pausing = step.pause()
       try await until { await step.summary?.state != .running }
-      #expect(try await step.cancel(keepingBytes: true) == nil)
+      try await step.cancel(keepingBytes: true)
       _ = try await pausing
       #expect(!runs(pid))
       #expect(await step.summary?.state == .cancelled)
@@ -88,7 +88,7 @@ import Testing
         "echo $$ >> started; [ $(wc -l < started) -gt 1 ] && exit 0; exec sleep 300",
         isIdempotent: true)
       let pid = try await place.process("started")
-      #expect(try await step.pause() == nil)
+      try await step.pause()
       #expect(!runs(pid))
       #expect(await step.summary?.state == .paused)
       try await step.resume()

@@ -55,8 +55,8 @@ import Testing
         // Nothing else was started.
         #expect(queue.asked == ["running", "waiting"])
         #expect(queue.server.snapshot.requests.first?.range?.hasPrefix("bytes=0-") == false)
-        try await manager.resume(.ids([added[3].id, added[6].id]))
-        try await manager.retry(.ids([added[1].id]))
+        _ = try await manager.resume(.ids([added[3].id, added[6].id]))
+        _ = try await manager.retry(.ids([added[1].id]))
         await manager.waitUntilEmpty()
         for index in [0, 1, 3, 4, 5, 6] { try queue.expectWhole(added[index]) }
       }
@@ -145,19 +145,19 @@ import Testing
         try await queue.server.waitForRequests(2, path: "/running")
         try await queue.hold(added[4])
         try await expectAgreement("put back")
-        try await queue.manager.pause(.all)
+        _ = try await queue.manager.pause(.all)
         try await expectAgreement("paused")
         for name in ["failed", "cancelled", "paused", "running"] {
           queue.server.setFaults("/\(name)", [])
         }
-        try await queue.manager.retry(.all)
+        _ = try await queue.manager.retry(.all)
         await queue.manager.waitUntilEmpty()
         try await expectAgreement("retried")
-        try await queue.manager.resume(.all)
+        _ = try await queue.manager.resume(.all)
         await queue.manager.waitUntilEmpty()
         try await expectAgreement("resumed")
         #expect(await queue.manager.counts == [.completed: 7])
-        try await queue.manager.remove(.all)
+        _ = try await queue.manager.remove(.all)
         try await expectAgreement("removed")
         #expect(try await store.open().members.isEmpty)
       }

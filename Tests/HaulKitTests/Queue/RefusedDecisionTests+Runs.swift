@@ -164,9 +164,9 @@ extension RefusedDecisionTests {
     let ids = try scene.call { await $0.summaries().map(\.id) }
     let one = { (index: Int) in TransferSelection.ids([ids[index]]) }
     try insist { try scene.order(.pause, one(1)) }
-    try insist { try scene.call { try await $0.move([ids[3]], to: .first) } }
-    try insist { try scene.call { try await $0.setPriority(.utility, of: .group("g")) } }
-    try insist { _ = try scene.call { try await $0.set(ids[2]) { $0.priority = .utility } } }
+    try insist { _ = try scene.call { try await $0.move([ids[3]], to: .first) } }
+    try insist { _ = try scene.call { try await $0.setPriority(.utility, of: .group("g")) } }
+    try insist { _ = try scene.call { try await $0.set([ids[2]]) { $0.priority = .utility } } }
     try insist { try scene.order(.resume, one(1)) }
     try insist { try scene.order(.cancelKeepingBytes, .group("g")) }
     try insist { try scene.order(.retry, .group("g")) }

@@ -129,7 +129,7 @@ import Testing
     let cast = try Cast()
     try refuse(cast) {
       let selection = cast["waits"]
-      try cast.scene.call { try await $0.move(selection, to: place) }
+      _ = try cast.scene.call { try await $0.move(selection, to: place) }
     }
   }
 
@@ -138,7 +138,7 @@ import Testing
     let cast = try Cast()
     try refuse(cast) {
       let selection = cast[name]
-      try cast.scene.call { try await $0.setPriority(.background, of: selection) }
+      _ = try cast.scene.call { try await $0.setPriority(.background, of: selection) }
     }
   }
 

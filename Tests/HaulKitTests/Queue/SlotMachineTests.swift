@@ -29,10 +29,10 @@ import Testing
       do {
         try await body(bench.manager)
       } catch {
-        try await bench.manager.cancel(.all)
+        _ = try await bench.manager.cancel(.all)
         throw error
       }
-      try await bench.manager.cancel(.all)
+      _ = try await bench.manager.cancel(.all)
     }
   }
 
@@ -95,8 +95,7 @@ import Testing
       #expect(label.values == (1...26).map { Int64($0 % 10) })
       #expect(label.times == (0..<26).map { Self.beat * $0 })
 
-      let refusal = try await whileTimePasses(by: clock) { try await reel.pause() }
-      #expect(refusal == nil)
+      try await whileTimePasses(by: clock) { try await reel.pause() }
       // What was told before is shown by then.
       try await until { label.isPaused }
       let stopped = label.values
@@ -152,7 +151,7 @@ import Testing
       for press in 1...40 {
         // The next press is there before those that the last one started have done anything.
         if press.isMultiple(of: 2) {
-          try await manager.resume(.group("reels"))
+          _ = try await manager.resume(.group("reels"))
           #expect(await manager.counts == [.running: 3])
         } else {
           try await whileTimePasses(by: clock) { try await manager.pause(.group("reels")) }
@@ -162,7 +161,7 @@ import Testing
       }
       try await until { tally.running == 3 }
       #expect(tally.most == 1)
-      try await manager.cancel(.all)
+      _ = try await manager.cancel(.all)
       #expect(tally.running == 0)
     }
   }

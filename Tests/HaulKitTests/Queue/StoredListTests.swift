@@ -122,12 +122,12 @@ import Testing
       try await open(bench, steps: ["unpack": gate.spin()]) { manager in
         _ = try await manager.add(requests)
         await gate.waitForArrivals(1)
-        try await manager.pause(.all)
+        _ = try await manager.pause(.all)
       }
       let again = StepGate()
       again.open()
       try await open(bench, steps: ["unpack": again.spin(times: 0)]) { manager in
-        try await manager.resume(.all)
+        _ = try await manager.resume(.all)
         await manager.waitUntilEmpty()
         #expect(await manager.summaries().map(\.state) == [.completed, .completed])
       }
@@ -136,7 +136,7 @@ import Testing
 
   @Test func `An id that a transfer has is not given to another`() async throws {
     let store = MemoryStore()
-    var configuration = Configuration()
+    var configuration = TransferManager.Configuration()
     configuration.isSuspended = true
     var ids: [TransferID] = []
     // Both make the same ids.

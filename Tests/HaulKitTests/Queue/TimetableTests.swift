@@ -151,7 +151,7 @@ import Testing
     scene.pass(.seconds(3))
     try setTimetable(scene, Self.never)
     #expect(throws: TransferError.self) {
-      try scene.call { try await $0.setPriority(.utility, of: .all) }
+      _ = try scene.call { try await $0.setPriority(.utility, of: .all) }
     }
     scene.refuseChanges(false)
     _ = try add(scene, "another")
@@ -346,7 +346,7 @@ import Testing
     let unknown = Timetable([], timeZone: "Mars/Olympus")
     let odd = Timetable([.init(.everyDay, from: 0, to: 1500)])
     for wrong in [unknown, odd] {
-      var configuration = Configuration()
+      var configuration = TransferManager.Configuration()
       configuration.timetable = wrong
       #expect(throws: TransferError.self) { _ = try TransferManager(configuration) }
       let scene = Scene(timetable: Self.twice)
@@ -360,7 +360,7 @@ import Testing
     async throws
   {
     try await Bench.with([.plain("a")]) { bench in
-      var configuration = Configuration()
+      var configuration = TransferManager.Configuration()
       configuration.timetable = Self.never
       let manager = try TransferManager(configuration)
       do {

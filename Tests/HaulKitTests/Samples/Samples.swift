@@ -57,7 +57,7 @@ private struct Sample {
 
   // docs/library.md
   func signed(_ tokens: Tokens) {
-    var configuration = Configuration()
+    var configuration = TransferManager.Configuration()
     configuration.prepare = { request in
       let token = try await tokens.current(isRefused: request.attempt > 1)
       return [("Authorization", "Bearer \(token)")]
@@ -66,7 +66,7 @@ private struct Sample {
 
   // docs/library.md
   func nights() {
-    var configuration = Configuration()
+    var configuration = TransferManager.Configuration()
     configuration.timetable = Timetable(
       [
         .init(.workdays, from: 22 * 60, to: 6 * 60),  // minutes of the day; to 06:00 of the next

@@ -57,7 +57,7 @@ import Testing
     let scene = Scene()
     let request = try scene.download("f", length: 400 << 10) {
       $0.destination = .file("\(QueueWorld.directory)/f")
-      $0.makesDirectory = true
+      $0.createsDirectories = true
     }
     let transfer = try scene.call { try await $0.add(request) }
     for _ in 0..<10_000 where scene.received("f") < 8 << 10 { scene.pass(.milliseconds(1)) }
@@ -67,7 +67,7 @@ import Testing
     for _ in 0..<1_000 where stored() < 4 { scene.pass(.milliseconds(1)) }
     scene.refuseChanges(true)
     #expect(throws: TransferError.self) {
-      try scene.call { try await $0.setPriority(.utility, of: .all) }
+      _ = try scene.call { try await $0.setPriority(.utility, of: .all) }
     }
     scene.refuseChanges(false)
     scene.send(.pause, transfer)
@@ -92,7 +92,7 @@ import Testing
     let step = try stopping(by: .pause, in: scene)
     scene.refuseChanges(true)
     #expect(throws: TransferError.self) {
-      try scene.call { try await $0.setPriority(.utility, of: .all) }
+      _ = try scene.call { try await $0.setPriority(.utility, of: .all) }
     }
     scene.refuseChanges(false)
     scene.pass(.seconds(3))
@@ -109,7 +109,7 @@ import Testing
     let step = try stopping(by: .requeue, in: scene)
     scene.refuseChanges(true)
     #expect(throws: TransferError.self) {
-      try scene.call { try await $0.setPriority(.utility, of: .all) }
+      _ = try scene.call { try await $0.setPriority(.utility, of: .all) }
     }
     scene.refuseChanges(false)
     try scene.runOut()
@@ -153,7 +153,7 @@ import Testing
     let second = request
     let b = try scene.call { try await $0.add(second) }
     scene.ledger.withLockedValue { $0.moves = 1 }
-    try scene.call { try await $0.move([b.id], to: .first) }
+    _ = try scene.call { try await $0.move([b.id], to: .first) }
     try scene.runOut()
     #expect(try scene.state(b) == .failed)
     scene.plans.withLockedValue { $0["a"]?.alwaysFails = false }
@@ -173,7 +173,7 @@ import Testing
     let path = "\(QueueWorld.directory)/f"
     let request = try scene.download("f", length: 400 << 10) {
       $0.destination = .file(path)
-      $0.makesDirectory = true
+      $0.createsDirectories = true
     }
     let transfer = try scene.call { try await $0.add(request) }
     try scene.runOut()

@@ -136,16 +136,17 @@ extension QueueWorld {
     let process = process
     call("move \(name)") { manager in
       defer { if !process.isDead { ledger.withLockedValue { $0.moves -= 1 } } }
-      try await manager.move([id], to: place)
+      _ = try await manager.move([id], to: place)
     }
   }
 
   private func setPriority() {
     guard let id = someone() else { return }
-    let priority = Priority.allCases[random.below(Priority.allCases.count)]
+    let priority = TransferRequest.Priority.allCases[
+      random.below(TransferRequest.Priority.allCases.count)]
     let name = ledger.withLockedValue { $0.name(id) }
     call("priority \(priority) of \(name)") { manager in
-      try await manager.setPriority(priority, of: .ids([id]))
+      _ = try await manager.setPriority(priority, of: .ids([id]))
     }
   }
 }

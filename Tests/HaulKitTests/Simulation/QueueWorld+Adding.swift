@@ -57,7 +57,8 @@ extension QueueWorld {
     if random.oneIn(2) { request.identifier = name }
     if random.oneIn(2) { request.group = "g\(random.below(2))" }
     if random.oneIn(3) {
-      request.priority = Priority.allCases[random.below(Priority.allCases.count)]
+      request.priority =
+        TransferRequest.Priority.allCases[random.below(TransferRequest.Priority.allCases.count)]
     }
     let others = ledger.withLockedValue { $0.listed.map(\.id) }
     for _ in 0..<(random.oneIn(3) ? 1 + random.below(2) : 0) where !others.isEmpty {
@@ -92,7 +93,7 @@ extension QueueWorld {
     let isExact = random.oneIn(2)
     var download = DownloadRequest(
       url: url, to: isExact ? .file("\(Self.directory)/\(name)") : .directory(Self.directory))
-    download.makesDirectory = true
+    download.createsDirectories = true
     download.usesServerName = random.oneIn(6)
     download.durability = random.oneIn(4) ? .relaxed : .strict
     download.connections = 1 + random.below(3)

@@ -28,7 +28,7 @@ final class QueueWorld {
   var hindrances: SimulationRandom?
   /// Says when the week is open and the clock set; nil in a world without a timetable.
   var times: SimulationRandom?
-  var configuration = Configuration()
+  var configuration = TransferManager.Configuration()
   var process: SimulatedProcess
   var subscribers: [SimulatedSubscriber] = []
   var subscribed = 0
@@ -84,7 +84,7 @@ final class QueueWorld {
   }
 
   private static func process(
-    _ configuration: Configuration, _ seed: UInt64, _ memory: MemoryStore,
+    _ configuration: TransferManager.Configuration, _ seed: UInt64, _ memory: MemoryStore,
     _ machine: SimulatedMachine, _ servers: SimulatedTransport.Servers, _ executor: SeededExecutor,
     _ ledger: SharedLedger, _ portion: Int, wallStart: Double
   ) -> SimulatedProcess {

@@ -31,7 +31,7 @@ final class Scene {
     let ledger = SharedLedger(Ledger(limits))
     if timetable != nil { ledger.withLockedValue { $0.hours = SimulatedHours(isWatched: false) } }
     self.ledger = ledger
-    var configuration = Configuration()
+    var configuration = TransferManager.Configuration()
     configuration.maximumActive = active
     configuration.maximumActivePerHost = active
     configuration.timetable = timetable

@@ -27,7 +27,7 @@ import Testing
     let scene = Scene(active: 2, rateLimit: Self.rate)
     // The network is faster than the limit at any time.
     scene.servers.habits.pauses = false
-    let priorities: [Priority] = [.utility, .userInitiated]
+    let priorities: [TransferRequest.Priority] = [.utility, .userInitiated]
     let requests = try priorities.map { priority in
       var request = try scene.download("\(priority)", length: 8 << 20)
       request.priority = priority
@@ -57,7 +57,7 @@ import Testing
     let transfers = try scene.call { try await $0.add(requests) }
     scene.pass(.seconds(30))
     let first = transfers[0].id
-    try scene.call { try await $0.setPriority(.background, of: .ids([first])) }
+    _ = try scene.call { try await $0.setPriority(.background, of: .ids([first])) }
     scene.pass(.seconds(1))
     let before = told.withLockedValue { $0 }
     scene.pass(.seconds(60))
@@ -65,7 +65,9 @@ import Testing
     let bytes = try transfers.map { transfer in
       try #require(after[transfer.id]) - (before[transfer.id] ?? 0)
     }
-    let wanted = Double(Priority.default.weight) / Double(Priority.background.weight)
+    let wanted =
+      Double(TransferRequest.Priority.default.weight)
+      / Double(TransferRequest.Priority.background.weight)
     #expect(abs(Double(bytes[1]) / Double(bytes[0]) / wanted - 1) <= 0.05, "\(bytes)")
     try scene.end()
   }

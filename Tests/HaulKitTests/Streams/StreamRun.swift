@@ -27,7 +27,7 @@ struct StreamRun: Sendable {
   init(
     _ request: DownloadRequest, window: Int64 = 32 << 20, idleTimeout: Duration = .seconds(120)
   ) async throws {
-    var configuration = Configuration()
+    var configuration = TransferManager.Configuration()
     configuration.idleTimeout = idleTimeout
     configuration.streamWindow = window
     manager = try TransferManager(configuration)

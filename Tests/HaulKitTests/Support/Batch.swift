@@ -6,9 +6,9 @@ import Testing
 extension Bench {
   /// What the system's authorities are replaced with, and nothing else.
   func configuration(
-    _ change: (inout Configuration) -> Void = { _ in }
-  ) throws -> Configuration {
-    var configuration = Configuration()
+    _ change: (inout TransferManager.Configuration) -> Void = { _ in }
+  ) throws -> TransferManager.Configuration {
+    var configuration = TransferManager.Configuration()
     configuration.idleTimeout = .seconds(120)
     configuration.waitsForDisk = false
     configuration.waitsForNetwork = false
@@ -42,7 +42,7 @@ extension Bench {
 
   /// Runs `body` with a manager that is shut down afterwards.
   func withManager<Value>(
-    _ change: (inout Configuration) -> Void = { _ in },
+    _ change: (inout TransferManager.Configuration) -> Void = { _ in },
     _ body: (TransferManager) async throws -> Value
   ) async throws -> Value {
     let manager = try TransferManager(try configuration(change))

@@ -55,11 +55,11 @@ struct Bench: Sendable {
   /// is shown to `onEvent` first.
   func run(
     _ request: DownloadRequest, idleTimeout: Duration = .seconds(120),
-    configure: (inout Configuration) -> Void = { _ in },
+    configure: (inout TransferManager.Configuration) -> Void = { _ in },
     onEvent: (TransferEvent.Kind) async throws -> Void = { _ in },
     interruption: (@Sendable () async throws -> Void)? = nil
   ) async throws -> Outcome? {
-    var configuration = Configuration()
+    var configuration = TransferManager.Configuration()
     configuration.idleTimeout = idleTimeout
     // Under a sanitizer, with all tests at once, a handshake takes longer than the ten seconds it has.
     configuration.connectTimeout = .seconds(60)

@@ -61,3 +61,11 @@ extension FaultScript.Resource {
     .init(path, seed: seed, length: 2 << 20, faults: [Fault(.stall(after: 256 << 10))])
   }
 }
+
+/// What a call throws; nil when it throws nothing, or something else.
+func refusal(_ body: () async throws -> Void) async -> TransferError? {
+  do {
+    try await body()
+    return nil
+  } catch { return error as? TransferError }
+}

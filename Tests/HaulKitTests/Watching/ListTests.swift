@@ -55,7 +55,7 @@ import Testing
       let list = TransferList(bench.manager)
       let ids = try await bench.manager.add((0..<5).map { _ in .step("pass") }).map(\.id)
       try await until { list.rows.map(\.id) == ids }
-      try await bench.manager.move([ids[4], ids[0]], to: .before(ids[2]))
+      _ = try await bench.manager.move([ids[4], ids[0]], to: .before(ids[2]))
       let order = [ids[1], ids[4], ids[0], ids[2], ids[3]]
       #expect(await bench.manager.summaries().map(\.id) == order)
       try await until { list.rows.map(\.id) == order }
@@ -126,7 +126,7 @@ import Testing
       #expect(shown.rows.map(\.id) == added.map(\.id))
       #expect(shown.rows.allSatisfy { $0.state == .completed && $0.name == "pass" })
       #expect(!shown.hasEnded)
-      try await bench.manager.remove(.ids(added.prefix(1199).map(\.id)))
+      _ = try await bench.manager.remove(.ids(added.prefix(1199).map(\.id)))
       try await until { shown.rows.count == 1 }
       #expect(shown[added[1199].id] == shown.rows[0])
     }

@@ -118,7 +118,7 @@ import Testing
       let (path, directory) = (bench.path("authorities.pem"), bench.path("list"))
       try #require(mkfifo(path, 0o600) == 0)
       async let hadTurn = fill(path, with: bench.server.certificateAuthorityPEM)
-      var configuration = Configuration()
+      var configuration = TransferManager.Configuration()
       configuration.certificateAuthorities = path
       let manager = try await TransferManager(directory: directory, configuration)
       #expect(try await hadTurn)
@@ -142,7 +142,8 @@ import Testing
       let disk = CountingDisk(POSIXDisk(), willCall: { record.note("disk") })
       let engine = Engine(
         transport: WatchedTransport(base: transport, record: record), disk: disk,
-        io: BlockingIO(clock: clock), clock: clock, configuration: Configuration(), hooks: hooks,
+        io: BlockingIO(clock: clock), clock: clock, configuration: TransferManager.Configuration(),
+        hooks: hooks,
         executors: LoopExecutor.all, network: SystemNetwork())
       let manager = TransferManager(engine: engine, store: store)
       await manager.register(step: "step") { _ in record.note("step") }
@@ -158,10 +159,10 @@ import Testing
       let added = try await manager.add(requests)
       // Where the name is chosen, a file is verified, bytes are deleted, and bytes are read by the
       // caller.
-      try await added[0].pause()
-      try await added[0].resume()
-      try await added[1].cancel()
-      try await added[1].retry()
+      _ = try await manager.pause([added[0].id])
+      _ = try await manager.resume([added[0].id])
+      _ = try await manager.cancel([added[1].id])
+      _ = try await manager.retry([added[1].id])
       _ = try await manager.group("all").completion()
       await manager.waitUntilEmpty()
       try await FileVerifier.verify(path: bench.path("f2"), checksums: [])
@@ -169,7 +170,7 @@ import Testing
       let stream = try await manager.add(
         try bench.request("/f4") { $0.destination = .stream })
       for try await _ in try await manager.bytes(of: stream) {}
-      try await manager.remove(.ids([added[2].id]))
+      _ = try await manager.remove(.ids([added[2].id]))
       await manager.shutdown()
       for await event in events { _ = event }
       try await until { list.hasEnded }

@@ -9,7 +9,7 @@ import Testing
   private func expectWholeOnce(
     _ kinds: [TransferEvent.Kind], length: Int64, sourceLocation: SourceLocation = #_sourceLocation
   ) {
-    let progress = kinds.compactMap { kind -> Progress? in
+    let progress = kinds.compactMap { kind -> TransferProgress? in
       if case .progress(let progress) = kind { progress } else { nil }
     }
     #expect(
@@ -205,12 +205,14 @@ import Testing
   func `Percent is rounded down, and 100 only for all of it`(
     bytes: Int64, total: Int64, percent: Int
   ) {
-    let progress = Progress(bytes: bytes, total: total, rate: 0, connections: 1)
+    let progress = TransferProgress(bytes: bytes, total: total, rate: 0, connections: 1)
     #expect(progress.percent == percent)
-    #expect(Progress(bytes: bytes, total: nil, rate: 1, connections: 1).fraction == nil)
+    #expect(TransferProgress(bytes: bytes, total: nil, rate: 1, connections: 1).fraction == nil)
   }
 }
 
 extension TransferEvent.Kind {
-  var progress: Progress? { if case .progress(let progress) = self { progress } else { nil } }
+  var progress: TransferProgress? {
+    if case .progress(let progress) = self { progress } else { nil }
+  }
 }

@@ -27,7 +27,7 @@ import Testing
   }
 
   private func engine(_ transport: HTTPTransport) -> Engine {
-    var configuration = Configuration()
+    var configuration = TransferManager.Configuration()
     configuration.idleTimeout = .seconds(120)
     return Engine(
       transport: transport, disk: POSIXDisk(), io: BlockingIO(), clock: SystemClock(),

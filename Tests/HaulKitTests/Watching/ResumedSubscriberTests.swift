@@ -83,11 +83,11 @@ import Testing
       let reader = Task { await copy.follow(manager.events(after: nil)) }
       for round in 0..<30 {
         let added = try await manager.add((0..<8).map { .step("spin", input: "\($0)") })
-        try await manager.pause(.ids(added.prefix(3).map(\.id)))
-        try await manager.cancel(.ids(added[2...5].map(\.id)))
-        if round.isMultiple(of: 2) { try await manager.resume(.ids([added[0].id])) }
-        try await manager.remove(.ids(added[4...6].map(\.id)))
-        try await manager.pause(.all)
+        _ = try await manager.pause(.ids(added.prefix(3).map(\.id)))
+        _ = try await manager.cancel(.ids(added[2...5].map(\.id)))
+        if round.isMultiple(of: 2) { _ = try await manager.resume(.ids([added[0].id])) }
+        _ = try await manager.remove(.ids(added[4...6].map(\.id)))
+        _ = try await manager.pause(.all)
       }
       // A last change that the copy waits for.
       let last = try await manager.add(.step("pass"))

@@ -162,7 +162,7 @@ import Testing
       await manager.register(step: "deaf") { _ in runs.withLockedValue { $0 += 1 } }
     }
     try await StepBench.with(store: store, register: register) { bench in
-      try await bench.manager.resume(.all)
+      _ = try await bench.manager.resume(.all)
       await bench.manager.waitUntilEmpty()
       let step = try #require(try await bench.manager.transfers().first)
       #expect(await code(step) == .interrupted)

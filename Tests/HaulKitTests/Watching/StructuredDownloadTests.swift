@@ -56,7 +56,7 @@ import Testing
       }
       queue.server.setFaults("/a", [])
       queue.server.release("/a")
-      try await queue.manager.resume(.all)
+      _ = try await queue.manager.resume(.all)
       await queue.manager.waitUntilEmpty()
       #expect(await queue.states == [behavior == .cancel ? .cancelled : .completed])
       #expect(queue.asked.count == (behavior == .pause ? 2 : 1))
@@ -87,7 +87,7 @@ import Testing
       let held = try queue.request("b")
       let call = Task { try await queue.manager.download(held) }
       try await queue.server.waitForHeld("/b")
-      try await queue.manager.cancel(.all)
+      _ = try await queue.manager.cancel(.all)
       let other = await #expect(throws: TransferError.self) { try await call.value }
       #expect(other?.code == .cancelled)
     }
@@ -103,9 +103,9 @@ import Testing
         let first = Task { try await queue.manager.download(a) }
         call = Task { try await queue.manager.download(b) }
         for path in ["/a", "/b"] { try await queue.server.waitForHeld(path) }
-        try await queue.manager.pause(.all)
+        _ = try await queue.manager.pause(.all)
         queue.server.setFaults("/a", [])
-        try await queue.manager.resume(.filter { $0.identifier == nil })
+        _ = try await queue.manager.resume(.filter { $0.identifier == nil })
         #expect(try await first.value.state == .completed)
       }
       let error = await #expect(throws: TransferError.self) { try await call?.value }

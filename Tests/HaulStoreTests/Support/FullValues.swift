@@ -24,7 +24,7 @@ private func digest(_ text: String) throws -> Checksum {
 func fullDownload() throws -> DownloadRequest {
   let address = "https://user%40x:pass%00word@example.com:8443/a%20b/%C3%BC?token=canary&x"
   var download = DownloadRequest(url: try ResourceURL(address), to: .file("/a/b \u{0} c"))
-  download.makesDirectory = true
+  download.createsDirectories = true
   download.ifExists = .overwrite
   download.durability = .relaxed
   download.checksums = [

@@ -14,9 +14,9 @@ actor Downloads {
     return try await manager.add(request)
   }
 
-  func pauseAll() async throws { try await manager.pause(.all) }
-  func resumeAll() async throws { try await manager.resume(.all) }
-  func retryFailed() async throws { try await manager.retry(.filter { $0.state == .failed }) }
-  func cancelLibrary() async throws { try await manager.cancel(.group("library")) }
+  func pauseAll() async throws { _ = try await manager.pause(.all) }
+  func resumeAll() async throws { _ = try await manager.resume(.all) }
+  func retryFailed() async throws { _ = try await manager.retry(.filter { $0.state == .failed }) }
+  func cancelLibrary() async throws { _ = try await manager.cancel(.group("library")) }
   func close() async { await manager.shutdown() }
 }

@@ -1,6 +1,6 @@
 import HaulKit
 
-var configuration = Configuration()
+var configuration = TransferManager.Configuration()
 configuration.maximumActive = 1
 let manager = try TransferManager(configuration)
 let events = manager.events()

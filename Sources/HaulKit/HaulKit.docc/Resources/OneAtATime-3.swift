@@ -1,14 +1,18 @@
 import HaulKit
 
-var configuration = Configuration()
+var configuration = TransferManager.Configuration()
 configuration.maximumActive = 1
 let manager = try TransferManager(configuration)
 let transfer = try await manager.add(
   .download(ResourceURL("https://example.org/1.bin"), to: .directory("downloads")))
 
 try await transfer.cancel(keepingBytes: true)
-if let refusal = try await transfer.retry() { print("not tried again: \(refusal)") }
+do {
+  try await transfer.retry()
+} catch where error.code == .refused {
+  print("not tried again: \(error)")
+}
 await manager.waitUntilEmpty()
-try await manager.restart(.filter { $0.state == .failed })
+_ = try await manager.restart(.filter { $0.state == .failed })
 await manager.waitUntilEmpty()
 await manager.shutdown()

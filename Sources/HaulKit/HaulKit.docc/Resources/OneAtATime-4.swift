@@ -1,6 +1,6 @@
 import HaulKit
 
-var configuration = Configuration()
+var configuration = TransferManager.Configuration()
 configuration.maximumActive = 1
 let manager = try TransferManager(configuration)
 let transfers = try await manager.add(
@@ -9,7 +9,7 @@ let transfers = try await manager.add(
       ResourceURL("https://example.org/\(number).bin"), to: .directory("downloads"))
   })
 
-try await manager.move([transfers[8].id, transfers[7].id], to: .first)
+_ = try await manager.move([transfers[8].id, transfers[7].id], to: .first)
 try await transfers[4].start()
 try await transfers[5].start(force: true)
 print(await manager.summaries().map(\.id))

@@ -133,7 +133,7 @@ extension Bench {
     register: (TransferManager) async -> Void = { _ in },
     _ body: (QueueBench) async throws -> Void
   ) async throws -> History {
-    var configuration = Configuration()
+    var configuration = TransferManager.Configuration()
     configuration.maximumActive = active
     configuration.maximumActivePerHost = max(active, 4)
     configuration.idleTimeout = .seconds(120)

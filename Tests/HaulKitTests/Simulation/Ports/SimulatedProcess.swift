@@ -16,7 +16,8 @@ final class SimulatedProcess: Sendable {
   private let tasks = NIOLockedValueBox<[Task<Void, Never>]>([])
 
   init(
-    _ configuration: Configuration, seed: UInt64, memory: MemoryStore, machine: SimulatedMachine,
+    _ configuration: TransferManager.Configuration, seed: UInt64, memory: MemoryStore,
+    machine: SimulatedMachine,
     servers: SimulatedTransport.Servers, executor: SeededExecutor, ledger: SharedLedger,
     wallStart: Double, portion: Int = TransferManager.portion
   ) {

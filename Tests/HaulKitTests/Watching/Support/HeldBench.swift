@@ -8,9 +8,9 @@ extension Bench {
   /// A manager on the real network and the real file system, by that clock, with one transfer at a time. `end` shuts it down.
   func manager(
     clock: any TransferClock, store: any Store = MemoryStore(), authorities: String? = nil,
-    _ change: (inout Configuration) -> Void = { _ in }
+    _ change: (inout TransferManager.Configuration) -> Void = { _ in }
   ) throws -> (TransferManager, end: () async -> Void) {
-    var configuration = Configuration()
+    var configuration = TransferManager.Configuration()
     configuration.maximumActive = 1
     change(&configuration)
     var settings = HTTPTransport.Settings()

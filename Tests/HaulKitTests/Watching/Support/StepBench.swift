@@ -18,7 +18,7 @@ struct StepBench: Sendable {
     register: (TransferManager) async -> Void = { _ in },
     _ body: (StepBench) async throws -> Void
   ) async throws {
-    var configuration = Configuration()
+    var configuration = TransferManager.Configuration()
     configuration.keptEvents = kept
     configuration.maximumActive = active
     let engine = Engine(

@@ -1,0 +1,67 @@
+/// Values that are stored as one text.
+///
+/// A text that the value cannot be read from is refused with `DecodingError.dataCorrupted`.
+private func decode<Value>(
+  _ type: Value.Type, from decoder: any Decoder, _ read: (String) throws -> Value?
+) throws -> Value {
+  let container = try decoder.singleValueContainer()
+  let text = try container.decode(String.self)
+  guard let value = try? read(text) else {
+    // The text may have a secret.
+    throw DecodingError.dataCorruptedError(in: container, debugDescription: "no \(type)")
+  }
+  return value
+}
+
+extension Encoder {
+  fileprivate func encode(_ text: String) throws {
+    var container = singleValueContainer()
+    try container.encode(text)
+  }
+}
+
+extension TransferID: Codable {
+  /// Reads what `description` gives.
+  public init(from decoder: any Decoder) throws {
+    self = try decode(Self.self, from: decoder) { TransferID($0) }
+  }
+
+  /// Writes `description`.
+  public func encode(to encoder: any Encoder) throws { try encoder.encode(description) }
+}
+
+extension Checksum: Codable {
+  /// Reads `ALG=HEX`.
+  public init(from decoder: any Decoder) throws {
+    self = try decode(Self.self, from: decoder) { Checksum($0) }
+  }
+
+  /// Writes `ALG=HEX`.
+  public func encode(to encoder: any Encoder) throws { try encoder.encode(description) }
+}
+
+extension ResourceURL: Codable {
+  /// Reads a whole address.
+  public init(from decoder: any Decoder) throws {
+    self = try decode(Self.self, from: decoder) { try ResourceURL($0) }
+  }
+
+  /// Writes the whole address, with its secrets: what is encoded must be kept like a password.
+  public func encode(to encoder: any Encoder) throws { try encoder.encode(text) }
+}
+
+extension TransferResult: Codable {
+  /// Reads a result.
+  public init(from decoder: any Decoder) throws { self.init(try Parts(from: decoder)) }
+
+  /// Writes all that it tells.
+  public func encode(to encoder: any Encoder) throws { try parts.encode(to: encoder) }
+}
+
+extension TransferError: Codable {
+  /// Reads an error.
+  public init(from decoder: any Decoder) throws { self.init(try Parts(from: decoder)) }
+
+  /// Writes all that it tells.
+  public func encode(to encoder: any Encoder) throws { try parts.encode(to: encoder) }
+}

@@ -1,0 +1,56 @@
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+import Testing
+
+/// What the numbers of a configuration mean.
+@Suite(.timeLimit(.minutes(2))) struct ConfiguredLimitTests {
+  @Test func `with 0 nothing starts until the limit is raised`() async throws {
+    var configuration = TransferManager.Configuration()
+    configuration.maximumActive = 0
+    try await withTransferManager(configuration) { manager in
+      await manager.register(step: "s") { _ in }
+      let step = try await manager.add(.step("s"))
+      // It would have begun with the commit of what was added.
+      #expect(await step.summary?.state == .queued)
+      await manager.setLimits(active: 1)
+      #expect(try await step.result.state == .completed)
+    }
+  }
+
+  @Test(arguments: [nil, 0, 2])
+  func `one host gets no more than its cap, and all there are without one`(cap: Int?) async throws {
+    let names = (0..<5).map { "/\($0)" }
+    let held = names.map {
+      FaultScript.Resource($0, seed: 1, length: 1000, faults: [Fault(.stall(after: 10))])
+    }
+    try await Bench.with(held) { bench in
+      var configuration = TransferManager.Configuration()
+      configuration.maximumActive = 5
+      configuration.maximumActivePerHost = cap
+      try await withTransferManager(configuration) { manager in
+        let added = try await manager.add(
+          names.map { TransferRequest(.download(try bench.request($0))) })
+        for name in names.prefix(cap ?? 5) { try await bench.server.waitForHeld(name) }
+        var running = 0
+        for transfer in added where await transfer.summary?.state == .running { running += 1 }
+        #expect(running == cap ?? 5)
+      }
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `the directory of an exact path is made only when asked for`(creates: Bool) async throws {
+    try await Bench.with([FaultScript.Resource("/a", seed: 1, length: 10)]) { bench in
+      var configuration = TransferManager.Configuration()
+      configuration.waitsForDisk = false
+      try await withTransferManager(configuration) { manager in
+        var request = try bench.request("/a", as: "new/deep/a")
+        request.createsDirectories = creates
+        let transfer = try await manager.add(TransferRequest(.download(request)))
+        let error = await refusal { _ = try await transfer.result }
+        #expect((error == nil) == creates, "\(String(describing: error))")
+      }
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import HaulKit
+import NIOConcurrencyHelpers
+import Testing
+
+/// An identifier that is added again.
+@Suite(.timeLimit(.minutes(1))) struct KnownIdentifierTests {
+  private func request(_ input: String) -> TransferRequest {
+    var request = TransferRequest.step("say", input: input)
+    request.identifier = "one"
+    return request
+  }
+
+  /// - Returns: what the step was given when it ran at last.
+  private func input(
+    afterAdding again: (TransferManager, Transfer) async throws -> Void
+  ) async throws -> String? {
+    var configuration = TransferManager.Configuration()
+    configuration.isSuspended = true
+    return try await withTransferManager(configuration) { manager in
+      let said = NIOLockedValueBox<String?>(nil)
+      await manager.register(step: "say") { context in
+        said.withLockedValue { $0 = context.input }
+      }
+      let first = try await manager.add(request("old"))
+      try await again(manager, first)
+      await manager.unsuspend()
+      _ = try await first.result
+      return said.withLockedValue { $0 }
+    }
+  }
+
+  @Test func `it is kept as it was, unless that is asked for`() async throws {
+    let said = try await input { manager, first in
+      let again = try await manager.add(request("new"))
+      #expect(again == first)
+    }
+    #expect(said == "old")
+  }
+
+  @Test func `it does what the new request says, when that is asked for`() async throws {
+    let said = try await input { manager, first in
+      let again = try await manager.add(request("new"), ifKnown: .update)
+      #expect(again == first)
+    }
+    #expect(said == "new")
+  }
+
+  @Test func `nothing is added when it is to be refused`() async throws {
+    let said = try await input { manager, first in
+      let more = [TransferRequest.step("say", input: "other"), request("new")]
+      let refused = await refusal { _ = try await manager.add(more, ifKnown: .refuse) }
+      #expect(refused?.code == .inUse)
+      #expect(await manager.summaries().map(\.id) == [first.id])
+    }
+    #expect(said == "old")
+  }
+
+  @Test func `what runs is not updated, and that is told`() async throws {
+    try await withTransferManager { manager in
+      let (began, goOn) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
+      await manager.register(step: "say") { _ in
+        began.continuation.yield()
+        for await _ in goOn.stream { break }
+      }
+      let first = try await manager.add(request("old"))
+      for await _ in began.stream { break }
+      let refused = await refusal { _ = try await manager.add(request("new"), ifKnown: .update) }
+      #expect(refused?.refusal == .isRunning)
+      #expect(try await manager.add(request("old"), ifKnown: .update) == first)
+      goOn.continuation.yield()
+      #expect(try await first.result.state == .completed)
+    }
+  }
+}

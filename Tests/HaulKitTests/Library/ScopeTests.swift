@@ -1,0 +1,51 @@
+import HaulKit
+import HaulTestSupport
+import Testing
+
+/// How long a manager lives.
+@Suite(.timeLimit(.minutes(2))) struct ScopeTests {
+  private struct Own: Error {}
+
+  @Test func `a manager of a scope is shut down when the scope returns`() async throws {
+    let manager = try await withTransferManager { $0 }
+    #expect(await refusal { _ = try await manager.add(.step("s")) }?.code == .interrupted)
+  }
+
+  @Test func `a manager of a scope is shut down when the scope throws`() async throws {
+    var kept: TransferManager?
+    await #expect(throws: Own.self) {
+      try await withTransferManager { manager in
+        kept = manager
+        throw Own()
+      }
+    }
+    let manager = try #require(kept)
+    #expect(await refusal { _ = try await manager.add(.step("s")) }?.code == .interrupted)
+  }
+
+  @Test func `a list that was kept in a scope is there in the next`() async throws {
+    try await Bench.with([]) { bench in
+      let place = bench.path("list")
+      try await withTransferManager(directory: place) { manager in
+        await manager.suspend()
+        _ = try await manager.add(.step("later"))
+      }
+      let left = try await withTransferManager(directory: place) { await $0.counts }
+      #expect(left.values.reduce(0, +) == 1)
+    }
+  }
+
+  @Test func `a manager that is forgotten lets go of its directory by itself`() async throws {
+    try await Bench.with([]) { bench in
+      let place = bench.path("list")
+      var manager: TransferManager? = try await TransferManager(directory: place)
+      let early = await refusal { _ = try await TransferManager(directory: place) }
+      #expect(early?.code == .inUse)
+      withExtendedLifetime(manager) {}
+      manager = nil
+      try await until {
+        await refusal { try await withTransferManager(directory: place) { _ in } } == nil
+      }
+    }
+  }
+}
