@@ -9,7 +9,7 @@ let transfer = try await manager.add(
 try await transfer.cancel(keepingBytes: true)
 do {
   try await transfer.retry()
-} catch where error.code == .refused {
+} catch  where error.code == .refused {
   print("not tried again: \(error)")
 }
 await manager.waitUntilEmpty()
