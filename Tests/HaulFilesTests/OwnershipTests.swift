@@ -30,6 +30,29 @@ struct OwnershipTests {
     }
   }
 
+  @Test(arguments: [part, journal], [false, true])
+  func `a part or journal of ours that others may write, or that has a second name, is refused`(
+    name: String, hasTwoNames: Bool
+  ) throws {
+    let scratch = try Scratch()
+    let content = sampleBytes(200_000)
+    let former = try scratch.acquire()
+    try former.begin(sampleHead(200_000))
+    try former.write(0..<150_000, of: content)
+    try former.checkpoint()
+    former.release()
+    let before = try scratch.contents(name)
+    // So it is taken over.
+    try scratch.acquire().release()
+    if hasTwoNames {
+      try scratch.directory.link(name, to: "other")
+    } else {
+      #expect(chmod("\(scratch.path)/\(name)", 0o660) == 0)
+    }
+    #expect(try code { _ = try scratch.acquire() } == .nameConflict)
+    #expect(try scratch.contents(name).starts(with: before))
+  }
+
   /// A disk whose files are not this user's.
   private struct OtherUser: Disk {
     let base: any Disk

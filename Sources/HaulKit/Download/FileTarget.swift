@@ -129,6 +129,11 @@ extension TargetClaim {
     return directory.filePath(name.text)
   }
 
+  private func twin(_ name: FileName) -> TransferError {
+    TransferError(
+      .inUse, "another program has downloaded this address to \(name.text) meanwhile; try again")
+  }
+
   /// Gives the part its final name, or the next free one where a number may be added.
   /// - Throws: as `PartFile.publish`.
   func publish(length: Int64, modified: Double?) throws(TransferError) -> FileName {
@@ -139,7 +144,8 @@ extension TargetClaim {
           as: candidate.text, length: length, modified: modified,
           replacing: candidate == name && mayReplace)
         return candidate
-      } catch  where error.code == .nameConflict && mayBeNumbered {
+      } catch  where error.code == .nameConflict && numbering != .never {
+        if numbering == .besideOthers, part.hasTwin(candidate.text) { throw twin(candidate) }
         candidate = try nextFreeName()
       }
     }

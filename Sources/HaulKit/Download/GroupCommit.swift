@@ -83,7 +83,7 @@ final class GroupCommit: Sendable {
   private static func answer(to entry: Entry, _ result: Result<Void, TransferError>) -> Answer {
     switch result {
     case .success: return .success(entry.claim.path)
-    case .failure(let error) where error.code == .nameConflict && entry.claim.mayBeNumbered:
+    case .failure(let error) where error.code == .nameConflict && entry.claim.numbering != .never:
       return Result { () throws(TransferError) in
         let name = try entry.claim.publish(length: entry.length, modified: entry.modified)
         return entry.claim.directory.filePath(name.text)

@@ -17,10 +17,17 @@ struct TargetClaim: Sendable {
   var needsExisting = false
   /// What a file under the name is replaced for.
   var replacement = Replacement.none
-  /// Whether a number may be added to the name.
-  let mayBeNumbered: Bool
+  /// When a number is added to the name.
+  let numbering: Numbering
   /// Held in the book until the run has ended.
   let key: TargetBook.Key
+
+  enum Numbering: Sendable {
+    case never
+    /// When the name is taken by another file, but not by one of the same address.
+    case besideOthers
+    case always
+  }
 
   enum Replacement: Sendable, Hashable {
     case none

@@ -51,8 +51,12 @@ struct TargetSearch {
     status = try mapping("look at the directory") { () throws(DiskError) in try opened.status() }
   }
 
-  private var mayBeNumbered: Bool {
-    request.ifExists == .rename || (!isExact && request.ifExists == .update)
+  private var numbering: TargetClaim.Numbering {
+    switch request.ifExists {
+    case .rename: .always
+    case .update where !isExact: .besideOthers
+    default: .never
+    }
   }
 
   func find() throws(TransferError) -> TargetClaim.Outcome {
@@ -96,7 +100,7 @@ struct TargetSearch {
     if let part = try acquire(name) {
       if isExact || part.isOf(request.url) { return claim(name, part) }
       release(part, name)
-    } else if !mayBeNumbered {
+    } else if numbering == .never {
       throw inUse
     }
     return try nextNumbered()
@@ -205,7 +209,7 @@ struct TargetSearch {
     part.isDownloaded(from: request.url)
     return TargetClaim(
       directory: directory, name: name, part: part, wanted: self.name, number: number,
-      replacement: request.ifExists == .overwrite ? .any : .none, mayBeNumbered: mayBeNumbered,
+      replacement: request.ifExists == .overwrite ? .any : .none, numbering: numbering,
       key: key(name))
   }
 }

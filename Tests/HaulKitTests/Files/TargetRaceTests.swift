@@ -262,6 +262,37 @@ import Testing
     }
   }
 
+  @Test(arguments: DownloadRequest.Durability.allCases)
+  func `Two programs with one address make one file; the second to end is told`(
+    durability: DownloadRequest.Durability
+  ) async throws {
+    let held = FaultScript.Resource(
+      "/two.bin", seed: 2, length: 5000, faults: [Fault(.stall(after: 0))])
+    try await Bench.with([held]) { bench in
+      let request = try bench.request("/two.bin") { $0.durability = durability }
+      // Each has its own book of targets, as two processes have.
+      let managers = [try TransferManager(), try TransferManager()]
+      var transfers: [Transfer] = []
+      for manager in managers { transfers.append(try await manager.add(request)) }
+      try await until { bench.server.snapshot.requestCount("/two.bin") == 2 }
+      bench.server.setFaults("/two.bin", [])
+      try await until {
+        bench.server.release("/two.bin")
+        var ended = 0
+        for transfer in transfers where await transfer.summary?.state.isEnded == true { ended += 1 }
+        return ended == 2
+      }
+      var codes: [TransferError.Code?] = []
+      for transfer in transfers { codes.append(await code(transfer)) }
+      #expect(Set(codes) == [nil, .inUse], "\(codes)")
+      #expect(try !bench.names().contains("two (1).bin"))
+      for manager in managers { await manager.shutdown() }
+      // The same again finds what is there.
+      let third = try await bench.finish(request)
+      try bench.expectWhole("two.bin", seed: 2, length: 5000, third)
+    }
+  }
+
   @Test func `Case 67: a part file cut short before it gets its name is not filled with zeros`()
     async throws
   {
