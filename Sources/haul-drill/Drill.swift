@@ -21,7 +21,11 @@ struct Drill: AsyncParsableCommand {
   var watchMain: Int?
   @Option(help: "milliseconds for which the main thread is blocked then") var blockMain: Int?
 
+  @Option(help: "forgets so many managers of three kinds instead, and says what they left behind")
+  var forget: Int?
+
   func run() async throws {
+    if let forget { return try await ForgottenManagers(drill: self, count: forget).run() }
     if let watchMain { return try await MainThreadWatch(self, watchMain).run() }
     let passages = Passages(diesAt: dieAt)
     var configuration = TransferManager.Configuration()

@@ -1,0 +1,72 @@
+import HaulKit
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Managers that are forgotten, after a download, after one that threw, and before any.
+///
+/// It announces the most descriptors and threads that such a manager left behind. What ends by
+/// itself in the background is waited for: the caller ends it when that never comes.
+struct ForgottenManagers {
+  let drill: Drill
+  let count: Int
+
+  func run() async throws {
+    // Loops and threads that all managers share are there after the first.
+    try await makeOne("/whole", expecting: nil)
+    let before = try await settled()
+    for _ in 0..<count { _ = try TransferManager() }
+    for _ in 0..<count { try await makeOne("/whole", expecting: nil) }
+    for _ in 0..<count { try await makeOne("/missing", expecting: .notFound) }
+    var left = Left.now
+    while left.descriptors > before.descriptors || left.threads > before.threads {
+      try await Task.sleep(for: .milliseconds(20))
+      left = .now
+    }
+    announce("left \(left.descriptors - before.descriptors) \(left.threads - before.threads)")
+  }
+
+  private func makeOne(_ path: String, expecting code: TransferError.Code?) async throws {
+    let manager = try TransferManager()
+    do throws(TransferError) {
+      let url = try ResourceURL("\(drill.address)\(path)")
+      let request = TransferRequest.download(url, to: .directory("\(drill.directory)/files")) {
+        $0.ifExists = .overwrite
+      }
+      try await manager.download(request)
+    } catch {
+      guard error.code == code else { throw error }
+    }
+  }
+
+  /// What there is once that does not change any more.
+  private func settled() async throws -> Left {
+    var (left, times) = (Left.now, 0)
+    while times < 10 {
+      try await Task.sleep(for: .milliseconds(20))
+      let now = Left.now
+      times = now == left ? times + 1 : 0
+      left = now
+    }
+    return left
+  }
+
+  /// What a process has of each.
+  private struct Left: Equatable {
+    let descriptors: Int
+    let threads: Int
+
+    static var now: Left { Left(descriptors: count("fd"), threads: count("task")) }
+
+    private static func count(_ what: String) -> Int {
+      guard let directory = opendir("/proc/self/\(what)") else { return 0 }
+      defer { closedir(directory) }
+      var count = 0
+      while readdir(directory) != nil { count += 1 }
+      return count
+    }
+  }
+}
