@@ -159,9 +159,14 @@ import Testing
     }
     queue.finished(ids[3])
     check(queue.next(at: at(0)), is: [ids[4]])
-    limits.active = 0
+    queue.finished(ids[4])
+    limits.active = -1
     queue.setLimits(limits)
-    #expect(queue.limits.active == 1)
+    #expect(queue.limits.active == 0)
+    check(queue.next(at: at(0)).isEmpty, is: true)
+    limits.active = 1
+    queue.setLimits(limits)
+    check(queue.next(at: at(0)), is: [ids[5]])
   }
 
   @Test func `Connections stay within the limits of transfer, host and all`() {

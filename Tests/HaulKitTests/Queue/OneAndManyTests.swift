@@ -64,7 +64,7 @@ import Testing
       #expect(try await queue.manager.add(try request("a")) == first)
       #expect(await first.summary?.identifier == "mine")
       let error = await #expect(throws: TransferError.self) {
-        try await queue.manager.add([queue.request("b"), request("b")])
+        try await queue.manager.add([queue.request("b"), request("b")], ifKnown: .refuse)
       }
       #expect(error?.code == .inUse)
       let twice = await #expect(throws: TransferError.self) {
