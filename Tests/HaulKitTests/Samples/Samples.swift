@@ -4,6 +4,10 @@ import HaulKit
 // The samples of the documents, as they are printed there: that they compile is what is tested, and SampleTests sees that
 // they are the same. Around each is what a reader has.
 
+final class Label {
+  var text = ""
+}
+
 private struct Sample {
   let stored: (number: Int?, isThere: Bool)
   var rows: [TransferSummary] = []
@@ -11,7 +15,7 @@ private struct Sample {
 
   func apply(_ event: TransferEvent) {}
 
-  // docs/library.md
+  // docs/events.md
   mutating func events() async {
     var last = stored.number  // of the last event that was taken in; nil at first
     for await event in manager.events(after: last) {
@@ -26,22 +30,10 @@ private struct Sample {
     }
   }
 
-  final class Label {
-    var text = ""
-  }
-
-  // docs/library.md
-  @MainActor func download(_ label: Label, _ url: ResourceURL, _ path: String) async throws {
-    let result = try await manager.download(url, to: .file(path), onCancel: .pause) { progress in
-      label.text = progress.percent.map { "\($0) %" } ?? "…"  // in the caller's isolation
-    }
-    print(result)
-  }
-
   func ask(toFree bytes: Int64, on directory: String) {}
   func offer(toRetry id: TransferID) {}
 
-  // docs/library.md
+  // docs/waiting.md
   @MainActor func explain(_ label: Label, _ transfer: Transfer) async {
     switch await transfer.waitReason {
     case .diskFull(let shortage): ask(toFree: shortage.needed, on: shortage.directory)
@@ -55,7 +47,7 @@ private struct Sample {
     func current(isRefused: Bool) throws -> String { isRefused ? "new" : "old" }
   }
 
-  // docs/library.md
+  // docs/library-reference.md
   func signed(_ tokens: Tokens) {
     var configuration = TransferManager.Configuration()
     configuration.prepare = { request in
@@ -64,7 +56,7 @@ private struct Sample {
     }
   }
 
-  // docs/library.md
+  // docs/waiting.md
   func nights() {
     var configuration = TransferManager.Configuration()
     configuration.timetable = Timetable(
@@ -80,15 +72,6 @@ private struct Sample {
     let file = try await manager.add(.download(url, to: .directory("downloads")))
     print(try await file.result.path ?? "")
     await manager.shutdown()
-  }
-
-  // docs/library.md
-  func unpack(_ url: ResourceURL) async throws {
-    let archive = try await manager.add(.download(url, to: .file("work/app.tar.gz")))
-    var unpack = TransferRequest.step(
-      program: ["tar", "-xzf", "app.tar.gz"], in: "work", isIdempotent: true)
-    unpack.after = [.transfer(archive.id)]
-    try await manager.add(unpack)
   }
 
   // README.md

@@ -1,0 +1,158 @@
+import FoundationEssentials
+import HaulKit
+
+// The samples of docs/library.md, in its order; as in Samples.swift.
+
+private struct PathSample {
+  let manager: TransferManager
+  let addresses: [ResourceURL]
+
+  func first() async throws {
+    let url = try ResourceURL("https://example.com/big.iso")
+    let result = try await withTransferManager { manager in
+      try await manager.download(url, to: .directory("downloads"))
+    }
+    print(result.path ?? "", result.bytes)
+  }
+
+  func probe(_ url: ResourceURL) async throws {
+    let found = try await manager.probe(url)
+    print(found.fileName, found.length ?? 0, found.plan.resumes)
+  }
+
+  @MainActor func download(_ label: Label, _ url: ResourceURL, _ path: String) async throws {
+    let result = try await manager.download(url, to: .file(path), onCancel: .pause) { progress in
+      label.text = progress.percent.map { "\($0) %" } ?? "…"  // in the caller's isolation
+    }
+    print(result)
+  }
+
+  func follow(_ url: ResourceURL) async throws {
+    let transfer = try await manager.add(.download(url, to: .file("big.iso")))
+    for await event in transfer.events() {
+      switch event.kind {
+      case .progress(let progress): print("\(progress.percent ?? 0) %")
+      case .waiting(let reason): print(reason.description(at: Date().timeIntervalSince1970))
+      case .finished(let result): print(result.state)
+      default: break
+      }
+    }
+  }
+
+  func consume(_ bytes: [UInt8]) {}
+
+  func read(_ url: ResourceURL) async throws {
+    let stream = try await manager.add(.download(url, to: .stream))
+    for try await chunk in try await stream.bytes {
+      consume(chunk.bytes)  // in order; a slow reader slows the network
+    }
+  }
+
+  func many() async throws {
+    let requests = addresses.map { TransferRequest.download($0, to: .directory("downloads")) }
+    let transfers = try await manager.add(requests)
+    await manager.waitUntilEmpty()
+    print(await manager.counts[.completed] ?? 0, "of", transfers.count)
+  }
+
+  func limits() throws -> TransferManager {
+    var configuration = TransferManager.Configuration()
+    configuration.maximumActive = 16
+    configuration.maximumActivePerHost = 16  // a host is a name and a port; 4 by default
+    configuration.rateLimit = 20 << 20  // bytes per second, all transfers together
+    let manager = try TransferManager(configuration)
+    return manager
+  }
+
+  func group() async throws {
+    let season = addresses.map { url in
+      var request = TransferRequest.download(url, to: .directory("season"))
+      request.group = "season"
+      return request
+    }
+    try await manager.add(season)
+    let results = try await manager.group("season").completion()
+    print(results.values.count { $0.state == .completed }, "of", results.count)
+  }
+
+  func commands(_ transfer: Transfer) async throws {
+    try await transfer.pause()  // returns when its connections are closed; its bytes are kept
+    try await transfer.resume()
+    let report = try await manager.pause(.group("season"))
+    for (id, refusal) in report.refused { print(id, refusal) }
+    _ = try await manager.retry(.filter { $0.state == .failed })
+  }
+
+  func survive(_ url: ResourceURL) async throws {
+    let manager = try await TransferManager(directory: "queue")
+    var request = TransferRequest.download(url, to: .file("app.tar.gz"))
+    request.identifier = "app"
+    try await manager.add(request)  // finds the transfer that has this identifier
+    for transfer in try await manager.transfers() {
+      transfer.onEnd { result in print(transfer.url?.description ?? "", result.state) }
+    }
+  }
+
+  func durable(_ url: ResourceURL, _ path: String, _ checksum: Checksum) -> TransferRequest {
+    let request = TransferRequest.download(url, to: .file(path)) { download in
+      download.durability = .relaxed  // survives the process, not a power cut
+      download.checksums = [checksum]  // the whole file must have this digest
+    }
+    return request
+  }
+
+  func unpack(_ url: ResourceURL) async throws {
+    let archive = try await manager.add(.download(url, to: .file("work/app.tar.gz")))
+    var unpack = TransferRequest.step(
+      program: ["tar", "-xzf", "app.tar.gz"], in: "work", isIdempotent: true)
+    unpack.after = [.transfer(archive.id)]
+    try await manager.add(unpack)
+  }
+
+  func steps(_ files: [String], _ load: @escaping @Sendable (String) async throws -> Void)
+    async throws
+  {
+    await manager.register(step: "import") { step in
+      for (index, file) in files.enumerated() {
+        try step.checkpoint()  // throws when the step was paused or cancelled
+        try await load(file)
+        step.progress(Int64(index + 1), of: Int64(files.count))
+      }
+    }
+    try await manager.add(.step("import"))
+  }
+
+  @MainActor func errors(_ label: Label, _ transfer: Transfer, _ freshURL: ResourceURL) async throws
+  {
+    do throws(TransferError) {
+      print(try await transfer.result.bytes)
+    } catch {
+      switch error.code {
+      case .unauthorized, .forbidden, .needsNewURL:
+        try await transfer.set { $0.download?.url = freshURL }
+        try await transfer.retry()  // resumes, if the new address serves the same version
+      case .cancelled: break
+      default: label.text = error.message
+      }
+    }
+  }
+
+  protocol Downloads: Sendable {
+    func download(_ url: ResourceURL, to path: String) async throws -> TransferResult
+  }
+
+  struct FakeDownloads: Downloads {
+    func download(_ url: ResourceURL, to path: String) async throws -> TransferResult {
+      TransferResult(state: .completed, path: path, bytes: 3)
+    }
+  }
+
+  func suspended(_ url: ResourceURL, _ path: String) async throws {
+    var configuration = TransferManager.Configuration()
+    configuration.isSuspended = true
+    let reason = try await withTransferManager(configuration) { manager in
+      try await manager.add(.download(url, to: .file(path))).waitReason
+    }
+    print(reason == .suspended)
+  }
+}
