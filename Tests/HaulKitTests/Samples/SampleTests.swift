@@ -59,6 +59,18 @@ import Testing
       #expect(try samples(path).isEmpty, "\(path)")
     }
   }
+
+  @Test("and the glossary names files that are there")
+  func glossary() throws {
+    let sources = try FileManager.default.subpathsOfDirectory(
+      atPath: Self.root.appending(path: "Sources").path)
+    let files = Set(sources.compactMap { $0.split(separator: "/").last.map(String.init) })
+    let named = try String(
+      contentsOf: Self.root.appending(path: "docs/glossary.md"), encoding: .utf8
+    ).split(separator: "`").map(String.init).filter { $0.hasSuffix(".swift") }
+    #expect(named.count > 50)
+    for name in named { #expect(files.contains(name), "the glossary names \(name)") }
+  }
 }
 
 extension Substring {
