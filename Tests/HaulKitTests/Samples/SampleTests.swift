@@ -71,6 +71,22 @@ import Testing
     #expect(named.count > 50)
     for name in named { #expect(files.contains(name), "the glossary names \(name)") }
   }
+
+  @Test("and the table of promises names suites that are there")
+  func promises() throws {
+    let tests = Self.root.appending(path: "Tests").path
+    let sources = try FileManager.default.subpathsOfDirectory(atPath: tests)
+      .filter { $0.hasSuffix(".swift") }
+      .map { try String(contentsOf: URL(filePath: "\(tests)/\($0)"), encoding: .utf8) }
+    let words = Set(sources.flatMap { $0.split { !$0.isLetter && !$0.isNumber } }.map(String.init))
+    let table = try String(
+      contentsOf: Self.root.appending(path: "docs/behaviours.md"), encoding: .utf8)
+    let named = table.split(separator: "`").map(String.init).filter { name in
+      ["Tests", "Cases", "Runs"].contains { name.hasSuffix($0) } && !name.contains(" ")
+    }
+    #expect(named.count > 80)
+    for name in named { #expect(words.contains(name), "the table names \(name)") }
+  }
 }
 
 extension Substring {
