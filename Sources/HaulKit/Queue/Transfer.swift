@@ -29,8 +29,8 @@ public struct Transfer: Sendable, Identifiable {
     get async throws(TransferError) { try await manager.bytes(of: self) }
   }
 
-  /// Why it does not run at this moment, as in its summary; nil when it runs, rests, has ended or
-  /// is not in the list.
+  /// Why it does not run at this moment, as in its summary, or why it waits between two attempts;
+  /// nil when it runs, rests, has ended or is not in the list.
   public var waitReason: WaitReason? {
     get async { await summary?.waitReason }
   }
@@ -97,13 +97,13 @@ extension Transfer {
   ) async throws(TransferError) { try await manager.set(id, change) }
 
   /// As `TransferManager.setPriority`.
-  /// - Throws: `io`, `disk-full`.
+  /// - Throws: `refused`, with the `refusal` `isUnknown`; `io`, `disk-full`.
   public func setPriority(_ priority: TransferRequest.Priority) async throws(TransferError) {
     try await manager.setPriority(priority, of: [id]).check(id)
   }
 
   /// As `TransferManager.move`.
-  /// - Throws: `io`, `disk-full`.
+  /// - Throws: `refused`, with the `refusal` `isUnknown`; `io`, `disk-full`.
   public func move(to place: QueuePlace) async throws(TransferError) {
     try await manager.move([id], to: place).check(id)
   }

@@ -37,7 +37,7 @@ extension TransferManager {
       }
     }
     guard Task.isCancelled else {
-      throw TransferError(.interrupted, "it was not waited for until its end")
+      throw TransferError(.interrupted, "its end was not awaited")
     }
     return try await transfer.leave(behavior)
   }
