@@ -5,13 +5,13 @@ package import NIOPosix
 /// The one place that may block a thread: a bounded pool for calls of the file system.
 package struct BlockingIO: Sendable {
   private let pool: NIOThreadPool?
-  private let pace: DiskPace?
+  private let pace: DiskLatency?
   private var waitsInPlace = false
 
   /// Runs calls on the threads of a pool that has been started; without a `clock` never in place.
   package init(pool: NIOThreadPool = .singleton, clock: (any TransferClock)? = nil) {
     self.pool = pool
-    pace = clock.map { DiskPace(clock: $0) }
+    pace = clock.map { DiskLatency(clock: $0) }
   }
 
   private init(withoutPool: Void) {
@@ -37,7 +37,7 @@ package struct BlockingIO: Sendable {
   ) async throws(TransferError) -> Value {
     guard let pool else { return try body() }
     if let value = try runHere(body) { return value }
-    return try await Handover<Result<Value, TransferError>>.wait { handover in
+    return try await OneShot<Result<Value, TransferError>>.wait { handover in
       pool.submit { state in
         handover.give(
           Result { () throws(TransferError) in
@@ -55,7 +55,7 @@ extension BlockingIO {
   /// Calls `body` with each number below `count`: here, and on other helper threads that have nothing else to do.
   /// To be called on a helper thread; returns when every call has returned.
   package func forEach(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
-    let wave = Wave(count, body)
+    let wave = ParallelCalls(count, body)
     if let pool {
       for _ in 0..<max(0, min(Self.mostHelpers, count - 1)) {
         // One that comes too late, or never, leaves nothing undone.
@@ -90,7 +90,7 @@ extension BlockingIO {
 }
 
 /// Calls that several threads share out among themselves.
-private final class Wave: Sendable {
+private final class ParallelCalls: Sendable {
   private let count: Int
   private let body: @Sendable (Int) -> Void
   private let next = NIOLockedValueBox(0)

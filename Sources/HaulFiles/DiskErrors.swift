@@ -30,7 +30,7 @@ extension TransferError {
     case ENOSPC, EDQUOT:
       self.init(
         .diskFull, "\(reason); free some space and run it again, what is there is kept",
-        hindrance: .noRoom)
+        cause: .noRoom)
     case EFBIG:
       self.init(
         .tooLarge, "\(reason); the file system, or the shell (ulimit -f), allows no file so large")

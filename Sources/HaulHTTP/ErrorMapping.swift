@@ -65,7 +65,7 @@ extension TransferError {
     guard let first = ofOurFamily ?? failures.first else {
       self.init(
         .dns, "the host \(error.host) is unknown; check the name and the network",
-        isRetryable: true, hindrance: .noRoute)
+        isRetryable: true, cause: .noRoute)
       return
     }
     let address = first.target.ipAddress.map { "\($0):\(error.port)" } ?? endpoint
@@ -80,7 +80,7 @@ extension TransferError {
       let hasNoRoute = failures.contains { ($0.error as? IOError)?.hasNoRoute ?? false }
       self.init(
         .connect, "no connection to \(address); check the network", isRetryable: true,
-        hindrance: hasNoRoute ? .noRoute : nil)
+        cause: hasNoRoute ? .noRoute : nil)
     }
   }
 
@@ -134,7 +134,7 @@ extension TransferError {
     case ENETUNREACH, EHOSTUNREACH:
       self.init(
         .connect, "no way to \(endpoint); check the network", isRetryable: true,
-        hindrance: .noRoute)
+        cause: .noRoute)
     case EAFNOSUPPORT, EINVAL, EADDRNOTAVAIL: self.init(localAddress: error)
     case ETIMEDOUT: self.init(.timeout, "the connection timed out", isRetryable: true)
     case ECONNRESET, EPIPE:

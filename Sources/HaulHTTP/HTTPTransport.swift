@@ -88,7 +88,7 @@ package final class HTTPTransport: Transport {
     let route = Route(to: origin, by: settings.proxies)
     try checkTrust(of: request, over: route)
     var usesHTTP2 = mayUseHTTP2(request, over: route)
-    var chances = SecondChance.Count()
+    var chances = UnprocessedRetry.Count()
     var first = first
     while true {
       do {
@@ -101,7 +101,7 @@ package final class HTTPTransport: Transport {
         throw error
       } catch {
         try Task.checkCancellation()
-        switch chances.take(SecondChance(after: error, overHTTP2: usesHTTP2)) {
+        switch chances.take(UnprocessedRetry(after: error, overHTTP2: usesHTTP2)) {
         case .again: continue
         case .overHTTP1: usesHTTP2 = false
         case .neverHTTP2:

@@ -11,8 +11,8 @@ extension TransferManager {
     public var maximumActivePerHost: Int? = 4
     /// Whether nothing starts before `TransferManager.unsuspend()`.
     public var isSuspended = false
-    /// When transfers run; nil for always. See `TransferManager.setTimetable(_:)`.
-    public var timetable: Timetable?
+    /// When transfers run; nil for always. See `TransferManager.setSchedule(_:)`.
+    public var schedule: Schedule?
     /// Connections to one host, all transfers together; with 0 nothing starts.
     public var connectionsPerHost = 16
     /// Connections of all transfers together; with 0 nothing starts.

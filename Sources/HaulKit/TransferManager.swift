@@ -16,8 +16,8 @@ public final class TransferManager: Sendable {
   public var damage: TransferError? { damageOfList }
 
   /// A manager whose list lives in memory. Files of certificates are read on the calling thread.
-  /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none; `internal` for a timetable as
-  ///   `setTimetable` does.
+  /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none; `internal` for a schedule as
+  ///   `setSchedule` does.
   public convenience init(
     _ configuration: TransferManager.Configuration = TransferManager.Configuration()
   ) throws(TransferError) {
@@ -190,17 +190,17 @@ extension TransferManager {
   /// Returns then; with strict durability the bytes survive a power cut.
   /// - Throws: `io`, `disk-full`: see above.
   public func pause(
-    _ selection: TransferSelection, by origin: TransferEvent.Origin = .user
+    _ selection: TransferSelection, by initiator: TransferEvent.Initiator = .user
   ) async throws(TransferError) -> CommandReport {
-    try await coordinator.command(.pause, selection, by: origin)
+    try await coordinator.command(.pause, selection, by: initiator)
   }
 
   /// Lets paused transfers go on from their bytes, each when a slot is free. One that is still stopping goes on after that.
   /// - Throws: `io`, `disk-full`: see above.
   public func resume(
-    _ selection: TransferSelection, by origin: TransferEvent.Origin = .user
+    _ selection: TransferSelection, by initiator: TransferEvent.Initiator = .user
   ) async throws(TransferError) -> CommandReport {
-    try await coordinator.command(.resume, selection, by: origin)
+    try await coordinator.command(.resume, selection, by: initiator)
   }
 
   /// Puts running and paused transfers back to waiting; bytes and places are kept.
@@ -252,7 +252,7 @@ extension TransferManager {
   /// asked for (`Retry-After`) is kept.
   /// - Parameters:
   ///   - selection: which of them.
-  ///   - force: also beyond the limits, and outside of the timetable.
+  ///   - force: also beyond the limits, and outside of the schedule.
   /// - Throws: `io`, `disk-full`: see above.
   public func start(
     _ selection: TransferSelection, force: Bool = false
@@ -264,7 +264,7 @@ extension TransferManager {
   /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
   /// - Complexity: O(members of the list) for a place beside another, else O(moved).
   public func move(
-    _ selection: TransferSelection, to place: QueuePlace
+    _ selection: TransferSelection, to place: QueuePosition
   ) async throws(TransferError) -> CommandReport {
     try await coordinator.move(selection, to: place)
   }
@@ -278,8 +278,8 @@ extension TransferManager {
   }
 
   /// Pauses everything that has not ended, also when that cannot be stored.
-  public func pauseAll(by origin: TransferEvent.Origin = .user) async {
-    await coordinator.pauseAll(by: origin)
+  public func pauseAll(by initiator: TransferEvent.Initiator = .user) async {
+    await coordinator.pauseAll(by: initiator)
   }
 }
 
@@ -317,17 +317,17 @@ extension TransferManager {
   }
 
   /// When transfers run; nil for always.
-  public var timetable: Timetable? { get async { await coordinator.schedule.hours?.timetable } }
+  public var schedule: Schedule? { get async { await coordinator.scheduleMonitor.hours?.schedule } }
 
   /// Changes when transfers run. Returns when what may start has started, and what may not go on was told to stop.
   ///
-  /// Outside of the timetable nothing starts but what is forced. At the end of a window downloads that run are stopped: they keep their
+  /// Outside of the schedule nothing starts but what is forced. At the end of a window downloads that run are stopped: they keep their
   /// bytes and their places, and go on by themselves when the next one opens. No attempt is counted, and what somebody paused
   /// stays paused. What would lose its work runs to its end: steps, and streams. What was forced since the end of the window runs on.
-  /// - Parameter timetable: nil for always. It is not stored: the next manager has that of its configuration.
+  /// - Parameter schedule: nil for always. It is not stored: the next manager has that of its configuration.
   /// - Throws: `internal` for a time zone that nobody knows, and a window whose minutes are none of a day; nothing has changed then.
-  public func setTimetable(_ timetable: Timetable?) async throws(TransferError) {
-    try await coordinator.setTimetable(timetable)
+  public func setSchedule(_ schedule: Schedule?) async throws(TransferError) {
+    try await coordinator.setSchedule(schedule)
   }
 }
 

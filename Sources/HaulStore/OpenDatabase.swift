@@ -20,7 +20,7 @@ final class OpenDatabase: Sendable {
     _ action: String, _ body: @escaping @Sendable (Database) throws -> Value
   ) async throws(TransferError) -> Value {
     try checkOpen()
-    let result = await Handover<Result<Value, any Error>>.wait { handover in
+    let result = await OneShot<Result<Value, any Error>>.wait { handover in
       pool.asyncRead { database in handover.give(Result { try body(database.get()) }) }
     }
     return try value(of: result, action)
@@ -30,7 +30,7 @@ final class OpenDatabase: Sendable {
     _ action: String, _ body: @escaping @Sendable (Database) throws -> Void
   ) async throws(TransferError) {
     try checkOpen()
-    let result = await Handover<Result<Void, any Error>>.wait { handover in
+    let result = await OneShot<Result<Void, any Error>>.wait { handover in
       pool.asyncWriteWithoutTransaction { db in handover.give(Result { try body(db) }) }
     }
     try value(of: result, action)
@@ -57,7 +57,7 @@ final class OpenDatabase: Sendable {
 
   func close() async {
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    await Handover.wait { handover in
+    await OneShot.wait { handover in
       // Behind every write that was begun, on a thread that may block.
       StoreThreads.run { [pool, lease, isSound = !isDamaged.load(ordering: .acquiring)] in
         do {

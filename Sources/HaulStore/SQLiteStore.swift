@@ -45,7 +45,8 @@ package struct SQLiteStore: Store {
   package init(
     directory: String, clock: any TransferClock, options: Options = Options()
   ) async throws(TransferError) {
-    let opening = Opening(place: StorePlace(path: directory), clock: clock, options: options)
+    let opening = Opening(
+      directory: StoreDirectory(path: directory), clock: clock, options: options)
     (database, damage) = try await opening.perform()
     keptEvents = max(options.keptEvents, 0)
     passes = options.passes

@@ -82,10 +82,10 @@ struct StoreBench: AsyncParsableCommand {
     var change = StoreChange()
     for number in range {
       let request = try request(number)
-      var standing = Standing()
-      standing.rank = Int64(number) << 20
+      var storedState = StoredState()
+      storedState.rank = Int64(number) << 20
       let id = TransferID(using: &random)
-      change.added.append(TransferRecord(id: id, request: request, standing: standing))
+      change.added.append(TransferRecord(id: id, request: request, storedState: storedState))
       change.events.append(
         StoredEvent(
           number: number + 1, id: id, kind: .added(target: "/srv/downloads/pool/package-\(number)"))
@@ -121,17 +121,17 @@ struct StoreBench: AsyncParsableCommand {
         change.removed.append(member.id)
         continue
       }
-      var standing = member.standing
+      var storedState = member.storedState
       if stage == .update {
-        standing.rank += 1
-        standing.priority = .background
-        change.updated.append(.init(id: member.id, standing: standing))
+        storedState.rank += 1
+        storedState.priority = .background
+        change.updated.append(.init(id: member.id, storedState: storedState))
         continue
       }
       let result = TransferResult(state: .cancelled)
-      standing.status = .cancelled
+      storedState.status = .cancelled
       number += 1
-      change.updated.append(.init(id: member.id, standing: standing, result: result))
+      change.updated.append(.init(id: member.id, storedState: storedState, result: result))
       change.events.append(StoredEvent(number: number, id: member.id, kind: .finished(result)))
     }
     let start = clock.now

@@ -43,7 +43,7 @@ import Testing
     var options = OutputOptions()
     options.json = json
     return GetConsole(
-      indices: [1], options: options, surroundings: SurroundingsTests.surroundings(),
+      indices: [1], options: options, surroundings: ProcessContextTests.surroundings(),
       standardOutput: OutputStream(descriptor: output.writer),
       standardError: OutputStream(descriptor: error.writer))
   }
@@ -88,7 +88,7 @@ import Testing
     var options = OutputOptions()
     options.json = true
     let console = GetConsole(
-      indices: [1], options: options, surroundings: SurroundingsTests.surroundings(),
+      indices: [1], options: options, surroundings: ProcessContextTests.surroundings(),
       standardOutput: OutputStream(descriptor: output.reader),
       standardError: OutputStream(descriptor: error.writer))
     #expect(await console.handle(try EventMaker().completed()) == .allEnded)

@@ -26,7 +26,7 @@ import Testing
     ]
     for phase in phases { kinds += [.phase(phase, reason: nil), .phase(phase, reason: "r")] }
     kinds += try waitReasons().map { .waiting($0) }
-    for origin in [TransferEvent.Origin.user, .signal, .disk, .network] {
+    for origin in [TransferEvent.Initiator.user, .signal, .disk, .network] {
       kinds += [.paused(by: origin), .resumed(by: origin)]
     }
     for (total, rate): (Int64?, Double) in [

@@ -110,7 +110,7 @@ struct StoreConformanceTests {
       var named = second.request
       named.identifier = "disk"
       let naming = StoreChange.Update(
-        id: second.id, standing: second.standing, request: named)
+        id: second.id, storedState: second.storedState, request: named)
       _ = try await failure { try await store.commit(updating([naming])) }
       #expect(try await store.records([second.id]).first?.request.identifier == nil)
       try await store.commit(removing([first.id]))
@@ -119,27 +119,27 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test("updates a standing, a result and a request, each by itself", arguments: Subject.allCases)
+  @Test("updates a state, a result and a request, each by itself", arguments: Subject.allCases)
   func updates(_ subject: Subject) async throws {
     try await subject.use { store in
       var (one, two) = (try records(2)[0], try records(2)[1])
       try await store.commit(adding([one, two]))
-      one.standing = sampleStanding(rank: 7)
+      one.storedState = sampleStanding(rank: 7)
       one.result = TransferResult(state: .failed, error: TransferError(.dns, "no such host"))
       try await store.commit(
-        updating([.init(id: one.id, standing: one.standing, result: one.result)]))
+        updating([.init(id: one.id, storedState: one.storedState, result: one.result)]))
       #expect(try await store.records([one.id, two.id]) == [one, two])
-      one.standing.rank = -3
+      one.storedState.rank = -3
       one.request = try fullRequest(after: [two.id])
       try await store.commit(
-        updating([.init(id: one.id, standing: one.standing, request: one.request)]))
+        updating([.init(id: one.id, storedState: one.storedState, request: one.request)]))
       #expect(try await store.records([two.id, one.id]) == [two, one])
       #expect(try await store.open().members == [one, two].map(QueuedMember.init))
       one.result = TransferResult(state: .completed, path: "/tmp/x", bytes: 9)
       one.request = try records(1)[0].request
       try await store.commit(
         updating([
-          .init(id: one.id, standing: one.standing, result: one.result, request: one.request)
+          .init(id: one.id, storedState: one.storedState, result: one.result, request: one.request)
         ]))
       #expect(try await store.records([one.id]) == [one])
       #expect(try await store.open().members == [one, two].map(QueuedMember.init))
@@ -155,7 +155,7 @@ struct StoreConformanceTests {
       try await store.commit(
         updating([
           .init(
-            id: stranger.id, standing: sampleStanding(rank: 1),
+            id: stranger.id, storedState: sampleStanding(rank: 1),
             result: TransferResult(state: .cancelled), request: try fullRequest(after: []))
         ]))
       try await store.commit(removing([stranger.id]))
@@ -186,7 +186,7 @@ struct StoreConformanceTests {
   func programs(_ subject: Subject) async throws {
     try await subject.use { store in
       var added = try records(3)
-      for index in added.indices { added[index].standing.isUnderWay = true }
+      for index in added.indices { added[index].storedState.isUnderWay = true }
       let processes = [
         ProcessIdentity(pid: 4_194_303, start: .max, boot: "one"),
         ProcessIdentity(pid: 2, start: 1, boot: "two"), ProcessIdentity(pid: 3, start: 2, boot: ""),
@@ -204,16 +204,16 @@ struct StoreConformanceTests {
       next.programs = [another, StoredProgram(id: ids.id(), process: processes[0])]
       try await store.commit(next)
       #expect(Set(try await store.open().programs) == [another, programs[1]])
-      var standing = added[1].standing
-      standing.isUnderWay = false
-      try await store.commit(updating([.init(id: added[1].id, standing: standing)]))
+      var storedState = added[1].storedState
+      storedState.isUnderWay = false
+      try await store.commit(updating([.init(id: added[1].id, storedState: storedState)]))
       #expect(try await store.open().programs == [another])
-      standing.isUnderWay = true
-      try await store.commit(updating([.init(id: added[1].id, standing: standing)]))
+      storedState.isUnderWay = true
+      try await store.commit(updating([.init(id: added[1].id, storedState: storedState)]))
       #expect(try await store.open().programs.contains(programs[1]))
       // The same id again has nothing of the old one.
       var again = try record(added[2].id, rank: 2)
-      again.standing.isUnderWay = true
+      again.storedState.isUnderWay = true
       try await store.commit(adding([again]))
       #expect(try await !store.open().programs.contains { $0.id == again.id })
     }
@@ -225,28 +225,29 @@ struct StoreConformanceTests {
   func places(_ subject: Subject) async throws {
     try await subject.use { store in
       let added = try records(3)
-      let place = TargetPlace(
+      let place = FileLocation(
         directory: "/d/\0", device: .max, boot: "one", name: "f", partName: "f.part", length: 7)
-      let other = TargetPlace(
+      let other = FileLocation(
         directory: ".", device: 0, boot: "", name: "g", partName: "g.part", length: nil)
       var change = adding(added)
-      change.places = added.map { StoredPlace(id: $0.id, place: place) }
+      change.locations = added.map { StoredLocation(id: $0.id, location: place) }
       try await store.commit(change)
       #expect(
-        try await store.open().places
+        try await store.open().locations
           == Dictionary(uniqueKeysWithValues: added.map { ($0.id, place) }))
       // Another place, none any more, one of a stranger, and a member that is removed.
       var next = removing([added[2].id])
       var ids = Ids(seed: 5)
-      next.places = [
-        StoredPlace(id: added[0].id, place: other), StoredPlace(id: added[1].id, place: nil),
-        StoredPlace(id: ids.id(), place: place),
+      next.locations = [
+        StoredLocation(id: added[0].id, location: other),
+        StoredLocation(id: added[1].id, location: nil),
+        StoredLocation(id: ids.id(), location: place),
       ]
       try await store.commit(next)
-      #expect(try await store.open().places == [added[0].id: other])
+      #expect(try await store.open().locations == [added[0].id: other])
       // The same id again has nothing of the old one.
       try await store.commit(adding([try record(added[2].id, rank: 2)]))
-      #expect(try await store.open().places == [added[0].id: other])
+      #expect(try await store.open().locations == [added[0].id: other])
     }
   }
 
@@ -255,7 +256,7 @@ struct StoreConformanceTests {
     try await subject.use { store in
       let added = try records(3)
       var change = adding(added)
-      change.updated = [.init(id: added[0].id, standing: sampleStanding(rank: 50))]
+      change.updated = [.init(id: added[0].id, storedState: sampleStanding(rank: 50))]
       change.removed = [added[1].id]
       try await store.commit(change)
       #expect(try await store.open().members.map(\.id) == [added[2].id, added[0].id])

@@ -27,7 +27,7 @@ struct StorePageTests {
       {
         var query = RecordQuery(statuses: statuses, group: group, atMost: 4)
         let expected = all.filter {
-          (statuses?.contains($0.standing.status) ?? true)
+          (statuses?.contains($0.storedState.status) ?? true)
             && (group == nil || $0.request.group == group)
         }
         var found: [TransferRecord] = []
@@ -36,7 +36,7 @@ struct StorePageTests {
           #expect(page.count <= 4)
           found += page
           guard let last = page.last else { break }
-          query.afterRank = last.standing.rank
+          query.afterRank = last.storedState.rank
         }
         #expect(found == expected)
       }
@@ -134,10 +134,10 @@ struct StorePageTests {
             try await store.commit(
               updating(
                 all.map { record in
-                  var standing = record.standing
-                  standing.priority = TransferRequest.Priority.allCases[round % 5]
-                  standing.hasRun = round.isMultiple(of: 2)
-                  return .init(id: record.id, standing: standing)
+                  var storedState = record.storedState
+                  storedState.priority = TransferRequest.Priority.allCases[round % 5]
+                  storedState.hasRun = round.isMultiple(of: 2)
+                  return .init(id: record.id, storedState: storedState)
                 }))
           }
         }
@@ -145,9 +145,9 @@ struct StorePageTests {
           for _ in 1...30 {
             let found = try await store.records(where: RecordQuery(atMost: 500))
             #expect(found.count == 200)
-            #expect(Set(found.map(\.standing.priority)).count == 1)
+            #expect(Set(found.map(\.storedState.priority)).count == 1)
             let members = try await store.open().members
-            #expect(Set(members.map(\.standing.hasRun)).count == 1)
+            #expect(Set(members.map(\.storedState.hasRun)).count == 1)
           }
         }
         try await group.waitForAll()

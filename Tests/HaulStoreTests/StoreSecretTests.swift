@@ -35,7 +35,8 @@ struct StoreSecretTests {
     try await store.commit(
       updating([
         .init(
-          id: record.id, standing: record.standing, result: record.result, request: record.request)
+          id: record.id, storedState: record.storedState, result: record.result,
+          request: record.request)
       ]))
     #expect(try await store.records([record.id]) == [record])
     await store.close()
@@ -94,7 +95,7 @@ struct StoreSecretTests {
     try await store.commit(adding([record]))
     let plain = try HaulStoreTests.record(record.id)
     try await store.commit(
-      updating([.init(id: record.id, standing: plain.standing, request: plain.request)]))
+      updating([.init(id: record.id, storedState: plain.storedState, request: plain.request)]))
     #expect(try await store.records([record.id]) == [plain])
     await store.close()
     #expect(try scratch.sql(places).isEmpty)

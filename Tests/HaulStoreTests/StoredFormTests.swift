@@ -34,10 +34,10 @@ struct StoredFormTests {
     // Set by the command line alone, whose list is not stored.
     #expect(same(RetryPolicy(), try fullDownload().retry) == ["isShortAtFirstContact"])
     #expect(same(TransferRequest(.download(plain)), try fullRequest(after: [])) == [])
-    #expect(same(Standing(), sampleStanding(rank: 9)) == [])
+    #expect(same(StoredState(), sampleStanding(rank: 9)) == [])
     let full = TransferRecord(
       id: ids.id(), request: try fullRequest(after: [ids.id(), ids.id()]),
-      standing: sampleStanding(rank: .min), result: try fullResult())
+      storedState: sampleStanding(rank: .min), result: try fullResult())
     #expect(try await roundTrip(full) == full)
     let bare = TransferRecord(id: ids.id(), request: TransferRequest(.download(plain)))
     #expect(try await roundTrip(bare) == bare)
@@ -82,16 +82,16 @@ struct StoredFormTests {
     await store.close()
   }
 
-  @Test("Every standing comes back")
+  @Test("Every state comes back")
   func standings() async throws {
     var ids = Ids()
     var all: [TransferRecord] = []
-    let origins: [TransferEvent.Origin?] = [nil, .user, .signal, .disk, .network]
+    let origins: [TransferEvent.Initiator?] = [nil, .user, .signal, .disk, .network]
     for status in TransferStatus.allCases {
       for desired in Desired.allCases {
         for origin in origins {
           var record = try record(ids.id(), rank: Int64(all.count), status: status)
-          (record.standing.desired, record.standing.pausedBy) = (desired, origin)
+          (record.storedState.desired, record.storedState.pausedBy) = (desired, origin)
           all.append(record)
         }
       }
@@ -120,24 +120,24 @@ struct StoredFormTests {
     var all: [TransferRecord] = []
     for reason in stored + derived {
       var record = try record(ids.id(), rank: Int64(all.count))
-      record.standing.waitReason = reason
+      record.storedState.waitReason = reason
       all.append(record)
     }
     let scratch = Scratch()
     let store = try await scratch.open()
     try await store.commit(adding(all))
     let expected = stored + derived.map { _ in nil }
-    #expect(try await store.records(all.map(\.id)).map(\.standing.waitReason) == expected)
-    #expect(try await store.open().members.map(\.standing.waitReason) == expected)
+    #expect(try await store.records(all.map(\.id)).map(\.storedState.waitReason) == expected)
+    #expect(try await store.open().members.map(\.storedState.waitReason) == expected)
     // Updates of rows that follow each other keep their own.
     var change = StoreChange()
     change.updated = zip(all, expected.reversed()).map { record, reason in
-      var standing = record.standing
-      standing.waitReason = reason
-      return StoreChange.Update(id: record.id, standing: standing, keepsPlace: true)
+      var storedState = record.storedState
+      storedState.waitReason = reason
+      return StoreChange.Update(id: record.id, storedState: storedState, keepsPlace: true)
     }
     try await store.commit(change)
-    #expect(try await store.open().members.map(\.standing.waitReason) == expected.reversed())
+    #expect(try await store.open().members.map(\.storedState.waitReason) == expected.reversed())
     await store.close()
   }
 
@@ -145,7 +145,7 @@ struct StoredFormTests {
   func results() async throws {
     #expect(same(TransferResult(state: .completed), try fullResult()) == [])
     // What it comes from is of interest while it runs, and a refusal to who asked: neither is stored.
-    #expect(same(TransferError(.io, ""), fullError()) == ["hindrance", "isOfRedirect", "refusal"])
+    #expect(same(TransferError(.io, ""), fullError()) == ["cause", "isOfRedirect", "refusal"])
     #expect(same(ConnectionChoice(1, .limit), ConnectionChoice(2, .slower, rate: 1)) == [])
     var ids = Ids()
     var results = [try fullResult()]

@@ -34,7 +34,7 @@ struct GetCommand: ParsableCommand {
   @Argument(help: ArgumentHelp("What to download.", valueName: "URL"))
   var urls: [String] = []
 
-  @OptionGroup(title: "Where to") var place: PlaceOptions
+  @OptionGroup(title: "Where to") var place: DestinationOptions
   @OptionGroup(title: "What") var content: ContentOptions
   @OptionGroup(title: "How fast") var speed: SpeedOptions
   @OptionGroup(title: "Who") var who: CredentialOptions

@@ -76,7 +76,7 @@ extension GetItem {
   var hasOwnPlace: Bool { out != nil || dir != nil }
 
   /// The options of the command line, with its own `out` and `dir` in place of theirs.
-  private func place(_ common: PlaceOptions) throws(UsageError) -> PlaceOptions {
+  private func place(_ common: DestinationOptions) throws(UsageError) -> DestinationOptions {
     guard let origin, hasOwnPlace else { return common }
     if out != nil, common.output != nil {
       throw UsageError("\(origin): out and -o contradict each other")
@@ -90,7 +90,7 @@ extension GetItem {
 
   /// Where it goes, and whether the directory of an exact path is made.
   func destination(
-    _ common: PlaceOptions
+    _ common: DestinationOptions
   ) throws(UsageError) -> (DownloadRequest.Destination, createsDirectories: Bool) {
     let place = try place(common)
     do {

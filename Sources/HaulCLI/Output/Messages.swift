@@ -44,8 +44,8 @@ enum Messages {
     about(url, "\(reason ?? "the bytes that were there cannot be used"); starting over")
   }
 
-  static func paused(_ url: ResourceURL, by origin: TransferEvent.Origin) -> String? {
-    switch origin {
+  static func paused(_ url: ResourceURL, by initiator: TransferEvent.Initiator) -> String? {
+    switch initiator {
     case .signal, .user: nil
     case .disk: about(url, "paused: no space left on the disk")
     case .network: about(url, "paused: the network is down")

@@ -111,7 +111,7 @@ extension GetPlan {
   private static let streams: Set = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", nowhere]
 
   static func destination(
-    _ place: PlaceOptions
+    _ place: DestinationOptions
   ) throws(UsageError) -> DownloadRequest.Destination {
     if let directory = place.directory, directory.isEmpty || directory.utf8.contains(0) {
       throw UsageError("-d: the name of the directory is empty or has a NUL")

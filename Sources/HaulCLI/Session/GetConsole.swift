@@ -8,14 +8,14 @@ package actor GetConsole {
 
   private var report: GetReport
   private var screen: GetScreen
-  private let surroundings: Surroundings
+  private let surroundings: ProcessContext
   private let standardOutput: OutputStream
   private let standardError: OutputStream
   private var outputError: Int32?
   private var hasProblem = false
 
   package init(
-    indices: [Int], options: OutputOptions, surroundings: Surroundings,
+    indices: [Int], options: OutputOptions, surroundings: ProcessContext,
     standardOutput: OutputStream, standardError: OutputStream
   ) {
     let view = surroundings.view(for: options)

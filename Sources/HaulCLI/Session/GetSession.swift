@@ -4,7 +4,7 @@ import HaulKit
 /// Runs one plan with a manager, and feeds the console with what happens.
 struct GetSession {
   let plan: GetPlan
-  let surroundings: Surroundings
+  let surroundings: ProcessContext
   let interruptions: AsyncStream<Interruption>
 
   /// Runs until everything has ended or was stopped.

@@ -45,8 +45,8 @@ package enum HaulProgram {
     }
   }
 
-  private static var surroundings: Surroundings {
-    Surroundings(
+  private static var surroundings: ProcessContext {
+    ProcessContext(
       environment: ProcessInfo.processInfo.environment,
       standardOutputIsTerminal: OutputStream.standardOutput.isTerminal,
       standardErrorIsTerminal: OutputStream.standardError.isTerminal,

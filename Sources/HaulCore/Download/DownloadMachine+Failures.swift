@@ -52,7 +52,7 @@ extension DownloadMachine {
     }
     if fetch.isLaidOff, error.isRetryable { return stopped(id, plan: &plan, at: now, using: &rng) }
     if let commands = leaveFormer(id, plan) { return commands }
-    if error.hindrance == .noNetwork { return disconnected(id, error, plan: &plan) }
+    if error.cause == .noNetwork { return disconnected(id, error, plan: &plan) }
     let isTurnedAway = fetch.body == nil && [.connectionLost, .connect].contains(error.code)
     // As many as it has borne before are not too many for it, as far as no limit is known: that was an accident.
     let isTooMany = fetches.count > max(borne, 1) || cap < rules.connections
@@ -190,6 +190,6 @@ extension TransferError {
     return TransferError(
       code, "\(reason) after \(attempts) attempts\(message[reason.endIndex...])", status: status,
       isRetryable: isRetryable,
-      retryAfter: retryAfter, hindrance: hindrance)
+      retryAfter: retryAfter, cause: cause)
   }
 }

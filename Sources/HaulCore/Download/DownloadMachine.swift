@@ -255,7 +255,7 @@ package struct DownloadMachine: Sendable {
   /// Whether the host asked to be left alone; set before each end of a fetch and each tick.
   package var isHostPaused = false
   /// What is known of the host; told before each end of a fetch.
-  package var host = HostStanding()
+  package var host = HostHealth()
   /// How often the server was asked again whether the resource has really changed.
   var confirmations = 0
   /// The fetch that asks so: answers to others, which were on their way, confirm nothing.

@@ -273,7 +273,7 @@ extension SegmentPlan {
 
   /// Asks before the reader gets the first bytes of a version, and every time after; false when that version was
   /// given up.
-  package mutating func commit(generation: Int) -> Bool {
+  package mutating func handOut(generation: Int) -> Bool {
     guard let window, window.generation == generation else { return false }
     self.window?.isCommitted = true
     return true

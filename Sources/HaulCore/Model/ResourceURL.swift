@@ -118,7 +118,7 @@ public struct ResourceURL: Hashable, Sendable {
   /// - Throws: `bad-url` when it has no scheme or no host or is not an address at all,
   ///   `unsupported-scheme` when it is neither http nor https.
   public init(_ text: String) throws(TransferError) {
-    if let plain = PlainAddress(text) {
+    if let plain = SimpleURLParser(text) {
       let origin = Origin(scheme: plain.scheme, host: plain.host, port: plain.port)
       self.init(Parts(text, origin, nil, path: plain.path, query: plain.query))
       return

@@ -51,7 +51,7 @@ public struct TransferError: Error, Hashable, Sendable {
     let status: Int?
     let isRetryable: Bool
     let retryAfter: Duration?
-    var hindrance: Hindrance?
+    var cause: Cause?
     var isOfRedirect = false
     var refusal: CommandRefusal?
   }
@@ -75,11 +75,11 @@ public struct TransferError: Error, Hashable, Sendable {
   /// Why a command left a transfer as it was; nil for every other code than `refused`.
   public var refusal: CommandRefusal? { shared.value.refusal }
   /// What it comes from, where that may go away by itself.
-  package var hindrance: Hindrance? { shared.value.hindrance }
+  package var cause: Cause? { shared.value.cause }
   /// Whether the host that was asked led to another, which it is about.
   package var isOfRedirect: Bool { shared.value.isOfRedirect }
 
-  package enum Hindrance: String, Hashable, Codable, Sendable {
+  package enum Cause: String, Hashable, Codable, Sendable {
     /// There is no room on the file system.
     case noRoom
     /// Nobody knows the host, or there is no way to it: as it is without a network too.
@@ -101,17 +101,17 @@ public struct TransferError: Error, Hashable, Sendable {
   ) {
     self.init(
       code, message, status: status, isRetryable: isRetryable, retryAfter: retryAfter,
-      hindrance: nil)
+      cause: nil)
   }
 
   package init(
     _ code: Code, _ message: String, status: Int? = nil, isRetryable: Bool = false,
-    retryAfter: Duration? = nil, hindrance: Hindrance?
+    retryAfter: Duration? = nil, cause: Cause?
   ) {
     self.init(
       Parts(
         code: code, message: message, status: status, isRetryable: isRetryable,
-        retryAfter: retryAfter, hindrance: hindrance))
+        retryAfter: retryAfter, cause: cause))
   }
 
   /// A command left a transfer as it was.
@@ -121,9 +121,9 @@ public struct TransferError: Error, Hashable, Sendable {
   }
 
   /// The same, of which it is known by now what it comes from.
-  package func with(_ hindrance: Hindrance) -> TransferError {
+  package func with(_ cause: Cause) -> TransferError {
     var error = self
-    error.shared.value.hindrance = hindrance
+    error.shared.value.cause = cause
     return error
   }
 

@@ -9,8 +9,8 @@ public struct TransferEvent: Sendable, Hashable {
     case phase(Phase, reason: String?)
     /// It does not run, for this reason.
     case waiting(WaitReason)
-    case paused(by: Origin)
-    case resumed(by: Origin)
+    case paused(by: Initiator)
+    case resumed(by: Initiator)
     /// Newest only; at most 10 per second and transfer. The one that tells all of a file is told to everyone, once, before
     /// the end.
     case progress(TransferProgress)
@@ -36,7 +36,7 @@ public struct TransferEvent: Sendable, Hashable {
   }
 
   /// Who paused or resumed it.
-  public enum Origin: String, Sendable, Hashable {
+  public enum Initiator: String, Sendable, Hashable {
     case user, signal, disk, network
   }
 

@@ -19,7 +19,7 @@ public struct TransferSummary: Sendable, Hashable, Identifiable {
   package init(_ member: QueueMachine.Member, waitReason: WaitReason?) {
     id = member.facts.id
     state = TransferState(member)
-    priority = member.facts.standing.priority
+    priority = member.facts.storedState.priority
     group = member.facts.group
     identifier = member.facts.identifier
     host = member.facts.host

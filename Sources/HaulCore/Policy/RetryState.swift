@@ -28,7 +28,7 @@ package struct RetryState: Hashable, Sendable {
     /// The server's wish; it takes the place of the back-off.
     package var retryAfter: Duration?
     /// What is known of a host that gave no answer; nil when it gave one.
-    package var silentHost: HostStanding?
+    package var silentHost: HostHealth?
     /// Whether a person waits for it: asks of all transfers of a silent host count, so that it fails soon.
     package var isAttended = false
     /// Whether nothing has answered yet, so that the name or the port is wrong, likelier than not: two retries within 3 s.
@@ -93,7 +93,7 @@ extension RetryState.Failure {
   ///   - silentHost: what is known of the host, when the error is that it gave no answer.
   ///   - hasAnswered: whether the transfer has had any answer.
   package init(
-    _ error: TransferError, silentHost: HostStanding?, hasAnswered: Bool, isAttended: Bool
+    _ error: TransferError, silentHost: HostHealth?, hasAnswered: Bool, isAttended: Bool
   ) {
     retryAfter = error.retryAfter
     isRetryable = error.isRetryable

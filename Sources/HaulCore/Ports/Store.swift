@@ -12,30 +12,30 @@ package enum Desired: String, Sendable, Hashable, Codable, CaseIterable {
 package struct TransferRecord: Sendable, Hashable {
   package let id: TransferID
   package var request: TransferRequest
-  package var standing: Standing
+  package var storedState: StoredState
   /// How it ended last, if it has.
   package var result: TransferResult?
 
   package init(
-    id: TransferID, request: TransferRequest, standing: Standing = Standing(),
+    id: TransferID, request: TransferRequest, storedState: StoredState = StoredState(),
     result: TransferResult? = nil
   ) {
     self.id = id
     self.request = request
-    self.standing = standing
+    self.storedState = storedState
     self.result = result
   }
 }
 
 /// The part of a record that commands change.
-package struct Standing: Sendable, Hashable {
+package struct StoredState: Sendable, Hashable {
   package var status = TransferStatus.queued
   package var desired = Desired.run
   /// Its place in the list.
   package var rank: Int64 = 0
   package var priority = TransferRequest.Priority.default
   /// Who paused it; nil unless it is paused, or is to be.
-  package var pausedBy: TransferEvent.Origin?
+  package var pausedBy: TransferEvent.Initiator?
   /// Whether the next run forgets the bytes that are there.
   package var startsOver = false
   /// Whether it has run, so that there may be bytes.
@@ -56,7 +56,7 @@ package struct Standing: Sendable, Hashable {
 /// What the queue must know of each member to decide: no request, no result.
 package struct QueuedMember: Sendable, Hashable {
   package let id: TransferID
-  package var standing: Standing
+  package var storedState: StoredState
   package var host: String?
   package var group: String?
   package var identifier: String?
@@ -71,7 +71,7 @@ package struct QueuedMember: Sendable, Hashable {
   package init(_ record: TransferRecord) {
     id = record.id
     target = record.request.exactTarget
-    standing = record.standing
+    storedState = record.storedState
     host = record.request.host
     group = record.request.group
     identifier = record.request.identifier
@@ -88,12 +88,12 @@ package struct QueuedMember: Sendable, Hashable {
 
   /// The same from its parts, without the record.
   package init(
-    id: TransferID, standing: Standing, host: String?, group: String?, identifier: String?,
+    id: TransferID, storedState: StoredState, host: String?, group: String?, identifier: String?,
     after: [TransferID], whenDependencyFails: TransferRequest.DependencyPolicy, isStep: Bool,
     isIdempotent: Bool
   ) {
     self.id = id
-    self.standing = standing
+    self.storedState = storedState
     self.host = host
     self.group = group
     self.identifier = identifier
@@ -133,7 +133,7 @@ package struct StoredProgram: Sendable, Hashable {
 package struct StoreChange: Sendable {
   package struct Update: Sendable, Hashable {
     package var id: TransferID
-    package var standing: Standing
+    package var storedState: StoredState
     /// The result to keep from now on; nil leaves what is there.
     package var result: TransferResult?
     /// The request to keep from now on; nil leaves what is there.
@@ -146,11 +146,11 @@ package struct StoreChange: Sendable {
     package var keepsPlace: Bool
 
     package init(
-      id: TransferID, standing: Standing, result: TransferResult? = nil,
+      id: TransferID, storedState: StoredState, result: TransferResult? = nil,
       request: TransferRequest? = nil, keepsPlace: Bool = false
     ) {
       self.id = id
-      self.standing = standing
+      self.storedState = storedState
       self.result = result
       kept = request.map { .request($0) } ?? .asItIs
       self.keepsPlace = keepsPlace
@@ -185,13 +185,13 @@ package struct StoreChange: Sendable {
   /// Processes that are about to run for members. Each is kept until its member has another one, or is removed.
   package var programs: [StoredProgram] = []
   /// Where bytes lie from now on. Each is kept until its member has another one, or none, or is removed.
-  package var places: [StoredPlace] = []
+  package var locations: [StoredLocation] = []
 
   package init() {}
 
   package var isEmpty: Bool {
     added.isEmpty && updated.isEmpty && removed.isEmpty && satisfied.isEmpty && events.isEmpty
-      && batch == nil && programs.isEmpty && places.isEmpty
+      && batch == nil && programs.isEmpty && locations.isEmpty
   }
 }
 

@@ -1,7 +1,7 @@
 /// What the graph of dependencies knows of one transfer: those before it, how they stand, and those behind it.
 struct DependencyEntry: Sendable {
   /// How a dependency stands, as far as those behind it care.
-  enum Standing: Sendable, Hashable {
+  enum StoredState: Sendable, Hashable {
     case open, met, unmet
 
     init(_ end: DependencyGraph.End?) {
@@ -35,8 +35,8 @@ struct DependencyEntry: Sendable {
   private(set) var policy = TransferRequest.DependencyPolicy.block
   /// Of the present `after`; 0 without any.
   private(set) var ticket: UInt64 = 0
-  private var open = IndexMarks()
-  private var unmet = IndexMarks()
+  private var open = IndexBitSet()
+  private var unmet = IndexBitSet()
 
   init(end: DependencyGraph.End?) {
     self.end = end
@@ -49,18 +49,18 @@ struct DependencyEntry: Sendable {
   ) {
     waitForNone()
     (after, policy, ticket) = (dependencies, newPolicy, newTicket)
-    for (index, end) in ends.enumerated() { note(Standing(end), at: index) }
+    for (index, end) in ends.enumerated() { note(StoredState(end), at: index) }
   }
 
   mutating func waitForNone() {
     (after, ticket) = ([], 0)
-    (open, unmet) = (IndexMarks(), IndexMarks())
+    (open, unmet) = (IndexBitSet(), IndexBitSet())
   }
 
   /// Notes how the dependency at this place of `after` stands now.
-  mutating func note(_ standing: Standing, at index: Int) {
-    if standing == .open { open.insert(index) } else { open.remove(index) }
-    if standing == .unmet { unmet.insert(index) } else { unmet.remove(index) }
+  mutating func note(_ storedState: StoredState, at index: Int) {
+    if storedState == .open { open.insert(index) } else { open.remove(index) }
+    if storedState == .unmet { unmet.insert(index) } else { unmet.remove(index) }
   }
 
   /// One that did not complete is told before one that has not ended: it is the one that somebody must do something about.

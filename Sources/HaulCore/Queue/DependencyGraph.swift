@@ -39,7 +39,7 @@ package struct DependencyGraph: Sendable {
     package let ids: [TransferID]
   }
 
-  private var entries = LayeredDictionary<TransferID, DependencyEntry>()
+  private var entries = OverlayDictionary<TransferID, DependencyEntry>()
   private var lastTicket: UInt64 = 0
 
   package init() {}
@@ -172,10 +172,12 @@ extension DependencyGraph {
   private mutating func note(_ end: End?, of id: TransferID) -> [TransferID] {
     guard let entry = entries[id], entry.isListed else { return [] }
     entries[id]?.end = end
-    guard DependencyEntry.Standing(entry.end) != DependencyEntry.Standing(end) else { return [] }
+    guard DependencyEntry.StoredState(entry.end) != DependencyEntry.StoredState(end) else {
+      return []
+    }
     let edges = edges(to: id)
     for edge in edges {
-      entries[edge.dependent]?.note(DependencyEntry.Standing(end), at: edge.index)
+      entries[edge.dependent]?.note(DependencyEntry.StoredState(end), at: edge.index)
     }
     return edges.map(\.dependent)
   }
@@ -185,7 +187,7 @@ extension DependencyGraph {
 extension DependencyGraph {
   /// What a draft changes.
   struct Layer: Sendable {
-    fileprivate let entries: LayeredDictionary<TransferID, DependencyEntry>.Layer
+    fileprivate let entries: OverlayDictionary<TransferID, DependencyEntry>.Layer
     fileprivate let lastTicket: UInt64
   }
 

@@ -16,7 +16,7 @@ struct HostOutage: Sendable {
 }
 
 /// What the transfers of a host have seen of its answers.
-package struct HostStanding: Hashable, Sendable {
+package struct HostHealth: Hashable, Sendable {
   /// Whether any of them got one.
   package var hasAnswered = false
   /// Asks in a row that got none.
@@ -64,15 +64,15 @@ extension Scheduler {
   }
 
   /// What is known of the host of a transfer that got no answer.
-  package func hostStanding(for id: TransferID) -> HostStanding {
-    var standing = HostStanding()
-    guard let member = members.member(id) else { return standing }
-    standing.hasAnswered = hosts.states[member.host].hasAnswered
-    guard let outage = hosts.states[member.host].outage else { return standing }
-    standing.failures = outage.failures
-    standing.since = outage.since
-    standing.isOthersTurn = !outage.isGivenUp && outage.asker != id
-    return standing
+  package func hostStanding(for id: TransferID) -> HostHealth {
+    var storedState = HostHealth()
+    guard let member = members.member(id) else { return storedState }
+    storedState.hasAnswered = hosts.states[member.host].hasAnswered
+    guard let outage = hosts.states[member.host].outage else { return storedState }
+    storedState.failures = outage.failures
+    storedState.since = outage.since
+    storedState.isOthersTurn = !outage.isGivenUp && outage.asker != id
+    return storedState
   }
 
   /// Ends an ask whose transfer does not run any more.
@@ -86,7 +86,7 @@ extension Scheduler {
     members.setAsks(of: number, to: asks)
     let member = members[number]
     guard member.phase == .queued else { return }
-    hosts.states[member.host].queues[member.lane.rawValue]
+    hosts.states[member.host].queues[member.level.rawValue]
       .update(at: member.position, in: &members)
   }
 }

@@ -22,17 +22,17 @@ struct HostState: Sendable {
   /// Nil while it answers, as far as anybody knows.
   var outage: HostOutage?
   /// Who waits, by lane.
-  var queues = [IndexedHeap](repeating: IndexedHeap(), count: Lane.allCases.count)
+  var queues = [IndexedHeap](repeating: IndexedHeap(), count: PriorityLevel.allCases.count)
   /// The lanes in which anybody has waited, a bit for each: in the others there is nothing to look for.
-  private var lanes: UInt8 = 0
+  private var levels: UInt8 = 0
 
   init(name: String) { self.name = name }
 
-  func hasUsed(_ lane: Lane) -> Bool { lanes & 1 << lane.rawValue != 0 }
+  func hasUsed(_ level: PriorityLevel) -> Bool { levels & 1 << level.rawValue != 0 }
 
-  mutating func insert(_ number: Int32, _ lane: Lane, in members: inout MemberTable) {
-    lanes |= 1 << lane.rawValue
-    queues[lane.rawValue].insert(number, in: &members)
+  mutating func insert(_ number: Int32, _ level: PriorityLevel, in members: inout TransferTable) {
+    levels |= 1 << level.rawValue
+    queues[level.rawValue].insert(number, in: &members)
   }
 
   /// Whether nothing would be lost by forgetting the host.
@@ -68,9 +68,9 @@ struct HostState: Sendable {
   }
 
   /// Whether the first of a lane may start, as far as the host is concerned.
-  func isOpen(_ lane: Lane, _ limits: Scheduler.Limits) -> Bool {
+  func isOpen(_ level: PriorityLevel, _ limits: Scheduler.Limits) -> Bool {
     guard backOffUntil == nil, outage?.isOpen ?? true else { return false }
-    return lane == .forced ? hasConnection(limits) : hasRoom(limits)
+    return level == .forced ? hasConnection(limits) : hasRoom(limits)
   }
 }
 

@@ -1,6 +1,6 @@
 /// The members of a queue. A draft of it shares them, and keeps those that it changes apart.
 package struct MemberList: Sendable {
-  private var shelf: Shared<MemberShelf>
+  private var shelf: Shared<CompactTransferTable>
   private var isDraft = false
   private var layer = Layer()
 
@@ -13,7 +13,7 @@ package struct MemberList: Sendable {
     fileprivate var isRemoved = false
   }
 
-  init(_ shelf: MemberShelf = MemberShelf()) { self.shelf = Shared(shelf) }
+  init(_ shelf: CompactTransferTable = CompactTransferTable()) { self.shelf = Shared(shelf) }
 
   /// Keeps changes in a layer from now on, which is empty. O(1).
   mutating func becomeDraft() { (isDraft, layer) = (true, Layer()) }
@@ -56,8 +56,8 @@ package struct MemberList: Sendable {
   }
 
   /// The member with this id as it is to be stored.
-  func standing(of id: TransferID) -> Standing? {
-    changed(id) { $0.standing } ?? shelf.value[id]?.standing
+  func storedState(of id: TransferID) -> StoredState? {
+    changed(id) { $0.storedState } ?? shelf.value[id]?.storedState
   }
 
   /// Whether it is queued and waits for something else than a slot.
@@ -67,7 +67,7 @@ package struct MemberList: Sendable {
 
   /// Whether its standing says what it waits for.
   func hasWaitReason(_ id: TransferID) -> Bool {
-    changed(id) { $0.facts.standing.waitReason != nil }.map { $0 ?? false }
+    changed(id) { $0.facts.storedState.waitReason != nil }.map { $0 ?? false }
       ?? shelf.value.hasWaitReason(id)
   }
 
@@ -133,8 +133,10 @@ package struct MemberList: Sendable {
     return member
   }
 
-  /// As `MemberShelf.open`; not of a draft.
-  mutating func open(_ id: TransferID, near place: Int, isReady: Bool) -> MemberShelf.Opened {
+  /// As `CompactTransferTable.open`; not of a draft.
+  mutating func open(_ id: TransferID, near place: Int, isReady: Bool)
+    -> CompactTransferTable.Opened
+  {
     shelf.value.open(id, near: place, isReady: isReady)
   }
 }

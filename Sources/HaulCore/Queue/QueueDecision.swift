@@ -1,7 +1,7 @@
 /// What some inputs of a queue came to: what to store, as a whole, and what to do once it is stored.
 package struct QueueDecision: Sendable {
   package enum Effect: Hashable, Sendable {
-    case schedule(TransferID)
+    case enqueue(TransferID)
     case unschedule(TransferID)
     /// It is to be tried again at this time, in seconds since 1970: `due` is told then.
     case postpone(TransferID, until: Double)
@@ -28,7 +28,7 @@ package struct QueueDecision: Sendable {
   /// Processes that are about to run.
   package var programs: [StoredProgram] = []
   /// Where bytes lie from now on.
-  package var places: [StoredPlace] = []
+  package var locations: [StoredLocation] = []
   /// In the order in which they were first noted; nil for what is removed after all.
   private var updates = IDList<StoreChange.Update?>()
   var removed: [TransferID] = []
@@ -50,7 +50,7 @@ package struct QueueDecision: Sendable {
     change.events = events
     change.batch = batch
     change.programs = programs
-    change.places = places
+    change.locations = locations
     return change
   }
 
@@ -60,20 +60,22 @@ package struct QueueDecision: Sendable {
   /// Those that have run, and end now without success.
   package var unsuccessful: [TransferID] {
     updates.compactMap { update in
-      guard let update, update.standing.hasRun, let result = update.result else { return nil }
+      guard let update, update.storedState.hasRun, let result = update.result else { return nil }
       return result.state == .completed ? nil : update.id
     }
   }
 
   mutating func note(
-    _ id: TransferID, _ standing: Standing, _ result: TransferResult?, keepsPlace: Bool
+    _ id: TransferID, _ storedState: StoredState, _ result: TransferResult?, keepsPlace: Bool
   ) {
     guard let place = updates.place(of: id) else {
       updates.append(
-        id, StoreChange.Update(id: id, standing: standing, result: result, keepsPlace: keepsPlace))
+        id,
+        StoreChange.Update(id: id, storedState: storedState, result: result, keepsPlace: keepsPlace)
+      )
       return
     }
-    updates[place]?.standing = standing
+    updates[place]?.storedState = storedState
     if let result { updates[place]?.result = result }
     if !keepsPlace { updates[place]?.keepsPlace = false }
   }

@@ -93,8 +93,8 @@ extension QueueMachine {
   ) {
     var record = TransferRecord(id: new.id, request: new.request)
     if !after.isEmpty { record.request.after = after.map { .transfer($0) } }
-    record.standing.rank = ranks.append()
-    record.standing.priority = new.request.priority
+    record.storedState.rank = ranks.append()
+    record.storedState.priority = new.request.priority
     if let group = new.request.group { groups.added(group) }
     tell(.added(target: new.target), of: new.id, &decision)
     var member = Member(machine: TransferMachine(), facts: QueuedMember(record))
@@ -103,7 +103,7 @@ extension QueueMachine {
     insert(member)
     if let target = new.request.exactTarget { take(target, for: new.id) }
     if after.isEmpty {
-      decision.effects.append(.schedule(new.id))
+      decision.effects.append(.enqueue(new.id))
     } else {
       place(new.id, &decision)
     }

@@ -1,16 +1,16 @@
 /// What a decision changes of a queue, apart from it.
 struct QueueChanges: Sendable {
   fileprivate let members: MemberList.Layer
-  fileprivate let groups: LayeredDictionary<String, GroupTally.Counts>.Layer
+  fileprivate let groups: OverlayDictionary<String, GroupProgress.Counts>.Layer
   fileprivate let graph: DependencyGraph.Layer
-  fileprivate let identifiers: LayeredDictionary<String, TransferID>.Layer
-  fileprivate let targets: TargetOwners.Layer
+  fileprivate let identifiers: OverlayDictionary<String, TransferID>.Layer
+  fileprivate let targets: PathReservations.Layer
   fileprivate let rest: Rest
 
   /// What is small enough to be copied.
   struct Rest: Sendable {
     let busy: Int
-    let ranks: RankSpan
+    let ranks: RankRange
     let unsettled: [TransferID]
     let lastEvent: Int
   }

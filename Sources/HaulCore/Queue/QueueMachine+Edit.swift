@@ -13,7 +13,7 @@ extension QueueMachine {
     if let refusal = member.state.refusalOfChange { return refusal }
     try record.request.permits(request)
     // Once something has run for it there may be bytes.
-    if member.standing.hasRun,
+    if member.storedState.hasRun,
       names.old != names.new || record.request.mayGoElsewhere(with: request)
     {
       throw TransferError(
@@ -54,10 +54,10 @@ extension QueueMachine {
     change(id) {
       $0.facts.whenDependencyFails = facts.whenDependencyFails
       $0.facts.isIdempotent = facts.isIdempotent
-      $0.facts.standing.priority = request.priority
+      $0.facts.storedState.priority = request.priority
     }
     // What made an attempt fail may be fixed by this.
-    change(id) { $0.facts.standing.waitReason = nil }
+    change(id) { $0.facts.storedState.waitReason = nil }
     due(id, &decision)
     place(id, &decision)
     decision.effects.append(.rearrange(id))

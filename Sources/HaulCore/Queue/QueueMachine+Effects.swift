@@ -2,7 +2,7 @@
 extension QueueMachine {
   /// Translates what a machine wants.
   mutating func perform(
-    _ effects: [TransferMachine.Effect], on id: TransferID, by origin: TransferEvent.Origin,
+    _ effects: [TransferMachine.Effect], on id: TransferID, by initiator: TransferEvent.Initiator,
     _ result: TransferResult?, _ decision: inout QueueDecision
   ) {
     var end: TransferResult?
@@ -16,10 +16,10 @@ extension QueueMachine {
       case .force: prefer(id, .force(id), &decision)
       case .endWait(let beyondLimits):
         decision.effects.append(beyondLimits ? .force(id) : .prefer(id))
-      case .tellPaused: tell(.paused(by: origin), of: id, &decision)
+      case .tellPaused: tell(.paused(by: initiator), of: id, &decision)
       case .tellResumed:
-        change(id) { $0.facts.standing.pausedBy = nil }
-        tell(.resumed(by: origin), of: id, &decision)
+        change(id) { $0.facts.storedState.pausedBy = nil }
+        tell(.resumed(by: initiator), of: id, &decision)
       case .tellEnd(let state):
         let own = result.flatMap { $0.state == state ? $0 : nil } ?? TransferResult(state: state)
         self.end(id, own, &decision)
@@ -53,7 +53,7 @@ extension QueueMachine {
       // It waits for something else as well.
       guard !member.isScheduled, !member.isPostponed else { return }
       change(id) { $0.isScheduled = true }
-      decision.effects.append(.schedule(id))
+      decision.effects.append(.enqueue(id))
     case .waiting(let other):
       unschedule(id, &decision)
       decision.effects.append(.waits(id, on: other, isBlocked: false))
@@ -73,8 +73,8 @@ extension QueueMachine {
     _ id: TransferID, _ result: TransferResult?, _ decision: inout QueueDecision,
     keepsPlace: Bool = true
   ) {
-    guard let standing = members.standing(of: id) else { return }
-    decision.note(id, standing, result, keepsPlace: keepsPlace)
+    guard let storedState = members.storedState(of: id) else { return }
+    decision.note(id, storedState, result, keepsPlace: keepsPlace)
   }
 
   mutating func tell(
@@ -115,7 +115,7 @@ extension QueueMachine {
     _ id: TransferID, _ result: TransferResult, _ decision: inout QueueDecision
   ) {
     let former = change(id) { member in
-      defer { (member.end, member.facts.standing.waitReason) = (result.state, nil) }
+      defer { (member.end, member.facts.storedState.waitReason) = (result.state, nil) }
       return (end: member.end, group: member.facts.group)
     }
     tell(.finished(result), of: id, &decision)

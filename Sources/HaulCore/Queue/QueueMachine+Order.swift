@@ -2,7 +2,7 @@
 extension QueueMachine {
   /// Moves members, in the order that they are given, next to each other. O(members).
   package mutating func move(
-    _ ids: [TransferID], to place: QueuePlace, _ decision: inout QueueDecision
+    _ ids: [TransferID], to place: QueuePosition, _ decision: inout QueueDecision
   ) {
     let moved = ids.filter { members[$0] != nil }
     guard !moved.isEmpty, place.other.map({ members[$0] != nil && !moved.contains($0) }) ?? true
@@ -12,7 +12,7 @@ extension QueueMachine {
   }
 
   private mutating func rearrange(
-    _ moved: [TransferID], to place: QueuePlace, _ decision: inout QueueDecision
+    _ moved: [TransferID], to place: QueuePosition, _ decision: inout QueueDecision
   ) {
     switch place {
     case .first: for id in moved.reversed() { set(rank: ranks.prepend(), of: id, &decision) }
@@ -27,8 +27,8 @@ extension QueueMachine {
     _ priority: TransferRequest.Priority, of ids: some Sequence<TransferID>,
     _ decision: inout QueueDecision
   ) {
-    for id in ids where members[id].map({ $0.facts.standing.priority != priority }) ?? false {
-      change(id) { $0.facts.standing.priority = priority }
+    for id in ids where members[id].map({ $0.facts.storedState.priority != priority }) ?? false {
+      change(id) { $0.facts.storedState.priority = priority }
       note(id, nil, &decision, keepsPlace: false)
       decision.effects.append(.rearrange(id))
     }
@@ -39,32 +39,32 @@ extension QueueMachine {
   ) {
     let moving = Set(moved)
     let staying = members.values.filter { !moving.contains($0.facts.id) }
-      .map { (rank: $0.facts.standing.rank, id: $0.facts.id) }.sorted { $0 < $1 }
+      .map { (rank: $0.facts.storedState.rank, id: $0.facts.id) }.sorted { $0 < $1 }
     guard let index = staying.firstIndex(where: { $0.id == other }) else { return }
     let cut = before ? index : index + 1
-    let lower = cut > 0 ? staying[cut - 1].rank : ranks.first - RankSpan.step
-    let upper = cut < staying.count ? staying[cut].rank : ranks.last + RankSpan.step
-    if let places = RankSpan.between(lower, upper, count: moved.count) {
+    let lower = cut > 0 ? staying[cut - 1].rank : ranks.first - RankRange.step
+    let upper = cut < staying.count ? staying[cut].rank : ranks.last + RankRange.step
+    if let places = RankRange.between(lower, upper, count: moved.count) {
       for (id, rank) in zip(moved, places) { set(rank: rank, of: id, &decision) }
       return
     }
     // No room: everybody gets a new place.
     let order = staying[..<cut].map(\.id) + moved + staying[cut...].map(\.id)
-    ranks = RankSpan()
+    ranks = RankRange()
     for id in order { set(rank: ranks.append(), of: id, &decision) }
   }
 
   private mutating func set(
     rank: Int64, of id: TransferID, _ decision: inout QueueDecision
   ) {
-    change(id) { $0.facts.standing.rank = rank }
+    change(id) { $0.facts.storedState.rank = rank }
     ranks.note(rank)
     note(id, nil, &decision, keepsPlace: false)
     decision.effects.append(.rearrange(id))
   }
 }
 
-extension QueuePlace {
+extension QueuePosition {
   /// The member that it is told by.
   fileprivate var other: TransferID? {
     switch self {

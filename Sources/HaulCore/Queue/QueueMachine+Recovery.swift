@@ -61,7 +61,7 @@ extension QueueMachine {
     _ decision: inout QueueDecision
   ) {
     guard let member = members[id] else { return }
-    if let time = member.facts.standing.retryAt, time > wallSeconds {
+    if let time = member.facts.storedState.retryAt, time > wallSeconds {
       change(id) { ($0.isScheduled, $0.isPostponed) = (false, true) }
       return decision.effects.append(.postpone(id, until: time))
     }
@@ -73,7 +73,7 @@ extension QueueMachine {
   /// Whether it is a step that was under way when the process died, and must not be run as if it had not been.
   private func wasCutOff(_ id: TransferID, _ isUnended: Bool) -> Bool {
     guard let facts = members[id]?.facts else { return false }
-    return facts.isStep && facts.standing.isUnderWay && (!facts.isIdempotent || isUnended)
+    return facts.isStep && facts.storedState.isUnderWay && (!facts.isIdempotent || isUnended)
   }
 
   private static func cutOff(_ isUnended: Bool) -> TransferResult {
@@ -97,7 +97,7 @@ extension QueueMachine {
     change(id) { member in
       _ = member.machine.ended(.suspended)
       member.isPostponed = reason != .slot
-      if member.isPostponed { member.facts.standing.waitReason = reason }
+      if member.isPostponed { member.facts.storedState.waitReason = reason }
     }
     if reason == .slot { place(id, &decision) }
     note(id, nil, &decision)
@@ -119,7 +119,7 @@ extension QueueMachine {
   ) {
     // Somebody may have ordered something since.
     guard members[id]?.state == .running else { return }
-    change(id) { $0.facts.standing.waitReason = .retry(at: wallSeconds) }
+    change(id) { $0.facts.storedState.waitReason = .retry(at: wallSeconds) }
     note(id, nil, &decision)
   }
 
@@ -135,7 +135,7 @@ extension QueueMachine {
   /// Its time has come. Does nothing for one that has been started, paused or ended since.
   package mutating func due(_ id: TransferID, _ decision: inout QueueDecision) {
     guard members.isPostponed(id) else { return }
-    change(id) { ($0.isPostponed, $0.facts.standing.waitReason) = (false, nil) }
+    change(id) { ($0.isPostponed, $0.facts.storedState.waitReason) = (false, nil) }
     place(id, &decision)
   }
 }

@@ -15,14 +15,14 @@ package struct QueueMachine: Sendable {
 
     /// What it waits for while it is queued. Nil behind other members: the graph knows which.
     package var waiting: WaitReason? {
-      isScheduled ? .slot : isPostponed ? facts.standing.waitReason : nil
+      isScheduled ? .slot : isPostponed ? facts.storedState.waitReason : nil
     }
 
     /// As it is to be stored.
-    var standing: Standing {
-      var standing = facts.standing
-      machine.write(into: &standing)
-      return standing
+    var storedState: StoredState {
+      var storedState = facts.storedState
+      machine.write(into: &storedState)
+      return storedState
     }
 
     /// Whether something goes on, or will by itself.
@@ -39,13 +39,13 @@ package struct QueueMachine: Sendable {
   }
 
   package private(set) var members = MemberList()
-  package var groups = GroupTally()
+  package var groups = GroupProgress()
   /// Members that run, are being stopped, or wait for a slot. Those that are paused, or wait for others, are not counted.
   package private(set) var busy = 0
   var graph = DependencyGraph()
-  var identifiers = LayeredDictionary<String, TransferID>()
-  var targets = TargetOwners()
-  var ranks = RankSpan()
+  var identifiers = OverlayDictionary<String, TransferID>()
+  var targets = PathReservations()
+  var ranks = RankRange()
   /// Members whose dependencies have changed, to be looked at with the next decision.
   package internal(set) var unsettled: [TransferID] = []
   /// The members that were stored, in the order of the list, until they are taken.
@@ -57,7 +57,7 @@ package struct QueueMachine: Sendable {
   package init() {}
 
   /// A queue with these members, none of which waits for another.
-  init(_ shelf: MemberShelf) {
+  init(_ shelf: CompactTransferTable) {
     var shelf = shelf
     shelf.index()
     members = MemberList(shelf)
@@ -68,7 +68,7 @@ package struct QueueMachine: Sendable {
       groups.added(group)
       if let end { _ = groups.ended(group, end) }
     }
-    identifiers = LayeredDictionary(shelf.idsByIdentifier)
+    identifiers = OverlayDictionary(shelf.idsByIdentifier)
   }
 
   /// The member that has an identifier of the caller's.
@@ -80,7 +80,7 @@ package struct QueueMachine: Sendable {
   /// - Returns: who refused, and why.
   package mutating func handle(
     _ command: TransferMachine.Command, _ ids: some Sequence<TransferID>,
-    by origin: TransferEvent.Origin, isLast: Bool = true, _ decision: inout QueueDecision
+    by initiator: TransferEvent.Initiator, isLast: Bool = true, _ decision: inout QueueDecision
   ) -> [TransferID: CommandRefusal] {
     var refusals: [TransferID: CommandRefusal] = [:]
     for id in ids {
@@ -93,10 +93,10 @@ package struct QueueMachine: Sendable {
       case .unchanged: continue
       case .refused(let why): refusals[id] = why
       case .done(let effects):
-        if command == .pause { change(id) { $0.facts.standing.pausedBy = origin } }
+        if command == .pause { change(id) { $0.facts.storedState.pausedBy = initiator } }
         // A command ends the wait for the next attempt, and for what was in the way.
-        if members.hasWaitReason(id) { change(id) { $0.facts.standing.waitReason = nil } }
-        perform(effects, on: id, by: origin, nil, &decision)
+        if members.hasWaitReason(id) { change(id) { $0.facts.storedState.waitReason = nil } }
+        perform(effects, on: id, by: initiator, nil, &decision)
         due(id, &decision)
       }
     }
@@ -115,7 +115,7 @@ package struct QueueMachine: Sendable {
       // It may have come to wait for another since the scheduler was told of it.
       guard member.isScheduled else { return nil }
       let grant = member.machine.granted()
-      if grant != nil { (member.isScheduled, member.facts.standing.waitReason) = (false, nil) }
+      if grant != nil { (member.isScheduled, member.facts.storedState.waitReason) = (false, nil) }
       return grant
     }
     if isNoted, members.state(of: id) == .running { note(id, nil, &decision) }
@@ -123,15 +123,15 @@ package struct QueueMachine: Sendable {
   }
 
   /// What ran for it has ended, and nothing of it is left.
-  /// - Parameter origin: who paused it, when no command did.
+  /// - Parameter initiator: who paused it, when no command did.
   package mutating func ended(
     _ id: TransferID, _ end: TransferMachine.RunEnd, _ result: TransferResult?,
-    by origin: TransferEvent.Origin, _ decision: inout QueueDecision
+    by initiator: TransferEvent.Initiator, _ decision: inout QueueDecision
   ) {
     let change = change(id) { member in
       let effects = member.machine.ended(end)
-      let pausedBy = member.facts.standing.pausedBy ?? origin
-      member.facts.standing.pausedBy = member.state == .paused ? pausedBy : nil
+      let pausedBy = member.facts.storedState.pausedBy ?? initiator
+      member.facts.storedState.pausedBy = member.state == .paused ? pausedBy : nil
       return (effects, pausedBy)
     }
     guard let (effects, pausedBy) = change else { return }
@@ -187,7 +187,7 @@ package struct QueueMachine: Sendable {
   mutating func move(_ id: TransferID, toHost host: String?) { members.move(id, toHost: host) }
 
   /// Counts one that is stored as scheduled, if it waits for a slot only.
-  mutating func open(_ id: TransferID, near place: Int) -> MemberShelf.Opened {
+  mutating func open(_ id: TransferID, near place: Int) -> CompactTransferTable.Opened {
     let opened = members.open(id, near: place, isReady: graph.verdict(of: id) == .ready)
     if case .slot = opened { busy += 1 }
     return opened

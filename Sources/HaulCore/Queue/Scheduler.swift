@@ -3,7 +3,7 @@
 ///
 /// It holds no time and starts nothing. A decision costs O(log n) in the number queued: each host has a queue for each
 /// priority, and each priority knows, of the hosts with room, the one whose first member comes first. So a slow or refusing
-/// host holds up nobody. `TurnShare` says which priority is next.
+/// host holds up nobody. `FairShare` says which priority is next.
 package struct Scheduler: Sendable {
   package internal(set) var limits: Limits
   /// While set, `next(at:)` starts forced ones only; what runs, runs on.
@@ -19,13 +19,13 @@ package struct Scheduler: Sendable {
   package internal(set) var connections = 0
   /// Active transfers without a connection; each has one reserved.
   var unconnected = 0
-  var members = MemberTable()
+  var members = TransferTable()
   var hosts = HostTable()
   /// Of each lane the hosts whose first may start, with its place.
-  var ready = [RankedSet<Place>](repeating: RankedSet(), count: Lane.allCases.count)
+  var ready = [RankedSet<QueueKey>](repeating: RankedSet(), count: PriorityLevel.allCases.count)
   /// When pauses of hosts end.
   var alarms = RankedSet<Instant>()
-  var share = TurnShare()
+  var share = FairShare()
   private var lastSequence: UInt64 = 0
   /// The highest rank that was ever given.
   var lastRank: Int64 = 0
@@ -131,17 +131,17 @@ extension Scheduler {
 
   private mutating func enqueue(_ number: Int32) {
     members[number].phase = .queued
-    let (host, lane) = (members[number].host, members[number].lane)
-    hosts.states[host].insert(number, lane, in: &members)
+    let (host, level) = (members[number].host, members[number].level)
+    hosts.states[host].insert(number, level, in: &members)
     hosts.states[host].waiting += 1
     // Behind another it changes nothing for the host.
-    if members[number].position == 0 { refresh(host, lane) }
+    if members[number].position == 0 { refresh(host, level) }
   }
 
   /// Takes a queued member out of its queue; `refresh` its host afterwards.
   mutating func dequeue(_ number: Int32) {
     let member = members[number]
-    hosts.states[member.host].queues[member.lane.rawValue]
+    hosts.states[member.host].queues[member.level.rawValue]
       .remove(at: member.position, in: &members)
     hosts.states[member.host].waiting -= 1
     members.call(number, .none)
@@ -154,10 +154,10 @@ extension Scheduler {
     case .paused: return false
     case .waitingForDisk: waitingForDisk -= 1
     case .queued:
-      let lane = member.lane
+      let level = member.level
       dequeue(number)
       members[number].phase = .paused
-      refresh(member.host, lane)
+      refresh(member.host, level)
       return false
     case .active:
       active -= 1
@@ -186,18 +186,20 @@ extension Scheduler {
   /// whose end nobody would see.
   mutating func refresh(_ host: Int) {
     guard host != HostTable.local else { return }
-    for lane in Lane.allCases where hosts.states[host].hasUsed(lane) { refresh(host, lane) }
+    for level in PriorityLevel.allCases where hosts.states[host].hasUsed(level) {
+      refresh(host, level)
+    }
     if hosts.states[host].members == 0 { hosts.states[host].outage = nil }
     alarms.set(host, to: hosts.states[host].alarm)
     forget(host)
   }
 
   /// The same where the host has only another queue in this lane.
-  private mutating func refresh(_ host: Int, _ lane: Lane) {
+  private mutating func refresh(_ host: Int, _ level: PriorityLevel) {
     guard host != HostTable.local else { return }
-    let front = hosts.states[host].queues[lane.rawValue].first
-    let isOpen = front != nil && hosts.states[host].isOpen(lane, limits)
-    ready[lane.rawValue].set(host, to: isOpen ? front.map { members.place(of: $0) } : nil)
+    let front = hosts.states[host].queues[level.rawValue].first
+    let isOpen = front != nil && hosts.states[host].isOpen(level, limits)
+    ready[level.rawValue].set(host, to: isOpen ? front.map { members.place(of: $0) } : nil)
   }
 
   /// Forgets a host that nothing is left of.

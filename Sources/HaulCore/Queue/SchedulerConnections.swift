@@ -103,12 +103,12 @@ extension Scheduler {
 
   /// Whether a transfer of this host, or any other, has a slot to go to and waits for a connection only.
   private func isStartBlocked(on host: HostState) -> Bool {
-    if host.queues[Lane.forced.rawValue].count > 0 || isReady(.forced) { return true }
+    if host.queues[PriorityLevel.forced.rawValue].count > 0 || isReady(.forced) { return true }
     guard !startsForcedOnly, active < limits.active else { return false }
     if host.waiting > 0, host.active < limits.activePerHost { return true }
-    return Lane.allCases.contains { isReady($0) }
+    return PriorityLevel.allCases.contains { isReady($0) }
   }
 
   /// Whether one of that lane has a host with room.
-  private func isReady(_ lane: Lane) -> Bool { ready[lane.rawValue].first != nil }
+  private func isReady(_ level: PriorityLevel) -> Bool { ready[level.rawValue].first != nil }
 }

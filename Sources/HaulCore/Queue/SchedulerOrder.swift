@@ -8,7 +8,7 @@ extension Scheduler {
     members[number].rank = rank
     let member = members[number]
     guard member.phase == .queued else { return }
-    hosts.states[member.host].queues[member.lane.rawValue]
+    hosts.states[member.host].queues[member.level.rawValue]
       .update(at: member.position, in: &members)
     refresh(member.host)
   }
@@ -57,12 +57,12 @@ extension Scheduler {
   }
 
   /// Changes what says in which lane a member queues.
-  private mutating func relane(_ number: Int32, _ change: (inout MemberTable) -> Void) {
+  private mutating func relane(_ number: Int32, _ change: (inout TransferTable) -> Void) {
     let old = members[number]
     guard old.phase == .queued else { return change(&members) }
-    hosts.states[old.host].queues[old.lane.rawValue].remove(at: old.position, in: &members)
+    hosts.states[old.host].queues[old.level.rawValue].remove(at: old.position, in: &members)
     change(&members)
-    hosts.states[old.host].insert(number, members[number].lane, in: &members)
+    hosts.states[old.host].insert(number, members[number].level, in: &members)
     refresh(old.host)
   }
 }

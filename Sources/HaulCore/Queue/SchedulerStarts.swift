@@ -16,7 +16,7 @@ extension Scheduler {
     if let alarm = alarms.first?.key, alarm <= now { return true }
     if front(of: .forced) != nil { return true }
     guard !startsForcedOnly, active < limits.active else { return false }
-    return Lane.allCases.contains { front(of: $0) != nil }
+    return PriorityLevel.allCases.contains { front(of: $0) != nil }
   }
 
   /// Whether a transfer that is added could start, as far as slots go.
@@ -53,16 +53,18 @@ extension Scheduler {
   /// Who is next within the limits, with its priority's turn taken. A start that was called for takes no turn.
   private mutating func pick() -> Int32? {
     if let number = front(of: .express) { return number }
-    guard let priority = share.next(among: { front(of: Lane($0)) != nil }) else { return nil }
+    guard let priority = share.next(among: { front(of: PriorityLevel($0)) != nil }) else {
+      return nil
+    }
     share.took(priority)
-    return front(of: Lane(priority))
+    return front(of: PriorityLevel(priority))
   }
 
   /// The first of a lane that has all it needs but the slot.
-  private func front(of lane: Lane) -> Int32? {
-    let local = hosts.states[HostTable.local].queues[lane.rawValue].first
-    guard hasConnection, let host = ready[lane.rawValue].first?.number,
-      let remote = hosts.states[host].queues[lane.rawValue].first
+  private func front(of level: PriorityLevel) -> Int32? {
+    let local = hosts.states[HostTable.local].queues[level.rawValue].first
+    guard hasConnection, let host = ready[level.rawValue].first?.number,
+      let remote = hosts.states[host].queues[level.rawValue].first
     else { return local }
     guard let local else { return remote }
     return members.precedes(local, remote) ? local : remote

@@ -1,6 +1,6 @@
 /// What is there when a store is opened, as small as a queue keeps it: a million members as they are told would be 120 MB.
 package struct StoredQueue: Sendable {
-  var shelf = MemberShelf()
+  var shelf = CompactTransferTable()
   /// What those come after that come after something.
   var nodes: [DependencyGraph.Node] = []
   /// The files that are to be somebody's own.
@@ -10,7 +10,7 @@ package struct StoredQueue: Sendable {
   /// The last process of each member that was under way when it was stored last.
   package var programs: [StoredProgram] = []
   /// Where the bytes lie of those that are to go on.
-  package var places: [TransferID: TargetPlace] = [:]
+  package var locations: [TransferID: FileLocation] = [:]
   /// The place of the last one, as long as they come in order.
   private var last: (rank: Int64, id: TransferID)?
   private var isInOrder = true
@@ -25,8 +25,8 @@ package struct StoredQueue: Sendable {
 
   /// Takes one more; its id is new. Least work in the order of their ranks.
   package mutating func append(_ facts: QueuedMember) {
-    var member = QueueMachine.Member(machine: TransferMachine(facts.standing), facts: facts)
-    member.end = facts.standing.status.end
+    var member = QueueMachine.Member(machine: TransferMachine(facts.storedState), facts: facts)
+    member.end = facts.storedState.status.end
     shelf.append(member)
     if !facts.after.isEmpty {
       nodes.append(
@@ -34,7 +34,7 @@ package struct StoredQueue: Sendable {
           id: facts.id, after: facts.after, policy: facts.whenDependencyFails))
     }
     if let target = facts.target { targets.append((facts.id, target)) }
-    let place = (facts.standing.rank, facts.id)
+    let place = (facts.storedState.rank, facts.id)
     if let last, place < last { isInOrder = false }
     last = place
   }
@@ -54,7 +54,7 @@ package struct StoredQueue: Sendable {
       facts.target = targets[facts.id]
       return facts
     }
-    return members.sorted { ($0.standing.rank, $0.id) < ($1.standing.rank, $1.id) }
+    return members.sorted { ($0.storedState.rank, $0.id) < ($1.storedState.rank, $1.id) }
   }
 }
 

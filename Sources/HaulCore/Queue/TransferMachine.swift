@@ -270,19 +270,19 @@ extension TransferMachine {
 /// As it is stored.
 extension TransferMachine {
   /// The machine of a stored member; one whose order was not carried out when the process died is stopping by it.
-  package init(_ standing: Standing) {
-    hasRun = standing.hasRun
-    startsOver = standing.startsOver
-    hasToldEnd = standing.status == .failed
+  package init(_ storedState: StoredState) {
+    hasRun = storedState.hasRun
+    startsOver = storedState.startsOver
+    hasToldEnd = storedState.status == .failed
     let status: State =
-      switch standing.status {
+      switch storedState.status {
       case .queued: .queued
       case .paused: .paused
       case .failed: .failed
       case .completed: .completed
       case .cancelled: .cancelled
       }
-    switch (standing.desired, standing.status) {
+    switch (storedState.desired, storedState.status) {
     case (.removed, _): state = .stopping(.remove)
     case (.cancelled, let status) where status != .cancelled: state = .stopping(.cancel)
     case (.cancelledKeepingBytes, let status) where status != .cancelled:
@@ -293,26 +293,26 @@ extension TransferMachine {
   }
 
   /// Writes the state into what is stored. What it does right now never is: a running one is queued.
-  package func write(into standing: inout Standing) {
-    standing.hasRun = hasRun
-    standing.startsOver = startsOver || isStartingOver
+  package func write(into storedState: inout StoredState) {
+    storedState.hasRun = hasRun
+    storedState.startsOver = startsOver || isStartingOver
     switch state {
-    case .running, .stopping: standing.isUnderWay = true
-    case .queued, .paused, .failed, .completed, .cancelled, .removed: standing.isUnderWay = false
+    case .running, .stopping: storedState.isUnderWay = true
+    case .queued, .paused, .failed, .completed, .cancelled, .removed: storedState.isUnderWay = false
     }
     // Until it has stopped it is what was told of it last.
-    if case .stopping = state { standing.status = hasToldEnd ? .failed : .queued }
+    if case .stopping = state { storedState.status = hasToldEnd ? .failed : .queued }
     switch state {
     case .queued, .running, .stopping(.requeue):
-      (standing.status, standing.desired) = (.queued, .run)
-    case .stopping(.pause): standing.desired = .paused
-    case .stopping(.cancel): standing.desired = .cancelled
-    case .stopping(.cancelKeepingBytes): standing.desired = .cancelledKeepingBytes
-    case .stopping(.remove), .removed: standing.desired = .removed
-    case .paused: (standing.status, standing.desired) = (.paused, .paused)
-    case .failed: (standing.status, standing.desired) = (.failed, .run)
-    case .completed: (standing.status, standing.desired) = (.completed, .run)
-    case .cancelled: (standing.status, standing.desired) = (.cancelled, .cancelled)
+      (storedState.status, storedState.desired) = (.queued, .run)
+    case .stopping(.pause): storedState.desired = .paused
+    case .stopping(.cancel): storedState.desired = .cancelled
+    case .stopping(.cancelKeepingBytes): storedState.desired = .cancelledKeepingBytes
+    case .stopping(.remove), .removed: storedState.desired = .removed
+    case .paused: (storedState.status, storedState.desired) = (.paused, .paused)
+    case .failed: (storedState.status, storedState.desired) = (.failed, .run)
+    case .completed: (storedState.status, storedState.desired) = (.completed, .run)
+    case .cancelled: (storedState.status, storedState.desired) = (.cancelled, .cancelled)
     }
   }
 }

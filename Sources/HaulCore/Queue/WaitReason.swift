@@ -22,7 +22,7 @@ public enum WaitReason: Hashable, Sendable {
   indirect case directoryMissing(String, seen: UInt64?)
   /// This machine has no network.
   case offline
-  /// The timetable does not let it run, in these words, until then; nil when it never will.
+  /// The schedule does not let it run, in these words, until then; nil when it never will.
   indirect case schedule(String, until: Double?)
   /// The queue is suspended.
   case suspended
@@ -115,6 +115,6 @@ extension WaitReason.Shortage {
   /// Whether the number of free bytes does not explain that there was no room.
   var isDoubtful: Bool {
     guard let free else { return true }
-    return free >= needed && free - needed >= ObstacleWatch.reserve
+    return free >= needed && free - needed >= WaitMonitor.reserve
   }
 }

@@ -11,10 +11,10 @@ import NIOConcurrencyHelpers
 /// done in one step makes the journal first, with all its records.
 extension PartFile {
   /// Whether its end costs no more than two syncs, which it can share with others: it is small, and has no journal.
-  package var isPutOff: Bool { state.withLockedValue { $0.isDeferred && $0.head != nil } }
+  package var isDeferred: Bool { state.withLockedValue { $0.isDeferred && $0.head != nil } }
 
   /// Whether its end waits for no sync.
-  package var endsWithoutSync: Bool { durability == .relaxed && isPutOff }
+  package var endsWithoutSync: Bool { durability == .relaxed && isDeferred }
 
   static func isFree(_ names: PartNames, in directory: any DiskDirectory)
     throws(TransferError) -> Bool

@@ -25,7 +25,7 @@ extension PartFile {
     try refuseStrangePart(names, in: directory)
     let lease = try JournalLease.take(names.journal, in: directory, user: disk.effectiveUser)
     do throws(TransferError) {
-      let adoption = Adoption(
+      let adoption = PartRecovery(
         disk: disk, directory: directory, names: names, nonce: nonce, durability: durability,
         lease: lease)
       return try adoption.perform(isCancelled)
@@ -70,7 +70,7 @@ extension PartFile {
 
 /// One recovery: from a locked journal to a part file that can be gone on with. It may be
 /// interrupted anywhere: until the last record it only makes the journal say less.
-struct Adoption {
+struct PartRecovery {
   let disk: any Disk
   let directory: any DiskDirectory
   let names: PartNames

@@ -133,7 +133,7 @@ extension PartFile {
     let (needed, free) = ByteCount.texts(length, available + held)
     throw TransferError(
       .diskFull, "\(needed) do not fit: \(free) are free; free some space and run it again",
-      hindrance: .noRoom)
+      cause: .noRoom)
   }
 }
 

@@ -7,7 +7,7 @@ extension PartFile {
   package func comparisonPlaces() throws(TransferError) -> [ByteRange] {
     let part = try locked { state throws(TransferError) in try state.openPart() }
     let received = recovery.received
-    let candidates = ComparisonPlaces.candidates(
+    let candidates = ComparisonOffsets.candidates(
       in: received, segmentStarts: recovery.segmentStarts)
     var places: [ByteRange] = []
     var tellsSomething = false

@@ -26,7 +26,7 @@ extension PartFile {
     guard replay.condition == .valid, replay.publication == nil, let head = replay.head,
       isOurs(head)
     else { return }
-    let adoption = Adoption(
+    let adoption = PartRecovery(
       disk: disk, directory: directory, names: names, nonce: [], durability: .relaxed, lease: lease)
     let part = try adoption.adoptPart(replay)
     defer { part?.file.close() }

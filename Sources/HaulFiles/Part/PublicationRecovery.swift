@@ -1,7 +1,7 @@
 import HaulCore
 
 /// The end of a publication that a crash cut short.
-extension Adoption {
+extension PartRecovery {
   /// Whether the file has its final name, whole. Ends a publication by link that was cut short.
   func isPublished(
     _ publication: Publication, _ replay: JournalReplay, _ isCancelled: () -> Bool

@@ -64,7 +64,7 @@
         if let gate = state.gate { _ = write(gate.writing.number, [1], 1) }
         state.gate = nil
       }
-      // Silence: it has become the program.
+      // IdleTimer: it has become the program.
       guard let failure = Self.read(report) else { return }
       _ = reap()
       throw .cannotRun(
@@ -87,7 +87,7 @@
     func end() async -> ProgramEnd {
       let thread = NIOThreadPool(numberOfThreads: 1)
       thread.start()
-      let end = await Handover.wait { handover in
+      let end = await OneShot.wait { handover in
         thread.submit { _ in handover.give(self.watch()) }
       }
       // It is stopped once.

@@ -17,10 +17,10 @@ extension QueueCoordinator {
       return try await addNow(requests, ifKnown, key)
     }
     for id in outcome.updated {
-      if let event = await snapshotEvent(of: id) { engine.hub.publish([event]) }
+      if let event = await snapshotEvent(of: id) { engine.hub.emit([event]) }
     }
     await startWhatMay()
-    if engine.hub.isHeard { publishWaiting(outcome.new) }
+    if engine.hub.isHeard { emitWaiting(outcome.new) }
     return outcome.all
   }
 
@@ -72,7 +72,7 @@ extension QueueCoordinator {
   ) -> [(record: TransferRecord, request: TransferRequest)] {
     known.sorted { $0.key < $1.key }.compactMap { place, record in
       var (former, request) = (record.request, requests[place])
-      former.priority = queue.members[record.id]?.facts.standing.priority ?? former.priority
+      former.priority = queue.members[record.id]?.facts.storedState.priority ?? former.priority
       // What it waits for is known by ids; what was completed since is waited for no more.
       request.after = former.after
       return request == former ? nil : (record, request)
@@ -170,7 +170,7 @@ extension QueueCoordinator {
       guard let record = try await store.records([id]).first, let member = queue.members[id]
       else { return .isUnknown }
       var request = record.request
-      request.priority = member.facts.standing.priority
+      request.priority = member.facts.storedState.priority
       change(&request)
       request = try checked([request])[0]
       let names = (record.request.target, request.target)
@@ -179,7 +179,7 @@ extension QueueCoordinator {
         try queue.set(request, of: record, names: names, &decision)
       }
     }
-    if refusal == nil, let event = await snapshotEvent(of: id) { engine.hub.publish([event]) }
+    if refusal == nil, let event = await snapshotEvent(of: id) { engine.hub.emit([event]) }
     await startWhatMay()
     return refusal
   }

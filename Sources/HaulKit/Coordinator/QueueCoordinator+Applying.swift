@@ -8,15 +8,15 @@ extension QueueCoordinator {
   ) {
     runs.settle(ends)
     changeStreams(decision.events)
-    if !events.isEmpty { engine.hub.publish(events) }
+    if !events.isEmpty { engine.hub.emit(events) }
     if !starts.granted.isEmpty { begin(starts) }
     engine.hooks.passes(.told)
     let areScheduled = !starts.scheduled.isEmpty
     for effect in decision.effects {
-      if case .schedule = effect, areScheduled {} else { perform(effect) }
+      if case .enqueue = effect, areScheduled {} else { perform(effect) }
       engine.hooks.passes(.acted)
     }
-    publishBlocked(decision)
+    emitBlocked(decision)
     if !waiters.stopped.isEmpty {
       for id in decision.updated where !runs.isRunning(id) { waiters.stopped.resume(id, ()) }
       for id in ends { waiters.stopped.resume(id, ()) }
@@ -27,7 +27,7 @@ extension QueueCoordinator {
   private func begin(_ starts: Starts) {
     for (id, startsOver) in starts.granted { beginRun(of: id, startsOver: startsOver) }
     // Their time may have ended while that was stored, or the manager.
-    if starts.isInTime, !schedule.isOpen { stopForSchedule(starts.granted.map(\.id)) }
+    if starts.isInTime, !scheduleMonitor.isOpen { stopForSchedule(starts.granted.map(\.id)) }
     if isShutDown { for (id, _) in starts.granted { runs.send(.pause, to: id) } }
   }
 
@@ -52,7 +52,7 @@ extension QueueCoordinator {
   private func perform(_ effect: QueueDecision.Effect) {
     switch effect {
     // It may have been started since.
-    case .schedule(let id):
+    case .enqueue(let id):
       if let member = queue.members[id], member.isScheduled { addToScheduler(member.facts) }
     case .unschedule(let id): if !runs.isRunning(id) { releaseSlot(of: id) }
     case .postpone(let id, let time): postpone(id, until: time)
@@ -66,7 +66,7 @@ extension QueueCoordinator {
     case .stop(let id, let deletes): stop(id, deletingBytes: deletes)
     case .discard(let id): discard(id)
     case .waits(let id, let other, let isBlocked):
-      publishWaiting(id, .dependency(other, isBlocked: isBlocked), nil)
+      emitWaiting(id, .dependency(other, isBlocked: isBlocked), nil)
     case .ended(let id, let result):
       forget(id)
       if result.state == .completed, runs[id].serverName != nil { runs[id].serverName = nil }
@@ -82,7 +82,7 @@ extension QueueCoordinator {
 
   /// It waits for no slot, and has no file to be.
   private func forget(_ id: TransferID) {
-    letGoOfPicked(id)
+    releasePicked(id)
     engine.slots.update { _ = $0.finished(id) }
     engine.targets.forget(id)
   }
@@ -94,7 +94,7 @@ extension QueueCoordinator {
   }
 
   private func releaseSlot(of id: TransferID) {
-    letGoOfPicked(id)
+    releasePicked(id)
     engine.slots.update { _ = $0.paused(id) }
   }
 
@@ -113,20 +113,21 @@ extension QueueCoordinator {
   func addToScheduler(_ facts: QueuedMember) {
     engine.slots.update {
       $0.add(
-        facts.id, host: facts.host, priority: facts.standing.priority, rank: facts.standing.rank)
+        facts.id, host: facts.host, priority: facts.storedState.priority,
+        rank: facts.storedState.rank)
     }
   }
 
   private func rearrange(_ id: TransferID) {
-    guard let standing = queue.members[id]?.facts.standing else { return }
+    guard let storedState = queue.members[id]?.facts.storedState else { return }
     engine.slots.update {
-      $0.move(id, to: standing.rank)
-      $0.setPriority(id, standing.priority)
+      $0.move(id, to: storedState.rank)
+      $0.setPriority(id, storedState.priority)
     }
   }
 
   /// Has those look again that wait for members which do not run before another is retried.
-  private func publishBlocked(_ decision: QueueDecision) {
+  private func emitBlocked(_ decision: QueueDecision) {
     var waiting: [(id: TransferID, isBlocked: Bool)] = []
     for case .waits(let id, _, let isBlocked) in decision.effects {
       waiting.append((id, isBlocked))
@@ -136,9 +137,9 @@ extension QueueCoordinator {
     let published = Set(waiting.filter(\.isBlocked).map(\.id))
     let ids = waiting.map(\.id).filter { published.contains($0) || !added.contains($0) }
     var groups: Set<String> = []
-    for (id, other) in queue.obstructed(ids) {
+    for (id, other) in queue.blocked(ids) {
       if !published.contains(id) {
-        publishWaiting(id, .dependency(other, isBlocked: true), nil)
+        emitWaiting(id, .dependency(other, isBlocked: true), nil)
       }
       if let group = queue.members[id]?.facts.group { groups.insert(group) }
       waiters.ended.resume(id, nil)

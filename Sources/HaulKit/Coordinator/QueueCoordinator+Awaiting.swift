@@ -3,7 +3,7 @@ import HaulCore
 /// Waiting for ends.
 extension QueueCoordinator {
   func result(of id: TransferID) async throws(TransferError) -> TransferResult {
-    guard OwnTransfer.id != id else { throw OwnTransfer.error }
+    guard CurrentTransfer.id != id else { throw CurrentTransfer.error }
     guard let end = try await end(of: id, orBlocked: true) else {
       throw TransferError(.interrupted, "its end was not awaited")
     }
@@ -30,7 +30,7 @@ extension QueueCoordinator {
 
   /// The result for those who await a transfer that cannot run before another is retried; nil for any other.
   func blocked(_ id: TransferID) -> TransferResult? {
-    queue.obstruction(of: id).map { other in
+    queue.blocker(of: id).map { other in
       TransferResult(
         state: .failed,
         error: TransferError(
@@ -40,7 +40,7 @@ extension QueueCoordinator {
   }
 
   func waitUntilEmpty() async {
-    let own = OwnTransfer.id.flatMap { queue.members[$0] } == nil ? 0 : 1
+    let own = CurrentTransfer.id.flatMap { queue.members[$0] } == nil ? 0 : 1
     while queue.busy > own, !isShutDown, !Task.isCancelled {
       // It was empty once; what is added later does not count.
       if await waiters.empty.valueUnlessCancelled(for: own) != nil { return }
@@ -50,13 +50,13 @@ extension QueueCoordinator {
 
 /// Groups.
 extension QueueCoordinator {
-  func counts(of group: String) -> GroupTally.Counts? { queue.groups.counts(of: group) }
+  func counts(of group: String) -> GroupProgress.Counts? { queue.groups.counts(of: group) }
 
   func completion(
     of group: String
   ) async throws(TransferError) -> [TransferID: TransferResult] {
-    if let own = OwnTransfer.id, queue.members[own]?.facts.group == group {
-      throw OwnTransfer.error
+    if let own = CurrentTransfer.id, queue.members[own]?.facts.group == group {
+      throw CurrentTransfer.error
     }
     while true {
       if isOver(group) { return try await outcomes(of: group) }
@@ -75,7 +75,7 @@ extension QueueCoordinator {
     guard let counts = queue.groups.counts(of: group), !counts.isComplete else { return true }
     return queue.members.values.allSatisfy { member in
       member.facts.group != group || member.end != nil
-        || queue.obstruction(of: member.facts.id) != nil
+        || queue.blocker(of: member.facts.id) != nil
     }
   }
 

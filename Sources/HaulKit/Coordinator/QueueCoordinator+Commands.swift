@@ -4,12 +4,12 @@ import HaulCore
 extension QueueCoordinator {
   func command(
     _ command: TransferMachine.Command, _ selection: TransferSelection,
-    by origin: TransferEvent.Origin = .user
+    by initiator: TransferEvent.Initiator = .user
   ) async throws(TransferError) -> CommandReport {
     let ids = ids(of: selection)
     var refused: [TransferID: CommandRefusal] = [:]
     try await carryOut(inPortions: ids) { some, isLast, queue, decision in
-      let refusals = queue.handle(command, some, by: origin, isLast: isLast, &decision)
+      let refusals = queue.handle(command, some, by: initiator, isLast: isLast, &decision)
       refused.merge(refusals) { $1 }
     }
     await startWhatMay()
@@ -21,16 +21,16 @@ extension QueueCoordinator {
 
   /// Until nothing is being stopped; the one that waits stops when it goes on.
   private func stopped(_ id: TransferID) async {
-    while id != OwnTransfer.id, case .stopping = queue.members.state(of: id), !Task.isCancelled,
+    while id != CurrentTransfer.id, case .stopping = queue.members.state(of: id), !Task.isCancelled,
       !isShutDown || runs.isRunning(id)
     {
       _ = await waiters.stopped.valueUnlessCancelled(for: id)
     }
   }
 
-  func pauseAll(by origin: TransferEvent.Origin) async {
+  func pauseAll(by initiator: TransferEvent.Initiator) async {
     do throws(TransferError) {
-      _ = try await command(.pause, .all, by: origin)
+      _ = try await command(.pause, .all, by: initiator)
     } catch {
       engine.log(error)
       for id in runs.running { runs.send(.pause, to: id) }
@@ -38,7 +38,7 @@ extension QueueCoordinator {
   }
 
   func move(
-    _ selection: TransferSelection, to place: QueuePlace
+    _ selection: TransferSelection, to place: QueuePosition
   ) async throws(TransferError) -> CommandReport {
     let ids = ids(of: selection)
     let report = reportOfUnknown(ids)

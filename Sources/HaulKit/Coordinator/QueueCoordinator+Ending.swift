@@ -16,7 +16,7 @@ extension QueueCoordinator {
     case .slotWanted:
       addToScheduler(id)
       await startWhatMay()
-      publishWaiting(id, runs.url(of: id))
+      emitWaiting(id, runs.url(of: id))
     case .slotsChanged: await startWhatMay()
     case .named(let name): runs[id].serverName = name
     // Stored, so that what comes from now on is not forgotten once more after a crash.
@@ -70,7 +70,7 @@ extension QueueCoordinator {
   func goOnAfterEnds() async {
     let ended = await storeEnds()
     await startWhatMay()
-    publishWaiting(
+    emitWaiting(
       ended.filter { queue.members.state(of: $0.id) == .queued && !runs.isRunning($0.id) })
   }
 
@@ -115,7 +115,7 @@ extension QueueCoordinator {
     case .foundPublished(let result): queue.foundPublished(id, result, &decision)
     }
     if runs.storesLocation(of: id) {
-      decision.places.append(StoredPlace(id: id, place: runs[id].location))
+      decision.locations.append(StoredLocation(id: id, location: runs[id].location))
     }
   }
 

@@ -14,8 +14,8 @@ extension QueueCoordinator {
     do {
       let stored = try await store.open()
       programs = stored.programs
-      for (id, place) in stored.places {
-        (runs[id].location, runs[id].isLocationStored) = (place, true)
+      for (id, location) in stored.locations {
+        (runs[id].location, runs[id].isLocationStored) = (location, true)
       }
       take(QueueMachine(consume stored))
     }

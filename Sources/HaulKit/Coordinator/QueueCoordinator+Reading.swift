@@ -27,7 +27,7 @@ extension QueueCoordinator {
   }
 
   private func inOrder(_ takes: (QueueMachine.Member) -> Bool) -> [TransferID] {
-    inOrder(queue.members.values.filter(takes).map { ($0.facts.standing.rank, $0.facts.id) })
+    inOrder(queue.members.values.filter(takes).map { ($0.facts.storedState.rank, $0.facts.id) })
   }
 
   private func inOrder(
@@ -55,7 +55,7 @@ extension QueueCoordinator {
     var query = RecordQuery(group: group, atMost: max(count, 0))
     if let id {
       guard let member = queue.members[id] else { return [] }
-      query.afterRank = member.facts.standing.rank
+      query.afterRank = member.facts.storedState.rank
     }
     let records = try await store.records(where: query)
     return summaries(of: records.map(\.id))
@@ -74,7 +74,7 @@ extension QueueCoordinator {
 /// Snapshots. The subscription begins in the same step, so that no event is missed or repeated.
 extension QueueCoordinator {
   /// How everything stands, for a subscriber that goes on from there.
-  func standing(for key: EventHub.Key) -> QueueSnapshot {
+  func storedState(for key: EventHub.Key) -> QueueSnapshot {
     engine.hub.begin(key)
     return QueueSnapshot(number: queue.lastEvent, transfers: summaries(of: .all))
   }
@@ -88,11 +88,11 @@ extension QueueCoordinator {
   }
 
   /// How one transfer stands, and its end if it has ended, for a subscriber that goes on from there.
-  func standing(of id: TransferID, for key: EventHub.Key) async -> [TransferEvent] {
+  func storedState(of id: TransferID, for key: EventHub.Key) async -> [TransferEvent] {
     let record = await record(of: id)
     engine.hub.begin(key)
     guard let snapshot = snapshotEvent(of: id, record) else { return [] }
-    guard case .snapshot(let standing) = snapshot.kind, let result = standing.result
+    guard case .snapshot(let storedState) = snapshot.kind, let result = storedState.result
     else { return [snapshot] }
     return [
       snapshot, TransferEvent(number: nil, id: id, url: snapshot.url, kind: .finished(result)),

@@ -22,7 +22,7 @@ extension QueueCoordinator {
     deadlines.set(.hosts, to: engine.slots.update { $0.nextWakeUp() })
   }
 
-  private var hasSchedule: Bool { schedule.isNeeded || !outOfTime.isEmpty }
+  private var hasSchedule: Bool { scheduleMonitor.isNeeded || !outOfTime.isEmpty }
 
   private func picksOrMayPick(at now: Instant) -> Bool {
     !picked.isEmpty || engine.slots.update { $0.mayStart(at: now) }
@@ -44,11 +44,11 @@ extension QueueCoordinator {
     // What changes the order is for the scheduler to see first.
     guard !isShutDown, !decision.effects.contains(where: \.changesOrder) else { return starts }
     lookAtSchedule()
-    starts.isInTime = schedule.isOpen
-    if arePickedInTime, !schedule.isOpen { letGoOfPicked() }
+    starts.isInTime = scheduleMonitor.isOpen
+    if arePickedInTime, !scheduleMonitor.isOpen { releasePicked() }
     let now = engine.clock.now
     if engine.slots.update({ $0.hasFreeSlot }) {
-      for case .schedule(let id) in decision.effects {
+      for case .enqueue(let id) in decision.effects {
         guard let member = queue.members[id], member.isScheduled else { continue }
         addToScheduler(member.facts)
         starts.scheduled.append(id)
@@ -69,7 +69,7 @@ extension QueueCoordinator {
   }
 
   /// The store refused their start, and their time has ended since.
-  private func letGoOfPicked() {
+  private func releasePicked() {
     for id in picked {
       engine.slots.update { _ = $0.paused(id) }
       addToScheduler(id)
@@ -77,7 +77,7 @@ extension QueueCoordinator {
     picked = []
   }
 
-  func letGoOfPicked(_ id: TransferID) {
+  func releasePicked(_ id: TransferID) {
     // Mostly there are none.
     if !picked.isEmpty { picked.removeAll { $0 == id } }
   }
@@ -96,7 +96,7 @@ extension QueueCoordinator {
 
   /// Its start is stored: orders reach it from now on.
   func beginRun(of id: TransferID, startsOver: Bool) {
-    letGoOfPicked(id)
+    releasePicked(id)
     if startsOver { runs[id].location = nil }
     runs[id].run = RunSupervisor.Run(
       context: RunContext(id: id, engine: engine, coordinator: self))
@@ -239,7 +239,7 @@ extension QueueDecision.Effect {
   fileprivate var changesOrder: Bool {
     switch self {
     case .unschedule, .rearrange, .prefer, .force: true
-    case .schedule, .postpone, .stop, .discard, .waits, .ended, .groupEnded, .removed: false
+    case .enqueue, .postpone, .stop, .discard, .waits, .ended, .groupEnded, .removed: false
     }
   }
 }

@@ -11,7 +11,7 @@ extension QueueCoordinator {
     for key in keys {
       switch key {
       case .hosts, .schedule, .cutShort, .abandon: continue
-      case .obstacles: await look()
+      case .waits: await look()
       case .store:
         isStoreRefusing = false
         await goOnAfterEnds()
@@ -20,7 +20,7 @@ extension QueueCoordinator {
     }
     if !retries.isEmpty { await release(retries) }
     await startWhatMay()
-    if keys.contains(.schedule) { publishReopened() }
+    if keys.contains(.schedule) { emitReopened() }
   }
 
   /// Their time has come.
@@ -58,16 +58,16 @@ extension QueueCoordinator {
     switch reason {
     case .retry(let time): return postpone(id, until: time)
     case .diskFull, .directoryMissing, .offline:
-      _ = obstacles.handle(.suspended(id, reason), at: engine.clock.now)
-      obstaclesChanged()
+      _ = waits.handle(.suspended(id, reason), at: engine.clock.now)
+      waitsChanged()
     default: return
     }
-    publishWaiting(id, reason, url)
+    emitWaiting(id, reason, url)
   }
 
   /// Comes back to a transfer when its next attempt is due.
   func postpone(_ id: TransferID, until wallSeconds: Double) {
-    publishWaiting(id, .retry(at: wallSeconds), nil)
+    emitWaiting(id, .retry(at: wallSeconds), nil)
     let delay = max(wallSeconds - engine.clock.wallSeconds, 0)
     deadlines.set(.retry(id), to: engine.clock.now + .seconds(delay))
   }
@@ -78,48 +78,48 @@ extension QueueCoordinator {
   /// Looks whether what they wait for is there, and lets those go on for which it is.
   private func look() async {
     forgetReleased()
-    let answers = await answers(to: obstacles.questions)
+    let answers = await answers(to: waits.questions)
     guard !isShutDown else { return }
     forgetReleased()
-    let released = obstacles.handle(.looked(answers), at: engine.clock.now)
-    obstaclesChanged()
+    let released = waits.handle(.looked(answers), at: engine.clock.now)
+    waitsChanged()
     await release(released)
     for id in released where queue.members.state(of: id) == .queued {
-      publishWaiting(id, nil)
+      emitWaiting(id, nil)
     }
   }
 
   /// Commands may have come since.
   private func forgetReleased() {
-    for id in Array(obstacles.ids) where queue.members[id]?.waiting.map({ $0 == .slot }) ?? true {
-      _ = obstacles.handle(.left(id), at: engine.clock.now)
+    for id in Array(waits.ids) where queue.members[id]?.waiting.map({ $0 == .slot }) ?? true {
+      _ = waits.handle(.left(id), at: engine.clock.now)
     }
   }
 
-  private func obstaclesChanged() {
-    engine.fullDevices.withLockedValue { $0 = obstacles.fullDevices }
-    deadlines.set(.obstacles, to: obstacles.nextLook)
+  private func waitsChanged() {
+    engine.fullDevices.withLockedValue { $0 = waits.fullDevices }
+    deadlines.set(.waits, to: waits.nextLook)
   }
 
   private func answers(
-    to questions: [ObstacleWatch.Question]
-  ) async -> [ObstacleWatch.Question: ObstacleWatch.Answer] {
-    var answers: [ObstacleWatch.Question: ObstacleWatch.Answer] = [:]
+    to questions: [WaitMonitor.Question]
+  ) async -> [WaitMonitor.Question: WaitMonitor.Answer] {
+    var answers: [WaitMonitor.Question: WaitMonitor.Answer] = [:]
     for question in questions { answers[question] = await answer(to: question) }
     return answers
   }
 
   /// Nil when the threads for files have been stopped.
-  private func answer(to question: ObstacleWatch.Question) async -> ObstacleWatch.Answer? {
+  private func answer(to question: WaitMonitor.Question) async -> WaitMonitor.Answer? {
     switch question {
     case .network: .network(isUp: engine.network.isUp)
     case .directory(let path):
       try? await engine.io.run { [disk = engine.disk] in
-        Place.find(path, on: disk).map { .directory(device: $0.device) } ?? .missing
+        DirectoryLookup.find(path, on: disk).map { .directory(device: $0.device) } ?? .missing
       }
     case .room(let device, let path):
       try? await engine.io.run { [disk = engine.disk] in
-        guard let found = Place.find(path, on: disk), found.device == device else {
+        guard let found = DirectoryLookup.find(path, on: disk), found.device == device else {
           return .missing
         }
         return .room(free: (try? found.directory.availableBytes()) ?? nil)
@@ -130,23 +130,23 @@ extension QueueCoordinator {
 
 /// Times of the week in which nothing runs.
 extension QueueCoordinator {
-  func setTimetable(_ timetable: Timetable?) async throws(TransferError) {
-    var hours: OpenHours?
-    if let timetable { hours = try OpenHours(timetable) }
-    schedule.set(hours)
+  func setSchedule(_ schedule: Schedule?) async throws(TransferError) {
+    var hours: LocalSchedule?
+    if let schedule { hours = try LocalSchedule(schedule) }
+    scheduleMonitor.set(hours)
     await startWhatMay()
-    publishReopened()
+    emitReopened()
   }
 
   /// Lets the time of the week decide whether anything may start. Before anything does.
   func lookAtSchedule() {
-    guard !isShutDown, schedule.isNeeded else { return }
-    let wasOpen = schedule.isOpen
-    schedule.look(at: engine.clock.now, wallSeconds: engine.clock.wallSeconds)
-    engine.slots.update { $0.closed = schedule.closed }
+    guard !isShutDown, scheduleMonitor.isNeeded else { return }
+    let wasOpen = scheduleMonitor.isOpen
+    scheduleMonitor.look(at: engine.clock.now, wallSeconds: engine.clock.wallSeconds)
+    engine.slots.update { $0.closed = scheduleMonitor.closed }
     // While nothing runs or waits for a slot there is nothing to look for: whatever is added looks itself.
-    deadlines.set(.schedule, to: queue.busy > 0 ? schedule.nextLook : nil)
-    guard wasOpen, !schedule.isOpen else { return }
+    deadlines.set(.schedule, to: queue.busy > 0 ? scheduleMonitor.nextLook : nil)
+    guard wasOpen, !scheduleMonitor.isOpen else { return }
     stopForSchedule(runs.running)
   }
 
@@ -167,15 +167,15 @@ extension QueueCoordinator {
     // Nothing of it is stored, so that no store can refuse it.
     _ = await carryOutAlone { (queue, decision) in
       // The time may have come meanwhile.
-      if !schedule.isOpen { queue.suspend(ids, &decision) }
+      if !scheduleMonitor.isOpen { queue.suspend(ids, &decision) }
     }
   }
 
   /// Those that were stopped, and have no slot yet, wait for something else now.
-  private func publishReopened() {
-    guard schedule.isOpen, !stoppedBySchedule.isEmpty else { return }
+  private func emitReopened() {
+    guard scheduleMonitor.isOpen, !stoppedBySchedule.isEmpty else { return }
     for id in stoppedBySchedule.sorted() where queue.members.state(of: id) == .queued {
-      publishWaiting(id, nil)
+      emitWaiting(id, nil)
     }
     stoppedBySchedule = []
   }
@@ -183,18 +183,18 @@ extension QueueCoordinator {
 
 /// Why they wait.
 extension QueueCoordinator {
-  func publishWaiting(_ id: TransferID, _ reason: WaitReason, _ url: ResourceURL?) {
-    engine.hub.publish(.waiting(reason), of: id, url)
+  func emitWaiting(_ id: TransferID, _ reason: WaitReason, _ url: ResourceURL?) {
+    engine.hub.emit(.waiting(reason), of: id, url)
   }
 
   /// Publishes why it has no slot, if it waits for one.
-  func publishWaiting(_ id: TransferID, _ url: ResourceURL?) { publishWaiting([(id, url)]) }
+  func emitWaiting(_ id: TransferID, _ url: ResourceURL?) { emitWaiting([(id, url)]) }
 
   /// The same of many, at one moment.
-  func publishWaiting(_ members: [(id: TransferID, url: ResourceURL?)]) {
+  func emitWaiting(_ members: [(id: TransferID, url: ResourceURL?)]) {
     let now = (engine.clock.now, engine.clock.wallSeconds)
     for (id, url) in members {
-      if let reason = slotReason(of: id, at: now) { publishWaiting(id, reason, url) }
+      if let reason = slotReason(of: id, at: now) { emitWaiting(id, reason, url) }
     }
   }
 

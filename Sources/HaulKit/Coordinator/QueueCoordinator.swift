@@ -10,7 +10,7 @@ package actor QueueCoordinator {
     /// The time of the week may let other things run.
     case schedule
     /// What is in the way of some may be gone.
-    case obstacles
+    case waits
     /// The store, which refused a change, may take it now.
     case store
     /// The next attempt of a transfer for which nothing runs.
@@ -30,9 +30,9 @@ package actor QueueCoordinator {
   let waiters = Waiters()
   let deadlines: DeadlineQueue<Deadline>
   /// Transfers that wait for something in the way to be gone.
-  var obstacles = ObstacleWatch()
+  var waits = WaitMonitor()
   /// Whether the time of the week lets anything start.
-  var schedule: TimetableWatch
+  var scheduleMonitor: ScheduleMonitor
   /// Those that it is to stop, and those that it has stopped.
   var outOfTime: [TransferID] = []
   var stoppedBySchedule: Set<TransferID> = []
@@ -55,7 +55,7 @@ package actor QueueCoordinator {
     self.engine = engine
     self.store = store
     self.portion = max(portion, 1)
-    schedule = TimetableWatch(engine.hours)
+    scheduleMonitor = ScheduleMonitor(engine.hours)
     deadlines = DeadlineQueue(clock: engine.clock, executor: engine.soleExecutor)
     deadlines.begin { [weak self] in await self?.due($0) }
   }

@@ -23,7 +23,7 @@ package struct RunSupervisor {
     /// The name that the server told, where it is the one to use.
     package var serverName: FileName?
     /// Where its bytes lie while it is to go on with them.
-    package var location: TargetPlace?
+    package var location: FileLocation?
     package var isLocationStored = false
     /// Where the bytes of a transfer to `.stream` go.
     package var stream: StreamBuffer?

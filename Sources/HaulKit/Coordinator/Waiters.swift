@@ -3,13 +3,13 @@ import HaulCore
 /// Tasks that wait for something of the queue.
 struct Waiters: Sendable {
   /// Until nothing runs for a transfer.
-  let stopped = WaitList<TransferID, Void>()
+  let stopped = ContinuationList<TransferID, Void>()
   /// Until a transfer has ended; nil: look again.
-  let ended = WaitList<TransferID, TransferResult?>()
+  let ended = ContinuationList<TransferID, TransferResult?>()
   /// Until every member of a group has ended, or it has none any more; false: look again.
-  let groups = WaitList<String, Bool>()
+  let groups = ContinuationList<String, Bool>()
   /// Until no more than so many run or wait for a slot: 0, or 1 for a step that waits itself.
-  let empty = WaitList<Int, Void>()
+  let empty = ContinuationList<Int, Void>()
 
   /// Resumes those who wait until no more than so many run or wait for a slot.
   func resume(busy: Int) {

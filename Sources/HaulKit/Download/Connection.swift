@@ -20,7 +20,7 @@ struct Connection: Sendable {
 
   enum Since: Sendable {
     case instant(Instant)
-    case told(Silence)
+    case told(IdleTimer)
 
     var start: Instant? {
       switch self {

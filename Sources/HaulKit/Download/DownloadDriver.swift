@@ -8,7 +8,7 @@ final class DownloadDriver: TransferDriver {
   /// The name that the server told an earlier run.
   let serverName: FileName?
   /// Where an earlier run left its bytes, if this program knows.
-  let former: TargetPlace?
+  let former: FileLocation?
   /// Where the reader of a stream takes it.
   let stream: StreamBuffer?
   /// Where it runs; nil for the common threads.
@@ -18,7 +18,7 @@ final class DownloadDriver: TransferDriver {
   let reportsProgress: Bool
 
   init(
-    request: DownloadRequest, serverName: FileName?, former: TargetPlace?, stream: StreamBuffer?,
+    request: DownloadRequest, serverName: FileName?, former: FileLocation?, stream: StreamBuffer?,
     executor: (any TaskExecutor)?, isStored: Bool, reportsProgress: Bool
   ) {
     self.request = request
@@ -33,7 +33,7 @@ final class DownloadDriver: TransferDriver {
   func run(_ context: RunContext) async -> RunEnd {
     // A closure that prepares requests must not wait for the transfer.
     guard context.engine.prepare != nil else { return await perform(context) }
-    return await OwnTransfer.$id.withValue(context.id) { await perform(context) }
+    return await CurrentTransfer.$id.withValue(context.id) { await perform(context) }
   }
 
   private func perform(_ context: RunContext) async -> RunEnd {

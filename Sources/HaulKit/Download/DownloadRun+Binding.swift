@@ -33,14 +33,14 @@ extension DownloadRun {
     _ claim: TargetClaim, isNamedByServer: Bool
   ) async -> DownloadMachine.Recovered? {
     self.claim = claim
-    place = TargetPlace(
+    location = FileLocation(
       directory: claim.directory.path, device: claim.key.device, boot: engine.disk.bootID,
       name: claim.name.text, partName: claim.part.partName)
     if claim.number > 0 || isNamedByServer {
       tell(.target(claim.path, reason: await leftAlone(by: claim)))
     }
-    if let obstacle = await refusal(of: claim) {
-      end = .suspended(obstacle)
+    if let reason = await refusal(of: claim) {
+      end = .suspended(reason)
       return nil
     }
     if driver.isStored { claim.part.keepJournal() }

@@ -39,7 +39,7 @@ extension DownloadRun {
   }
 
   func tell(_ kind: TransferEvent.Kind) {
-    engine.hub.publish(kind, of: id, request.url)
+    engine.hub.emit(kind, of: id, request.url)
   }
 
   /// What was measured is worth knowing to the host's next transfers; what only the user's number says is not.

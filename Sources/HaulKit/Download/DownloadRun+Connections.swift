@@ -15,7 +15,7 @@ extension DownloadRun {
     }
     // A further connection of one transfer gets a thread of its own, where there is one.
     let executor = (fetch.isAdditional ? nil : driver.executor) ?? engine.soleExecutor
-    let (silence, host, told) = (Silence(since: now), host, told(of: id))
+    let (silence, host, told) = (IdleTimer(since: now), host, told(of: id))
     let task = Task(executorPreference: executor) { [engine, fetch] in
       do {
         told(.success(try await engine.fetch(fetch, of: host, silence)))
@@ -83,9 +83,9 @@ extension DownloadRun {
 
   private mutating func start(
     _ id: SegmentID, on executor: (any TaskExecutor)?,
-    _ work: @escaping @Sendable (Silence) async -> DownloadMachine.Event
+    _ work: @escaping @Sendable (IdleTimer) async -> DownloadMachine.Event
   ) {
-    let silence = Silence(since: engine.clock.now)
+    let silence = IdleTimer(since: engine.clock.now)
     let task = Task(executorPreference: executor) { [inbox] in
       inbox.post(.event(await work(silence)))
     }

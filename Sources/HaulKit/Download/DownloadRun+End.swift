@@ -15,7 +15,7 @@ extension DownloadRun {
     let progress = TransferProgress(
       bytes: received, total: total, rate: rate, connections: connections)
     if driver.reportsProgress {
-      engine.hub.publish(progress: progress, of: id, request.url)
+      engine.hub.emit(progress: progress, of: id, request.url)
     }
     if let target {
       if checkpoints.begins(dirtyBytes: target.dirtyBytes, at: now) { checkpoint(target) }

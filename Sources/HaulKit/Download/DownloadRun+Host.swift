@@ -41,7 +41,7 @@ extension DownloadRun {
       engine.logger.info(
         "\(host) gets \(limit) connection\(limit == 1 ? "" : "s") at most from now on: \(error.message)",
         metadata: ["transfer": "\(id)"])
-      engine.hub.publish(.limited(connections: limit, error: error), of: id, request.url)
+      engine.hub.emit(.limited(connections: limit, error: error), of: id, request.url)
     }
     await context.report(.slotsChanged)
   }

@@ -14,7 +14,7 @@ struct DownloadRun: ~Copyable {
   var target: (any DownloadTarget)?
   var claim: TargetClaim?
   /// Where the bytes lie.
-  var place: TargetPlace?
+  var location: FileLocation?
   /// What is under way, or was answered, of each segment.
   var connections: [Connection] = []
   /// What is to run beside the loop.
@@ -62,15 +62,15 @@ struct DownloadRun: ~Copyable {
 
   /// Returns when the download has ended or is paused: every connection closed, every byte written is claimed.
   mutating func perform() async -> RunEnd {
-    if let obstacle = await missingPlace() { return .suspended(obstacle) }
+    if let reason = await missingLocation() { return .suspended(reason) }
     await runToEnd()
     let length = plan.update { $0.plan.length }
-    place?.length = length
+    location?.length = length
     var end = end ?? .paused
-    if let reason = await obstacle(behind: end) { end = .suspended(reason) }
+    if let reason = await waitReason(behind: end) { end = .suspended(reason) }
     await releaseTarget(end)
     driver.stream?.finish(end.outcome)
-    if let place, !end.isOver { await context.report(.leaves(place)) }
+    if let location, !end.isOver { await context.report(.leaves(location)) }
     return end
   }
 

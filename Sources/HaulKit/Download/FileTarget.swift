@@ -6,7 +6,7 @@ struct FileTarget: DownloadTarget {
   let claim: TargetClaim
   let url: ResourceURL
   let io: BlockingIO
-  let commits: GroupCommit
+  let commits: GroupPublish
   let clock: any TransferClock
 
   private var part: PartFile { claim.part }
@@ -91,11 +91,11 @@ struct FileTarget: DownloadTarget {
     length: Int64, modified: Double?,
     _ told: @escaping @Sendable (Result<String?, TransferError>) -> Void
   ) {
-    if part.isPutOff { return commits.publish(claim, length: length, modified: modified, told) }
+    if part.isDeferred { return commits.publish(claim, length: length, modified: modified, told) }
     io.start { [claim] isStopped in
       told(
         Result { () throws(TransferError) in
-          guard !isStopped else { throw GroupCommit.stopped }
+          guard !isStopped else { throw GroupPublish.stopped }
           return try claim.publishAndRelease(length: length, modified: modified)
         })
     }

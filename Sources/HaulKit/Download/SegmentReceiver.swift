@@ -21,7 +21,7 @@ struct SegmentReceiver: Sendable {
 
   /// Returns when the segment has ended, one way or the other; every byte written is claimed then.
   /// - Parameter silence: nil where the whole body has arrived.
-  func run(_ silence: Silence?) async -> DownloadMachine.Event {
+  func run(_ silence: IdleTimer?) async -> DownloadMachine.Event {
     var state = State(
       position: body.start,
       writer: target.writer(
@@ -54,7 +54,7 @@ struct SegmentReceiver: Sendable {
     var hasDelivered = false
   }
 
-  private func receive(_ state: inout State, _ silence: Silence?) async throws {
+  private func receive(_ state: inout State, _ silence: IdleTimer?) async throws {
     if silence == nil, let chunks = response.collected {
       for chunk in chunks { if try await take(chunk, &state) { return } }
       return try await ended(state)

@@ -29,7 +29,7 @@ final class SharedPlan: Sendable {
 }
 
 /// When a connection began to be silent; nil while its bytes are being dealt with.
-final class Silence: Sendable {
+final class IdleTimer: Sendable {
   private let since: NIOLockedValueBox<Instant?>
 
   init(since now: Instant) { since = NIOLockedValueBox(now) }

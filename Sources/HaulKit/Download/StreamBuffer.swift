@@ -175,7 +175,7 @@ extension StreamBuffer {
     change { state in
       guard let plan = state.plan, let chunk = state.chunks[state.given] else { return nil }
       // The version may have been given up this very moment.
-      guard plan.update({ $0.plan.commit(generation: state.generation) }) else {
+      guard plan.update({ $0.plan.handOut(generation: state.generation) }) else {
         state.chunks = [:]
         state.held = 0
         return nil

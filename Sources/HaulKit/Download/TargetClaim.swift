@@ -20,7 +20,7 @@ struct TargetClaim: Sendable {
   /// When a number is added to the name.
   let numbering: Numbering
   /// Held in the book until the run has ended.
-  let key: TargetBook.Key
+  let key: TargetReservations.Key
 
   enum Numbering: Sendable {
     case never
@@ -62,7 +62,7 @@ struct TargetClaim: Sendable {
   /// - Throws: `not-a-regular-file`, `permission-denied`, `name-conflict`, `in-use`, `disk-full`, `io`.
   static func make(
     for request: DownloadRequest, of id: TransferID, serverName: FileName? = nil,
-    on disk: any Disk, nonce: [UInt8], book: TargetBook
+    on disk: any Disk, nonce: [UInt8], book: TargetReservations
   ) throws(TransferError) -> Outcome {
     try TargetSearch(request, of: id, serverName, on: disk, nonce: nonce, book: book).find()
   }
@@ -72,7 +72,7 @@ struct TargetClaim: Sendable {
   /// - Throws: as `make`.
   static func reserve(
     for request: DownloadRequest, of id: TransferID, among count: Int, on disk: any Disk,
-    nonce: [UInt8], book: TargetBook
+    nonce: [UInt8], book: TargetReservations
   ) throws(TransferError) {
     var search = try TargetSearch(request, of: id, nil, on: disk, nonce: nonce, book: book)
     search.farthest = count
@@ -85,7 +85,7 @@ struct TargetClaim: Sendable {
   /// other. It waits for no other search and reads no file.
   static func makeNew(
     for request: DownloadRequest, of id: TransferID, serverName: FileName? = nil,
-    on disk: any Disk, nonce: [UInt8], book: TargetBook
+    on disk: any Disk, nonce: [UInt8], book: TargetReservations
   ) throws(TransferError) -> TargetClaim? {
     try TargetSearch(request, of: id, serverName, on: disk, nonce: nonce, book: book).claimNew()
   }

@@ -49,7 +49,7 @@ extension TargetSearch {
   }
 
   /// A regular file under the wanted name, or one that has a number.
-  private struct FileThere {
+  private struct ExistingTarget {
     let number: Int
     let name: FileName
     let path: String
@@ -66,15 +66,15 @@ extension TargetSearch {
   }
 
   /// The file under the wanted name, and, where numbers are added, those up to the first number behind `farthest` that is free.
-  private func filesThere() throws(TransferError) -> [FileThere] {
-    var files: [FileThere] = []
+  private func filesThere() throws(TransferError) -> [ExistingTarget] {
+    var files: [ExistingTarget] = []
     var number = 0
     while true {
       let candidate = number == 0 ? name : name.numbered(number)
       let state = try TargetCheck.state(of: candidate.text, in: directory)
       if case .regular(let size, let modified) = state {
         files.append(
-          FileThere(
+          ExistingTarget(
             number: number, name: candidate, path: directory.filePath(candidate.text), size: size,
             modified: modified,
             record: FileRecord.read(candidate.text, in: directory, user: disk.effectiveUser)))
@@ -84,7 +84,7 @@ extension TargetSearch {
     }
   }
 
-  private func digests(of file: FileThere) throws(TransferError) -> [Checksum] {
+  private func digests(of file: ExistingTarget) throws(TransferError) -> [Checksum] {
     try FileVerifier.digests(
       request.checksums.map(\.algorithm), of: file.name.text, size: file.size, in: directory)
   }

@@ -7,7 +7,7 @@ struct TargetSearch {
   let id: TransferID
   let disk: any Disk
   let nonce: [UInt8]
-  let book: TargetBook
+  let book: TargetReservations
   let directory: any DiskDirectory
   /// Of the directory.
   let status: FileStatus
@@ -20,7 +20,7 @@ struct TargetSearch {
 
   init(
     _ request: DownloadRequest, of id: TransferID, _ serverName: FileName?, on disk: any Disk,
-    nonce: [UInt8], book: TargetBook
+    nonce: [UInt8], book: TargetReservations
   ) throws(TransferError) {
     self.request = request
     self.id = id
@@ -180,8 +180,8 @@ struct TargetSearch {
     }
   }
 
-  private func key(_ name: FileName) -> TargetBook.Key {
-    TargetBook.Key(device: status.device, inode: status.inode, name: name.text)
+  private func key(_ name: FileName) -> TargetReservations.Key {
+    TargetReservations.Key(device: status.device, inode: status.inode, name: name.text)
   }
 
   /// The part file of a name; nil when another transfer of this manager has it.

@@ -26,7 +26,7 @@ public struct TransferBytes: AsyncSequence, Sendable {
   /// Reads the bytes of one transfer.
   public struct AsyncIterator: AsyncIteratorProtocol {
     let reading: Reading
-    var turns = ReaderTurns()
+    var turns = PeriodicYield()
 
     /// The next bytes; nil when the transfer has completed and everything was read.
     /// - Throws: why it failed; `interrupted` when it was paused, `cancelled`.

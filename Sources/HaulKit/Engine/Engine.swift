@@ -18,7 +18,7 @@ package final class Engine: Sendable {
   let waitsForDisk: Bool
   let waitsForNetwork: Bool
   /// When transfers run, at first; nil for always.
-  let hours: OpenHours?
+  let hours: LocalSchedule?
   /// File systems that have no room for anybody.
   let fullDevices = NIOLockedValueBox<Set<UInt64>>([])
   package let hooks: Hooks
@@ -31,14 +31,14 @@ package final class Engine: Sendable {
   let prepare: RequestPreparation?
   let hub: EventHub
   let heartbeat: Heartbeat
-  let commits: GroupCommit
-  private let sharing: SharedOrigins
+  let commits: GroupPublish
+  private let sharing: HTTP2Origins
   /// Threads that transfers are spread over; empty for the common ones.
   package let executors: [any TaskExecutor]
   /// Where everything else runs as well, so that one thread decides what comes when; nil for the common threads.
   let soleExecutor: (any TaskExecutor)?
-  let slots: SlotKeeper
-  let targets = TargetBook()
+  let slots: LockedScheduler
+  let targets = TargetReservations()
   let random: SharedRandom
   let logger: Logger
 
@@ -47,7 +47,7 @@ package final class Engine: Sendable {
     configuration: TransferManager.Configuration, seed: UInt64? = nil, hooks: Hooks = Hooks(),
     executors: [any TaskExecutor] = [], soleExecutor: (any TaskExecutor)? = nil,
     network: any NetworkState = UnknownNetwork(), programs: (any Programs)? = nil,
-    hours: OpenHours? = nil
+    hours: LocalSchedule? = nil
   ) {
     self.network = network
     self.hours = hours
@@ -69,9 +69,9 @@ package final class Engine: Sendable {
     streamWindow = configuration.streamWindow
     hub = EventHub(limit: configuration.keptEvents)
     heartbeat = Heartbeat(clock: clock, executor: soleExecutor)
-    commits = GroupCommit(io: io)
-    sharing = SharedOrigins()
-    slots = SlotKeeper(configuration)
+    commits = GroupPublish(io: io)
+    sharing = HTTP2Origins()
+    slots = LockedScheduler(configuration)
     random = SharedRandom(seed: seed)
     logger = configuration.logger
   }

@@ -6,7 +6,7 @@ extension Engine {
   ///
   /// - Parameter host: the host that the scheduler knows the transfer by.
   func fetch(
-    _ request: FetchRequest, of host: String, _ silence: Silence? = nil
+    _ request: FetchRequest, of host: String, _ silence: IdleTimer? = nil
   ) async throws -> FetchResponse {
     silence?.end()
     while let end = slots.update({ $0.backOffEnd(of: host) }), end > clock.now {

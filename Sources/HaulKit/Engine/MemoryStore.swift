@@ -12,7 +12,7 @@ package struct MemoryStore: Store {
     var identifiers: [String: TransferID] = [:]
     var batches: [String: [TransferID]] = [:]
     var programs: [TransferID: ProcessIdentity] = [:]
-    var places: [TransferID: TargetPlace] = [:]
+    var locations: [TransferID: FileLocation] = [:]
     var events: Deque<StoredEvent> = []
     var lastEvent = 0
   }
@@ -29,9 +29,9 @@ package struct MemoryStore: Store {
     state.withLockedValue { state in
       var queue = StoredQueue(
         members: state.records.values.map(QueuedMember.init)
-          .sorted { ($0.standing.rank, $0.id) < ($1.standing.rank, $1.id) },
+          .sorted { ($0.storedState.rank, $0.id) < ($1.storedState.rank, $1.id) },
         lastEvent: state.lastEvent, programs: state.programsUnderWay)
-      queue.places = state.places
+      queue.locations = state.locations
       return queue
     }
   }
@@ -43,11 +43,11 @@ package struct MemoryStore: Store {
       for update in change.updated { state.apply(update) }
       for id in change.removed {
         state.remove(id)
-        (state.programs[id], state.places[id]) = (nil, nil)
+        (state.programs[id], state.locations[id]) = (nil, nil)
       }
       for program in change.programs { state.put(program) }
-      for stored in change.places where state.records.place(of: stored.id) != nil {
-        state.places[stored.id] = stored.place
+      for stored in change.locations where state.records.place(of: stored.id) != nil {
+        state.locations[stored.id] = stored.location
       }
       if !change.satisfied.isEmpty { state.dropDependencies(on: Set(change.satisfied)) }
       if let batch = change.batch { state.batches[batch.key] = batch.ids }
@@ -122,7 +122,7 @@ extension MemoryStore.State {
 
   fileprivate mutating func inOrder() -> [(rank: Int64, id: TransferID)] {
     if let order { return order }
-    let sorted = records.values.map { (rank: $0.standing.rank, id: $0.id) }.sorted { $0 < $1 }
+    let sorted = records.values.map { (rank: $0.storedState.rank, id: $0.id) }.sorted { $0 < $1 }
     order = sorted
     return sorted
   }
@@ -141,8 +141,8 @@ extension MemoryStore.State {
       put(record)
     }
     guard let place = records.place(of: update.id) else { return }
-    if records[place].standing.rank != update.standing.rank { order = nil }
-    records[place].standing = update.standing
+    if records[place].storedState.rank != update.storedState.rank { order = nil }
+    records[place].storedState = update.storedState
     if let result = update.result { records[place].result = result }
   }
 
@@ -151,7 +151,7 @@ extension MemoryStore.State {
   }
 
   fileprivate var programsUnderWay: [StoredProgram] {
-    programs.filter { records[$0.key]?.standing.isUnderWay == true }
+    programs.filter { records[$0.key]?.storedState.isUnderWay == true }
       .map { StoredProgram(id: $0.key, process: $0.value) }.sorted { $0.id < $1.id }
   }
 
@@ -207,7 +207,7 @@ extension [(rank: Int64, id: TransferID)] {
 extension RecordQuery {
   /// Whether it asks for this one, behind the rank that it names.
   fileprivate func takes(_ record: TransferRecord) -> Bool {
-    statuses?.contains(record.standing.status) ?? true
+    statuses?.contains(record.storedState.status) ?? true
       && (group == nil || record.request.group == group)
   }
 }

@@ -24,7 +24,7 @@ public typealias RequestPreparation =
 extension Engine {
   /// Sends a request with what the hook adds; once more when the server refuses it and there is a hook. Its fields are
   /// nowhere but in the request: they are not logged, and a redirect to another origin leaves them behind.
-  func send(_ request: FetchRequest, _ silence: Silence?) async throws -> FetchResponse {
+  func send(_ request: FetchRequest, _ silence: IdleTimer?) async throws -> FetchResponse {
     guard let prepare, !request.hasLeftOrigin else { return try await transport.fetch(request) }
     let response = try await send(request, attempt: 1, prepare, silence)
     let isRefused = [401, 403].contains(response.head.status) && !response.head.wasRedirected
@@ -32,7 +32,7 @@ extension Engine {
   }
 
   private func send(
-    _ request: FetchRequest, attempt: Int, _ prepare: RequestPreparation, _ silence: Silence?
+    _ request: FetchRequest, attempt: Int, _ prepare: RequestPreparation, _ silence: IdleTimer?
   ) async throws -> FetchResponse {
     // The hook's time is not the server's.
     silence?.end()

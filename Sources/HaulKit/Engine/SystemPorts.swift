@@ -20,10 +20,10 @@ struct SystemPorts {
     #endif
   }
 
-  /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none; `internal` for a timetable that is none.
+  /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none; `internal` for a schedule that is none.
   init(_ configuration: TransferManager.Configuration) throws(TransferError) {
-    var hours: OpenHours?
-    if let timetable = configuration.timetable { hours = try OpenHours(timetable) }
+    var hours: LocalSchedule?
+    if let schedule = configuration.schedule { hours = try LocalSchedule(schedule) }
     var settings = HTTPTransport.Settings()
     settings.connectTimeout = configuration.connectTimeout
     settings.headTimeout = configuration.idleTimeout

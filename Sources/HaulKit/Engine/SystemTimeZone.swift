@@ -25,9 +25,9 @@ struct SystemTimeZone: LocalTime {
   }
 }
 
-extension OpenHours {
+extension LocalSchedule {
   /// - Throws: `internal` for a time zone that nobody knows, and a window whose minutes are none of a day.
-  package init(_ timetable: Timetable) throws(TransferError) {
-    try self.init(timetable, at: SystemTimeZone(timetable.timeZone))
+  package init(_ schedule: Schedule) throws(TransferError) {
+    try self.init(schedule, at: SystemTimeZone(schedule.timeZone))
   }
 }

@@ -20,7 +20,7 @@ final class EventFeed: Sendable {
     var start: Start?
     var ready: Deque<QueueEvent> = []
     /// Those of a reset whose standing is still to be told.
-    var standing: Deque<TransferSummary> = []
+    var storedState: Deque<TransferSummary> = []
   }
 
   private static let pageSize = 256
@@ -101,9 +101,9 @@ final class EventFeed: Sendable {
 
   private func takeStanding() -> [TransferSummary]? {
     reading.withLockedValue { reading in
-      guard !reading.standing.isEmpty else { return nil }
-      let page = Array(reading.standing.prefix(Self.pageSize))
-      reading.standing.removeFirst(page.count)
+      guard !reading.storedState.isEmpty else { return nil }
+      let page = Array(reading.storedState.prefix(Self.pageSize))
+      reading.storedState.removeFirst(page.count)
       return page
     }
   }
@@ -141,10 +141,10 @@ final class EventFeed: Sendable {
   }
 
   private func reset() async -> Bool {
-    guard let snapshot = await queue?.standing(for: key) else { return false }
+    guard let snapshot = await queue?.storedState(for: key) else { return false }
     reading.withLockedValue { reading in
       if tellsEach {
-        reading.standing = Deque(snapshot.transfers)
+        reading.storedState = Deque(snapshot.transfers)
       } else {
         reading.ready.append(.reset(snapshot))
       }

@@ -34,16 +34,16 @@ final class EventHub: Sendable {
   init(limit: Int) { state = NIOLockedValueBox(HubState(limit: limit)) }
 
   /// Tells what a transfer does; its state is as it was.
-  func publish(_ kind: TransferEvent.Kind, of id: TransferID, _ url: ResourceURL?) {
-    publish(CollectionOfOne(TransferEvent(number: nil, id: id, url: url, kind: kind)))
+  func emit(_ kind: TransferEvent.Kind, of id: TransferID, _ url: ResourceURL?) {
+    emit(CollectionOfOne(TransferEvent(number: nil, id: id, url: url, kind: kind)))
   }
 
   /// Tells events, in order. Progress of what has ended is not told any more.
-  func publish(_ events: some Sequence<TransferEvent>) { change { $0.publish(events) } }
+  func emit(_ events: some Sequence<TransferEvent>) { change { $0.emit(events) } }
 
   /// Tells progress of what runs; one that was not read yet is replaced.
-  func publish(progress: TransferProgress, of id: TransferID, _ url: ResourceURL?) {
-    change { $0.publish(progress: progress, of: id, url) }
+  func emit(progress: TransferProgress, of id: TransferID, _ url: ResourceURL?) {
+    change { $0.emit(progress: progress, of: id, url) }
   }
 
   /// Something runs for a transfer from now on.

@@ -76,9 +76,9 @@ struct HubState {
     live[place].tellsProgress = tellsProgress
   }
 
-  mutating func publish(_ events: some Sequence<TransferEvent>) {
+  mutating func emit(_ events: some Sequence<TransferEvent>) {
     for event in events {
-      publish(event)
+      emit(event)
       // Many at once are not all kept first.
       if log.count - Self.worthTrimming > limit { trim() }
     }
@@ -87,7 +87,7 @@ struct HubState {
   }
 
   /// Only of what runs, and of that only once that everything is there.
-  mutating func publish(progress: TransferProgress, of id: TransferID, _ url: ResourceURL?) {
+  mutating func emit(progress: TransferProgress, of id: TransferID, _ url: ResourceURL?) {
     guard let place = live.place(of: id) else { return }
     let known = live[place]
     guard known.isRunning, known.tellsProgress, !progress.isWhole || !known.isWhole
@@ -106,7 +106,7 @@ struct HubState {
     wakeSubscribers()
   }
 
-  private mutating func publish(_ event: TransferEvent) {
+  private mutating func emit(_ event: TransferEvent) {
     let id = event.id
     switch event.kind {
     case .finished(let result):

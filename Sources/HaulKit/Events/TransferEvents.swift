@@ -15,7 +15,7 @@ public struct TransferEvents: AsyncSequence, Sendable {
   /// Reads the events of one subscriber.
   public struct AsyncIterator: AsyncIteratorProtocol {
     let events: TransferEvents
-    var turns = ReaderTurns()
+    var turns = PeriodicYield()
 
     /// The next event; nil at the end, or when the task was cancelled.
     public mutating func next() async -> TransferEvent? {
@@ -46,7 +46,7 @@ public struct QueueEvents: AsyncSequence, Sendable {
   /// Reads the events of one subscriber.
   public struct AsyncIterator: AsyncIteratorProtocol {
     let feed: EventFeed
-    var turns = ReaderTurns()
+    var turns = PeriodicYield()
 
     /// The next event; nil when the manager has shut down, or the task was cancelled.
     public mutating func next() async -> QueueEvent? {

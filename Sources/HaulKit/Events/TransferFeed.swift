@@ -31,7 +31,7 @@ final class TransferFeed: Sendable {
       if !ready.isEmpty || isOver { return ready }
       switch await hub.next(key, atMost: most) {
       case .events(let events): add(events)
-      case .lost: add(await queue?.standing(of: id, for: key) ?? [])
+      case .lost: add(await queue?.storedState(of: id, for: key) ?? [])
       case .missed, .end: return []
       }
     }

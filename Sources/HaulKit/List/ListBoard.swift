@@ -92,7 +92,7 @@ extension TransferList.Row {
       case .program(let words, _): take(path: words.first ?? name)
       }
     }
-    if let result = record.result, record.standing.status.end != nil { take(result) }
+    if let result = record.result, record.storedState.status.end != nil { take(result) }
   }
 
   fileprivate mutating func take(_ kind: TransferEvent.Kind) {

@@ -92,11 +92,11 @@ public final class TransferList {
   /// Those that are not in the order any more stand last until it is told that they are gone.
   private func sort(by order: [TransferID]) {
     let ranks = Dictionary(zip(order, order.indices), uniquingKeysWith: { $1 })
-    let standing = rows.enumerated().sorted { left, right in
+    let storedState = rows.enumerated().sorted { left, right in
       let ranks = (ranks[left.element.id] ?? .max, ranks[right.element.id] ?? .max)
       return ranks.0 == ranks.1 ? left.offset < right.offset : ranks.0 < ranks.1
     }
-    rows = standing.map(\.element)
+    rows = storedState.map(\.element)
     places = Dictionary(zip(rows.map(\.id), rows.indices), uniquingKeysWith: { $1 })
   }
 }

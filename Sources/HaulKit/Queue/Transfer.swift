@@ -104,7 +104,7 @@ extension Transfer {
 
   /// As `TransferManager.move`.
   /// - Throws: `refused`, with the `refusal` `isUnknown`; `io`, `disk-full`.
-  public func move(to place: QueuePlace) async throws(TransferError) {
+  public func move(to place: QueuePosition) async throws(TransferError) {
     try await manager.move([id], to: place).check(id)
   }
 }

@@ -59,7 +59,7 @@ public struct GroupCounts: Sendable, Hashable {
   public var ended: Int { completed + failed + cancelled }
 
   /// Nil is a group without members.
-  init(_ counts: GroupTally.Counts?) {
+  init(_ counts: GroupProgress.Counts?) {
     (members, completed) = (counts?.members ?? 0, counts?.completed ?? 0)
     (failed, cancelled) = (counts?.failed ?? 0, counts?.cancelled ?? 0)
   }

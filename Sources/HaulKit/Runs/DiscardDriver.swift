@@ -7,7 +7,7 @@ struct DiscardDriver: TransferDriver {
   let request: DownloadRequest?
   var serverName: FileName?
   /// Where an earlier run left its bytes, if this program knows.
-  var former: TargetPlace?
+  var former: FileLocation?
 
   func run(_ context: RunContext) async -> RunEnd {
     if let request, request.destination != .stream {
@@ -18,7 +18,7 @@ struct DiscardDriver: TransferDriver {
         do throws(TransferError) {
           try discard(request, of: id, nonce, engine)
         } catch {
-          guard error.hindrance == .noRoom, let former else { throw error }
+          guard error.cause == .noRoom, let former else { throw error }
           try former.discard(request.url, on: engine.disk)
         }
       }

@@ -74,7 +74,7 @@ enum RunReport: Sendable {
   /// The file has its name; the closure is called on a thread for files, once that is stored.
   case published(onceStored: @Sendable () -> Void)
   /// Its bytes lie there, for the next run.
-  case leaves(TargetPlace)
+  case leaves(FileLocation)
   /// A program was prepared, and executes its first instruction after this.
   case processBegins(ProcessIdentity)
 }

@@ -55,7 +55,7 @@ final class ProgramDriver: TransferDriver {
 
   func run(_ context: RunContext) async -> RunEnd {
     context.receiveOrders(take)
-    engine.hub.publish(.phase(.running, reason: nil), of: context.id, nil)
+    engine.hub.emit(.phase(.running, reason: nil), of: context.id, nil)
     let started = engine.clock.now
     let outcome: ProgramMachine.Outcome
     do throws(TransferError) {

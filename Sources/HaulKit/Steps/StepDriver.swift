@@ -13,11 +13,11 @@ struct StepDriver: TransferDriver {
     context.receiveOrders(state.take)
     let stepContext = StepContext(id: id, input: input, state: state) {
       [reportsProgress] progress in
-      if reportsProgress { engine.hub.publish(progress: progress, of: id, nil) }
+      if reportsProgress { engine.hub.emit(progress: progress, of: id, nil) }
     }
-    engine.hub.publish(.phase(.running, reason: nil), of: id, nil)
+    engine.hub.emit(.phase(.running, reason: nil), of: id, nil)
     let work = Task(executorPreference: engine.soleExecutor) { [closure] in
-      try await OwnTransfer.$id.withValue(id) { try await closure(stepContext) }
+      try await CurrentTransfer.$id.withValue(id) { try await closure(stepContext) }
     }
     state.runs(in: work)
     return RunEnd(await work.result, state.order, duration: engine.clock.now - started)

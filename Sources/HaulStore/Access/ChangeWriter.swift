@@ -8,7 +8,7 @@ struct ChangeWriter {
   private let rows: RowNumbers
   private let keptEvents: Int
   private let passes: @Sendable () -> Void
-  private let coding = FormCoding()
+  private let coding = RowCoding()
   /// The rows of those that this change adds: to look them up, and in order.
   private var numbers = IDTable()
   private var added: [(id: TransferID, number: UInt32)] = []
@@ -33,7 +33,7 @@ struct ChangeWriter {
       try remove(change.removed)
       try forgetDependencies(on: change.satisfied)
       try note(change.programs)
-      try note(change.places)
+      try note(change.locations)
       if let batch = change.batch { try StoredBatch.write(batch, db: db) }
       passes()
       try EventWriter(db: db, kept: keptEvents, coding: coding).write(change.events)
@@ -69,7 +69,7 @@ struct ChangeWriter {
       insert.begin()
       try insert.bind(sequence)
       try insert.bind(Int64(record.id.bits))
-      try StandingColumns.bind(record.standing, to: &insert, coding)
+      try StateColumns.bind(record.storedState, to: &insert, coding)
       try MemberColumns.bind(record.request, to: &insert)
       try insert.bind(record.result?.plainEnd)
       try insert.execute()
@@ -124,10 +124,10 @@ struct ChangeWriter {
     }
   }
 
-  private func note(_ places: [StoredPlace]) throws {
-    for stored in places {
+  private func note(_ locations: [StoredLocation]) throws {
+    for stored in locations {
       guard let sequence = number(of: stored.id) else { continue }
-      try PlaceRows.put(stored.place, of: sequence, db: db)
+      try LocationRows.put(stored.location, of: sequence, db: db)
       passes()
     }
   }
@@ -148,7 +148,7 @@ struct ChangeWriter {
   }
 
   private static let insertMember = """
-    INSERT INTO members (seq, id, \(StandingColumns.list), \(MemberColumns.list), plain_end)
+    INSERT INTO members (seq, id, \(StateColumns.list), \(MemberColumns.list), plain_end)
     VALUES (?\(String(repeating: ", ?", count: 1 + 9 + 7 + 1)))
     """
   private static let updateMember = "UPDATE members SET \(MemberColumns.assignments) WHERE seq = ?"

@@ -5,13 +5,13 @@ import HaulCore
 struct EventWriter {
   let db: Database
   let kept: Int
-  let coding: FormCoding
+  let coding: RowCoding
 
   func write(_ events: [StoredEvent]) throws {
     guard let last = events.last else { return }
     var insert = try RowStatement(
       db, "INSERT INTO events (number, id, kind, detail) VALUES (?, ?, ?, ?)")
-    var results = FormMemory<StoredResult>()
+    var results = RowCodingMemo<StoredResult>()
     // What would be dropped at once is not written at all.
     for event in events.suffix(max(kept, 1)) {
       let kind = try storedKind(event.kind, &results)
@@ -29,7 +29,7 @@ struct EventWriter {
 
   /// Ends come in masses, when all are cancelled, and then mostly alike.
   private func storedKind(
-    _ kind: TransferEvent.Kind, _ results: inout FormMemory<StoredResult>
+    _ kind: TransferEvent.Kind, _ results: inout RowCodingMemo<StoredResult>
   ) throws -> StoredKind {
     guard case .finished(let result) = kind else { return try StoredKind(kind, coding) }
     return StoredKind(
@@ -45,7 +45,7 @@ struct EventReader {
   func events(from number: Int, atMost: Int) throws -> [StoredEvent]? {
     let first = try Int.fetchOne(db, sql: "SELECT min(number) FROM events")
     guard number >= first ?? 1 else { return nil }
-    let coding = FormCoding()
+    let coding = RowCoding()
     let statement = try db.cachedStatement(
       sql: "SELECT number, id, kind, detail FROM events WHERE number >= ? ORDER BY number LIMIT ?")
     let rows = try Row.fetchCursor(

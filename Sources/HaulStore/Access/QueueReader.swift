@@ -4,7 +4,7 @@ import HaulCore
 /// Reads what decisions need of every member: one pass through one narrow table.
 struct QueueReader {
   let db: Database
-  private let coding = FormCoding()
+  private let coding = RowCoding()
 
   init(db: Database) { self.db = db }
 
@@ -12,7 +12,7 @@ struct QueueReader {
   func queue(noting numbers: inout IDTable?) throws -> StoredQueue {
     let last = try Int.fetchOne(db, sql: "SELECT max(number) FROM events")
     var queue = StoredQueue(lastEvent: last ?? 0, programs: try ProgramRows.underWay(db))
-    queue.places = try PlaceRows.all(db)
+    queue.locations = try LocationRows.all(db)
     var places = ContiguousArray<(id: TransferID, number: UInt32)>()
     var dependencies = try dependencies()
     var targets = try targets()
@@ -28,7 +28,7 @@ struct QueueReader {
       // Most are like the one before.
       if like == nil || found != marks { (marks, like) = (found, try found.member()) }
       guard var member = like?.with(id) else { continue }
-      member.standing.rank = row.number(2)
+      member.storedState.rank = row.number(2)
       member.host = try row.text(4)
       try read(row, marks, &member)
       if marks.hasDependencies { member.after = try dependencies.values(of: sequence) }
@@ -63,13 +63,13 @@ struct QueueReader {
     if marks.hasGroup { member.group = try row.text(5) }
     if marks.hasIdentifier { member.identifier = try row.text(6) }
     if marks.wasPaused {
-      guard let origin = try row.text(7).flatMap(TransferEvent.Origin.init) else {
+      guard let origin = try row.text(7).flatMap(TransferEvent.Initiator.init) else {
         throw TransferError.unreadable("one who paused")
       }
-      member.standing.pausedBy = origin
+      member.storedState.pausedBy = origin
     }
     guard marks.hasWaitReason else { return }
-    member.standing.waitReason = try coding.waitReason(row.text(9), retryAt: row.real(8))
+    member.storedState.waitReason = try coding.waitReason(row.text(9), retryAt: row.real(8))
   }
 }
 
@@ -77,7 +77,8 @@ extension QueuedMember {
   /// The same under another id.
   fileprivate func with(_ id: TransferID) -> QueuedMember {
     QueuedMember(
-      id: id, standing: standing, host: host, group: group, identifier: identifier, after: after,
+      id: id, storedState: storedState, host: host, group: group, identifier: identifier,
+      after: after,
       whenDependencyFails: whenDependencyFails, isStep: isStep, isIdempotent: isIdempotent)
   }
 }
@@ -109,15 +110,15 @@ private struct MemberMarks: Equatable {
   /// A member of these marks, without a name.
   /// - Throws: `io` for a value that this version does not know.
   func member() throws(TransferError) -> QueuedMember {
-    var standing = Standing()
-    standing.status = try TransferStatus(code: byte(0), "state of a transfer")
-    standing.desired = try Desired(code: byte(8), "order")
-    standing.priority = try TransferRequest.Priority(code: byte(16), "priority")
-    (standing.hasRun, standing.isUnderWay) = (byte(32) > 0, byte(32) > 1)
-    standing.startsOver = bit(40)
+    var storedState = StoredState()
+    storedState.status = try TransferStatus(code: byte(0), "state of a transfer")
+    storedState.desired = try Desired(code: byte(8), "order")
+    storedState.priority = try TransferRequest.Priority(code: byte(16), "priority")
+    (storedState.hasRun, storedState.isUnderWay) = (byte(32) > 0, byte(32) > 1)
+    storedState.startsOver = bit(40)
     let none = try TransferID(stored: 0)
     return QueuedMember(
-      id: none, standing: standing, host: nil, group: nil, identifier: nil, after: [],
+      id: none, storedState: storedState, host: nil, group: nil, identifier: nil, after: [],
       whenDependencyFails: try TransferRequest.DependencyPolicy(
         code: byte(24), "rule for dependencies"),
       isStep: bit(41), isIdempotent: bit(42))

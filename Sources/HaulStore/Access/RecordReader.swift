@@ -5,12 +5,12 @@ import HaulCore
 struct RecordReader {
   private let records: Statement
   private let dependencies: Statement
-  private let coding = FormCoding()
+  private let coding = RowCoding()
 
   init(db: Database) throws {
     records = try db.cachedStatement(
       sql: """
-        SELECT m.seq, m.id, \(StandingColumns.names.map { "m.\($0)" }.joined(separator: ", ")),
+        SELECT m.seq, m.id, \(StateColumns.names.map { "m.\($0)" }.joined(separator: ", ")),
           m.group_name, m.identifier, m.dependency_policy, m.dependencies,
           q.address, q.target, q.form, s.address, s.user, s.password, s.fields, r.form,
           m.plain_end
@@ -35,7 +35,7 @@ struct RecordReader {
     }
     return TransferRecord(
       id: try TransferID(stored: row.decode(Int64.self, atIndex: 1)),
-      request: try request(row), standing: try StandingColumns.standing(row, from: 2, coding),
+      request: try request(row), storedState: try StateColumns.storedState(row, from: 2, coding),
       result: result)
   }
 

@@ -4,12 +4,12 @@ import HaulCore
 /// Writes requests, their dependencies and their secrets, each to its table.
 struct RequestWriter {
   private let db: Database
-  private let coding: FormCoding
+  private let coding: RowCoding
   private var insertRequest: RowStatement
-  private var forms = FormMemory<StoredRequest>()
-  private var fields = FormMemory<[[String]]>()
+  private var forms = RowCodingMemo<StoredRequest>()
+  private var fields = RowCodingMemo<[[String]]>()
 
-  init(db: Database, coding: FormCoding) throws {
+  init(db: Database, coding: RowCoding) throws {
     self.db = db
     self.coding = coding
     insertRequest = try RowStatement(

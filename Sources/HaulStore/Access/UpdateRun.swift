@@ -15,22 +15,22 @@ struct UpdateRun {
   mutating func extend(by next: StoreChange.Update, at sequence: Int64) -> Bool {
     guard sequence == numbers.upperBound + 1, first.keepsPlace, next.keepsPlace,
       first.request == nil, next.request == nil, first.result == next.result,
-      first.standing.isState(of: next.standing)
+      first.storedState.isState(of: next.storedState)
     else { return false }
     numbers = numbers.lowerBound...sequence
     return true
   }
 
-  func write(_ db: Database, _ results: inout ResultWriter, _ coding: FormCoding) throws {
-    var names = first.keepsPlace ? StandingColumns.state : StandingColumns.names
+  func write(_ db: Database, _ results: inout ResultWriter, _ coding: RowCoding) throws {
+    var names = first.keepsPlace ? StateColumns.state : StateColumns.names
     if first.result != nil { names.append("plain_end") }
     var update = try RowStatement(
-      db, "UPDATE members SET \(StandingColumns.assignments(names)) WHERE seq BETWEEN ? AND ?")
+      db, "UPDATE members SET \(StateColumns.assignments(names)) WHERE seq BETWEEN ? AND ?")
     update.begin()
     if first.keepsPlace {
-      try StandingColumns.bindState(first.standing, to: &update, coding)
+      try StateColumns.bindState(first.storedState, to: &update, coding)
     } else {
-      try StandingColumns.bind(first.standing, to: &update, coding)
+      try StateColumns.bind(first.storedState, to: &update, coding)
     }
     if let result = first.result { try update.bind(result.plainEnd) }
     try update.bind(numbers.lowerBound)
@@ -40,9 +40,9 @@ struct UpdateRun {
   }
 }
 
-extension Standing {
+extension StoredState {
   /// Whether it is the same but for the place.
-  fileprivate func isState(of other: Standing) -> Bool {
+  fileprivate func isState(of other: StoredState) -> Bool {
     var moved = other
     (moved.rank, moved.priority) = (rank, priority)
     return self == moved
@@ -51,12 +51,12 @@ extension Standing {
 
 /// Writes results. One that says no more than which end it was stands in the member's own row.
 struct ResultWriter {
-  private let coding: FormCoding
+  private let coding: RowCoding
   private var drop: RowStatement
   private var put: RowStatement
-  private var forms = FormMemory<StoredResult>()
+  private var forms = RowCodingMemo<StoredResult>()
 
-  init(db: Database, coding: FormCoding) throws {
+  init(db: Database, coding: RowCoding) throws {
     self.coding = coding
     drop = try RowStatement(db, "DELETE FROM results WHERE member BETWEEN ? AND ?")
     put = try RowStatement(

@@ -22,13 +22,13 @@ struct StoredKind: Hashable {
   }
 
   /// - Throws: `internal` for what is not a change of state and has no place in the log.
-  init(_ kind: TransferEvent.Kind, _ coding: FormCoding) throws {
+  init(_ kind: TransferEvent.Kind, _ coding: RowCoding) throws {
     switch kind {
     case .added(let target): (code, detail) = (0, target)
     case .phase(let phase, let reason):
       (code, detail) = (1, try coding.text(Detail(phase: phase.rawValue, reason: reason)))
-    case .paused(let origin): (code, detail) = (2, origin.rawValue)
-    case .resumed(let origin): (code, detail) = (3, origin.rawValue)
+    case .paused(let initiator): (code, detail) = (2, initiator.rawValue)
+    case .resumed(let initiator): (code, detail) = (3, initiator.rawValue)
     case .attempt(let number, let error, let delay):
       let form = Detail(
         number: number, delay: StoredDuration(delay), error: StoredError(error))
@@ -51,11 +51,11 @@ struct StoredKind: Hashable {
   init(code: Int, detail: String?) { (self.code, self.detail) = (code, detail) }
 
   /// - Throws: `io` when it says what this version does not know.
-  func kind(_ coding: FormCoding) throws(TransferError) -> TransferEvent.Kind {
+  func kind(_ coding: RowCoding) throws(TransferError) -> TransferEvent.Kind {
     switch code {
     case 0: return .added(target: detail)
-    case 2: return .paused(by: try origin())
-    case 3: return .resumed(by: try origin())
+    case 2: return .paused(by: try initiator())
+    case 3: return .resumed(by: try initiator())
     case Self.removed: return .removed
     case Self.moved: return .moved
     case Self.finished:
@@ -90,10 +90,10 @@ struct StoredKind: Hashable {
     }
   }
 
-  private func origin() throws(TransferError) -> TransferEvent.Origin {
-    guard let origin = detail.flatMap(TransferEvent.Origin.init) else {
+  private func initiator() throws(TransferError) -> TransferEvent.Initiator {
+    guard let initiator = detail.flatMap(TransferEvent.Initiator.init) else {
       throw .unreadable("one who paused")
     }
-    return origin
+    return initiator
   }
 }

@@ -34,7 +34,7 @@ struct StoredWaitReason: Codable, Hashable {
   }
 }
 
-extension FormCoding {
+extension RowCoding {
   /// - Parameters:
   ///   - form: a `StoredWaitReason`, where there is one.
   ///   - retryAt: when the next attempt is due, in seconds since 1970.

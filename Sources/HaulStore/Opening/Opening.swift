@@ -4,21 +4,21 @@ import HaulCore
 
 /// The steps from a directory to open connections.
 struct Opening: Sendable {
-  let place: StorePlace
+  let directory: StoreDirectory
   let clock: any TransferClock
   let options: SQLiteStore.Options
 
   /// - Throws: as `SQLiteStore.init`.
   func perform() async throws(TransferError) -> (OpenDatabase, damage: TransferError?) {
-    try await Handover<Result<(OpenDatabase, TransferError?), TransferError>>.wait { handover in
+    try await OneShot<Result<(OpenDatabase, TransferError?), TransferError>>.wait { handover in
       StoreThreads.run { handover.give(Result { () throws(TransferError) in try steps() }) }
     }.get()
   }
 
   private func steps() throws(TransferError) -> (OpenDatabase, TransferError?) {
-    try place.prepareDirectory()
+    try directory.prepareDirectory()
     let lease = try StoreLease(
-      place, program: options.program ?? ProcessInfo.processInfo.processName,
+      directory, program: options.program ?? ProcessInfo.processInfo.processName,
       wallSeconds: clock.wallSeconds)
     let damage: TransferError?
     do throws(TransferError) {
@@ -38,15 +38,16 @@ struct Opening: Sendable {
 
   /// Looks at what is there before anything is written.
   private func inspect(_ lease: StoreLease) throws(TransferError) -> TransferError? {
-    let isThere = try place.checkFile(place.database)
+    let isThere = try directory.checkFile(directory.database)
     var companions: [String] = []
-    for suffix in StorePlace.companions where try place.checkFile(place.database + suffix) {
+    for suffix in StoreDirectory.companions
+    where try directory.checkFile(directory.database + suffix) {
       companions.append(suffix)
     }
     var finding: String?
     if isThere {
       let inspection = Inspection(
-        path: place.database, rollsBack: companions.contains("-journal"),
+        path: directory.database, rollsBack: companions.contains("-journal"),
         isWhole: lease.past == .unknown)
       finding = try inspection.damage()
     } else if !companions.isEmpty {
@@ -54,7 +55,7 @@ struct Opening: Sendable {
       finding = "the log is there and the database is not"
     }
     guard let finding else {
-      if !isThere { try place.makeDatabase() }
+      if !isThere { try directory.makeDatabase() }
       return nil
     }
     return try handle(finding)
@@ -64,11 +65,11 @@ struct Opening: Sendable {
     guard options.ifCorrupt == .startEmpty else {
       throw TransferError(
         .io,
-        "the queue's database \(place.database) is damaged (\(finding)); nothing was changed: put "
+        "the queue's database \(directory.database) is damaged (\(finding)); nothing was changed: put "
           + "back a copy of it, or move it away with its -wal file to start with an empty queue")
     }
-    let aside = try Quarantine(place: place).move(at: clock.wallSeconds)
-    try place.makeDatabase()
+    let aside = try Quarantine(directory: directory).move(at: clock.wallSeconds)
+    try directory.makeDatabase()
     return TransferError(
       .io,
       "the queue's database was damaged (\(finding)) and is now \(aside); the queue starts empty, "
@@ -78,7 +79,7 @@ struct Opening: Sendable {
   private func connect(_ lease: StoreLease) throws(TransferError) -> DatabasePool {
     do {
       return try Connections(
-        path: place.database, maximumSize: options.maximumSize, lease: lease
+        path: directory.database, maximumSize: options.maximumSize, lease: lease
       ).open()
     } catch {
       throw TransferError(storing: error, while: "open the queue's database")

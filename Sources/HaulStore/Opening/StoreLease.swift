@@ -22,26 +22,26 @@ final class StoreLease: Sendable {
   private static let closed = "closed\n"
 
   /// - Throws: `in-use`, `permission-denied`, `io`, `disk-full`.
-  init(_ place: StorePlace, program: String, wallSeconds: Double) throws(TransferError) {
-    file = try Self.locked(place)
+  init(_ directory: StoreDirectory, program: String, wallSeconds: Double) throws(TransferError) {
+    file = try Self.locked(directory)
     // Read under the lock: who had it may have ended in between.
     past = Self.text(file) == Self.closed ? .closed : .unknown
     let name = program.filter { $0 != "\n" }
     guard say("open \(getpid()) \(Int64(wallSeconds)) \(name)\n") else {
-      throw place.failure("write \(place.lock)")
+      throw directory.failure("write \(directory.lock)")
     }
-    try place.sync(place.path)
+    try directory.sync(directory.path)
   }
 
-  private static func locked(_ place: StorePlace) throws(TransferError) -> Int32 {
-    _ = try place.checkFile(place.lock)
-    let file = open(place.lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw place.failure("open \(place.lock)") }
+  private static func locked(_ directory: StoreDirectory) throws(TransferError) -> Int32 {
+    _ = try directory.checkFile(directory.lock)
+    let file = open(directory.lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw directory.failure("open \(directory.lock)") }
     if flock(file, LOCK_EX | LOCK_NB) == 0 { return file }
     let number = errno
     defer { close(file) }
-    guard number == EWOULDBLOCK else { throw place.failure("lock \(place.lock)", number) }
-    throw inUse(place, text(file))
+    guard number == EWOULDBLOCK else { throw directory.failure("lock \(directory.lock)", number) }
+    throw inUse(directory, text(file))
   }
 
   deinit { close(file) }
@@ -65,7 +65,7 @@ final class StoreLease: Sendable {
     return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
   }
 
-  private static func inUse(_ place: StorePlace, _ text: String) -> TransferError {
+  private static func inUse(_ directory: StoreDirectory, _ text: String) -> TransferError {
     let words = text.dropLast().split(separator: " ", maxSplits: 3)
     var holder = "another process"
     if words.count == 4, words[0] == "open", let pid = Int32(words[1]),
@@ -78,7 +78,7 @@ final class StoreLease: Sendable {
     }
     return TransferError(
       .inUse,
-      "the queue in \(place.path) is in use by \(holder); stop that one first, "
+      "the queue in \(directory.path) is in use by \(holder); stop that one first, "
         + "or give this one a directory of its own")
   }
 }

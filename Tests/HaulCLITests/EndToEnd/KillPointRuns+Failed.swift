@@ -4,7 +4,7 @@ import Testing
 
 /// Killed while its list has one in each state at rest.
 extension KillPointRuns {
-  @Test("D19 to D21: killed with a failed one, it keeps order and states, and a retry goes on")
+  @Test("killed with a failed one, it keeps order and states, and a retry goes on")
   func killedWithFailed() async throws {
     try await Self.place { place in
       let sent: Int64 = 200_000

@@ -9,11 +9,11 @@ struct HostOutageMachineTests {
     script.send(.failed(SegmentID(number: id), error))
   }
 
-  private func other() -> HostStanding {
-    var standing = HostStanding()
-    standing.failures = 3
-    standing.isOthersTurn = true
-    return standing
+  private func other() -> HostHealth {
+    var storedState = HostHealth()
+    storedState.failures = 3
+    storedState.isOthersTurn = true
+    return storedState
   }
 
   @Test(
@@ -38,7 +38,7 @@ struct HostOutageMachineTests {
       check(fail(&script, id, Self.refused), is: ["leave", "enter"])
       check(script.send(.slotGranted), is: ["open \(id + 1) 0-"])
     }
-    script.machine.host = HostStanding()
+    script.machine.host = HostHealth()
     check(fail(&script, 21, Self.refused), is: ["host failed", "failed connect"])
   }
 

@@ -259,13 +259,13 @@ struct ComparedBytesTests {
   @Test("Places are the end of every range, the start of every segment, and sixteen in between")
   func places() {
     let received = ByteRangeSet([0..<(4 << 20), (8 << 20)..<(12 << 20)])
-    let places = ComparisonPlaces.candidates(
+    let places = ComparisonOffsets.candidates(
       in: received, segmentStarts: [0, 3 << 20, 8 << 20, 9 << 20 + 5])
     #expect(places.count >= 16)
     for offset in [0, 3 << 20, 8 << 20, 9 << 20 + 5, 4 << 20 - 1, 12 << 20 - 1] as [Int64] {
       #expect(places.contains { $0.contains(offset) }, "\(offset)")
     }
-    #expect(places.allSatisfy { received.covers($0) && $0.length <= ComparisonPlaces.length })
+    #expect(places.allSatisfy { received.covers($0) && $0.length <= ComparisonOffsets.length })
     #expect(zip(places, places.dropFirst()).allSatisfy { $0.upperBound <= $1.lowerBound })
   }
 
@@ -273,6 +273,6 @@ struct ComparedBytesTests {
   func little() {
     let received = ByteRangeSet([5..<1000, 2000..<2001])
     #expect(
-      ComparisonPlaces.candidates(in: received, segmentStarts: [5]) == [5..<1000, 2000..<2001])
+      ComparisonOffsets.candidates(in: received, segmentStarts: [5]) == [5..<1000, 2000..<2001])
   }
 }

@@ -47,10 +47,10 @@ struct StreamPlanTests {
   func commits() {
     var plan = plan()
     plan.startOver(length: nil)
-    let isOld = plan.commit(generation: 0)
+    let isOld = plan.handOut(generation: 0)
     #expect(!isOld)
     #expect(!plan.isCommitted)
-    let isNew = plan.commit(generation: 1)
+    let isNew = plan.handOut(generation: 1)
     #expect(isNew)
     #expect(plan.isCommitted)
   }

@@ -107,7 +107,7 @@ import Testing
   /// Whether failure after failure is tried again, of a host that `failures` asks failed of before the first.
   private func retries(
     at seconds: [Double], _ error: TransferError, hasAnswered: Bool = false,
-    isAttended: Bool = true, host: HostStanding? = nil, isShort: Bool = true
+    isAttended: Bool = true, host: HostHealth? = nil, isShort: Bool = true
   ) -> [Bool] {
     var generator = Constant(bits: .max)
     var policy = RetryPolicy()
@@ -138,13 +138,13 @@ import Testing
     let known = retries(at: (1...9).map(Double.init), Self.unknown, hasAnswered: true)
     #expect(known.filter { $0 }.count == 8)
     let unattended = retries(
-      at: (1...9).map(Double.init), Self.unknown, isAttended: false, host: HostStanding())
+      at: (1...9).map(Double.init), Self.unknown, isAttended: false, host: HostHealth())
     #expect(unattended.filter { $0 }.count == 8)
   }
 
   @Test
   func `The asks of all transfers of a silent host count where a person waits, and nowhere else`() {
-    var host = HostStanding()
+    var host = HostHealth()
     host.failures = 1
     host.since = at(1)
     #expect(retries(at: [1.4, 1.6], Self.unknown, host: host) == [true, false])
@@ -158,7 +158,7 @@ import Testing
   }
 
   @Test func `A silent host is asked at half the wait at the earliest`() {
-    var host = HostStanding()
+    var host = HostHealth()
     host.failures = 4
     let error = TransferError(.connect, "refused", isRetryable: true)
     for (bits, delay) in [(0, 4), (UInt64.max, 8)] as [(UInt64, Double)] {

@@ -18,8 +18,8 @@ import Testing
     /// What can be seen of a queue.
     struct Sight: Equatable {
       let members: [TransferSummary]
-      let standings: [Standing]
-      let groups: [String: GroupTally.Counts]
+      let standings: [StoredState]
+      let groups: [String: GroupProgress.Counts]
       let numbers: [Int]
       let displaced: [Bool]
       let owners: [TransferID?]
@@ -28,7 +28,7 @@ import Testing
         members = ids.compactMap { id in
           queue.members[id].map { TransferSummary($0, waitReason: queue.waitReason(of: id)) }
         }
-        standings = ids.compactMap { queue.members[$0]?.facts.standing }
+        standings = ids.compactMap { queue.members[$0]?.facts.storedState }
         groups = Dictionary(
           queue.groups.names.compactMap { name in queue.groups.counts(of: name).map { (name, $0) }
           },
@@ -143,7 +143,7 @@ import Testing
         // As it is stored: what it has in the list is what its record says.
         guard let facts = queue.members[id]?.facts else { return }
         var record = TransferRecord(id: id, request: old)
-        record.standing = facts.standing
+        record.storedState = facts.storedState
         _ = try queue.set(new, of: record, names: (nil, nil), &decision)
       }
     }

@@ -29,7 +29,7 @@ struct MachineWorld: Hashable {
   enum Activity: Hashable { case none, run, discard }
 
   private(set) var machine = TransferMachine()
-  private(set) var standing = Standing()
+  private(set) var storedState = StoredState()
   private(set) var activity = Activity.none
   /// The end that was told, until it waits again.
   private(set) var told: TransferResult.State?
@@ -68,7 +68,7 @@ struct MachineWorld: Hashable {
 
   /// What its order asks for is done after a restart.
   private mutating func reopen() -> [TransferMachine.Effect] {
-    machine = TransferMachine(standing)
+    machine = TransferMachine(storedState)
     activity = .none
     switch state {
     case .stopping(.pause), .stopping(.cancelKeepingBytes):
@@ -79,7 +79,7 @@ struct MachineWorld: Hashable {
   }
 
   private mutating func note(_ outcome: TransferMachine.Outcome) {
-    machine.write(into: &standing)
+    machine.write(into: &storedState)
     if case .done(let effects) = outcome {
       if effects.contains(.discard) { activity = .discard }
       for case .tellEnd(let end) in effects { told = end }

@@ -10,7 +10,7 @@ import Testing
     _ number: Int, after: [Int] = [], _ change: (inout QueuedMember) -> Void = { _ in }
   ) -> QueuedMember {
     var record = TransferRecord(id: ids[number], request: .step("step"))
-    record.standing.rank = Int64(number)
+    record.storedState.rank = Int64(number)
     var member = QueuedMember(record)
     member.after = after.map { ids[$0] }
     change(&member)
@@ -38,10 +38,10 @@ import Testing
   {
     let members = [
       member(0),
-      member(1) { $0.standing.waitReason = .retry(at: 1000) },
+      member(1) { $0.storedState.waitReason = .retry(at: 1000) },
       member(2, after: [0]),
-      member(3) { ($0.standing.hasRun, $0.standing.isUnderWay) = (true, true) },
-      member(4) { $0.standing.desired = .cancelled },
+      member(3) { ($0.storedState.hasRun, $0.storedState.isUnderWay) = (true, true) },
+      member(4) { $0.storedState.desired = .cancelled },
     ]
     let (queue, scheduled, left) = open(members)
     #expect(scheduled == [ids[0]])
@@ -55,8 +55,8 @@ import Testing
     let (queue, scheduled, left) = open(
       rest.enumerated().map { number, status in
         member(number) {
-          $0.standing.status = status
-          $0.standing.desired = status == .paused ? .paused : .run
+          $0.storedState.status = status
+          $0.storedState.desired = status == .paused ? .paused : .run
         }
       })
     #expect(scheduled.isEmpty && left.isEmpty)

@@ -38,7 +38,7 @@ import Testing
   {
     var chain = try Chain()
     #expect(chain.queue.granted(chain.second) == nil)
-    #expect(chain.finish(chain.first, .completed).contains(.schedule(chain.second)))
+    #expect(chain.finish(chain.first, .completed).contains(.enqueue(chain.second)))
     #expect(chain.queue.granted(chain.second) != nil)
   }
 
@@ -69,7 +69,7 @@ import Testing
     chain.queue.waits(chain.first, until: 1000, &decision)
     let stored = try #require(decision.change.updated.first)
     let record = TransferRecord(
-      id: chain.first, request: .step("first"), standing: stored.standing)
+      id: chain.first, request: .step("first"), storedState: stored.storedState)
     func reopened(at time: Double) -> (QueueMachine, [Effect]) {
       var member = QueuedMember(record)
       member.isIdempotent = true
@@ -78,20 +78,20 @@ import Testing
       queue.recover(queue.takeStored(), at: time, &decision)
       return (queue, decision.effects)
     }
-    #expect(reopened(at: 1000).1 == [.schedule(chain.first)])
+    #expect(reopened(at: 1000).1 == [.enqueue(chain.first)])
     var (queue, effects) = reopened(at: 999)
     #expect(effects == [.postpone(chain.first, until: 1000)])
     #expect(queue.busy == 1)
     var other = queue
     var due = QueueDecision()
     other.due(chain.first, &due)
-    #expect(due.effects == [.schedule(chain.first)])
+    #expect(due.effects == [.enqueue(chain.first)])
     var commanded = QueueDecision()
     _ = queue.handle(command, [chain.first], by: .user, &commanded)
     #expect(
-      commanded.effects.contains(.schedule(chain.first)) == [.start, .restart].contains(command))
+      commanded.effects.contains(.enqueue(chain.first)) == [.start, .restart].contains(command))
     #expect(queue.busy == (command == .pause ? 0 : 1))
-    #expect(commanded.change.updated.allSatisfy { $0.standing.retryAt == nil })
+    #expect(commanded.change.updated.allSatisfy { $0.storedState.retryAt == nil })
   }
 
   @Test func `A slot that comes when it waits for another again is not taken`() throws {
@@ -113,7 +113,7 @@ import Testing
     var decision = QueueDecision()
     chain.queue.suspended(chain.second, full, &decision)
     _ = chain.queue.handle(.restart, [chain.first], by: .user, &decision)
-    #expect(!chain.finish(chain.first, .completed).contains(.schedule(chain.second)))
+    #expect(!chain.finish(chain.first, .completed).contains(.enqueue(chain.second)))
     #expect(chain.queue.members[chain.second]?.waiting == full)
   }
 
@@ -126,12 +126,12 @@ import Testing
     _ = chain.queue.handle(.resume, [id], by: .user, &decision)
     chain.queue.ended(id, .paused, nil, by: .disk, &decision)
     #expect(chain.queue.members[id]?.state == .queued)
-    #expect(chain.queue.members[id]?.facts.standing.pausedBy == nil)
+    #expect(chain.queue.members[id]?.facts.storedState.pausedBy == nil)
     #expect(chain.queue.granted(id) != nil)
     decision = QueueDecision()
     chain.queue.ended(id, .paused, nil, by: .disk, &decision)
     #expect(decision.events.map(\.kind) == [.paused(by: .disk)])
-    #expect(decision.change.updated.map(\.standing.pausedBy) == [.disk])
+    #expect(decision.change.updated.map(\.storedState.pausedBy) == [.disk])
   }
 }
 

@@ -1,7 +1,7 @@
 import HaulCore
 import Testing
 
-/// A scheduler outside of the timetable.
+/// A scheduler outside of the schedule.
 @Suite struct SchedulerClosedTests {
   private let ids: [TransferID]
   private let now = Instant()

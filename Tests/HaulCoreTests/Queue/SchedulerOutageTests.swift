@@ -108,7 +108,7 @@ import Testing
     begin()
     for id in ids[0...4] { queue.finished(id) }
     queue.add(ids[0], host: "a")
-    #expect(queue.hostStanding(for: ids[0]) == HostStanding())
+    #expect(queue.hostStanding(for: ids[0]) == HostHealth())
     check(queue.next(at: at(1)), is: [ids[0]])
   }
 

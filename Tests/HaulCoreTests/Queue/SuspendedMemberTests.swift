@@ -25,11 +25,11 @@ import Testing
     #expect(queue.members[id]?.waiting == full)
     #expect(queue.granted(id) == nil, "it has no slot")
     #expect(decision.effects.isEmpty && decision.events.isEmpty)
-    #expect(decision.change.updated.map(\.standing.status) == [.queued])
-    #expect(decision.change.updated.map(\.standing.waitReason) == [full], "in the same change")
+    #expect(decision.change.updated.map(\.storedState.status) == [.queued])
+    #expect(decision.change.updated.map(\.storedState.waitReason) == [full], "in the same change")
     #expect(queue.busy == 1, "it goes on by itself")
     queue.due(id, &decision)
-    #expect(decision.effects == [.schedule(id)])
+    #expect(decision.effects == [.enqueue(id)])
     #expect(queue.granted(id) != nil)
   }
 
@@ -59,7 +59,7 @@ import Testing
     started.suspended(id, full, &decision)
     decision = QueueDecision()
     _ = started.handle(.start, [id], by: .user, &decision)
-    #expect(decision.effects == [.schedule(id), .prefer(id)])
+    #expect(decision.effects == [.enqueue(id), .prefer(id)])
   }
 
   @Test func `After a restart it tries anew, and says until then what was in its way`() {
@@ -71,19 +71,19 @@ import Testing
     var reopened = QueueMachine(StoredQueue(members: [facts], lastEvent: 1))
     #expect(reopened.waitReason(of: id) == full)
     reopened.recover(reopened.takeStored(), at: 0, &decision)
-    #expect(decision.effects == [.schedule(id)])
+    #expect(decision.effects == [.enqueue(id)])
     #expect(reopened.waitReason(of: id) == full)
     decision = QueueDecision()
     #expect(reopened.granted(id, &decision) != nil)
     #expect(reopened.waitReason(of: id) == nil)
-    #expect(decision.change.updated.map(\.standing.waitReason) == [nil])
+    #expect(decision.change.updated.map(\.storedState.waitReason) == [nil])
   }
 
   @Test func `One that waits for a slot is scheduled at once, and one that is to stop stops`() {
     var slot = queue
     var decision = QueueDecision()
     slot.suspended(id, .slot, &decision)
-    #expect(decision.effects == [.schedule(id)])
+    #expect(decision.effects == [.enqueue(id)])
     #expect(slot.waitReason(of: id) == .slot)
     var stopped = queue
     decision = QueueDecision()

@@ -26,16 +26,16 @@ import Testing
   func `What is stored while it is being stopped is never the state that it was opened in`(
     command: TransferMachine.Command
   ) {
-    var standing = Standing()
-    standing.hasRun = true
-    standing.status = command == .pause ? .paused : .cancelled
-    standing.desired = command == .pause ? .paused : .cancelled
-    var machine = TransferMachine(standing)
+    var storedState = StoredState()
+    storedState.hasRun = true
+    storedState.status = command == .pause ? .paused : .cancelled
+    storedState.desired = command == .pause ? .paused : .cancelled
+    var machine = TransferMachine(storedState)
     _ = machine.handle(command == .pause ? .resume : .retry)
     _ = machine.granted()
     _ = machine.handle(command)
-    machine.write(into: &standing)
-    #expect(TransferMachine(standing).state == machine.state)
+    machine.write(into: &storedState)
+    #expect(TransferMachine(storedState).state == machine.state)
     #expect(machine.state != .running)
   }
 

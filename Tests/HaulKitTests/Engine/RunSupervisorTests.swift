@@ -31,7 +31,7 @@ import Testing
   }
 
   private static let completed = RunEnd.finished(TransferResult(state: .completed))
-  private static let location = TargetPlace(
+  private static let location = FileLocation(
     directory: "/d", device: 1, boot: "b", name: "f", partName: "f.part")
 
   @Test mutating func `What has begun runs until its end is stored`() {

@@ -25,7 +25,7 @@ import Testing
     /// Lets time pass until the next look, once it is waited for.
     func look() async throws {
       try await until { clock.sleeping > 0 }
-      clock.move(by: ObstacleWatch.period)
+      clock.move(by: WaitMonitor.period)
     }
   }
 

@@ -307,7 +307,7 @@ import Testing
     }
   }
 
-  @Test func `Case 67, E4: a directory that goes away while it runs is a failure`() async throws {
+  @Test func `Case 67: a directory that goes away while it runs is a failure`() async throws {
     try await Bench.with([.stalling("/f.bin", seed: 67)]) { bench in
       try FileManager.default.createDirectory(
         atPath: bench.path("sub"), withIntermediateDirectories: true)

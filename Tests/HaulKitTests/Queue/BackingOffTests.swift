@@ -3,7 +3,7 @@ import HaulKit
 import HaulTestSupport
 import Testing
 
-/// Row D of the mission: commands to a transfer whose connection broke, and which waits for its next attempt.
+/// Commands to a transfer whose connection broke, and which waits for its next attempt.
 @Suite(.timeLimit(.minutes(2))) struct BackingOffTests {
   /// The first waits for its next attempt, or for a slot to make it; the second has the only slot.
   private func with(
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(arguments: [1, 3])
-  func `D4, D6, D15: a pause parks it; resumed, it goes on from its bytes in its place`(
+  func `A pause parks it; resumed, it goes on from its bytes in its place`(
     connections: Int
   ) async throws {
     try await with(connections: connections) { queue, added in
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func `D11: paused it stays so, whatever else ends`() async throws {
+  @Test func `Paused it stays so, whatever else ends`() async throws {
     try await with(connections: 1) { queue, added in
       try await added[0].pause()
       try await finish(queue, added)
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test(arguments: [1, 3], [true, false])
-  func `D5, D12: a cancel ends it at once, and its bytes stay only if they are to`(
+  func `A cancel ends it at once, and its bytes stay only if they are to`(
     connections: Int, keepsBytes: Bool
   ) async throws {
     try await with(connections: connections) { queue, added in
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test(arguments: [1, 3])
-  func `D7, D13, D14: cancelled while paused, removed, or with all others, it does not come back`(
+  func `Cancelled while paused, removed, or with all others, it does not come back`(
     connections: Int
   ) async throws {
     try await with(connections: connections) { queue, added in
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test(arguments: [1, 3], [true, false])
-  func `D17, D18: put back to waiting it keeps bytes and place; restarted it forgets its bytes`(
+  func `Put back to waiting it keeps bytes and place; restarted it forgets its bytes`(
     connections: Int, isRestart: Bool
   ) async throws {
     try await with(connections: connections) { queue, added in
@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  @Test func `D19: moved to the end it makes its next attempt after all others`() async throws {
+  @Test func `Moved to the end it makes its next attempt after all others`() async throws {
     try await with(connections: 1) { queue, added in
       _ = try await queue.manager.move([added[0].id], to: .last)
       try await added[0].pause()

@@ -4,7 +4,7 @@ import HaulTestSupport
 import NIOConcurrencyHelpers
 import Testing
 
-/// C7 of the mission: who comes after whom.
+/// Who comes after whom.
 @Suite(.timeLimit(.minutes(2))) struct ChainTests {
   private func step(
     _ name: String, after: [String], group: String? = nil,
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test
-  func `C7: download, unpack, "upgrade complete" across two groups, the last on the main actor`()
+  func `Download, unpack, "upgrade complete" across two groups, the last on the main actor`()
     async throws
   {
     let done = NIOLockedValueBox<[String]>([])
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func `C7: with one slot, what waits for another holds none`() async throws {
+  @Test func `With one slot, what waits for another holds none`() async throws {
     let gate = StepGate()
     gate.open()
     try await QueueBench.with([.plain("app"), .plain("z")]) { queue in
@@ -79,7 +79,7 @@ import Testing
     ["a after a"], ["a after b", "b after a"],
     ["a after b", "b after c", "c after a", "d after a"],
   ])
-  func `C7, case 17: a circle is refused as a whole, and named`(edges: [String]) async throws {
+  func `Case 17: a circle is refused as a whole, and named`(edges: [String]) async throws {
     let history = try await QueueBench.with([]) { queue in
       let requests = edges.map { edge in
         let names = edge.split(separator: " ").map(String.init)
@@ -102,7 +102,7 @@ import Testing
     #expect(history.events.compactMap(\.number) == [1])
   }
 
-  @Test func `C7: what comes after something unknown is refused`() async throws {
+  @Test func `What comes after something unknown is refused`() async throws {
     try await QueueBench.with([]) { queue in
       let error = await #expect(throws: TransferError.self) {
         try await queue.manager.add([step("a", after: []), step("b", after: ["nobody"])])
@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test(arguments: ["failed", "cancelled", "removed"])
-  func `C7, case 18: the three policies when what comes first does not complete`(how: String)
+  func `Case 18: the three policies when what comes first does not complete`(how: String)
     async throws
   {
     let gate = StepGate()
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func `C7: a failed member in the middle stops the rest of its chain, which a retry frees`()
+  @Test func `A failed member in the middle stops the rest of its chain, which a retry frees`()
     async throws
   {
     let gate = StepGate()

@@ -3,9 +3,9 @@ import HaulKit
 import HaulTestSupport
 import Testing
 
-/// Row D of the mission, with one transfer at a time: commands to one that waits, rests, or has ended.
+/// Commands to one that waits, rests, or has ended.
 @Suite(.timeLimit(.minutes(2))) struct CommandedWhileTests {
-  @Test func `D15: commanded while it waits: pause parks, cancel ends, resume changes nothing`()
+  @Test func `Commanded while it waits: pause parks, cancel ends, resume changes nothing`()
     async throws
   {
     var added: [Transfer] = []
@@ -30,7 +30,7 @@ import Testing
     #expect(history.changes(of: added[3]) == [.added, .completed])
   }
 
-  @Test func `D16: start now on a waiting or a paused one respects the limit`() async throws {
+  @Test func `Start now on a waiting or a paused one respects the limit`() async throws {
     let history = try await QueueBench.with([.held("a"), .held("b"), .plain("c")]) { queue in
       let added = try await queue.add("a", "b", "c")
       let (a, b, c) = (added[0], added[1], added[2])
@@ -48,7 +48,7 @@ import Testing
     #expect(history.starts.count == 3)
   }
 
-  @Test func `D17: a running one put back to waiting keeps bytes and place, and starts again`()
+  @Test func `A running one put back to waiting keeps bytes and place, and starts again`()
     async throws
   {
     var added: [Transfer] = []
@@ -70,7 +70,7 @@ import Testing
     #expect(history.results(of: added[0]).count == 1)
   }
 
-  @Test func `D17: a paused one put back to waiting keeps bytes and place, and waits for a slot`()
+  @Test func `A paused one put back to waiting keeps bytes and place, and waits for a slot`()
     async throws
   {
     try await QueueBench.with([.held("a"), .held("b"), .plain("c")]) { queue in
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func `D18: retry of a failed or cancelled one goes on from its bytes, in its old place`()
+  @Test func `Retry of a failed or cancelled one goes on from its bytes, in its old place`()
     async throws
   {
     let names: [FaultScript.Resource] = [.broken("a"), .held("b"), .held("c"), .plain("d")]
@@ -115,7 +115,7 @@ import Testing
   }
 
   @Test
-  func `D18: restart of a failed, cancelled or completed one begins at byte 0, in its old place`()
+  func `Restart of a failed, cancelled or completed one begins at byte 0, in its old place`()
     async throws
   {
     let names: [FaultScript.Resource] = [.broken("a"), .plain("b"), .held("c"), .held("d")]
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  @Test func `D18: restart of a running one begins at byte 0, without a second one beside it`()
+  @Test func `Restart of a running one begins at byte 0, without a second one beside it`()
     async throws
   {
     var added: [Transfer] = []

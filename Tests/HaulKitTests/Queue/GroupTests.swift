@@ -3,7 +3,7 @@ import HaulKit
 import HaulTestSupport
 import Testing
 
-/// Row A of the mission: many at once, as a group and as a queue.
+/// Many at once, as a group and as a queue.
 @Suite(.timeLimit(.minutes(2))) struct GroupTests {
   private func requests(
     _ queue: QueueBench, _ names: [String], group: String
@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  @Test func `A1: many run at once, and each end is told, in success or in failure`() async throws {
+  @Test func `Many run at once, and each end is told, in success or in failure`() async throws {
     let good = (1...11).map { "f\($0)" }
     let resources = good.map { FaultScript.Resource.held($0) } + [.broken("bad")]
     var added: [Transfer] = []
@@ -40,7 +40,7 @@ import Testing
   }
 
   @MainActor
-  @Test func `A3: a group tells once that all its members have ended, each with its outcome`()
+  @Test func `A group tells once that all its members have ended, each with its outcome`()
     async throws
   {
     let names: [FaultScript.Resource] = [.plain("a"), .broken("b"), .held("c"), .held("other")]
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func `A3: a member that is added later, or tried again, opens the group again`()
+  @Test func `A member that is added later, or tried again, opens the group again`()
     async throws
   {
     try await QueueBench.with([.broken("a"), .held("b")]) { queue in
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  @Test func `A4: the queue tells when it is empty; ended members leave the running set`()
+  @Test func `The queue tells when it is empty; ended members leave the running set`()
     async throws
   {
     try await QueueBench.with([.held("a"), .held("b"), .plain("c"), .plain("d")]) { queue in
@@ -128,8 +128,7 @@ import Testing
     }
   }
 
-  @Test func `A5: one cancelled before it started never starts, and counts as ended`() async throws
-  {
+  @Test func `One cancelled before it started never starts, and counts as ended`() async throws {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.held("a"), .plain("b")]) { queue in
       added = try await queue.manager.add(try requests(queue, ["a", "b"], group: "g"))
@@ -151,7 +150,7 @@ import Testing
     #expect(history.starts(of: added[1]) == 0)
   }
 
-  @Test func `A5: when all are cancelled before they start, group and queue have ended`()
+  @Test func `When all are cancelled before they start, group and queue have ended`()
     async throws
   {
     try await QueueBench.with([.plain("a"), .plain("b")]) { queue in
@@ -168,7 +167,7 @@ import Testing
     }
   }
 
-  @Test func `A3: a group is as far as its downloads are together, without those that failed`()
+  @Test func `A group is as far as its downloads are together, without those that failed`()
     async throws
   {
     let names: [FaultScript.Resource] = [.plain("a"), .broken("b"), .held("c")]
@@ -190,7 +189,7 @@ import Testing
     }
   }
 
-  @Test func `E3: a group is commanded as one`() async throws {
+  @Test func `A group is commanded as one`() async throws {
     try await StepBench.with(active: 2) { bench in
       let group = bench.manager.group("g")
       let requests = (0..<3).map { number in

@@ -3,11 +3,11 @@ import HaulKit
 import HaulTestSupport
 import Testing
 
-/// Row C of the mission: limits, suspension, counts, and the end of each member.
+/// Limits, suspension, counts, and the end of each member.
 @Suite(.timeLimit(.minutes(2))) struct LimitTests {
   private static let held = ["a", "b", "c", "d", "e"].map { FaultScript.Resource.held($0) }
 
-  @Test func `C1, cases 12 and 13: raising the limit starts more at once; lowering it stops none`()
+  @Test func `Cases 12 and 13: raising the limit starts more at once; lowering it stops none`()
     async throws
   {
     try await QueueBench.with(Self.held, atMost: 3) { queue in
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func `C1: connections and the rate are limited while transfers run, too`() async throws {
+  @Test func `Connections and the rate are limited while transfers run, too`() async throws {
     let length: Int64 = 4 << 20
     let big = FaultScript.Resource("/big", seed: 9, length: length)
     try await Bench.with([big]) { bench in
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func `C2: suspended, nothing new starts and what runs, runs on`() async throws {
+  @Test func `Suspended, nothing new starts and what runs, runs on`() async throws {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.held("a"), .plain("b"), .plain("c")]) { queue in
       let manager = queue.manager
@@ -129,7 +129,7 @@ import Testing
     #expect(history.starts.count == 3)
   }
 
-  @Test func `C2: cancel everything, and cancel one`() async throws {
+  @Test func `Cancel everything, and cancel one`() async throws {
     let history = try await QueueBench.with(Self.held, active: 3) { queue in
       let manager = queue.manager
       let added = try await queue.add("a", "b", "c", "d", "e")
@@ -149,7 +149,7 @@ import Testing
       })
   }
 
-  @Test func `C3: the number of members at any moment`() async throws {
+  @Test func `The number of members at any moment`() async throws {
     let names: [FaultScript.Resource] = [.plain("a"), .broken("b"), .held("c"), .held("d")]
     try await QueueBench.with(names) { queue in
       let manager = queue.manager
@@ -169,7 +169,7 @@ import Testing
     }
   }
 
-  @Test func `C6: whoever waits for a member is told which end it was, off the main actor`()
+  @Test func `Whoever waits for a member is told which end it was, off the main actor`()
     async throws
   {
     let names: [FaultScript.Resource] = [.plain("a"), .broken("b"), .held("c")]
@@ -191,7 +191,7 @@ import Testing
     }
   }
 
-  @Test func `C6: who stops waiting does not stop the transfer`() async throws {
+  @Test func `Who stops waiting does not stop the transfer`() async throws {
     try await QueueBench.with([.held("a")]) { queue in
       let a = try await queue.add("a")[0]
       try await queue.hold(a)

@@ -4,9 +4,9 @@ import HaulKit
 import HaulTestSupport
 import Testing
 
-/// E1 and E3 of the mission: one transfer, and many.
+/// One transfer, and many.
 @Suite(.timeLimit(.minutes(2))) struct OneAndManyTests {
-  @Test func `E1: start, pause, resume, restart, success: each is told as its own event`()
+  @Test func `Start, pause, resume, restart, success: each is told as its own event`()
     async throws
   {
     var added: Transfer?
@@ -33,7 +33,7 @@ import Testing
     #expect(history.kinds(of: a).contains(.paused(by: .user)))
   }
 
-  @Test func `E1: failure and cancellation are told as their own events, one each`() async throws {
+  @Test func `Failure and cancellation are told as their own events, one each`() async throws {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.broken("a"), .held("b")]) { queue in
       added = try await queue.add("a", "b")
@@ -50,7 +50,7 @@ import Testing
     #expect(history.results(of: added[0])[0].error?.code == .connectionLost)
   }
 
-  @Test func `E1: an identifier of the caller's finds the same transfer again, or is refused`()
+  @Test func `An identifier of the caller's finds the same transfer again, or is refused`()
     async throws
   {
     try await QueueBench.with([.held("a"), .plain("b")]) { queue in
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func `E1: the identifier of one that is being removed is not taken for a new one's`()
+  @Test func `The identifier of one that is being removed is not taken for a new one's`()
     async throws
   {
     let gate = StepGate()
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func `E1: without an identifier each has a made one of its own`() async throws {
+  @Test func `Without an identifier each has a made one of its own`() async throws {
     try await QueueBench.with([]) { queue in
       await queue.manager.suspend()
       let added = try await queue.manager.add((0..<500).map { try queue.request("\($0)") })
@@ -117,7 +117,7 @@ import Testing
   }
 
   @Test
-  func `E1: progress can be switched off for one transfer; its states are told`() async throws {
+  func `Progress can be switched off for one transfer; its states are told`() async throws {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.held("a"), .held("b")], active: 2) { queue in
       var quiet = try queue.request("a")
@@ -136,7 +136,7 @@ import Testing
     #expect(history.changes(of: added[0]) == [.added, .completed])
   }
 
-  @Test func `E3: pause all, resume all, cancel all, restart all`() async throws {
+  @Test func `Pause all, resume all, cancel all, restart all`() async throws {
     let names = ["a", "b", "c", "d"]
     var added: [Transfer] = []
     let history = try await QueueBench.with(names.map { .held($0) }, active: 2) { queue in

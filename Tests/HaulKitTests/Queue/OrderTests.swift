@@ -3,13 +3,13 @@ import HaulKit
 import HaulTestSupport
 import Testing
 
-/// D16 and D19 of the mission: who goes first, by order and by command.
+/// Who goes first, by order and by command.
 @Suite(.timeLimit(.minutes(2))) struct OrderTests {
   private static let names: [FaultScript.Resource] = [
     .held("a"), .plain("b"), .plain("c"), .plain("d"), .plain("e"),
   ]
 
-  @Test func `D16: start now on a waiting one has it go before all others`()
+  @Test func `Start now on a waiting one has it go before all others`()
     async throws
   {
     try await QueueBench.with(Self.names) { queue in
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func `D16: only an explicit force exceeds the limit, by one`()
+  @Test func `Only an explicit force exceeds the limit, by one`()
     async throws
   {
     let names: [FaultScript.Resource] = [.held("a"), .plain("b"), .held("c"), .plain("d")]
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test
-  func `D19: the list reordered while running: they start in the new order`()
+  func `The list reordered while running: they start in the new order`()
     async throws
   {
     try await QueueBench.with(Self.names) { queue in
@@ -65,14 +65,14 @@ import Testing
     }
   }
 
-  @Test func `D19: the list reordered by any move, while running: the list shows it, none is lost`()
+  @Test func `The list reordered by any move, while running: the list shows it, none is lost`()
     async throws
   {
     try await QueueBench.with(Self.names) { queue in
       let manager = queue.manager
       let added = try await queue.add("a", "b", "c", "d", "e")
       try await queue.hold(added[0])
-      func move(_ indices: Int..., to place: QueuePlace, expect expected: String) async throws {
+      func move(_ indices: Int..., to place: QueuePosition, expect expected: String) async throws {
         _ = try await manager.move(.ids(indices.map { added[$0].id }), to: place)
         let order = await manager.summaries().map(\.id)
         let names = order.map { id in added.first { $0.id == id }.map(queue.name) ?? "?" }

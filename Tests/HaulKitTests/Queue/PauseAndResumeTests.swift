@@ -5,8 +5,8 @@ import HaulTestSupport
 import NIOConcurrencyHelpers
 import Testing
 
-/// Row E7 of the mission: a pause and a resume, close together, on one manager.
-@Suite("E7: pause and resume on one manager", .timeLimit(.minutes(2)))
+/// A pause and a resume, close together, on one manager.
+@Suite("Pause and resume on one manager", .timeLimit(.minutes(2)))
 struct PauseAndResumeTests {
   /// What the transfer does when the order comes.
   enum Moment: CaseIterable, Sendable {

@@ -3,11 +3,11 @@ import HaulKit
 import HaulTestSupport
 import Testing
 
-/// C5 of the mission: priority, with one slot.
+/// Priority, with one slot.
 @Suite(.timeLimit(.minutes(2))) struct PriorityTests {
   private static let each = 12
 
-  @Test func `C5: a higher one goes first more often, a lower one is never starved`() async throws {
+  @Test func `A higher one goes first more often, a lower one is never starved`() async throws {
     let names = ["high", "low"].flatMap { kind in (0..<Self.each).map { "\(kind)-\($0)" } }
     try await QueueBench.with(names.map { .plain($0) }) { queue in
       await queue.manager.suspend()
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func `C5: another priority takes effect at once, also on one that waits`() async throws {
+  @Test func `Another priority takes effect at once, also on one that waits`() async throws {
     let others = (1...8).map { "\($0)" }
     try await QueueBench.with([.held("a"), .plain("last")] + others.map { .plain($0) }) { queue in
       let a = try await queue.add("a")[0]

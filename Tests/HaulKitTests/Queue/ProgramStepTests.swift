@@ -8,7 +8,7 @@ import Testing
 
 /// Steps that run programs.
 @Suite(.timeLimit(.minutes(2))) struct ProgramStepTests {
-  @Test func `C7: arguments reach a program as they are, without a shell`() async throws {
+  @Test func `Arguments reach a program as they are, without a shell`() async throws {
     let words = [
       "a b", "it's \"quoted\"", "two\nlines", "", "äöü 漢字 🧵", "$HOME `id` $(id) ; * \\", "-n",
     ]
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func `C6: another exit code than 0 is a failure, told with the last lines of its errors`()
+  @Test func `Another exit code than 0 is a failure, told with the last lines of its errors`()
     async throws
   {
     try await ProgramPlace.with { place in
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func `C6: a program that a signal ends has failed`() async throws {
+  @Test func `A program that a signal ends has failed`() async throws {
     try await ProgramPlace.with { place in
       let error = try await place.failure(of: place.add("kill -9 $$"))
       #expect(error.message == "sh was ended by signal 9 (SIGKILL)")
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func `C6: what is no program fails at once, and says why`() async throws {
+  @Test func `What is no program fails at once, and says why`() async throws {
     try await ProgramPlace.with { place in
       func message(_ words: [String], in directory: String? = nil) async throws -> String {
         let step = try await place.manager.add(.step(program: words, in: directory))
@@ -102,7 +102,7 @@ import Testing
     #expect(end.output.bytes.suffix(5).elementsEqual("xend\n".utf8))
   }
 
-  @Test func `C7: download, program, closure, one after the other`() async throws {
+  @Test func `Download, program, closure, one after the other`() async throws {
     let size = NIOLockedValueBox<String?>(nil)
     try await QueueBench.with([.plain("a")], active: 2) { queue in
       let directory = queue.bench.directory

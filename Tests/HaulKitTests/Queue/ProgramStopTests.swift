@@ -15,7 +15,7 @@ import Testing
   /// Runs until a signal ends it.
   private static let endless = "echo $$ >> started; exec sleep 300"
 
-  @Test func `C4: a cancelled program ends with all that it started, also with what ignores it`()
+  @Test func `A cancelled program ends with all that it started, also with what ignores it`()
     async throws
   {
     let clock = ManualClock()
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test
-  func `C4: a program that does not heed it is killed after four seconds, and keeps its slot`()
+  func `A program that does not heed it is killed after four seconds, and keeps its slot`()
     async throws
   {
     let clock = ManualClock()
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func `C4: a cancel that keeps bytes ends a program too`() async throws {
+  @Test func `A cancel that keeps bytes ends a program too`() async throws {
     try await ProgramPlace.with { place in
       let step = try await place.add(Self.endless)
       let pid = try await place.process("started")
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func `C4: it does not wait with a pause that the program does not heed`() async throws {
+  @Test func `It does not wait with a pause that the program does not heed`() async throws {
     try await ProgramPlace.with { place in
       let step = try await place.add(Self.endless)
       let pid = try await place.process("started")
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  @Test func `C4: one that may run again is ended for a pause, and begins again`() async throws {
+  @Test func `One that may run again is ended for a pause, and begins again`() async throws {
     try await ProgramPlace.with { place in
       let step = try await place.add(
         "echo $$ >> started; [ $(wc -l < started) -gt 1 ] && exit 0; exec sleep 300",
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test func `C4: one that must not run twice runs to its end when it is paused`() async throws {
+  @Test func `One that must not run twice runs to its end when it is paused`() async throws {
     try await ProgramPlace.with { place in
       try place.makeGate("gate")
       let step = try await place.add("echo $$ > pid; cat gate; echo done > done")
@@ -133,7 +133,7 @@ import Testing
       await end
       #expect(!runs(pid) && clock.sleeping == 0)
     }
-    #expect(try await store.open().members.map(\.standing.isUnderWay) == [!isIdempotent])
+    #expect(try await store.open().members.map(\.storedState.isUnderWay) == [!isIdempotent])
     try await ProgramPlace.with(store: store, in: directory) { place in
       await place.manager.waitUntilEmpty()
       let result = try await store.records(place.manager.summaries().map(\.id)).first?.result
@@ -256,11 +256,11 @@ import Testing
     let store = MemoryStore()
     var request = StepRequest(.program(["true"]))
     request.isIdempotent = true
-    var standing = Standing()
-    (standing.hasRun, standing.isUnderWay) = (true, true)
+    var storedState = StoredState()
+    (storedState.hasRun, storedState.isUnderWay) = (true, true)
     var change = StoreChange()
     change.added = [
-      TransferRecord(id: id, request: TransferRequest(.step(request)), standing: standing)
+      TransferRecord(id: id, request: TransferRequest(.step(request)), storedState: storedState)
     ]
     change.programs = [StoredProgram(id: id, process: process)]
     try await store.commit(change)

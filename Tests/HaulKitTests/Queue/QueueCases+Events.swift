@@ -222,11 +222,11 @@ import Testing
     let history = try await bench.queue(store: dead) { queue in
       await queue.manager.waitUntilEmpty()
       let after = await queue.manager.summaries()
-      let listed = before.filter { $0.standing.desired != .removed }.map(\.id)
+      let listed = before.filter { $0.storedState.desired != .removed }.map(\.id)
       #expect(after.map(\.id) == listed, moment)
       for (member, summary) in zip(before.filter { listed.contains($0.id) }, after) {
         let expected: TransferState =
-          switch (member.standing.desired, member.standing.status) {
+          switch (member.storedState.desired, member.storedState.status) {
           case (.paused, _): .paused
           case (.cancelled, _), (.cancelledKeepingBytes, _): .cancelled
           case (_, .completed): .completed

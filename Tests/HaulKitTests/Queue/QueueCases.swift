@@ -209,7 +209,7 @@ import Testing
         let transfer = try await queue.manager.add(a)
         added = transfer
         try await until {
-          (try? await store.records([transfer.id]).first?.standing.retryAt) != nil
+          (try? await store.records([transfer.id]).first?.storedState.retryAt) != nil
         }
       }
       bench.server.setFaults("/a", [])

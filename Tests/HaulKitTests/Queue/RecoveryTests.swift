@@ -4,7 +4,7 @@ import HaulKit
 import HaulTestSupport
 import Testing
 
-/// D20 and D21 of the mission: the program ends; record, file and live state.
+/// The program ends; record, file and live state.
 @Suite(.timeLimit(.minutes(2))) struct RecoveryTests {
   private static let names: [FaultScript.Resource] = [
     .plain("done"), .broken("failed"), .held("cancelled"), .held("paused"), .held("running"),
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(arguments: StoreKind.allCases)
-  func `D20: the program ends, in any state: every record is there afterwards`(
+  func `The program ends, in any state: every record is there afterwards`(
     kind: StoreKind
   ) async throws {
     try await Bench.with(Self.names) { bench in
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(arguments: StoreKind.allCases)
-  func `D20: two ends of the program in a row lose nothing`(kind: StoreKind) async throws {
+  func `Two ends of the program in a row lose nothing`(kind: StoreKind) async throws {
     try await Bench.with(Self.names) { bench in
       let stores = Stores(kind)
       defer { stores.remove() }
@@ -95,7 +95,7 @@ import Testing
   }
 
   @Test(arguments: StoreKind.allCases)
-  func `D21: the state is never guessed from the file`(kind: StoreKind) async throws {
+  func `The state is never guessed from the file`(kind: StoreKind) async throws {
     try await Bench.with(Self.names) { bench in
       let stores = Stores(kind)
       defer { stores.remove() }
@@ -122,7 +122,7 @@ import Testing
   }
 
   @Test(arguments: StoreKind.allCases)
-  func `D21: record and live state never disagree`(kind: StoreKind) async throws {
+  func `Record and live state never disagree`(kind: StoreKind) async throws {
     try await Bench.with(Self.names) { bench in
       let stores = Stores(kind)
       defer { stores.remove() }
@@ -133,7 +133,7 @@ import Testing
           let records = try await store.records(live.map(\.id))
           #expect(records.count == live.count)
           for (record, summary) in zip(records, live) {
-            let stored = record.standing.status.rawValue
+            let stored = record.storedState.status.rawValue
             let expected = summary.state == .running ? "queued" : summary.state.rawValue
             #expect(stored == expected, "\(step), \(record.id)")
             #expect((record.result != nil) == summary.state.isEnded, "\(step), \(stored)")

@@ -124,8 +124,8 @@ import Testing
     try cast.scene.end()
   }
 
-  @Test(arguments: [QueuePlace.first, .last])
-  func `Another order that is refused is not the order of the list`(place: QueuePlace) throws {
+  @Test(arguments: [QueuePosition.first, .last])
+  func `Another order that is refused is not the order of the list`(place: QueuePosition) throws {
     let cast = try Cast()
     try refuse(cast) {
       let selection = cast["waits"]

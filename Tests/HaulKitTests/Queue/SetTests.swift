@@ -179,7 +179,7 @@ import Testing
     }
   }
 
-  @Test func `C7, case 17: a circle that a change would close is refused and named`() async throws {
+  @Test func `Case 17: a circle that a change would close is refused and named`() async throws {
     try await StepBench.with(active: 1) { bench in
       await bench.manager.suspend()
       let added = try await bench.manager.add([

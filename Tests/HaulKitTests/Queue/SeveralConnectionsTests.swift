@@ -3,7 +3,7 @@ import HaulKit
 import HaulTestSupport
 import Testing
 
-/// Row D of the mission, one transfer at a time, where each transfer has several connections.
+/// Where each transfer has several connections.
 @Suite(.timeLimit(.minutes(2))) struct SeveralConnectionsTests {
   private static let names: [FaultScript.Resource] = [.held("a"), .held("b"), .plain("c")]
 
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test func `D4, D6, D11: paused, the next starts; resumed, it waits for the slot, and goes on`()
+  @Test func `Paused, the next starts; resumed, it waits for the slot, and goes on`()
     async throws
   {
     try await with { queue, added in
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `D5, D12: cancelled, it ends as cancelled, and the next starts`(
+  func `Cancelled, it ends as cancelled, and the next starts`(
     keepsBytes: Bool
   ) async throws {
     try await with { queue, added in
@@ -62,8 +62,7 @@ import Testing
     }
   }
 
-  @Test func `D7, D13, D14: cancelled while paused, and all at once, nothing is left`() async throws
-  {
+  @Test func `Cancelled while paused, and all at once, nothing is left`() async throws {
     try await with { queue, added in
       try await queue.hold(added[0])
       try await added[0].pause()
@@ -78,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func `D8, D10, D18: failed half-way, the next starts; a retry goes on, in its old place`()
+  @Test func `Failed half-way, the next starts; a retry goes on, in its old place`()
     async throws
   {
     try await with([.broken("a"), .held("b"), .plain("c")]) { queue, added in
@@ -95,7 +94,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `D17, D18: put back to waiting it keeps its place; restarted it forgets its bytes`(
+  func `Put back to waiting it keeps its place; restarted it forgets its bytes`(
     isRestart: Bool
   ) async throws {
     try await with { queue, added in

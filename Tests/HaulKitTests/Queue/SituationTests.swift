@@ -3,9 +3,9 @@ import HaulKit
 import HaulTestSupport
 import Testing
 
-/// Row D of the mission, with one transfer at a time: from the plain value to the failure half-way.
+/// From the plain value to the failure half-way.
 @Suite(.timeLimit(.minutes(2))) struct SituationTests {
-  @Test func `D1: before it is added it is a plain value; nothing runs`() async throws {
+  @Test func `Before it is added it is a plain value; nothing runs`() async throws {
     let history = try await QueueBench.with([.plain("a")]) { queue in
       let request = try queue.request("a")
       #expect(try request == queue.request("a"))
@@ -17,7 +17,7 @@ import Testing
     #expect(history.events.isEmpty)
   }
 
-  @Test func `D2: added ones are queued, and start in order, each when a slot is free`()
+  @Test func `Added ones are queued, and start in order, each when a slot is free`()
     async throws
   {
     let history = try await QueueBench.with([.held("a"), .held("b"), .plain("c")]) { queue in
@@ -41,7 +41,7 @@ import Testing
     #expect(Set(history.starts).count == 3 && history.starts.count == 3, "\(history)")
   }
 
-  @Test func `D3: one that ends by itself is completed, told once, and stays in the list`()
+  @Test func `One that ends by itself is completed, told once, and stays in the list`()
     async throws
   {
     var added: Transfer?
@@ -62,7 +62,7 @@ import Testing
     #expect(history.results(of: a).count == 1)
   }
 
-  @Test func `D4: paused while downloading, its slot is freed and the next one starts by itself`()
+  @Test func `Paused while downloading, its slot is freed and the next one starts by itself`()
     async throws
   {
     var added: [Transfer] = []
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test
-  func `D5: cancelled while downloading, it is neither failed nor completed, and leaves nothing`()
+  func `Cancelled while downloading, it is neither failed nor completed, and leaves nothing`()
     async throws
   {
     var added: [Transfer] = []
@@ -110,8 +110,7 @@ import Testing
     #expect(history.results(of: added[0]).first?.error == nil)
   }
 
-  @Test func `D5: cancelled while downloading, its bytes are kept if they are to be`() async throws
-  {
+  @Test func `Cancelled while downloading, its bytes are kept if they are to be`() async throws {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.held("a")]) { queue in
       added = try await queue.add("a")
@@ -143,7 +142,7 @@ import Testing
     return (history, try #require(added.first))
   }
 
-  @Test func `D6: resumed after a pause, it goes on from its bytes when a slot is free`()
+  @Test func `Resumed after a pause, it goes on from its bytes when a slot is free`()
     async throws
   {
     let (history, first) = try await afterPause { queue, a, b in
@@ -165,7 +164,7 @@ import Testing
     #expect(history.changes(of: first) == [.added, .paused, .resumed, .completed])
   }
 
-  @Test func `D7: cancelled while paused, it is really cancelled, at once, and stays listed`()
+  @Test func `Cancelled while paused, it is really cancelled, at once, and stays listed`()
     async throws
   {
     let (history, first) = try await afterPause { queue, a, b in
@@ -188,7 +187,7 @@ import Testing
   }
 
   @Test
-  func `D8: one that fails half-way stays in its place with its bytes, and goes on from there`()
+  func `One that fails half-way stays in its place with its bytes, and goes on from there`()
     async throws
   {
     var added: [Transfer] = []

@@ -4,7 +4,7 @@ import HaulTestSupport
 import NIOConcurrencyHelpers
 import Testing
 
-/// C4 of the mission: numbers that spin until a button stops them, by a clock that only the test moves.
+/// Numbers that spin until a button stops them, by a clock that only the test moves.
 @Suite(.timeLimit(.minutes(2))) struct SlotMachineTests {
   private static let beat: Duration = .milliseconds(50)
 
@@ -72,7 +72,7 @@ import Testing
   }
 
   @MainActor
-  @Test func `C4: its digits come one each 50 ms on the main actor, and stay while it is stopped`()
+  @Test func `Its digits come one each 50 ms on the main actor, and stay while it is stopped`()
     async throws
   {
     let clock = ManualClock()
@@ -132,7 +132,7 @@ import Testing
   }
 
   @Test
-  func `C4: a button for three, however fast it is pressed: never two of one, and it is not dead`()
+  func `A button for three, however fast it is pressed: never two of one, and it is not dead`()
     async throws
   {
     let (clock, tally) = (ManualClock(), Tally())

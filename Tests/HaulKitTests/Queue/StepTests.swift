@@ -5,7 +5,7 @@ import Testing
 
 /// Steps are members of the queue as transfers are.
 @Suite(.timeLimit(.minutes(2))) struct StepTests {
-  @Test func `C1: as many steps run at once as the limit says, and no more`() async throws {
+  @Test func `As many steps run at once as the limit says, and no more`() async throws {
     let gate = StepGate()
     try await QueueBench.with([], active: 4) { queue in
       await queue.manager.register(step: "s", gate.step)
@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test
-  func `C1: the limit of a host does not hold for steps`() async throws {
+  func `The limit of a host does not hold for steps`() async throws {
     let gate = StepGate()
     try await QueueBench.with([], active: 1) { queue in
       await queue.manager.register(step: "s", gate.step)
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func `C1: steps and downloads share the limit, in one order`() async throws {
+  @Test func `Steps and downloads share the limit, in one order`() async throws {
     let gate = StepGate()
     try await QueueBench.with([.held("a"), .plain("b")]) { queue in
       await queue.manager.register(step: "s", gate.step)
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func `C6: a step that throws has failed, with its own words`() async throws {
+  @Test func `A step that throws has failed, with its own words`() async throws {
     struct Own: Error {}
     var added: Transfer?
     let history = try await QueueBench.with([.plain("a")]) { queue in
@@ -70,8 +70,7 @@ import Testing
     #expect(history.changes(of: try #require(added)) == [.added, .failed])
   }
 
-  @Test func `C4: a step is cancelled midway; its slot is free, and it is told once`() async throws
-  {
+  @Test func `A step is cancelled midway; its slot is free, and it is told once`() async throws {
     let gate = StepGate()
     var added: [Transfer] = []
     let history = try await QueueBench.with([]) { queue in
@@ -91,7 +90,7 @@ import Testing
     #expect(history.changes(of: added[0]) == [.added, .cancelled])
   }
 
-  @Test func `C4: a step that is paused begins again when it is resumed, never twice at once`()
+  @Test func `A step that is paused begins again when it is resumed, never twice at once`()
     async throws
   {
     let gate = StepGate()
@@ -112,8 +111,7 @@ import Testing
       history.changes(of: try #require(added)) == [.added, .paused, .resumed, .completed])
   }
 
-  @Test func `C4: however fast it is started and stopped, there are never two of it`() async throws
-  {
+  @Test func `However fast it is started and stopped, there are never two of it`() async throws {
     let gate = StepGate()
     try await QueueBench.with([], active: 3) { queue in
       await queue.manager.register(step: "s", gate.spin())

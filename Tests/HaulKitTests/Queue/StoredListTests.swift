@@ -91,8 +91,7 @@ import Testing
     }
   }
 
-  @Test func `E1: two who add one identifier at the same time get the same transfer`() async throws
-  {
+  @Test func `Two who add one identifier at the same time get the same transfer`() async throws {
     try await Bench.with([]) { bench in
       try await open(bench) { manager in
         await manager.suspend()

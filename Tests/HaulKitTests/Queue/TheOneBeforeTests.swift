@@ -3,10 +3,9 @@ import HaulKit
 import HaulTestSupport
 import Testing
 
-/// Row D of the mission, with one transfer at a time: what becomes of the one behind.
+/// What becomes of the one behind.
 @Suite(.timeLimit(.minutes(2))) struct TheOneBeforeTests {
-  @Test func `D9: one that waits for the one before is queued, with the reason told`() async throws
-  {
+  @Test func `One that waits for the one before is queued, with the reason told`() async throws {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.held("a"), .plain("b")]) { queue in
       added = try await queue.add("a", "b")
@@ -21,7 +20,7 @@ import Testing
     #expect(history.changes(of: added[1]) == [.added, .completed])
   }
 
-  @Test func `D10: the one before failed: the next starts by itself`() async throws {
+  @Test func `The one before failed: the next starts by itself`() async throws {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.broken("a"), .plain("b")]) { queue in
       added = try await queue.add("a", "b")
@@ -32,7 +31,7 @@ import Testing
     #expect(history.changes(of: added[0]) == [.added, .failed])
   }
 
-  @Test func `D11: the one before was paused: the next starts by itself, and it stays paused`()
+  @Test func `The one before was paused: the next starts by itself, and it stays paused`()
     async throws
   {
     var added: [Transfer] = []
@@ -47,7 +46,7 @@ import Testing
     #expect(history.changes(of: added[0]) == [.added, .paused])
   }
 
-  @Test func `D12: the one before was cancelled: the next starts by itself`() async throws {
+  @Test func `The one before was cancelled: the next starts by itself`() async throws {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.held("a"), .plain("b")]) { queue in
       added = try await queue.add("a", "b")
@@ -60,7 +59,7 @@ import Testing
     #expect(history.changes(of: added[0]) == [.added, .cancelled])
   }
 
-  @Test func `D13: the one before was cancelled while paused: the next starts by itself`()
+  @Test func `The one before was cancelled while paused: the next starts by itself`()
     async throws
   {
     var added: [Transfer] = []
@@ -82,7 +81,7 @@ import Testing
     #expect(history.changes(of: added[1]) == [.added, .paused, .cancelled])
   }
 
-  @Test func `D13: also when nothing started in between`() async throws {
+  @Test func `Also when nothing started in between`() async throws {
     try await QueueBench.with([.held("a"), .plain("b")]) { queue in
       let added = try await queue.add("a")
       try await queue.hold(added[0])
@@ -97,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func `D14: everything is cancelled: running, waiting and paused alike`() async throws {
+  @Test func `Everything is cancelled: running, waiting and paused alike`() async throws {
     var added: [Transfer] = []
     let names: [FaultScript.Resource] = [.plain("0"), .held("a"), .held("b"), .plain("c")]
     let history = try await QueueBench.with(names) { queue in

@@ -61,9 +61,9 @@ import Testing
     try scene.end()
   }
 
-  @Test func `The timetable, with the time at which the window opens`() throws {
+  @Test func `The schedule, with the time at which the window opens`() throws {
     let scene = Scene(
-      timetable: Timetable([.init(.everyDay, from: 10, to: 20)], timeZone: "UTC"))
+      schedule: Schedule([.init(.everyDay, from: 10, to: 20)], timeZone: "UTC"))
     let transfer = try added(scene, [scene.step("s", turns: 1)])[0]
     let found = try #require(try reason(scene, transfer))
     #expect(found.code == "schedule")
@@ -95,7 +95,7 @@ import Testing
     let commits = scene.process.store.counts.commits - before
     #expect(commits == 3, "the command, its start, and its end with the reason: \(commits)")
     scene.machine.setCapacity(1 << 30)
-    scene.pass(ObstacleWatch.period + .seconds(1))
+    scene.pass(WaitMonitor.period + .seconds(1))
     try scene.runOut()
     #expect(try reason(scene, transfer) == nil)
     try scene.end()
@@ -122,7 +122,7 @@ import Testing
     #expect(try reason(next, again) == nil)
     let memory = scene.memory
     let stored = try next.call { _ in try await memory.records([again.id]) }
-    #expect(stored.map(\.standing.waitReason) == [nil])
+    #expect(stored.map(\.storedState.waitReason) == [nil])
     try next.call { await $0.shutdown() }
   }
 
@@ -130,7 +130,7 @@ import Testing
     let (scene, transfer) = try withFullDisk()
     let memory = scene.memory
     func stored() throws -> WaitReason? {
-      try scene.call { _ in try await memory.records([transfer.id]).first?.standing.waitReason }
+      try scene.call { _ in try await memory.records([transfer.id]).first?.storedState.waitReason }
     }
     #expect(try stored()?.code == "disk-full")
     scene.send(.pause, transfer)

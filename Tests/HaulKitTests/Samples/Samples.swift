@@ -59,7 +59,7 @@ private struct Sample {
   // docs/waiting.md
   func nights() {
     var configuration = TransferManager.Configuration()
-    configuration.timetable = Timetable(
+    configuration.schedule = Schedule(
       [
         .init(.workdays, from: 22 * 60, to: 6 * 60),  // minutes of the day; to 06:00 of the next
         .init([.sunday], from: 0, to: 24 * 60),

@@ -136,7 +136,7 @@ import Testing
     let scene = Scene()
     _ = try stopping(by: .pause, in: scene)
     try scene.end()
-    #expect(try await scene.memory.open().members.map(\.standing.status) == [.paused])
+    #expect(try await scene.memory.open().members.map(\.storedState.status) == [.paused])
   }
 
   @Test

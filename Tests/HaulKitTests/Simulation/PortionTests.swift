@@ -58,7 +58,7 @@ import Testing
   }
 
   private func hasRun(_ transfer: Transfer, in scene: Scene) -> Bool? {
-    scene.ledger.withLockedValue { $0.members[transfer.id]?.standing.hasRun }
+    scene.ledger.withLockedValue { $0.members[transfer.id]?.storedState.hasRun }
   }
 
   private func changes(_ scene: Scene) -> Int { scene.ledger.withLockedValue { $0.changes } }

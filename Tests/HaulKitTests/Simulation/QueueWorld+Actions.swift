@@ -6,7 +6,7 @@ import NIOConcurrencyHelpers
 /// What happens in the world, one thing after the other.
 extension QueueWorld {
   func step() throws {
-    if hindrances?.oneIn(5) == true { hinder() }
+    if faults?.oneIn(5) == true { causeFault() }
     if times?.oneIn(4) == true { changeTimes() }
     for _ in 0..<(random.oneIn(4) ? 2 : 1) { try act() }
     switch random.below(4) {
@@ -129,7 +129,7 @@ extension QueueWorld {
 
   private func move() {
     guard let id = someone(), let other = someone() else { return }
-    let places: [QueuePlace] = [.first, .last, .before(other), .after(other)]
+    let places: [QueuePosition] = [.first, .last, .before(other), .after(other)]
     let place = places[random.below(places.count)]
     let (name, ledger) = (ledger.withLockedValue { $0.name(id) }, ledger)
     ledger.withLockedValue { $0.moves += 1 }

@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 
 /// Times of the week at which nothing runs, and a clock on the wall that is set.
 extension QueueWorld {
-  /// Of so many worlds one has a timetable. It has a generator of its own: other worlds are what they were.
+  /// Of so many worlds one has a schedule. It has a generator of its own: other worlds are what they were.
   static let timedOneIn = 4
 
   func changeTimes() {
@@ -25,15 +25,15 @@ extension QueueWorld {
     let words = "times \(rule)"
     let isUnderWay = ledger.withLockedValue { $0.calls.values.contains { $0.hasPrefix("times") } }
     guard !isUnderWay else { return }
-    configuration.timetable = rule.timetable
-    let (process, ledger, timetable) = (process, ledger, configuration.timetable)
+    configuration.schedule = rule.schedule
+    let (process, ledger, schedule) = (process, ledger, configuration.schedule)
     ledger.withLockedValue { ledger in
       ledger.hours?.rule = rule
       // Until it has returned nobody can tell.
       ledger.hours?.isKnown(from: process.clock.now + .seconds(3600))
     }
     call(words) { manager in
-      try await manager.setTimetable(timetable)
+      try await manager.setSchedule(schedule)
       if process.isDead { return }
       ledger.withLockedValue { $0.hours?.isKnown(from: process.clock.now) }
     }

@@ -25,8 +25,8 @@ final class QueueWorld {
   let executor: SeededExecutor
   var random: SimulationRandom
   /// Says when the disk is full and the network away; nil in a world where that never is.
-  var hindrances: SimulationRandom?
-  /// Says when the week is open and the clock set; nil in a world without a timetable.
+  var faults: SimulationRandom?
+  /// Says when the week is open and the clock set; nil in a world without a schedule.
   var times: SimulationRandom?
   var configuration = TransferManager.Configuration()
   var process: SimulatedProcess
@@ -50,8 +50,8 @@ final class QueueWorld {
 
   init(seed: UInt64, plan: Plan = Plan()) {
     random = SimulationRandom(seed: seed)
-    var hindrances = SimulationRandom(seed: ~seed)
-    self.hindrances = hindrances.oneIn(Self.hinderedOneIn) ? hindrances : nil
+    var faults = SimulationRandom(seed: ~seed)
+    self.faults = faults.oneIn(Self.faultyOneIn) ? faults : nil
     var times = SimulationRandom(seed: ~seed &* 0x9E37_79B9_7F4A_7C15)
     self.times = times.oneIn(Self.timedOneIn) ? times : nil
     self.plan = plan
@@ -147,7 +147,7 @@ final class QueueWorld {
     servers.habits = habits
     process.store.habits = store
     machine.setFaults(disk)
-    hinder()
+    causeFault()
   }
 
   func subscribe(isSlow: Bool) {

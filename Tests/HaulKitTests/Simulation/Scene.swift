@@ -17,7 +17,7 @@ final class Scene {
 
   init(
     active: Int = 1, connections: Int = 4, portion: Int = TransferManager.portion,
-    timetable: Timetable? = nil, rateLimit: Int64? = nil, memory: MemoryStore = MemoryStore(),
+    schedule: Schedule? = nil, rateLimit: Int64? = nil, memory: MemoryStore = MemoryStore(),
     machine: SimulatedMachine = SimulatedMachine(seed: 1),
     servers: SimulatedTransport.Servers = SimulatedTransport.Servers()
   ) {
@@ -29,12 +29,12 @@ final class Scene {
     (limits.connectionsPerHost, limits.connections) = (connections, connections)
     (limits.formerActive, limits.formerPerHost) = (active, active)
     let ledger = SharedLedger(Ledger(limits))
-    if timetable != nil { ledger.withLockedValue { $0.hours = SimulatedHours(isWatched: false) } }
+    if schedule != nil { ledger.withLockedValue { $0.hours = SimulatedHours(isWatched: false) } }
     self.ledger = ledger
     var configuration = TransferManager.Configuration()
     configuration.maximumActive = active
     configuration.maximumActivePerHost = active
-    configuration.timetable = timetable
+    configuration.schedule = schedule
     configuration.rateLimit = rateLimit
     configuration.connectionsPerHost = connections
     configuration.connectionsInAll = connections

@@ -5,7 +5,7 @@ import HaulTestSupport
 import NIOConcurrencyHelpers
 import Testing
 
-/// C6, A3 and A4 of the mission: ends that are told at once, once, and where they were asked for.
+/// Ends that are told at once, once, and where they were asked for.
 @Suite(.timeLimit(.minutes(2))) struct CompletionTests {
   private final class Ends: Sendable {
     private let box = NIOLockedValueBox<[TransferResult.State]>([])
@@ -14,7 +14,7 @@ import Testing
     func add(_ result: TransferResult) { box.withLockedValue { $0.append(result.state) } }
   }
 
-  @Test func `C6: a completion runs once for each member, told which end it was`() async throws {
+  @Test func `A completion runs once for each member, told which end it was`() async throws {
     try await QueueBench.with([.plain("a"), .broken("b"), .held("c"), .plain("d")]) { queue in
       let added = try await queue.add("a", "b", "c", "d")
       let ends = added.map { _ in Ends() }
@@ -42,7 +42,7 @@ import Testing
   }
 
   @MainActor
-  @Test func `C6: it runs off the main actor, which may be busy, unless it is of the main actor`()
+  @Test func `It runs off the main actor, which may be busy, unless it is of the main actor`()
     async throws
   {
     try await StepBench.with { bench in
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func `C6: it does not run when the manager ends first, or the task is cancelled`()
+  @Test func `It does not run when the manager ends first, or the task is cancelled`()
     async throws
   {
     let ends = Ends()
@@ -81,7 +81,7 @@ import Testing
     #expect(ends.states.isEmpty)
   }
 
-  @Test func `A3: a group's completion is told although a member is tried again that moment`()
+  @Test func `A group's completion is told although a member is tried again that moment`()
     async throws
   {
     try await StepBench.with(active: 2) { bench in
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  @Test func `A4: that the queue is empty is told although something is added that moment`()
+  @Test func `That the queue is empty is told although something is added that moment`()
     async throws
   {
     try await StepBench.with { bench in
@@ -142,14 +142,14 @@ import Testing
     }
   }
 
-  @Test func `A4: when it is told that the queue is empty, every end is stored`() async throws {
+  @Test func `When it is told that the queue is empty, every end is stored`() async throws {
     let store = MemoryStore()
     try await StepBench.with(store: store) { bench in
       for count in 1...50 {
         try await bench.run(2)
         let members = try await store.open().members
         #expect(members.count == 2 * count)
-        #expect(members.allSatisfy { $0.standing.status == .completed })
+        #expect(members.allSatisfy { $0.storedState.status == .completed })
       }
     }
   }

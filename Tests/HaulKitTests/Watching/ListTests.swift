@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `D19: its rows are in the order of the list, also when that changes`() async throws {
+  @Test func `Its rows are in the order of the list, also when that changes`() async throws {
     try await StepBench.with { bench in
       await bench.manager.suspend()
       let list = TransferList(bench.manager)

@@ -13,7 +13,7 @@ import Testing
   import Darwin
 #endif
 
-/// C4 of the mission: an interface that adds, follows and commands on the main actor is never
+/// An interface that adds, follows and commands on the main actor is never
 /// blocked.
 @MainActor @Suite(.timeLimit(.minutes(2))) struct MainActorTests {
   /// Elements that one reader takes at most before others of its actor have their turn.

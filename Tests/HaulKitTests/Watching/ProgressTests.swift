@@ -3,7 +3,7 @@ import HaulKit
 import HaulTestSupport
 import Testing
 
-/// A2 of the mission: percent, and a finish, per file.
+/// Percent, and a finish, per file.
 @Suite(.timeLimit(.minutes(2))) struct ProgressTests {
   /// Expects that all was told once, behind all other progress, and before the end, which was told once and last.
   private func expectWholeOnce(
@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 100_000, QueueBench.length])
-  func `A2: 100 % is told once, before the end, however large the file`(
+  func `100 % is told once, before the end, however large the file`(
     length: Int
   ) async throws {
     let resource = FaultScript.Resource("/a", seed: 1, length: Int64(length))
@@ -39,7 +39,7 @@ import Testing
     expectWholeOnce(history.kinds(of: try #require(added)), length: Int64(length))
   }
 
-  @Test func `A2: it is told while percent rises, and to one that reads late too`() async throws {
+  @Test func `It is told while percent rises, and to one that reads late too`() async throws {
     var added: Transfer?
     var late: TransferEvents?
     let history = try await QueueBench.with([.held("a")]) { queue in
@@ -63,7 +63,7 @@ import Testing
     expectWholeOnce(told, length: Int64(QueueBench.length))
   }
 
-  @Test func `A2: a file that was there already is told as one that has come`() async throws {
+  @Test func `A file that was there already is told as one that has come`() async throws {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.plain("a")]) { queue in
       for _ in 1...2 {
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test
-  func `A2: after a resume progress starts at the bytes that are there, over the whole length`()
+  func `After a resume progress starts at the bytes that are there, over the whole length`()
     async throws
   {
     var added: Transfer?
@@ -105,7 +105,7 @@ import Testing
     expectWholeOnce(kinds, length: Int64(QueueBench.length))
   }
 
-  @Test func `A2: an unknown length has no percent until everything is there`() async throws {
+  @Test func `An unknown length has no percent until everything is there`() async throws {
     let resource = FaultScript.Resource.plain("a").with {
       $0.faults = [
         Fault(.ignoreRange), Fault(.chunked()), Fault(.stall(after: Int64(QueueBench.heldAt))),
@@ -126,7 +126,7 @@ import Testing
     expectWholeOnce(kinds, length: Int64(QueueBench.length))
   }
 
-  @Test func `A2: what failed or was cancelled was never told as whole`() async throws {
+  @Test func `What failed or was cancelled was never told as whole`() async throws {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.broken("a"), .held("b")]) { queue in
       added = try await queue.add("a", "b")
@@ -139,7 +139,7 @@ import Testing
     }
   }
 
-  @Test func `A2: a step's progress after its end is told nobody, and 100 % once`() async throws {
+  @Test func `A step's progress after its end is told nobody, and 100 % once`() async throws {
     let leak = Leak()
     try await StepBench.with { bench in
       await bench.manager.register(step: "tell") { context in
@@ -166,7 +166,7 @@ import Testing
   }
 
   @MainActor
-  @Test func `A2: percent and finish come on the main actor to who reads there`() async throws {
+  @Test func `Percent and finish come on the main actor to who reads there`() async throws {
     try await QueueBench.with([.held("a")]) { queue in
       let a = try await queue.add("a")[0]
       let label = Label()

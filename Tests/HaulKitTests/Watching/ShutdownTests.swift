@@ -60,7 +60,7 @@ import Testing
       let (first, endFirst) = try bench.manager(clock: clock, store: store)
       try await first.add(try bench.request("/a", as: "a") { $0.retry.retries = 8 })
       try await until {
-        try await store.open().members.contains { $0.standing.retryAt != nil }
+        try await store.open().members.contains { $0.storedState.retryAt != nil }
       }
       await endFirst()
       #expect(clock.sleeping == 0)
@@ -102,7 +102,7 @@ import Testing
       #expect(gate.inside == 0)
       #expect(await step.summary?.state == .queued)
     }
-    #expect(try await store.open().members.map(\.standing.isUnderWay) == [false])
+    #expect(try await store.open().members.map(\.storedState.isUnderWay) == [false])
   }
 
   @Test(arguments: [true, false])
@@ -126,7 +126,7 @@ import Testing
       await end
       #expect(clock.sleeping == 0)
     }
-    #expect(try await store.open().members.map(\.standing.isUnderWay) == [true])
+    #expect(try await store.open().members.map(\.storedState.isUnderWay) == [true])
     let register = { @Sendable (manager: TransferManager) in
       await manager.register(step: "deaf") { _ in runs.withLockedValue { $0 += 1 } }
     }
@@ -218,7 +218,7 @@ import Testing
       try await until { gate.inside == 0 }
     }
     // What it came to afterwards is told nobody.
-    #expect(try await store.open().members.map(\.standing.isUnderWay) == [true])
+    #expect(try await store.open().members.map(\.storedState.isUnderWay) == [true])
   }
 
   @Test func `An end that cannot be stored does not hold it up`() async throws {

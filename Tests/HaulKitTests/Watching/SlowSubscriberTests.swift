@@ -85,13 +85,13 @@ import Testing
     try await StepBench.with(kept: 8, store: MemoryStore(keptEvents: 20)) { bench in
       let slow = bench.manager.events()
       let added = try await bench.run(300)
-      var standing: [TransferEvent] = []
+      var storedState: [TransferEvent] = []
       for await event in slow {
-        standing.append(event)
-        if standing.count == 300 { break }
+        storedState.append(event)
+        if storedState.count == 300 { break }
       }
-      #expect(standing.map(\.id) == added.map(\.id))
-      for event in standing {
+      #expect(storedState.map(\.id) == added.map(\.id))
+      for event in storedState {
         guard case .snapshot(let snapshot) = event.kind else {
           Issue.record("\(event)")
           continue

@@ -1,18 +1,18 @@
 import HaulCore
 import Testing
 
-func sampleStanding(rank: Int64) -> Standing {
-  var standing = Standing()
-  standing.status = .paused
-  standing.desired = .cancelled
-  standing.rank = rank
-  standing.priority = .userInteractive
-  standing.pausedBy = .network
-  standing.startsOver = true
-  standing.hasRun = true
-  standing.isUnderWay = true
-  standing.waitReason = .retry(at: 1_800_000_000.25)
-  return standing
+func sampleStanding(rank: Int64) -> StoredState {
+  var storedState = StoredState()
+  storedState.status = .paused
+  storedState.desired = .cancelled
+  storedState.rank = rank
+  storedState.priority = .userInteractive
+  storedState.pausedBy = .network
+  storedState.startsOver = true
+  storedState.hasRun = true
+  storedState.isUnderWay = true
+  storedState.waitReason = .retry(at: 1_800_000_000.25)
+  return storedState
 }
 
 private func digest(_ text: String) throws -> Checksum {
@@ -79,7 +79,7 @@ func allKinds() throws -> [TransferEvent.Kind] {
     .connecting, .transferring, .verifying, .publishing, .restarted, .running,
   ]
   kinds += phases.flatMap { [.phase($0, reason: nil), .phase($0, reason: "why \u{0}")] }
-  let origins: [TransferEvent.Origin] = [.user, .signal, .disk, .network]
+  let origins: [TransferEvent.Initiator] = [.user, .signal, .disk, .network]
   kinds += origins.flatMap { [.paused(by: $0), .resumed(by: $0)] }
   kinds += [
     .attempt(number: 3, error: fullError(), delay: .milliseconds(1500)),

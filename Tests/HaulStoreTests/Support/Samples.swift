@@ -25,10 +25,10 @@ func record(
   var request = TransferRequest.download(
     try ResourceURL("https://example.com/\(id).bin"), to: .directory("downloads"))
   try change(&request)
-  var standing = Standing()
-  standing.rank = rank
-  standing.status = status
-  return TransferRecord(id: id, request: request, standing: standing)
+  var storedState = StoredState()
+  storedState.rank = rank
+  storedState.status = status
+  return TransferRecord(id: id, request: request, storedState: storedState)
 }
 
 /// Records with rising ranks and ids in no order.

@@ -34,7 +34,7 @@ struct ListSight: Equatable, Sendable {
     for facts in stored.members {
       guard let member = queue.members[facts.id] else { continue }
       // A queue that was just opened has everything stopped.
-      let isRunning = member.state == .queued && facts.standing.isUnderWay
+      let isRunning = member.state == .queued && facts.storedState.isUnderWay
       summaries.append(TransferSummary(member, waitReason: nil))
       let state: TransferState = isRunning ? .running : TransferState(member)
       counts[state, default: 0] += 1

@@ -11,8 +11,8 @@ extension Ledger {
     // What is added may start with the same change.
     noteReady()
     // What starts may start by the ends that are stored with it.
-    let starts = change.updated.filter { Stage($0.standing) == .running }
-    for update in change.updated where Stage(update.standing) != .running {
+    let starts = change.updated.filter { Stage($0.storedState) == .running }
+    for update in change.updated where Stage(update.storedState) != .running {
       apply(update, change.events)
     }
     for id in change.removed { remove(id, change.events) }
@@ -42,7 +42,7 @@ extension Ledger {
     guard let old = members[update.id] else {
       return violate("something was stored of \(name(update.id)), which is not there")
     }
-    let to = Stage(update.standing)
+    let to = Stage(update.storedState)
     if to == .failed, old.stage != .queued, isSkip(events.first { $0.id == old.id && $0.isEnd }) {
       return skip(update, events)
     }
@@ -52,13 +52,13 @@ extension Ledger {
     if all.contains("moved"), moves == 0 {
       violate("\(old.name) is told as moved, and nobody moved it")
     }
-    if old.standing.rank != update.standing.rank, moves == 0 {
+    if old.storedState.rank != update.storedState.rank, moves == 0 {
       violate("\(old.name) has another place, and nobody moved it")
     }
-    members[update.id]?.standing = update.standing
+    members[update.id]?.storedState = update.storedState
     let isElsewhere =
-      old.standing.rank != update.standing.rank
-      || old.standing.priority != update.standing.priority
+      old.storedState.rank != update.storedState.rank
+      || old.storedState.priority != update.storedState.priority
     if isElsewhere || from == .queued && to != .queued && to != .running {
       members[update.id]?.waited = false
     }
@@ -82,7 +82,7 @@ extension Ledger {
   /// and after it, the change does not say which.
   private mutating func applyStart(_ update: StoreChange.Update, _ events: [StoredEvent]) {
     var between = update
-    between.standing.isUnderWay = false
+    between.storedState.isUnderWay = false
     guard let old = members[update.id] else { return apply(update, events) }
     if old.stage == .running {
       let mayStop = isLegal(old, .queued, events) || hasFoundItsFile(old, .queued, between)
@@ -98,7 +98,8 @@ extension Ledger {
   private func hasFoundItsFile(
     _ old: Member, _ to: Stage, _ update: StoreChange.Update
   ) -> Bool {
-    old.stage == .running && to == .queued && old.standing.startsOver && update.standing.startsOver
+    old.stage == .running && to == .queued && old.storedState.startsOver
+      && update.storedState.startsOver
       && update.result?.state == .completed
   }
 
@@ -106,8 +107,8 @@ extension Ledger {
   private mutating func skip(_ update: StoreChange.Update, _ events: [StoredEvent]) {
     guard let end = events.lastIndex(where: { $0.id == update.id && $0.isEnd }) else { return }
     var between = update
-    between.standing.status = .queued
-    between.standing.desired = .run
+    between.storedState.status = .queued
+    between.storedState.desired = .run
     apply(between, Array(events[..<end]))
     apply(update, Array(events[end...]))
   }
@@ -221,7 +222,7 @@ extension Ledger {
     guard order.covers(old) else { return false }
     return old.stage.live.contains { stage in
       let outcome = stage.outcome(
-        order.command, hasRun: old.standing.hasRun || stage == .running)
+        order.command, hasRun: old.storedState.hasRun || stage == .running)
       if case .becomes(let next) = outcome { return next.stored == to }
       return false
     }
@@ -240,8 +241,8 @@ extension Ledger {
     let isSilent = late.host.map { silences[$0] != nil } ?? false
     guard !isCommanded, !isSilent else { return }
     for early in listed where early.waited && early.stage == .queued && early.id != id {
-      guard early.host == late.host, early.standing.priority == late.standing.priority,
-        early.standing.rank < late.standing.rank
+      guard early.host == late.host, early.storedState.priority == late.storedState.priority,
+        early.storedState.rank < late.storedState.rank
       else { continue }
       violate("\(late.name) began before \(early.name), which is before it in the list")
     }
@@ -250,7 +251,7 @@ extension Ledger {
   private func words(_ change: StoreChange) -> String {
     let parts =
       change.added.map { "+\($0.request.name)" }
-      + change.updated.map { "\(name($0.id))=\(Stage($0.standing))" }
+      + change.updated.map { "\(name($0.id))=\(Stage($0.storedState))" }
       + change.removed.map { "-\(name($0))" }
       + change.events.map { "#\($0.number) \(name($0.id)) \($0.kind.words)" }
     return parts.joined(separator: " ")

@@ -29,9 +29,9 @@ extension Ledger {
   /// then is seen in the end.
   private func isDue(_ member: Member, at wallSeconds: Double) -> Bool {
     // Who waits does so by the other clock.
-    if hours?.wasSet == true, member.standing.retryAt != nil { return false }
+    if hours?.wasSet == true, member.storedState.retryAt != nil { return false }
     // Seconds since 1970 are exact to a part of a microsecond only.
-    return !member.isHeld && (member.standing.retryAt.map { $0 + 0.001 <= wallSeconds } ?? true)
+    return !member.isHeld && (member.storedState.retryAt.map { $0 + 0.001 <= wallSeconds } ?? true)
   }
 
   /// Record and live state agree, and nobody is lost.

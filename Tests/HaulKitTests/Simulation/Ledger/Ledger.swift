@@ -8,7 +8,7 @@ struct Ledger: Sendable {
     let request: TransferRequest
     let name: String
     let host: String?
-    var standing: Standing
+    var storedState: StoredState
     var stage = Stage.queued
     /// The end that was told last, if it has not been queued again.
     var end: TransferResult.State?
@@ -34,7 +34,7 @@ struct Ledger: Sendable {
     var wasCalled = false
 
     init(_ record: TransferRecord) {
-      (id, request, standing) = (record.id, record.request, record.standing)
+      (id, request, storedState) = (record.id, record.request, record.storedState)
       (name, host) = (request.name, request.host)
     }
   }
@@ -89,7 +89,7 @@ struct Ledger: Sendable {
   var hasRefused = false
   /// Whether something is in the way of runs that may make them wait: a full disk, a network that is away.
   var isHindered = false
-  /// When the week is open; nil in a world that has no timetable.
+  /// When the week is open; nil in a world that has no schedule.
   var hours: SimulatedHours?
   var isOpening = false
   var isClosing = false
@@ -122,7 +122,7 @@ struct Ledger: Sendable {
   func name(_ id: TransferID) -> String { names[id] ?? "\(id)" }
 
   /// In the order of the list.
-  var listed: [Member] { members.values.sorted { $0.standing.rank < $1.standing.rank } }
+  var listed: [Member] { members.values.sorted { $0.storedState.rank < $1.storedState.rank } }
 
   /// Whether what it depends on lets it run; nil where that cannot be told any more.
   func isReady(_ member: Member) -> Bool? {

@@ -2,19 +2,19 @@ import HaulCore
 import HaulKit
 import HaulTestSupport
 
-/// When the simulated week is open: written down a second time, so that the timetable is not its own judge.
+/// When the simulated week is open: written down a second time, so that the schedule is not its own judge.
 struct SimulatedHours: Sendable {
   enum Rule: CaseIterable, Sendable {
     case always, never
     /// In every other minute of the clock on the wall.
     case evenMinutes
 
-    var timetable: Timetable? {
+    var schedule: Schedule? {
       switch self {
       case .always: nil
-      case .never: Timetable([])
+      case .never: Schedule([])
       case .evenMinutes:
-        Timetable(
+        Schedule(
           stride(from: 0, to: 1440, by: 2).map { .init(.everyDay, from: $0, to: $0 + 1) },
           timeZone: "UTC")
       }
@@ -43,9 +43,9 @@ struct SimulatedHours: Sendable {
 
   init(isWatched: Bool = true) { self.isWatched = isWatched }
 
-  static func hours(_ timetable: Timetable?) -> OpenHours? {
+  static func hours(_ schedule: Schedule?) -> LocalSchedule? {
     // Tests have sound ones.
-    timetable.flatMap { try? OpenHours($0) }
+    schedule.flatMap { try? LocalSchedule($0) }
   }
 
   /// What was told is heeded from that time on.

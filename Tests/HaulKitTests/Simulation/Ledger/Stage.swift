@@ -34,14 +34,14 @@ enum Stage: Hashable, Sendable {
   /// What the store has: a transfer that stops in order to be queued again is running there.
   var stored: Stage { self == .stopping(.requeue) ? .running : self }
 
-  init(_ standing: Standing) {
-    switch (standing.desired, standing.status) {
+  init(_ storedState: StoredState) {
+    switch (storedState.desired, storedState.status) {
     case (.removed, _): self = .stopping(.remove)
     case (.cancelled, let status) where status != .cancelled: self = .stopping(.cancel)
     case (.cancelledKeepingBytes, let status) where status != .cancelled:
       self = .stopping(.cancelKeepingBytes)
     case (.paused, .queued): self = .stopping(.pause)
-    case (_, .queued): self = standing.isUnderWay ? .running : .queued
+    case (_, .queued): self = storedState.isUnderWay ? .running : .queued
     case (_, .paused): self = .paused
     case (_, .failed): self = .failed
     case (_, .completed): self = .completed

@@ -40,7 +40,7 @@ final class SimulatedProcess: Sendable {
     let engine = Engine(
       transport: transport, disk: disk, io: .inline, clock: clock, configuration: configuration,
       seed: seed, hooks: hooks, soleExecutor: executor, network: transport.network,
-      hours: SimulatedHours.hours(configuration.timetable))
+      hours: SimulatedHours.hours(configuration.schedule))
     manager = TransferManager(engine: engine, store: store, portion: portion)
   }
 

@@ -123,7 +123,7 @@ final class SimulatedTransport: Transport {
     try checkAlive()
     guard network.isUp else {
       ledger.withLockedValue { $0.silences[request.url.origin.host] = clock.now }
-      throw TransferError(.connect, "no way", isRetryable: true, hindrance: .noRoute)
+      throw TransferError(.connect, "no way", isRetryable: true, cause: .noRoute)
     }
     let (name, host) = (request.url.name, request.url.origin.host)
     let number = last.withLockedValue { last in

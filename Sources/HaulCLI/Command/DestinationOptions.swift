@@ -1,0 +1,67 @@
+import ArgumentParser
+import HaulCore
+
+/// Where the file goes.
+struct DestinationOptions: ParsableArguments {
+  @Option(
+    name: [.customShort("o", allowingJoined: true), .long],
+    help: ArgumentHelp(
+      "The file to write; - is standard output. For one URL only.", valueName: "FILE"),
+    completion: .file())
+  var output: String?
+
+  @Option(
+    name: [.customShort("d", allowingJoined: true), .long],
+    help: ArgumentHelp("The directory to write to; made if missing.", valueName: "DIR"),
+    completion: .directory)
+  var directory: String?
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      When the name is taken: update = bring what haul made of this URL up to date, take a file \
+      with the server's length and date as there already, and leave any other: save as \
+      'NAME (1)' (with -o: fail); skip = keep it; rename = save as \
+      'NAME (1)'; overwrite; fail (default: update).
+      """,
+      valueName: "what"),
+    completion: .list(DownloadRequest.IfExists.allCases.map(\.rawValue)),
+    transform: ArgumentValue.choice)
+  var ifExists = DownloadRequest.IfExists.update
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      What a finished file survives: strict = also a power cut; relaxed = only the end of \
+      haul itself, which is faster (default: strict).
+      """,
+      valueName: "how"),
+    completion: .list(DownloadRequest.Durability.allCases.map(\.rawValue)),
+    transform: ArgumentValue.choice)
+  var durability = DownloadRequest.Durability.strict
+
+  @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
+    help:
+      "Use the name that the server suggests (Content-Disposition), made safe; -o goes before it.")
+  var remoteName: Bool?
+
+  @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "Forget the bytes of an earlier run and begin at the first.")
+  var startOver: Bool?
+
+  @Option(
+    help: ArgumentHelp(
+      "Refuse a longer file before fetching it (default: any).", valueName: "SIZE"),
+    transform: ArgumentValue.bytes)
+  var maxFilesize: Int64?
+
+  func apply(to request: inout DownloadRequest) {
+    request.ifExists = ifExists
+    request.durability = durability
+    request.usesServerName = remoteName ?? false
+    request.startOver = startOver ?? false
+    request.maximumSize = maxFilesize
+  }
+}

@@ -1,0 +1,44 @@
+/// Where bytes on disk are compared with the server's, when no validator proves that both are of one version.
+package enum ComparisonOffsets {
+  /// How many bytes are compared at a place.
+  package static let length: Int64 = 16 << 10
+  /// The least number of places, spread evenly over all that is there.
+  package static let least: Int64 = 16
+
+  /// Places in order, which do not overlap: the end of every range, the start of every segment, and at least `least` in between.
+  /// Of little all is compared.
+  /// - Parameter segmentStarts: where segments of earlier runs began.
+  package static func candidates(
+    in received: ByteRangeSet, segmentStarts: [Int64]
+  ) -> [ByteRange] {
+    let total = received.byteCount
+    guard total > least * length else { return Array(received.ranges) }
+    var offsets = segmentStarts
+    for range in received.ranges { offsets.append(range.upperBound - length) }
+    for number in 0..<least { offsets.append(position(of: total / least * number, in: received)) }
+    return places(at: offsets.sorted(), in: received)
+  }
+
+  /// Where the byte is that has so many of the received ones before it.
+  private static func position(of count: Int64, in received: ByteRangeSet) -> Int64 {
+    var rest = count
+    for range in received.ranges {
+      if rest < range.length { return range.lowerBound + rest }
+      rest -= range.length
+    }
+    return received.ranges.last?.upperBound ?? 0
+  }
+
+  private static func places(at offsets: [Int64], in received: ByteRangeSet) -> [ByteRange] {
+    var places: [ByteRange] = []
+    var ranges = received.ranges[...]
+    for offset in offsets {
+      while let range = ranges.first, range.upperBound <= offset { ranges.removeFirst() }
+      guard let range = ranges.first else { break }
+      let start = max(offset, range.lowerBound, places.last?.upperBound ?? 0)
+      let place = start..<min(start + length, range.upperBound)
+      if start < range.upperBound { places.append(place) }
+    }
+    return places
+  }
+}

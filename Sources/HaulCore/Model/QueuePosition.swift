@@ -1,0 +1,5 @@
+/// A place in the list.
+public enum QueuePosition: Hashable, Sendable {
+  case first, last
+  case before(TransferID), after(TransferID)
+}

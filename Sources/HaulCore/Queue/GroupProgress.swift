@@ -1,0 +1,82 @@
+/// Which groups there are, how many members each has, and how those ended.
+///
+/// A group is complete when all its members have ended, however they did. That is told once: by the change that makes it so;
+/// again only after the group was opened again. A group whose last member is taken off the list is gone.
+package struct GroupProgress: Sendable {
+  /// The members of one group.
+  package struct Counts: Sendable, Hashable {
+    package fileprivate(set) var members = 0
+    package fileprivate(set) var completed = 0
+    package fileprivate(set) var failed = 0
+    package fileprivate(set) var cancelled = 0
+
+    package var ended: Int { completed + failed + cancelled }
+    package var isComplete: Bool { members > 0 && ended == members }
+
+    fileprivate subscript(state: TransferResult.State) -> Int {
+      get {
+        switch state {
+        case .completed: completed
+        case .failed: failed
+        case .cancelled: cancelled
+        }
+      }
+      set {
+        switch state {
+        case .completed: completed = newValue
+        case .failed: failed = newValue
+        case .cancelled: cancelled = newValue
+        }
+      }
+    }
+  }
+
+  var groups = OverlayDictionary<String, Counts>()
+
+  package init() {}
+
+  /// The groups that have a member, in the order of their names. O(n log n).
+  package var names: [String] { groups.unlayered.keys.sorted() }
+
+  /// The members of a group; nil if there is no such group.
+  package func counts(of group: String) -> Counts? { groups[group] }
+
+  /// A member is added that has not ended; a group that was complete is open again.
+  package mutating func added(_ group: String) {
+    var counts = groups[group] ?? Counts()
+    counts.members += 1
+    groups[group] = counts
+  }
+
+  /// A member that had not ended has.
+  /// - Returns: whether the group is complete by that.
+  package mutating func ended(_ group: String, _ state: TransferResult.State) -> Bool {
+    guard let counts = groups[group], !counts.isComplete else { return false }
+    groups[group]?[state] += 1
+    return isComplete(group)
+  }
+
+  /// A member that had ended so is queued again; a group that was complete is open again.
+  package mutating func reopened(_ group: String, from state: TransferResult.State) {
+    guard let counts = groups[group], counts[state] > 0 else { return }
+    groups[group]?[state] -= 1
+  }
+
+  /// A member is taken off the list.
+  /// - Parameter state: how it had ended; nil if it had not.
+  /// - Returns: whether the group is complete by that.
+  package mutating func removed(_ group: String, _ state: TransferResult.State?) -> Bool {
+    guard let counts = groups[group] else { return false }
+    if let state {
+      guard counts[state] > 0 else { return false }
+      groups[group]?[state] -= 1
+    } else {
+      guard !counts.isComplete else { return false }
+    }
+    groups[group]?.members -= 1
+    if groups[group]?.members == 0 { groups[group] = nil }
+    return !counts.isComplete && isComplete(group)
+  }
+
+  private func isComplete(_ group: String) -> Bool { groups[group]?.isComplete == true }
+}

@@ -1,0 +1,132 @@
+/// A schedule in its time zone: whether it is open at an instant, and when that changes. Instants are seconds since 1970.
+///
+/// It reads a clock on the wall, and knows nothing of calendars: a week has 604,800 readings, each of which is in a window or not.
+/// Which reading an instant has is the port's matter, so that skipped and repeated hours need no rule of their own.
+package struct LocalSchedule: Sendable {
+  package struct State: Hashable, Sendable {
+    package let isOpen: Bool
+    /// When it is otherwise; nil when it never is.
+    package let until: Int64?
+  }
+
+  private static let day: Int64 = 86_400
+  private static let week = 7 * day
+  /// Readings are counted from Monday 00:00, and 1970 began on a Thursday.
+  private static let firstReading = 3 * day
+  /// A window that is skipped by a change of the clock comes again a week later.
+  private static let horizon = 15 * day
+
+  package let schedule: Schedule
+  private let place: any LocalTime
+  /// Readings of an open week, apart from each other, in order.
+  private let spans: [Range<Int64>]
+
+  /// - Throws: `internal` for a window whose minutes are none of a day.
+  package init(_ schedule: Schedule, at place: any LocalTime) throws(TransferError) {
+    for window in schedule.windows
+    where !(0..<1440).contains(window.from) || !(0...1440).contains(window.to) {
+      throw TransferError(
+        .internal,
+        "a window of the schedule is from minute \(window.from) to \(window.to): a day has the minutes 0 to 1440"
+      )
+    }
+    self.schedule = schedule
+    self.place = place
+    spans = Self.merged(schedule.windows.flatMap { Self.readings($0) })
+  }
+
+  /// Whether it is open, and until when. O(log windows), as long as it changes within days.
+  package func state(at seconds: Int64) -> State {
+    let isOpen = isOpen(at: seconds)
+    guard let first = spans.first, first != 0..<Self.week else {
+      return State(isOpen: isOpen, until: nil)
+    }
+    var instant = seconds
+    while instant < seconds + Self.horizon {
+      instant = nextTurn(after: instant)
+      if self.isOpen(at: instant) != isOpen { return State(isOpen: isOpen, until: instant) }
+    }
+    return State(isOpen: isOpen, until: nil)
+  }
+
+  /// When it goes on, for a person: `Monday 22:00 (Europe/Berlin)`.
+  package func words(_ seconds: Int64) -> String {
+    let reading = reading(at: seconds)
+    let (day, minute) = (Int(reading / Self.day), Int(reading % Self.day / 60))
+    let name = Schedule.Weekday(rawValue: day).map { "\($0)" } ?? ""
+    let digits = [minute / 60, minute % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
+    let time = "\(name.prefix(1).uppercased())\(name.dropFirst()) \(digits.joined(separator: ":"))"
+    return time + (schedule.timeZone.map { " (\($0))" } ?? "")
+  }
+}
+
+extension LocalSchedule {
+  private func isOpen(at seconds: Int64) -> Bool {
+    let reading = reading(at: seconds)
+    let next = spans.partition { $0.upperBound > reading }
+    return next < spans.count && spans[next].contains(reading)
+  }
+
+  /// What the clock shows, in seconds since Monday 00:00.
+  private func reading(at seconds: Int64) -> Int64 {
+    let local = seconds + place.offset(at: seconds) + Self.firstReading
+    let rest = local % Self.week
+    return rest < 0 ? rest + Self.week : rest
+  }
+
+  /// The next instant at which a window may begin or end: by the passing of time, in a day at most, or by a change of the clock.
+  private func nextTurn(after seconds: Int64) -> Int64 {
+    let offset = place.offset(at: seconds)
+    let next = seconds + min(readingsLeft(at: seconds), Self.day)
+    guard place.offset(at: next) != offset else { return next }
+    var (before, after) = (seconds, next)
+    while after - before > 1 {
+      let middle = before + (after - before) / 2
+      if place.offset(at: middle) == offset { before = middle } else { after = middle }
+    }
+    return after
+  }
+
+  /// How many seconds until a clock that nobody changes shows the beginning or the end of a window, or of the week.
+  private func readingsLeft(at seconds: Int64) -> Int64 {
+    let reading = reading(at: seconds)
+    let next = spans.partition { $0.upperBound > reading }
+    guard next < spans.count else { return Self.week - reading }
+    let span = spans[next]
+    return (span.contains(reading) ? span.upperBound : span.lowerBound) - reading
+  }
+
+  private static func readings(_ window: Schedule.Window) -> [Range<Int64>] {
+    let minutes = window.to > window.from ? window.to - window.from : window.to - window.from + 1440
+    return window.days.flatMap { weekday -> [Range<Int64>] in
+      let first = Int64(weekday.rawValue) * day + Int64(window.from) * 60
+      let end = first + Int64(minutes) * 60
+      guard end > week else { return [first..<end] }
+      return [first..<week, 0..<(end - week)]
+    }
+  }
+
+  private static func merged(_ spans: [Range<Int64>]) -> [Range<Int64>] {
+    var merged: [Range<Int64>] = []
+    for span in spans.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      if let last = merged.last, span.lowerBound <= last.upperBound {
+        merged[merged.count - 1] = last.lowerBound..<max(last.upperBound, span.upperBound)
+      } else {
+        merged.append(span)
+      }
+    }
+    return merged
+  }
+}
+
+extension [Range<Int64>] {
+  /// The first place, in an order that `holds` divides, from which on it holds.
+  fileprivate func partition(where holds: (Range<Int64>) -> Bool) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if holds(self[middle]) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+}

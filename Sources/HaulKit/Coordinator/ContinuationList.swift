@@ -1,0 +1,97 @@
+import NIOConcurrencyHelpers
+
+/// Tasks that wait for a value under a key.
+///
+/// A waiter is registered before its first suspension, so that no `resume` between a check and the
+/// wait is lost.
+package final class ContinuationList<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  private typealias Waiter = CheckedContinuation<Value?, Never>
+
+  private struct State {
+    /// Nil for one that is on its way to wait.
+    var waiting: [Key: [UInt64: Waiter?]] = [:]
+    /// What those were told on their way.
+    var told: [UInt64: Value?] = [:]
+    var last: UInt64 = 0
+
+    mutating func expect(_ key: Key) -> UInt64 {
+      last += 1
+      waiting[key, default: [:]].updateValue(nil, forKey: last)
+      return last
+    }
+
+    /// Takes one off the list; nil when it is not there any more.
+    mutating func remove(_ number: UInt64, of key: Key) -> Waiter?? {
+      guard let waiter = waiting[key]?.removeValue(forKey: number) else { return nil }
+      if waiting[key]?.isEmpty == true { waiting[key] = nil }
+      return waiter
+    }
+
+    /// Whom to tell this, of one who was taken off the list; nil when it does not wait yet, and finds it.
+    mutating func tell(_ number: UInt64, _ waiter: Waiter?, _ value: Value?) -> Waiter? {
+      if waiter == nil { told.updateValue(value, forKey: number) }
+      return waiter
+    }
+  }
+
+  private let state = NIOLockedValueBox(State())
+
+  package init() {}
+
+  /// The next value for the key, also in a task that is cancelled.
+  @discardableResult
+  package func value(
+    for key: Key, isolation: isolated (any Actor)? = #isolation
+  ) async -> Value? {
+    let number = state.withLockedValue { $0.expect(key) }
+    return await withCheckedContinuation { wait(number, for: key, $0) }
+  }
+
+  /// The next value for the key; nil at once when the task is cancelled.
+  package func valueUnlessCancelled(
+    for key: Key, isolation: isolated (any Actor)? = #isolation
+  ) async -> Value? {
+    let number = state.withLockedValue { $0.expect(key) }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { wait(number, for: key, $0) }
+    } onCancel: {
+      let waiter = state.withLockedValue { state -> Waiter? in
+        guard let waiter = state.remove(number, of: key) else { return nil }
+        return state.tell(number, waiter, nil)
+      }
+      waiter?.resume(returning: nil)
+    }
+  }
+
+  /// Whether nobody waits for anything.
+  package var isEmpty: Bool { state.withLockedValue { $0.waiting.isEmpty } }
+
+  package func resume(_ key: Key, _ value: Value) {
+    let waiters = state.withLockedValue { state -> [Waiter] in
+      // Mostly nobody waits for anything.
+      guard !state.waiting.isEmpty else { return [] }
+      // First come, first told.
+      return (state.waiting.removeValue(forKey: key) ?? [:]).sorted { $0.key < $1.key }
+        .compactMap { state.tell($0.key, $0.value, value) }
+    }
+    for waiter in waiters { waiter.resume(returning: value) }
+  }
+
+  package func resumeAll(_ value: Value) {
+    let waiters = state.withLockedValue { state in
+      defer { state.waiting = [:] }
+      return state.waiting.values.joined().sorted { $0.key < $1.key }
+        .compactMap { state.tell($0.key, $0.value, value) }
+    }
+    for waiter in waiters { waiter.resume(returning: value) }
+  }
+
+  private func wait(_ number: UInt64, for key: Key, _ waiter: Waiter) {
+    let told: Value?? = state.withLockedValue { state in
+      if let told = state.told.removeValue(forKey: number) { return told }
+      state.waiting[key]?.updateValue(waiter, forKey: number)
+      return nil
+    }
+    if let told { waiter.resume(returning: told) }
+  }
+}

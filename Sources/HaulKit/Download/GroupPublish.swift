@@ -1,0 +1,94 @@
+import HaulCore
+import HaulFiles
+import NIOConcurrencyHelpers
+
+/// Gives small finished files their names, all that are ready at the same time together: they share the change of threads
+/// and, when strict, the sync of their directory. While one group is on its way to the disk, the next one gathers.
+final class GroupPublish: Sendable {
+  /// The path of the file.
+  typealias Answer = Result<String?, TransferError>
+
+  private struct Entry: Sendable {
+    let claim: TargetClaim
+    let length: Int64
+    let modified: Double?
+    let answer: @Sendable (Answer) -> Void
+  }
+
+  private struct State {
+    var waiting: [Entry] = []
+    var isRunning = false
+  }
+
+  /// A file that is told late is fetched again after a crash, however long it has been there.
+  private static let most = 512
+  private let io: BlockingIO
+  private let state = NIOLockedValueBox(State())
+
+  init(io: BlockingIO) { self.io = io }
+
+  /// As `TargetClaim.publish`; lets go of the part file when that was done.
+  /// - Parameter told: called once, on a helper thread.
+  func publish(
+    _ claim: TargetClaim, length: Int64, modified: Double?,
+    _ told: @escaping @Sendable (Answer) -> Void
+  ) {
+    let entry = Entry(claim: claim, length: length, modified: modified, answer: told)
+    let mustRun = state.withLockedValue { state in
+      state.waiting.append(entry)
+      defer { state.isRunning = true }
+      return !state.isRunning
+    }
+    if mustRun { io.start { self.run(isStopped: $0) } }
+  }
+
+  private func run(isStopped: Bool) {
+    while let group = next() {
+      if isStopped {
+        for entry in group { entry.answer(.failure(Self.stopped)) }
+      } else {
+        commit(group)
+      }
+    }
+  }
+
+  static let stopped = TransferError(.cancelled, "the file threads have been stopped")
+
+  private func next() -> [Entry]? {
+    state.withLockedValue { state in
+      guard !state.waiting.isEmpty else {
+        state.isRunning = false
+        return nil
+      }
+      let all = state.waiting
+      state.waiting = Array(all.dropFirst(Self.most))
+      return all.count > Self.most ? Array(all.prefix(Self.most)) : all
+    }
+  }
+
+  private func commit(_ group: [Entry]) {
+    let results = PartFile.publish(
+      group.map { entry in
+        FinalName(
+          of: entry.claim.part, entry.claim.name.text, length: entry.length,
+          modified: entry.modified, replacing: entry.claim.mayReplace)
+      }, on: io)
+    for (entry, result) in zip(group, results) {
+      let answer = Self.answer(to: entry, result)
+      if case .success = answer { entry.claim.part.release() }
+      entry.answer(answer)
+    }
+  }
+
+  private static func answer(to entry: Entry, _ result: Result<Void, TransferError>) -> Answer {
+    switch result {
+    case .success: return .success(entry.claim.path)
+    case .failure(let error) where error.code == .nameConflict && entry.claim.numbering != .never:
+      return Result { () throws(TransferError) in
+        let name = try entry.claim.publish(length: entry.length, modified: entry.modified)
+        return entry.claim.directory.filePath(name.text)
+      }
+    case .failure(let error): return .failure(error)
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import HaulCore
+import NIOConcurrencyHelpers
+
+/// Origins that a connection of HTTP/2 is open to: the last of many transfers takes it, too.
+final class HTTP2Origins: Sendable {
+  /// The client closes a connection that was idle for a minute.
+  private static let lifetime: Duration = .seconds(55)
+  private let answers = NIOLockedValueBox<[ResourceURL.Origin: Instant]>([:])
+
+  func answered(_ origin: ResourceURL.Origin, at now: Instant) {
+    answers.withLockedValue { $0[origin] = now }
+  }
+
+  func isOpen(to origin: ResourceURL.Origin, at now: Instant) -> Bool {
+    answers.withLockedValue { answers in
+      guard let last = answers[origin] else { return false }
+      if now - last < Self.lifetime { return true }
+      answers[origin] = nil
+      return false
+    }
+  }
+}

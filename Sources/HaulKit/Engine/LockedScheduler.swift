@@ -1,0 +1,24 @@
+import HaulCore
+import NIOConcurrencyHelpers
+
+/// The scheduler behind a lock: the manager starts transfers with it, drivers ask it for connections.
+final class LockedScheduler: Sendable {
+  private let scheduler: NIOLockedValueBox<Scheduler>
+
+  init(_ configuration: TransferManager.Configuration) {
+    var limits = Scheduler.Limits()
+    limits.active = configuration.maximumActive
+    limits.activePerHost = configuration.maximumActivePerHost ?? .max
+    limits.connectionsPerHost = configuration.connectionsPerHost
+    limits.connections = configuration.connectionsInAll
+    // The cap of one transfer is its request's and its machine's.
+    limits.connectionsPerTransfer = .max
+    var scheduler = Scheduler(limits)
+    scheduler.isSuspended = configuration.isSuspended
+    self.scheduler = NIOLockedValueBox(scheduler)
+  }
+
+  func update<Result>(_ body: (inout Scheduler) -> Result) -> Result {
+    scheduler.withLockedValue(body)
+  }
+}

@@ -1,0 +1,67 @@
+import GRDB
+import HaulCore
+
+/// The columns of a member's standing, in one order for reading and for writing: its state, then its place.
+enum StateColumns {
+  static let state = [
+    "status", "desired", "paused_by", "starts_over", "has_run", "retry_at", "wait_reason",
+  ]
+  static let place = ["rank", "priority"]
+  static let names = state + place
+  static let list = names.joined(separator: ", ")
+
+  static func assignments(_ names: [String]) -> String {
+    names.map { "\($0) = ?" }.joined(separator: ", ")
+  }
+
+  static func bind(
+    _ storedState: StoredState, to statement: inout RowStatement, _ coding: RowCoding
+  ) throws {
+    try bindState(storedState, to: &statement, coding)
+    try statement.bind(storedState.rank)
+    try statement.bind(storedState.priority.code)
+  }
+
+  static func bindState(
+    _ storedState: StoredState, to statement: inout RowStatement, _ coding: RowCoding
+  ) throws {
+    try statement.bind(storedState.status.code)
+    try statement.bind(storedState.desired.code)
+    try statement.bind(storedState.pausedBy?.rawValue)
+    try statement.bind(storedState.startsOver)
+    try statement.bind(hasRun(storedState))
+    try statement.bind(storedState.retryAt)
+    let form = storedState.waitReason.flatMap(StoredWaitReason.init)
+    try statement.bind(form.map { form in try coding.text(form) })
+  }
+
+  /// 0: never, 1: it has, 2: it did when this was written.
+  private static func hasRun(_ storedState: StoredState) -> Int {
+    storedState.isUnderWay ? 2 : storedState.hasRun ? 1 : 0
+  }
+
+  /// Reads them from column `index` on.
+  /// - Throws: `io` for a value that this version does not know.
+  static func storedState(_ row: Row, from index: Int, _ coding: RowCoding) throws -> StoredState {
+    var storedState = StoredState()
+    storedState.status = try TransferStatus(
+      code: row.decode(Int.self, atIndex: index), "state of a transfer")
+    storedState.desired = try Desired(code: row.decode(Int.self, atIndex: index + 1), "order")
+    if let initiator = try row.decode(String?.self, atIndex: index + 2) {
+      guard let initiator = TransferEvent.Initiator(rawValue: initiator) else {
+        throw TransferError.unreadable("one who paused")
+      }
+      storedState.pausedBy = initiator
+    }
+    storedState.startsOver = try row.decode(Bool.self, atIndex: index + 3)
+    let hasRun = try row.decode(Int.self, atIndex: index + 4)
+    (storedState.hasRun, storedState.isUnderWay) = (hasRun > 0, hasRun > 1)
+    storedState.waitReason = try coding.waitReason(
+      row.decode(String?.self, atIndex: index + 6),
+      retryAt: row.decode(Double?.self, atIndex: index + 5))
+    storedState.rank = try row.decode(Int64.self, atIndex: index + 7)
+    storedState.priority = try TransferRequest.Priority(
+      code: row.decode(Int.self, atIndex: index + 8), "priority")
+    return storedState
+  }
+}

@@ -1,0 +1,51 @@
+import FoundationEssentials
+import HaulCore
+
+/// Stored forms as JSON: keys that are not known are ignored, missing ones take the value that the form names for them.
+struct RowCoding {
+  private let encoder: JSONEncoder = {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    return encoder
+  }()
+  private let decoder: JSONDecoder = {
+    let decoder = JSONDecoder()
+    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    return decoder
+  }()
+
+  func text(_ form: some Encodable) throws -> String {
+    String(decoding: try encoder.encode(form), as: UTF8.self)
+  }
+
+  /// - Throws: `io` when it is not this form.
+  func form<Form: Decodable>(_ type: Form.Type, _ text: String, _ what: String)
+    throws(TransferError) -> Form
+  {
+    do {
+      return try decoder.decode(type, from: Data(text.utf8))
+    } catch {
+      throw .unreadable("a \(what)")
+    }
+  }
+}
+
+/// The last form that was written, and its text: in a batch one is mostly as the one before.
+struct RowCodingMemo<Form: Encodable & Equatable> {
+  private var last: (form: Form, text: String)?
+
+  mutating func text(_ form: Form, _ coding: RowCoding) throws -> String {
+    if let last, last.form == form { return last.text }
+    let text = try coding.text(form)
+    last = (form, text)
+    return text
+  }
+}
+
+/// A value that is written only where it differs from the one that a missing key stands for.
+func unless<Value: Equatable>(_ missing: Value, _ value: Value) -> Value? {
+  value == missing ? nil : value
+}

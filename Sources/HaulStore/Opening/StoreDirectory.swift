@@ -1,0 +1,112 @@
+import HaulCore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The directory of a store and the files in it: ours alone.
+///
+/// The database is never opened here: closing it would give up the locks that SQLite has in this process.
+struct StoreDirectory: Sendable {
+  let path: String
+
+  static let databaseName = "queue.sqlite"
+  static let lockName = "queue.lock"
+  /// What SQLite puts beside a database: its log, the index of that, a rollback journal.
+  static let companions = ["-wal", "-shm", "-journal"]
+
+  var database: String { "\(path)/\(Self.databaseName)" }
+  var lock: String { "\(path)/\(Self.lockName)" }
+
+  /// Makes the directory if it is missing, and looks whether others could change what is in it.
+  /// - Throws: `permission-denied`, `io`, `disk-full`.
+  func prepareDirectory() throws(TransferError) {
+    try makeDirectories()
+    var status = stat()
+    guard stat(path, &status) == 0 else { throw failure("look at the directory") }
+    guard status.st_mode & S_IFMT == S_IFDIR else {
+      throw TransferError(.io, "\(path) is not a directory; give the queue one of its own")
+    }
+    try check(status, path)
+  }
+
+  /// Whether a file is there; one that others could change is refused, one that they could read is closed to them.
+  /// - Throws: `permission-denied`, `io`.
+  func checkFile(_ file: String) throws(TransferError) -> Bool {
+    var status = stat()
+    guard lstat(file, &status) == 0 else {
+      guard errno == ENOENT else { throw failure("look at \(file)") }
+      return false
+    }
+    guard status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1 else {
+      throw TransferError(
+        .permissionDenied,
+        "\(file) is a link or not a regular file; move it away, the queue makes its own")
+    }
+    try check(status, file)
+    if status.st_mode & 0o777 != 0o600, chmod(file, 0o600) != 0 {
+      throw failure("close \(file) to others")
+    }
+    return true
+  }
+
+  private func check(_ status: stat, _ file: String) throws(TransferError) {
+    guard status.st_uid == geteuid() else {
+      throw TransferError(
+        .permissionDenied,
+        "\(file) belongs to another user; give the queue a directory of your own")
+    }
+    guard status.st_mode & 0o022 == 0 else {
+      throw TransferError(
+        .permissionDenied,
+        "others may write to \(file), and so could change the queue; run: chmod go-w '\(file)'")
+    }
+  }
+
+  /// Makes an empty database that only we may read; its companions take its mode.
+  func makeDatabase() throws(TransferError) {
+    let file = open(database, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw failure("make \(database)") }
+    close(file)
+    try sync(path)
+  }
+
+  private func makeDirectories() throws(TransferError) {
+    var prefix = path.hasPrefix("/") ? "/" : ""
+    for component in path.split(separator: "/") {
+      let parent = prefix.isEmpty ? "." : prefix
+      prefix += component
+      if mkdir(prefix, 0o700) == 0 {
+        try sync(parent)
+      } else if errno != EEXIST, errno != EISDIR, errno != EROFS, errno != EACCES {
+        throw failure("make the directory \(prefix)")
+      }
+      prefix += "/"
+    }
+  }
+
+  /// Makes the names in a directory last.
+  func sync(_ directory: String) throws(TransferError) {
+    let file = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard file >= 0 else { throw failure("open the directory \(directory)") }
+    defer { close(file) }
+    guard fsync(file) == 0 || errno == EINVAL else {
+      throw failure("sync the directory \(directory)")
+    }
+  }
+
+  /// What `errno` means.
+  func failure(_ action: String, _ number: Int32 = errno) -> TransferError {
+    let reason = "cannot \(action): \(SystemError.text(number))"
+    return switch number {
+    case ENOSPC, EDQUOT:
+      TransferError(.diskFull, "\(reason); free some space and try again")
+    case EACCES, EPERM, EROFS:
+      TransferError(
+        .permissionDenied, "\(reason); give the queue a directory that you may write to")
+    default: TransferError(.io, "\(reason); give the queue a directory on a local disk")
+    }
+  }
+}

@@ -1,0 +1,165 @@
+import Foundation
+import HaulCore
+import HaulTestSupport
+import Testing
+
+@Suite("Targets that cannot be used, on the real file system", .serialized, .timeLimit(.minutes(5)))
+struct UnusableTargetRuns {
+  enum Defect: String, CaseIterable, CustomTestStringConvertible {
+    case directory, symlink, danglingSymlink, fifo, device
+
+    var testDescription: String { rawValue }
+
+    /// Puts it under the target's name.
+    func plant(at path: String) throws {
+      let manager = FileManager.default
+      switch self {
+      case .directory:
+        try manager.createDirectory(atPath: path, withIntermediateDirectories: false)
+      case .symlink:
+        try manager.createSymbolicLink(atPath: path, withDestinationPath: "/etc/hostname")
+      case .danglingSymlink:
+        try manager.createSymbolicLink(atPath: path, withDestinationPath: "not-there")
+      case .fifo: try #require(mkfifo(path, 0o600) == 0)
+      // The numbers of /dev/null.
+      case .device: try #require(mknod(path, S_IFCHR | 0o600, 0x103) == 0)
+      }
+    }
+  }
+
+  @Test(
+    "A target that is no regular file is refused and left; once it is gone, it goes on",
+    arguments: Defect.allCases.filter { $0 != .device || canMakeDevices })
+  func target(defect: Defect) async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      let options = ["-o", "file.bin"]
+      _ = try await place.interrupt(options)
+      try defect.plant(at: place.path("file.bin"))
+      let before = try Kind(of: place.path("file.bin"))
+      let asked = place.server.snapshot.requests.count
+      let result = try await place.get("/file.bin", "-o", "file.bin")
+      try result.expectFailed(.notARegularFile)
+      #expect(place.server.snapshot.requests.count == asked)
+      #expect(try Kind(of: place.path("file.bin")) == before)
+      try FileManager.default.removeItem(atPath: place.path("file.bin"))
+      try await place.expectGoesOn(options)
+    }
+  }
+
+  @Test("A device given by its name is refused, and nothing is left beside it")
+  func namedDevice() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      try await place.get("/file.bin", "-o", "/dev/full").expectFailed(.notARegularFile)
+      #expect(
+        try !FileManager.default.contentsOfDirectory(atPath: "/dev").contains {
+          $0.contains(".haul.")
+        })
+    }
+  }
+
+  @Test("A directory on the way that is a file is refused")
+  func fileOnTheWay() async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      try Data().write(to: URL(filePath: place.path("d")))
+      for options in [["-d", "d"], ["-o", "d/x"]] {
+        let result = try await place.haul(
+          ["get", "--json", place.server.url("/file.bin")] + options)
+        try result.expectFailed(.notARegularFile)
+      }
+    }
+  }
+
+  @Test("The target's directory is removed while it runs: it fails, and can be run again")
+  func removedDirectory() async throws {
+    try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
+      place in
+      let run = try await place.start("/file.bin", "--json", "-d", "d")
+      try await run.reach(bytes: 1 << 20)
+      try FileManager.default.removeItem(atPath: place.path("d"))
+      place.server.release("/file.bin")
+      let result = await run.end()
+      try result.expectFailed(.io)
+      #expect(try place.names() == [])
+      place.server.setFaults("/file.bin", [])
+      #expect(try await place.get("/file.bin", "-d", "d").status == 0)
+      try place.expectWhole("d/file.bin")
+    }
+  }
+
+  @Test("Two processes on one target: one wins, the other is told that it is in use")
+  func twoProcesses() async throws {
+    try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
+      place in
+      let first = try await place.start("/file.bin", "--json", "-o", "file.bin")
+      try await first.reach(bytes: 1 << 20)
+      try await place.get("/file.bin", "-o", "file.bin").expectFailed(.inUse)
+      place.server.release("/file.bin")
+      let result = await first.end()
+      #expect(result.status == 0)
+      #expect(try result.events().finished.count == 1)
+      try place.expectWhole()
+      #expect(try place.names() == ["file.bin"])
+    }
+  }
+
+  enum Planted: String, CaseIterable, CustomTestStringConvertible {
+    case otherUser, groupWritable, othersWritable, symlink
+    var testDescription: String { rawValue }
+
+    func plant(at path: String) throws {
+      let manager = FileManager.default
+      if self == .symlink {
+        let other = path + ".elsewhere"
+        try manager.moveItem(atPath: path, toPath: other)
+        try manager.createSymbolicLink(atPath: path, withDestinationPath: other)
+        return
+      }
+      let mode = self == .groupWritable ? 0o620 : self == .othersWritable ? 0o602 : 0o600
+      try manager.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+      if self == .otherUser { try #require(chown(path, 12_345, 12_345) == 0) }
+    }
+  }
+
+  @Test(
+    "A part or journal of another user, writable by others or a symlink is refused untouched",
+    arguments: Planted.allCases.filter { $0 != .otherUser || isRoot }, ["part", "journal"])
+  func planted(planted: Planted, name: String) async throws {
+    try await Workplace.with(Workplace.file()) { place in
+      _ = try await place.interrupt(["-o", "file.bin"])
+      try planted.plant(at: place.path("file.bin.haul.\(name)"))
+      let names = try place.names()
+      let before = try names.map { try Kind(of: place.path($0)) }
+      let bytes = try names.map { try place.contents($0) }
+      let asked = place.server.snapshot.requests.count
+      try await place.get("/file.bin", "-o", "file.bin").expectFailed(.nameConflict)
+      #expect(place.server.snapshot.requests.count == asked)
+      #expect(try place.names() == names)
+      #expect(try names.map { try Kind(of: place.path($0)) } == before)
+      #expect(try names.map { try place.contents($0) } == bytes)
+    }
+  }
+
+  static let isRoot = geteuid() == 0
+
+  /// Root may be forbidden to, in a container.
+  static let canMakeDevices: Bool = {
+    let path = FileManager.default.temporaryDirectory.path + "/haul-device-\(UUID().uuidString)"
+    defer { unlink(path) }
+    return mknod(path, S_IFCHR | 0o600, 0x103) == 0
+  }()
+
+  /// What tells whether a name was touched.
+  struct Kind: Equatable {
+    let mode, owner, inode, size, modified: Int
+
+    init(of path: String) throws {
+      var status = stat()
+      try #require(lstat(path, &status) == 0)
+      mode = Int(status.st_mode)
+      owner = Int(status.st_uid)
+      inode = Int(status.st_ino)
+      size = Int(status.st_size)
+      modified = Int(status.st_mtim.tv_sec) * 1_000_000_000 + status.st_mtim.tv_nsec
+    }
+  }
+}

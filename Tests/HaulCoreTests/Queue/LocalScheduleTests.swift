@@ -1,0 +1,211 @@
+import Foundation
+import HaulCore
+import Testing
+
+/// When a schedule is open, by clocks that are put forward and back. Times of day with a `Z` are UTC's.
+@Suite struct LocalScheduleTests {
+  /// A zone as the system knows it.
+  struct Zone: LocalTime {
+    let zone: TimeZone
+
+    init(_ name: String) throws { zone = try #require(TimeZone(identifier: name)) }
+
+    func offset(at seconds: Int64) -> Int64 {
+      Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds))))
+    }
+  }
+
+  private func hours(
+    _ zone: String, _ windows: Schedule.Window...
+  ) throws -> LocalSchedule { try LocalSchedule(Schedule(windows), at: Zone(zone)) }
+
+  private func instant(_ text: String) throws -> Int64 {
+    Int64(try Date(text, strategy: .iso8601).timeIntervalSince1970)
+  }
+
+  /// Expects that it is closed before the first of these, and that each is when it opens, closes, opens, and so on.
+  private func expect(
+    _ hours: LocalSchedule, from start: String, _ turns: String...,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    var (at, isOpen) = (try instant(start), false)
+    for turn in turns {
+      let state = hours.state(at: at)
+      let until = state.until.map { Date(timeIntervalSince1970: Double($0)).formatted(.iso8601) }
+      #expect(state.isOpen == isOpen, "before \(turn)", sourceLocation: sourceLocation)
+      #expect(until == turn, sourceLocation: sourceLocation)
+      (at, isOpen) = (try instant(turn), !isOpen)
+    }
+  }
+
+  private static func minute(_ hour: Int, _ minute: Int = 0) -> Int { hour * 60 + minute }
+
+  private let nights = Schedule.Window(.everyDay, from: minute(22), to: minute(6))
+  private let early = Schedule.Window(.everyDay, from: minute(2), to: minute(3))
+
+  @Test func `Nights of the workdays, and all of a Sunday`() throws {
+    let workNights = Schedule.Window(.workdays, from: Self.minute(22), to: Self.minute(6))
+    let sunday = Schedule.Window([.sunday], from: 0, to: Self.minute(24))
+    let hours = try hours("Asia/Tokyo", workNights, sunday)
+    // 2026-11-20 is a Friday; Tokyo is nine hours ahead.
+    try expect(
+      hours, from: "2026-11-20T09:00:00Z", "2026-11-20T13:00:00Z", "2026-11-20T21:00:00Z",
+      "2026-11-21T15:00:00Z", "2026-11-22T15:00:00Z", "2026-11-23T13:00:00Z",
+      "2026-11-23T21:00:00Z")
+  }
+
+  @Test func `An hour that a day does not have is no window of that day`() throws {
+    try expect(
+      hours("Europe/Berlin", early), from: "2026-03-28T12:00:00Z", "2026-03-30T00:00:00Z",
+      "2026-03-30T01:00:00Z")
+    try expect(
+      hours("America/New_York", early), from: "2026-03-07T12:00:00Z", "2026-03-09T06:00:00Z",
+      "2026-03-09T07:00:00Z")
+    let half = Schedule.Window(.everyDay, from: Self.minute(2), to: Self.minute(2, 30))
+    try expect(
+      hours("Australia/Lord_Howe", half), from: "2026-10-03T12:00:00Z", "2026-10-04T15:00:00Z",
+      "2026-10-04T15:30:00Z")
+    // Nor is it when a week has one window, and that is the hour.
+    let once = Schedule.Window([.sunday], from: Self.minute(2), to: Self.minute(3))
+    try expect(
+      hours("Europe/Berlin", once), from: "2026-03-28T12:00:00Z", "2026-04-05T00:00:00Z",
+      "2026-04-05T01:00:00Z")
+  }
+
+  @Test func `An hour that a day has twice is open twice`() throws {
+    try expect(
+      hours("Europe/Berlin", early), from: "2026-10-24T12:00:00Z", "2026-10-25T00:00:00Z",
+      "2026-10-25T02:00:00Z", "2026-10-26T01:00:00Z")
+    let one = Schedule.Window(.everyDay, from: Self.minute(1), to: Self.minute(2))
+    try expect(
+      hours("America/New_York", one), from: "2026-10-31T12:00:00Z", "2026-11-01T05:00:00Z",
+      "2026-11-01T07:00:00Z", "2026-11-02T06:00:00Z")
+    // The first half of it, with the second half between.
+    let half = Schedule.Window(.everyDay, from: Self.minute(2), to: Self.minute(2, 30))
+    try expect(
+      hours("Europe/Berlin", half), from: "2026-10-24T12:00:00Z", "2026-10-25T00:00:00Z",
+      "2026-10-25T00:30:00Z", "2026-10-25T01:00:00Z", "2026-10-25T01:30:00Z",
+      "2026-10-26T01:00:00Z")
+    // Lord Howe's clock is put back by half an hour only.
+    let late = Schedule.Window(.everyDay, from: Self.minute(1, 30), to: Self.minute(2))
+    try expect(
+      hours("Australia/Lord_Howe", late), from: "2026-04-04T12:00:00Z", "2026-04-04T14:30:00Z",
+      "2026-04-04T15:30:00Z", "2026-04-05T15:00:00Z")
+  }
+
+  @Test func `A night over the change is shorter or longer`() throws {
+    let berlin = try hours("Europe/Berlin", nights)
+    try expect(
+      berlin, from: "2026-03-28T12:00:00Z", "2026-03-28T21:00:00Z", "2026-03-29T04:00:00Z",
+      "2026-03-29T20:00:00Z", "2026-03-30T04:00:00Z")
+    try expect(
+      berlin, from: "2026-10-24T12:00:00Z", "2026-10-24T20:00:00Z", "2026-10-25T05:00:00Z",
+      "2026-10-25T21:00:00Z")
+    try expect(
+      hours("America/New_York", nights), from: "2026-10-31T12:00:00Z", "2026-11-01T02:00:00Z",
+      "2026-11-01T11:00:00Z")
+    try expect(
+      hours("Australia/Lord_Howe", nights), from: "2026-04-04T09:00:00Z", "2026-04-04T11:00:00Z",
+      "2026-04-04T19:30:00Z")
+    try expect(
+      hours("Asia/Tokyo", nights), from: "2026-03-28T09:00:00Z", "2026-03-28T13:00:00Z",
+      "2026-03-28T21:00:00Z", "2026-03-29T13:00:00Z")
+  }
+
+  @Test func `Changes at midnight, and a day that was left out`() throws {
+    let first = Schedule.Window([.sunday], from: 0, to: 30)
+    try expect(
+      hours("America/Sao_Paulo", first), from: "2018-11-03T12:00:00Z", "2018-11-11T02:00:00Z",
+      "2018-11-11T02:30:00Z")
+    let friday = Schedule.Window([.friday], from: 0, to: 0)
+    try expect(
+      hours("Pacific/Apia", friday), from: "2011-12-29T22:00:00Z", "2012-01-05T10:00:00Z",
+      "2012-01-06T10:00:00Z")
+  }
+
+  @Test func `Windows that touch, overlap, or go over the end of the week are one`() throws {
+    let hours = try hours(
+      "UTC", .init([.sunday], from: Self.minute(20), to: 0), .init([.monday], from: 0, to: 60),
+      .init([.monday], from: 30, to: 90), .init([.sunday], from: Self.minute(23), to: 10))
+    try expect(
+      hours, from: "2026-11-21T12:00:00Z", "2026-11-22T20:00:00Z", "2026-11-23T01:30:00Z",
+      "2026-11-29T20:00:00Z")
+  }
+
+  @Test func `Always and never have no end`() throws {
+    let now = try instant("2026-03-28T12:00:00Z")
+    let always = try hours("Europe/Berlin", .init(.everyDay, from: 0, to: 1440))
+    #expect(always.state(at: now) == always.state(at: now + 86_400))
+    #expect(always.state(at: now).isOpen && always.state(at: now).until == nil)
+    let nearly = try hours("Europe/Berlin", .init(.everyDay, from: 600, to: 600))
+    #expect(nearly.state(at: now).isOpen && nearly.state(at: now).until == nil)
+    for none in [try hours("Europe/Berlin"), try hours("Europe/Berlin", .init([], from: 0, to: 9))]
+    {
+      #expect(!none.state(at: now).isOpen && none.state(at: now).until == nil)
+    }
+  }
+
+  @Test(arguments: [(-1, 5), (1440, 5), (5, -1), (5, 1441)])
+  func `Minutes that are none of a day are refused`(from: Int, to: Int) throws {
+    #expect(throws: TransferError.self) {
+      _ = try hours("UTC", .init(.everyDay, from: from, to: to))
+    }
+  }
+
+  @Test func `It is told when it opens, as the clock shows it`() throws {
+    var schedule = Schedule([nights])
+    let instant = try instant("2026-03-29T20:00:00Z")
+    let berlin = try Zone("Europe/Berlin")
+    #expect(try LocalSchedule(schedule, at: berlin).words(instant) == "Sunday 22:00")
+    schedule.timeZone = "Europe/Berlin"
+    let words = try LocalSchedule(schedule, at: berlin).words(instant + 5 * 60)
+    #expect(words == "Sunday 22:05 (Europe/Berlin)")
+  }
+
+  @Test(arguments: ["Europe/Berlin", "America/New_York", "Asia/Tokyo", "Australia/Lord_Howe"])
+  func `It opens and closes with what a calendar says, minute by minute`(name: String) throws {
+    var generator = SplitMix64(seed: 25)
+    let zone = try Zone(name)
+    var calendar = Calendar(identifier: .gregorian)
+    calendar.timeZone = zone.zone
+    // Both changes of every zone are in one of these weeks.
+    let days = ["2026-03-07", "2026-03-28", "2026-04-04", "2026-10-03", "2026-10-24", "2026-10-31"]
+    for start in days {
+      let windows = (0..<3).map { _ in
+        Schedule.Window(
+          Set(Schedule.Weekday.allCases.shuffled(using: &generator).prefix(3)),
+          from: Int.random(in: 0..<1440, using: &generator),
+          to: Int.random(in: 0...1440, using: &generator))
+      }
+      let hours = try LocalSchedule(Schedule(windows), at: zone)
+      let first = try instant("\(start)T06:00:00Z")
+      var expected = hours.state(at: first)
+      for minute in 0..<(36 * 60) {
+        let now = first + Int64(minute) * 60
+        if now == expected.until { expected = hours.state(at: now) }
+        let parts = calendar.dateComponents(
+          [.weekday, .hour, .minute], from: Date(timeIntervalSince1970: Double(now)))
+        let isOpen = try Self.shows(parts, windows)
+        try #require(isOpen == expected.isOpen, "\(windows) at \(now)")
+      }
+    }
+  }
+
+  /// Whether a time of day is in one of the windows: in one that began on this day, or on the day before.
+  private static func shows(
+    _ parts: DateComponents, _ windows: [Schedule.Window]
+  ) throws -> Bool {
+    let (hour, minute) = (try #require(parts.hour), try #require(parts.minute))
+    // A calendar's first day is Sunday, and has the number 1.
+    let today = (try #require(parts.weekday) + 5) % 7
+    let time = hour * 60 + minute
+    return windows.contains { window in
+      let days = Set(window.days.map(\.rawValue))
+      if window.to > window.from {
+        return days.contains(today) && (window.from..<window.to).contains(time)
+      }
+      return days.contains(today) && time >= window.from
+        || days.contains((today + 6) % 7) && time < window.to
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import HaulCore
+import Testing
+
+/// Whose a file is that was asked for by its path.
+@Suite struct PathReservationsTests {
+  private let (a, b, c): (TransferID, TransferID, TransferID)
+  private let file = TargetPath("d/f")
+
+  init() throws {
+    let ids = (1...3).compactMap { TransferID(bits: $0) }
+    try #require(ids.count == 3)
+    (a, b, c) = (ids[0], ids[1], ids[2])
+  }
+
+  @Test func `However a path is written, it is one, unless it may be another`() {
+    for text in ["d/f", "./d/f", "d//f", "d/./f"] { #expect(TargetPath(text) == file, "\(text)") }
+    for text in ["/d/f", "d/F", "d/../d/f", "d/f/g", "f"] {
+      #expect(TargetPath(text) != file, "\(text)")
+    }
+    #expect(TargetPath("/d/f") == TargetPath("//d/./f"))
+  }
+
+  @Test func `A live member keeps its file, and one that has ended has it until another wants it`()
+  {
+    var live: [TransferID: Bool] = [a: true, b: true]
+    var owners = PathReservations()
+    owners.take(file, for: a) { live[$0] }
+    #expect(owners.holder(of: file, otherThan: b) { live[$0] } == a)
+    #expect(owners.holder(of: file, otherThan: a) { live[$0] } == nil)
+    live[a] = false
+    #expect(owners.holder(of: file, otherThan: b) { live[$0] } == nil)
+    owners.take(file, for: b) { live[$0] }
+    #expect(owners.isDisplaced(a) && !owners.isDisplaced(b))
+    #expect(owners.successor(of: a) { live[$0] } == b)
+    live[b] = false
+    #expect(owners.successor(of: a) { live[$0] } == nil)
+    live[a] = true
+    owners.takeBack(for: a) { live[$0] }
+    #expect(!owners.isDisplaced(a) && owners.isDisplaced(b))
+  }
+
+  @Test func `In whatever order they are read, the live one has it`() {
+    let live = [a: false, b: true, c: false]
+    for order in [[a, b, c], [b, a, c], [c, a, b]] {
+      var owners = PathReservations()
+      for id in order { owners.take(file, for: id) { live[$0] } }
+      #expect(owners.holder(of: file, otherThan: nil) { live[$0] } == b)
+      #expect(owners.isDisplaced(a) && owners.isDisplaced(c) && !owners.isDisplaced(b))
+    }
+  }
+
+  @Test func `One that was removed, or goes elsewhere, leaves it`() {
+    var live: [TransferID: Bool] = [a: true, b: true]
+    var owners = PathReservations()
+    owners.take(file, for: a) { live[$0] }
+    live[a] = nil
+    owners.removed(a)
+    owners.take(file, for: b) { live[$0] }
+    #expect(!owners.isDisplaced(a))
+    owners.letGo(file, of: b)
+    #expect(owners.holder(of: file, otherThan: nil) { live[$0] } == nil)
+  }
+}

@@ -1,0 +1,143 @@
+import HaulCore
+import Testing
+
+/// Who waits for something in the way, and when it may go on.
+@Suite struct WaitMonitorTests {
+  private typealias Shortage = WaitReason.Shortage
+  private static let reserve = WaitMonitor.reserve
+
+  private var watch = WaitMonitor()
+  private let ids: [TransferID]
+  private let start = Instant(.seconds(100))
+
+  init() {
+    var generator = SplitMix64(seed: 61)
+    ids = (0..<4).map { _ in TransferID(using: &generator) }
+  }
+
+  private func full(
+    _ device: UInt64 = 1, needed: Int64 = 0, free: Int64? = 0, in directory: String = "/d"
+  ) -> WaitReason {
+    .diskFull(Shortage(device: device, directory: directory, needed: needed, free: free))
+  }
+
+  private func looked(
+    _ answers: [WaitMonitor.Question: WaitMonitor.Answer]
+  ) -> WaitMonitor.Event { .looked(answers) }
+
+  private func room(_ free: Int64?, on device: UInt64 = 1) -> WaitMonitor.Event {
+    .looked([.room(device: device, directory: "/d"): .room(free: free)])
+  }
+
+  @Test func `Case 61: it goes on when more is free than it needs and the reserve, and not before`()
+  {
+    var watch = watch
+    let told = watch.handle(.suspended(ids[0], full(needed: 340 << 20, free: 12 << 20)), at: start)
+    #expect(told.isEmpty)
+    #expect(watch.nextLook == start + WaitMonitor.period)
+    #expect(watch.questions == [.room(device: 1, directory: "/d")])
+    let later = start + WaitMonitor.period
+    #expect(watch.handle(room((340 << 20) + Self.reserve - 1), at: later).isEmpty)
+    #expect(watch.nextLook == later + WaitMonitor.period)
+    #expect(watch.handle(room((340 << 20) + Self.reserve), at: later) == [ids[0]])
+    #expect(watch.nextLook == nil, "nobody looks for nobody")
+  }
+
+  @Test
+  func `Of several the first go on, as far as the room reaches, and the small before the large`() {
+    var watch = watch
+    for (id, needed) in zip(ids, [Int64(50 << 20), 500 << 20, 30 << 20, 40 << 20]) {
+      _ = watch.handle(.suspended(id, full(needed: needed)), at: start)
+    }
+    #expect(watch.questions.count == 1, "a file system is looked at once")
+    let released = watch.handle(room((100 << 20) + Self.reserve), at: start)
+    #expect(released == [ids[0], ids[2]])
+    #expect(watch.handle(room((40 << 20) + Self.reserve), at: start) == [ids[3]])
+    #expect(Array(watch.ids) == [ids[1]])
+  }
+
+  @Test func `A file system is full for everybody, or only too small for one`() {
+    var watch = watch
+    _ = watch.handle(.suspended(ids[0], full(1, needed: 1 << 40, free: 1 << 30)), at: start)
+    #expect(watch.fullDevices.isEmpty, "others have room")
+    _ = watch.handle(.suspended(ids[1], full(2, free: Self.reserve - 1)), at: start)
+    #expect(watch.fullDevices == [2])
+    _ = watch.handle(room(Self.reserve, on: 2), at: start)
+    #expect(watch.fullDevices.isEmpty)
+  }
+
+  @Test func `When the last of those who wait has left, a file system counts as full no more`() {
+    var watch = watch
+    _ = watch.handle(.suspended(ids[0], full()), at: start)
+    _ = watch.handle(.suspended(ids[1], full()), at: start)
+    _ = watch.handle(.left(ids[0]), at: start)
+    #expect(watch.fullDevices == [1])
+    _ = watch.handle(.left(ids[1]), at: start)
+    #expect(watch.fullDevices.isEmpty)
+    #expect(watch.nextLook == nil)
+  }
+
+  @Test(arguments: [nil, Int64(1 << 40)])
+  func
+    `Where the number of free bytes explains nothing, as with a quota, it is tried once a minute`(
+      free: Int64?
+    )
+  {
+    var watch = watch
+    _ = watch.handle(.suspended(ids[0], full(needed: 1 << 20, free: free)), at: start)
+    #expect(watch.fullDevices.isEmpty)
+    let before = start + .seconds(59)
+    #expect(watch.handle(room(free), at: before).isEmpty)
+    let then = start + WaitMonitor.tryPeriod
+    #expect(watch.handle(room(free), at: then) == [ids[0]])
+  }
+
+  @Test func `Each file system lets its own go on`() {
+    var watch = watch
+    _ = watch.handle(.suspended(ids[0], full(1)), at: start)
+    _ = watch.handle(.suspended(ids[1], full(2, in: "/e")), at: start)
+    let questions: [WaitMonitor.Question] = [
+      .room(device: 1, directory: "/d"), .room(device: 2, directory: "/e"),
+    ]
+    #expect(watch.questions == questions)
+    let released = watch.handle(
+      looked([questions[0]: .room(free: 0), questions[1]: .room(free: 1 << 30)]), at: start)
+    #expect(released == [ids[1]])
+    // It was taken away: whoever waits for it is to wait for that.
+    #expect(watch.handle(looked([questions[0]: .missing]), at: start) == [ids[0]])
+  }
+
+  @Test
+  func `Case 67: a directory that is gone is waited for, and one on another device is not it`() {
+    var watch = watch
+    let question = WaitMonitor.Question.directory("/m/d")
+    _ = watch.handle(.suspended(ids[0], .directoryMissing("/m/d", seen: nil)), at: start)
+    #expect(watch.questions == [question])
+    #expect(watch.handle(looked([question: .missing]), at: start).isEmpty)
+    #expect(watch.handle(looked([question: .directory(device: 9)]), at: start).count == 1)
+    _ = watch.handle(.suspended(ids[0], .directoryMissing("/m/d", seen: 9)), at: start)
+    #expect(watch.handle(looked([question: .directory(device: 9)]), at: start).isEmpty)
+    #expect(watch.handle(looked([question: .missing]), at: start).isEmpty)
+    let back = looked([question: .directory(device: 5)])
+    #expect(watch.handle(back, at: start) == [ids[0]])
+  }
+
+  @Test func `All go on when there is a network again`() {
+    var watch = watch
+    let told = watch.handle(.suspended(ids[0], .offline), at: start)
+    #expect(told.isEmpty)
+    _ = watch.handle(.suspended(ids[1], .offline), at: start)
+    #expect(watch.questions == [.network])
+    #expect(watch.handle(looked([.network: .network(isUp: false)]), at: start).isEmpty)
+    let released = watch.handle(looked([.network: .network(isUp: true)]), at: start)
+    #expect(released == [ids[0], ids[1]])
+  }
+
+  @Test func `What could not be looked at changes nothing`() {
+    var watch = watch
+    _ = watch.handle(.suspended(ids[0], full()), at: start)
+    _ = watch.handle(.suspended(ids[1], .offline), at: start)
+    #expect(watch.handle(looked([:]), at: start).isEmpty)
+    #expect(watch.ids.count == 2)
+  }
+}

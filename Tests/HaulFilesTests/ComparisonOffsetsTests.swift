@@ -1,0 +1,44 @@
+import HaulCore
+import HaulFiles
+import Testing
+
+@Suite("Where bytes of an earlier run are compared with the server's")
+struct ComparisonOffsetsTests {
+  private let count = 3_000_000
+
+  /// The places of a part that was written in two segments.
+  private func places(of content: [UInt8]) throws -> [ByteRange] {
+    let scratch = try Scratch()
+    let first = try scratch.acquire()
+    try first.begin(try sampleHead(Int64(count)))
+    try first.write(1_000_000..<2_000_000, of: content)
+    try first.write(0..<1_000_000, of: content)
+    first.release()
+    let second = try scratch.acquire(nonce: 2)
+    defer { second.release() }
+    #expect(second.recovery.segmentStarts == [0, 1_000_000])
+    return try second.comparisonPlaces()
+  }
+
+  @Test("The end, the start of each segment, and in between")
+  func spread() throws {
+    let places = try places(of: sampleBytes(count))
+    #expect(places.count >= 16)
+    for offset in [0, 1_000_000, 1_999_999] as [Int64] {
+      #expect(places.contains { $0.contains(offset) }, "\(offset)")
+    }
+  }
+
+  @Test("A place that has only zeros is moved to where something stands")
+  func moved() throws {
+    var content = [UInt8](repeating: 0, count: count)
+    content[1_600_000] = 1
+    let places = try places(of: content)
+    #expect(places.contains { $0.contains(1_600_000) })
+  }
+
+  @Test("Where there are only zeros, nothing is compared")
+  func zeros() throws {
+    #expect(try places(of: [UInt8](repeating: 0, count: count)) == [])
+  }
+}

@@ -1,0 +1,260 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+import Testing
+
+/// Full disks, file systems that are taken away, and a network that is not there: what waits, and goes on by itself. On
+/// simulated ports, so that time passes when a test says so.
+@Suite struct BlockedDownloadTests {
+  private static let directory = QueueWorld.directory
+  private static let length: Int64 = 40 << 10
+  private static let roomy = 1 << 30
+  private static let look = WaitMonitor.period + .seconds(1)
+
+  /// Something may be in the way from now on.
+  private func hindered(active: Int = 1) -> Scene {
+    let scene = Scene(active: active)
+    scene.ledger.withLockedValue { $0.isHindered = true }
+    scene.machine.put(Self.directory, onDevice: 1)
+    // What a part holds is what has come.
+    scene.machine.setFaults(SimulatedFaults().with { $0.supportsAllocation = false })
+    return scene
+  }
+
+  private func add(
+    _ scene: Scene, _ name: String, to directory: String = Self.directory,
+    length: Int64 = Self.length
+  ) throws -> Transfer {
+    let request = try scene.download(name, length: length) {
+      $0.destination = .directory(directory)
+    }
+    return try scene.call { try await $0.add(request) }
+  }
+
+  /// A download of 4 MiB, of which a quarter has come and more.
+  private func addPartly(_ scene: Scene) throws -> Transfer {
+    let transfer = try add(scene, "f", length: 4 << 20)
+    while scene.received("f") < 1 << 20 { scene.pass(.milliseconds(50)) }
+    return transfer
+  }
+
+  private func reasons(_ scene: Scene, _ text: String) -> Int {
+    scene.ledger.withLockedValue { $0.trace.count { $0.contains("told") && $0.contains(text) } }
+  }
+
+  private func expectWhole(_ scene: Scene, _ name: String, length: Int64 = Self.length) {
+    let bytes = scene.machine.contents(of: name, in: Self.directory)
+    #expect(bytes == SeededContent(seed: 7).bytes(at: 0, count: Int(length)))
+  }
+
+  @Test
+  func
+    `Case 61: what does not fit waits without a slot, what lies elsewhere goes on, and it goes on by itself`()
+    throws
+  {
+    let scene = hindered()
+    scene.machine.put("/e", onDevice: 2)
+    scene.machine.setCapacity(20 << 10)
+    let large = try add(scene, "large")
+    let elsewhere = try add(scene, "elsewhere", to: "/e")
+    scene.pass(.seconds(2))
+    #expect(try scene.state(large) == .queued)
+    #expect(try scene.state(elsewhere) == .completed, "its slot is free")
+    scene.pass(.seconds(60))
+    #expect(try scene.state(large) == .queued)
+    scene.machine.setCapacity(Self.roomy)
+    scene.pass(Self.look)
+    try scene.runOut()
+    #expect(try scene.state(large) == .completed)
+    expectWhole(scene, "large")
+    try scene.end()
+  }
+
+  @Test
+  func
+    `Case 61: a disk that fills midway keeps part and journal, and the bytes are not fetched again`()
+    throws
+  {
+    let scene = hindered()
+    let transfer = try addPartly(scene)
+    scene.machine.setCapacity(scene.received("f") + (64 << 10))
+    scene.pass(.seconds(30))
+    #expect(try scene.state(transfer) == .queued)
+    let names = scene.machine.names(in: Self.directory)
+    #expect(names == ["f.haul.journal", "f.haul.part"])
+    #expect(scene.ledger.withLockedValue { $0.fetches.isEmpty }, "no connection is left")
+    scene.machine.setCapacity(Self.roomy)
+    scene.pass(Self.look)
+    let result = try scene.call { _ in try await transfer.result }
+    #expect(result.reused > 1 << 19)
+    #expect(result.fetched < 4 << 20)
+    expectWhole(scene, "f", length: 4 << 20)
+    try scene.end()
+  }
+
+  @Test func `Case 61: while a disk is full nothing else is begun on it, and no server is asked`()
+    throws
+  {
+    let scene = hindered()
+    scene.machine.setCapacity(20 << 10)
+    let first = try add(scene, "first")
+    scene.pass(.seconds(2))
+    let asked = reasons(scene, "connecting")
+    let small = try add(scene, "small", length: 1000)
+    scene.pass(.seconds(20))
+    #expect(try scene.state(small) == .queued)
+    #expect(reasons(scene, "connecting") == asked)
+    scene.machine.setCapacity(Self.roomy)
+    scene.pass(Self.look)
+    try scene.runOut()
+    #expect(try scene.state(first) == .completed)
+    #expect(try scene.state(small) == .completed)
+    try scene.end()
+  }
+
+  @Test func `Case 61: one that waits is paused, cancelled and removed as any other`() throws {
+    for command in [TransferMachine.Command.pause, .cancel, .remove] {
+      let scene = hindered()
+      let transfer = try add(scene, "f", length: 4 << 20)
+      while scene.received("f") < 1 << 20 { scene.pass(.milliseconds(50)) }
+      scene.machine.setCapacity(scene.received("f"))
+      scene.pass(.seconds(30))
+      #expect(try scene.state(transfer) == .queued)
+      scene.send(command, transfer)
+      scene.pass(.seconds(1))
+      let names = scene.machine.names(in: Self.directory)
+      #expect(names.isEmpty == (command != .pause), "\(command): \(names)")
+      scene.machine.setCapacity(Self.roomy)
+      scene.pass(.seconds(30))
+      #expect(
+        try scene.state(transfer)
+          == (command == .pause ? .paused : command == .cancel ? .cancelled : nil))
+      if command == .pause {
+        scene.send(.resume, transfer)
+        try scene.runOut()
+        expectWhole(scene, "f", length: 4 << 20)
+      }
+      try scene.end()
+    }
+  }
+
+  @Test func `Case 61: a disk without room for the journal waits as well`() throws {
+    let scene = hindered()
+    scene.machine.setCapacity(0)
+    let transfer = try add(scene, "f", length: 4 << 20)
+    scene.pass(.seconds(30))
+    #expect(try scene.state(transfer) == .queued)
+    scene.machine.setCapacity(Self.roomy)
+    scene.pass(Self.look)
+    try scene.runOut()
+    expectWhole(scene, "f", length: 4 << 20)
+    try scene.end()
+  }
+
+  @Test(arguments: [nil, UInt64(9)])
+  func
+    `Case 67: a file system that is taken away midway is waited for, and nothing is made in its place`(
+      leaving: UInt64?
+    ) throws
+  {
+    let scene = hindered()
+    let transfer = try addPartly(scene)
+    scene.machine.unmount(Self.directory, leaving: leaving)
+    scene.pass(.seconds(30))
+    #expect(
+      try scene.state(transfer) == .queued, "\(scene.ledger.withLockedValue { $0.trace.suffix(8) })"
+    )
+    #expect(scene.machine.names(in: Self.directory).isEmpty)
+    scene.machine.mount(Self.directory, onDevice: 5)
+    scene.pass(Self.look)
+    try scene.runOut()
+    #expect(try scene.state(transfer) == .completed)
+    expectWhole(scene, "f", length: 4 << 20)
+    try scene.end()
+  }
+
+  @Test(arguments: [nil, UInt64(9)])
+  func `Case 67: a file system that is taken away while it is paused is waited for too`(
+    leaving: UInt64?
+  ) throws {
+    let scene = hindered()
+    let transfer = try addPartly(scene)
+    scene.send(.pause, transfer)
+    scene.pass(.seconds(1))
+    scene.machine.unmount(Self.directory, leaving: leaving)
+    scene.send(.resume, transfer)
+    scene.pass(.seconds(30))
+    #expect(try scene.state(transfer) == .queued)
+    #expect(scene.machine.names(in: Self.directory).isEmpty)
+    scene.machine.mount(Self.directory, onDevice: 5)
+    scene.pass(Self.look)
+    let result = try scene.call { _ in try await transfer.result }
+    #expect(result.reused > 1 << 19)
+    try scene.end()
+  }
+
+  @Test(arguments: [nil, UInt64(9)])
+  func `Case 67: a file system that is gone when the program starts is waited for as well`(
+    leaving: UInt64?
+  ) throws {
+    let scene = hindered()
+    let transfer = try addPartly(scene)
+    _ = try scene.call { _ in try await transfer.pause() }
+    try scene.call { await $0.shutdown() }
+    scene.machine.unmount(Self.directory, leaving: leaving)
+    let next = scene.next()
+    try next.call { try await $0.open() }
+    let again = try #require(try next.call { try await $0.transfer(transfer.id) })
+    _ = try next.call { _ in try await again.resume() }
+    next.pass(.seconds(30))
+    #expect(try next.state(again) == .queued)
+    #expect(next.machine.names(in: Self.directory).isEmpty)
+    next.machine.mount(Self.directory, onDevice: 5)
+    next.pass(Self.look)
+    let result = try next.call { _ in try await again.result }
+    #expect(result.reused > 1 << 19)
+    expectWhole(next, "f", length: 4 << 20)
+    try next.call { await $0.shutdown() }
+    let memory = scene.memory
+    let left = try next.call { _ in try await memory.open().locations }
+    #expect(left.isEmpty, "what has ended lies nowhere that must be known")
+  }
+
+  @Test
+  func `Without a network everything waits, spends no attempt, and goes on when there is one`()
+    throws
+  {
+    let scene = hindered()
+    scene.process.transport.network.isUp = false
+    let request = try scene.download("f") { $0.retry.retries = 0 }
+    let transfer = try scene.call { try await $0.add(request) }
+    scene.pass(.seconds(600))
+    #expect(try scene.state(transfer) == .queued)
+    scene.process.transport.network.isUp = true
+    scene.pass(Self.look)
+    try scene.runOut()
+    #expect(try scene.state(transfer) == .completed)
+    try scene.end()
+  }
+
+  @Test func `A manager that ends while something waits leaves nothing behind`() throws {
+    let scene = hindered()
+    scene.process.transport.network.isUp = false
+    let transfer = try add(scene, "f")
+    scene.pass(.seconds(2))
+    try scene.end()
+    #expect(scene.process.clock.sleeping == 0)
+    let memory = scene.memory
+    let stored = try scene.call { _ in try await memory.records([transfer.id]) }
+    #expect(stored.map(\.storedState.status) == [.queued])
+  }
+}
+
+extension SimulatedFaults {
+  fileprivate func with(_ change: (inout SimulatedFaults) -> Void) -> SimulatedFaults {
+    var faults = self
+    change(&faults)
+    return faults
+  }
+}
