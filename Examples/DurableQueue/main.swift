@@ -1,5 +1,5 @@
-// Downloads files through a list that survives the program: kill it at any moment, start it again with the same words,
-// and it goes on.
+// Downloads files through a list that survives the program: kill it at any moment, start it again
+// with the same words, and it goes on.
 //
 //   DurableQueue DIRECTORY URL...
 

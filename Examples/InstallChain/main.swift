@@ -1,5 +1,6 @@
-// Downloads an archive, unpacks it, then says on the main actor that the upgrade is complete: three members in two groups,
-// each after the one before. When one does not complete, those behind it wait, and go on when it is tried again.
+// Downloads an archive, unpacks it, then says on the main actor that the upgrade is complete: three
+// members in two groups, each after the one before. When one does not complete, those behind it
+// wait, and go on when it is tried again.
 //
 //   InstallChain DIRECTORY URL
 

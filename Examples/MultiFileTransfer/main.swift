@@ -1,8 +1,10 @@
-// Downloads many files at once, and tells each file's percent and end, and the end of all of them, in two ways.
+// Downloads many files at once, and tells each file's percent and end, and the end of all of them,
+// in two ways.
 //
 //   MultiFileTransfer DIRECTORY URL...
 //
-// The group way waits for a group: it knows how each member ended. The queue way waits until nothing runs or waits any more.
+// The group way waits for a group: it knows how each member ended. The queue way waits until
+// nothing runs or waits any more.
 
 import HaulKit
 

@@ -1,9 +1,10 @@
 import HaulKit
 
-/// Three numbers that spin until the button is pressed, and spin again when it is pressed once more.
+/// Three numbers that spin until the button is pressed, and spin again when it is pressed once
+/// more.
 ///
-/// However fast the button is pressed there are never two of one reel, and it is never dead: presses are carried out one after
-/// the other, and a pause returns when the reel stands still.
+/// However fast the button is pressed there are never two of one reel, and it is never dead:
+/// presses are carried out one after the other, and a pause returns when the reel stands still.
 @MainActor final class Machine {
   private static let reels = 3
   private let manager: TransferManager

@@ -12,7 +12,8 @@ let isTerminal = isatty(STDOUT_FILENO) == 1
 let machine = await Machine(manager) { line in
   // In place on a terminal; a line each elsewhere.
   let text = isTerminal ? "\r\(line)\u{1B}[K" : "\(line)\n"
-  // At once, and without the lock that the thread which waits for a key holds: `fflush(nil)` would wait for it.
+  // At once, and without the lock that the thread which waits for a key holds: `fflush(nil)` would
+  // wait for it.
   FileHandle.standardOutput.write(Data(text.utf8))
 }
 let events = manager.events()

@@ -22,8 +22,9 @@ package struct BlockingIO: Sendable {
   /// Runs calls where they are made: for simulation, where no disk ever waits.
   package static let inline = BlockingIO(withoutPool: ())
 
-  /// The same, but calls are made where they come from for as long as the disk is prompt: for a thread of which nothing else
-  /// is wanted so soon. A change of threads takes longer than a write into the page cache.
+  /// The same, but calls are made where they come from for as long as the disk is prompt: for a
+  /// thread of which nothing else is wanted so soon. A change of threads takes longer than a write
+  /// into the page cache.
   package var inPlace: BlockingIO {
     var other = self
     other.waitsInPlace = pace != nil
@@ -52,8 +53,8 @@ package struct BlockingIO: Sendable {
 }
 
 extension BlockingIO {
-  /// Calls `body` with each number below `count`: here, and on other helper threads that have nothing else to do.
-  /// To be called on a helper thread; returns when every call has returned.
+  /// Calls `body` with each number below `count`: here, and on other helper threads that have
+  /// nothing else to do. To be called on a helper thread; returns when every call has returned.
   package func forEach(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
     let wave = ParallelCalls(count, body)
     if let pool {
@@ -80,7 +81,8 @@ extension BlockingIO {
     }
   }
 
-  /// What `body` returns, where calls are made in place and the disk is prompt; otherwise nil, and `body` is not called.
+  /// What `body` returns, where calls are made in place and the disk is prompt; otherwise nil, and
+  /// `body` is not called.
   package func runHere<Value>(
     _ body: () throws(TransferError) -> Value
   ) throws(TransferError) -> Value? {

@@ -1,8 +1,8 @@
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// Whether the disk has been prompt: a write into the page cache takes microseconds, until there are too many dirty pages,
-/// or until a server of files is far away.
+/// Whether the disk has been prompt: a write into the page cache takes microseconds, until there
+/// are too many dirty pages, or until a server of files is far away.
 final class DiskLatency: Sendable {
   private static let slow: Duration = .milliseconds(50)
   /// How long nothing waits in place after a slow call.

@@ -52,7 +52,8 @@ package enum TargetCheck {
         .notARegularFile, "the target is a symbolic link; give the file that it leads to")
     case .other:
       throw TransferError(
-        .notARegularFile, "the target is a device, socket or FIFO; use -o - to stream")
+        .notARegularFile, "the target is a device, socket or FIFO; stream to it instead"
+      ).remedied(by: .streaming)
     }
   }
 }

@@ -28,8 +28,9 @@ extension TransferError {
       self.init(
         .connectionLost, "the server ended the stream (\(error.errorCode))", isRetryable: true)
     case is any NIOHTTP2Error:
-      self.init(
-        .connectionLost, "the server broke the rules of HTTP/2; see --http1.1", isRetryable: true)
+      self = TransferError(
+        .connectionLost, "the server broke the rules of HTTP/2; HTTP/1.1 may do", isRetryable: true
+      ).remedied(by: .olderHTTP)
     case is ChannelError:
       self.init(.connectionLost, "the connection was closed", isRetryable: true)
     case let error as IOError: self.init(io: error, from: origin)
@@ -92,28 +93,35 @@ extension TransferError {
     case .handshakeFailed(let cause):
       let text = "\(cause)"
       if text.contains("CERTIFICATE_VERIFY_FAILED") {
-        self.init(.tls, "the server's certificate is not trusted; see --cacert")
+        self = .untrusted
       } else if text.contains("PROTOCOL_VERSION") || text.contains("UNSUPPORTED_PROTOCOL") {
         self.init(.tls, "the server speaks only older versions of TLS than are allowed")
       } else {
         self.init(.tls, "the TLS handshake failed; is that an https server?")
       }
     case .unableToValidateCertificate:
-      self.init(.tls, "the server's certificate is not trusted; see --cacert")
+      self = .untrusted
     default: self.init(.tls, "the TLS connection failed")
     }
   }
 
-  /// With TLS 1.3 a server refuses a client's certificate after the handshake (RFC 8446, section 4.4.2.4).
+  private static let untrusted = TransferError(
+    .tls, "the server's certificate is not trusted; is its authority known?"
+  ).remedied(by: .certificateAuthority)
+
+  /// With TLS 1.3 a server refuses a client's certificate after the handshake (RFC 8446, section
+  /// 4.4.2.4).
   private init(alert error: BoringSSLError) {
     let text = "\(error)"
     let isAboutUs = ["CERT", "UNKNOWN_CA", "ACCESS_DENIED"].contains { text.contains($0) }
     if text.contains("ALERT"), isAboutUs {
-      self.init(.tls, "the server does not accept our certificate, or wants one; see --cert")
+      self = TransferError(.tls, "the server does not accept our certificate, or wants one")
+        .remedied(by: .clientCertificate)
     } else {
-      self.init(
-        .connectionLost, "the TLS connection broke; does the server want a certificate? see --cert",
-        isRetryable: true)
+      self = TransferError(
+        .connectionLost, "the TLS connection broke; does the server want a certificate?",
+        isRetryable: true
+      ).remedied(by: .clientCertificate)
     }
   }
 
@@ -149,12 +157,13 @@ extension TransferError {
   /// Connections are bound to an address of this machine, and that did not fit.
   private init(localAddress error: IOError) {
     if error.isOfOtherFamily {
-      self.init(.connect, "the host has no address of the family that -4, -6 or --interface wants")
+      self = TransferError(.connect, "the host has no address of the family that is wanted")
+        .remedied(by: .addressFamily)
     } else {
-      self.init(
+      self = TransferError(
         .connect,
-        "the address of --interface is not one of this machine, or no way leads from it to the host"
-      )
+        "the local address is not one of this machine, or no way leads from it to the host"
+      ).remedied(by: .localAddress)
     }
   }
 }

@@ -48,8 +48,8 @@ package final class HTTPTransport: Transport {
   /// Closes every connection.
   package func shutdown() async { await clients.shutdown() }
 
-  /// A connection that is made for the request lives on the loop that the request was sent from: the caller's, if it is
-  /// on one.
+  /// A connection that is made for the request lives on the loop that the request was sent from:
+  /// the caller's, if it is on one.
   package func fetch(_ request: FetchRequest) async throws -> FetchResponse {
     let executor = loops.executor(for: request)
     return try await withTaskExecutorPreference(executor) {
@@ -241,8 +241,8 @@ package final class HTTPTransport: Transport {
       ? url.absoluteString : "\(url.origin.scheme)://\(url.origin.authority)/"
   }
 
-  /// A certificate is compared with the address of the other end, which behind a proxy is the proxy's: the owner of
-  /// a certificate for that could read along.
+  /// A certificate is compared with the address of the other end, which behind a proxy is the
+  /// proxy's: the owner of a certificate for that could read along.
   private func checkTrust(of request: FetchRequest, over route: Route) throws(TransferError) {
     guard route.proxy != nil, request.url.origin.scheme == "https", !request.allowInsecure,
       IPAddress(request.url.origin.host) != nil

@@ -13,7 +13,8 @@ struct RedirectPolicy: Sendable {
     [301, 302, 303, 307, 308].contains(status) ? headers["location"] : nil
   }
 
-  /// The request that follows the redirect. A change of scheme, host or port leaves every secret behind.
+  /// The request that follows the redirect. A change of scheme, host or port leaves every secret
+  /// behind.
   /// - Throws: `redirect-refused`, `too-many-redirects`.
   mutating func next(after request: FetchRequest, location: String) throws(TransferError)
     -> FetchRequest

@@ -6,8 +6,9 @@ extension TransferManager {
   public struct Configuration: Sendable {
     /// Transfers that run at once; with 0 nothing starts.
     public var maximumActive = 8
-    /// Transfers that run at once from one host, which is a name and a port; nil for no other cap than `maximumActive`. With
-    /// all transfers from one host the smaller of the two numbers is how many run: raise both.
+    /// Transfers that run at once from one host, which is a name and a port; nil for no other cap
+    /// than `maximumActive`. With all transfers from one host the smaller of the two numbers is how
+    /// many run: raise both.
     public var maximumActivePerHost: Int? = 4
     /// Whether nothing starts before `TransferManager.unsuspend()`.
     public var isSuspended = false
@@ -23,13 +24,14 @@ extension TransferManager {
     public var connectTimeout: Duration = .seconds(10)
     /// How long a connection may be silent.
     public var idleTimeout: Duration = .seconds(30)
-    /// Whether a download for whose bytes there is no room, or whose file system is gone, waits until that is otherwise; else it
-    /// fails with `disk-full` or `io`.
+    /// Whether a download for whose bytes there is no room, or whose file system is gone, waits
+    /// until that is otherwise; else it fails with `disk-full` or `io`.
     public var waitsForDisk = true
-    /// Whether a download waits for the network while there is none at all; else it fails as if its host were away. Streams
-    /// never wait.
+    /// Whether a download waits for the network while there is none at all; else it fails as if its
+    /// host were away. Streams never wait.
     public var waitsForNetwork = true
-    /// Whether a person waits for every transfer: a host that cannot be reached is reported within seconds.
+    /// Whether a person waits for every transfer: a host that cannot be reached is reported within
+    /// seconds.
     package var isAttended = false
     /// The most bytes of a stream that wait for its reader.
     package var streamWindow: Int64 = 32 << 20
@@ -53,8 +55,8 @@ extension TransferManager {
     public var localAddress: String?
     /// Addresses of hosts that are not to be looked up; names in lower case.
     public var addresses: [String: String] = [:]
-    /// Signs each request before it is sent, and makes anew what it signs with when the server refuses a request. What it gives
-    /// is sent, and neither stored nor logged.
+    /// Signs each request before it is sent, and makes anew what it signs with when the server
+    /// refuses a request. What it gives is sent, and neither stored nor logged.
     public var prepare: RequestPreparation?
     /// The value of `User-Agent`.
     public var userAgent = "haul"

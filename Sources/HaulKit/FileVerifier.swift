@@ -10,8 +10,10 @@ import NIOPosix
 
 /// Checks files that are there.
 public enum FileVerifier {
-  /// Reads the whole file, also behind symbolic links, once and compares all digests; O(length), on a helper thread.
-  /// - Throws: `bad-name` for a path with a NUL, `checksum-mismatch`, `source-unreadable`, `not-a-regular-file`, `io`.
+  /// Reads the whole file, also behind symbolic links, once and compares all digests; O(length), on
+  /// a helper thread.
+  /// - Throws: `bad-name` for a path with a NUL, `checksum-mismatch`, `source-unreadable`,
+  ///   `not-a-regular-file`, `io`.
   public static func verify(
     path: String, checksums: [Checksum]
   ) async throws(TransferError) {

@@ -3,21 +3,23 @@ import HaulStore
 
 /// Runs transfers: downloads and steps, many at once, in an order, with limits.
 ///
-/// Each command is stored before it returns, and, where something must stop first, carried out: when `pause` returns, the
-/// connections are closed and the bytes are claimed. `withTransferManager` shuts it down at the end of a scope, and `shutdown` at
-/// any time; one that nobody refers to any more shuts down by itself in the background.
+/// Each command is stored before it returns, and, where something must stop first, carried out:
+/// when `pause` returns, the connections are closed and the bytes are claimed.
+/// `withTransferManager` shuts it down at the end of a scope, and `shutdown` at any time; one that
+/// nobody refers to any more shuts down by itself in the background.
 public final class TransferManager: Sendable {
   private let coordinator: QueueCoordinator
   private let engine: Engine
   private let onShutdown: @Sendable () async -> Void
   private let damageOfList: TransferError?
 
-  /// What of the stored list was damaged when it was opened, and where it is now; nil in the ordinary case.
+  /// What of the stored list was damaged when it was opened, and where it is now; nil in the
+  /// ordinary case.
   public var damage: TransferError? { damageOfList }
 
   /// A manager whose list lives in memory. Files of certificates are read on the calling thread.
-  /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none; `internal` for a schedule as
-  ///   `setSchedule` does.
+  /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none; `internal`
+  ///   for a schedule as `setSchedule` does.
   public convenience init(
     _ configuration: TransferManager.Configuration = TransferManager.Configuration()
   ) throws(TransferError) {
@@ -39,18 +41,20 @@ public final class TransferManager: Sendable {
     coordinator = QueueCoordinator(engine: engine, store: store, portion: portion)
   }
 
-  /// A manager whose list is kept in a directory, and survives the program and a power cut. What it finds there goes on at
-  /// once: what ran waits for a slot again, what was paused is paused, orders that were not carried out are.
+  /// A manager whose list is kept in a directory, and survives the program and a power cut. What it
+  /// finds there goes on at once: what ran waits for a slot again, what was paused is paused,
+  /// orders that were not carried out are.
   ///
-  /// The directory is made if missing, and belongs to one manager at a time. What is downloaded lies elsewhere.
+  /// The directory is made if missing, and belongs to one manager at a time. What is downloaded
+  /// lies elsewhere.
   /// - Parameters:
   ///   - directory: where the list is kept.
   ///   - configuration: holds while the manager lives; it is not stored.
   ///   - ifDamaged: whether a damaged list is put aside for an empty one.
   ///   - steps: the steps that are in the list, by their names: what they do is not stored.
-  /// - Throws: `in-use` when another manager has the directory, in this program or another, which is named;
-  ///   `permission-denied` when others may write there; `io` when the list is damaged or of a newer version of Haul;
-  ///   `disk-full`; `tls` as `init(_:)`.
+  /// - Throws: `in-use` when another manager has the directory, in this program or another, which
+  ///   is named; `permission-denied` when others may write there; `io` when the list is damaged or
+  ///   of a newer version of Haul; `disk-full`; `tls` as `init(_:)`.
   /// - Complexity: O(members of the list).
   public convenience init(
     directory: String,
@@ -80,11 +84,13 @@ public final class TransferManager: Sendable {
   /// - Throws: `io`, when the store cannot be read.
   package func open() async throws(TransferError) { try await coordinator.open() }
 
-  /// Stops what runs, closes every connection, and ends every event stream. A second call does nothing.
+  /// Stops what runs, closes every connection, and ends every event stream. A second call does
+  /// nothing.
   ///
-  /// What ran is queued again when its store is opened the next time, and what was paused is paused. A step that does not
-  /// pause has its task cancelled after four seconds. What has not stopped after one more second is left to itself: a step counts as
-  /// interrupted, a download goes on from its last checkpoint.
+  /// What ran is queued again when its store is opened the next time, and what was paused is
+  /// paused. A step that does not pause has its task cancelled after four seconds. What has not
+  /// stopped after one more second is left to itself: a step counts as interrupted, a download goes
+  /// on from its last checkpoint.
   public func shutdown() async { await Self.shutDown(coordinator, engine, onShutdown) }
 
   private static func shutDown(
@@ -100,25 +106,30 @@ public final class TransferManager: Sendable {
 
 /// Adding.
 extension TransferManager {
-  /// Adds transfers at the end of the list, in order, all of them or none; each starts when a slot is free.
+  /// Adds transfers at the end of the list, in order, all of them or none; each starts when a slot
+  /// is free.
   ///
-  /// When this returns they are stored. A request whose `identifier` is in the list already finds the transfer that has it, as
-  /// `ifKnown` says.
+  /// When this returns they are stored. `events()` tells nothing of them before that: one who reads
+  /// it on the same actor has the handles first. A request whose `identifier` is in the list
+  /// already finds the transfer that has it, as `ifKnown` says.
   /// - Parameters:
-  ///   - requests: in the order in which they are to start. Relative paths, and programs without a directory, begin in the
-  ///     working directory of this process, also where the next one runs in another.
+  ///   - requests: in the order in which they are to start. Relative paths, and programs without a
+  ///     directory, begin in the working directory of this process, also where the next one runs in
+  ///     another.
   ///   - ifKnown: what becomes of a transfer whose identifier is in the list already.
-  ///   - key: a name of the caller's for this call: the same call again, also after a crash, adds nothing and returns the
-  ///     same transfers.
-  /// - Throws: `bad-name` for a path with a NUL; `io`, `disk-full` when they could not be stored; `in-use` when an identifier belongs to
-  ///   another transfer and is to be refused, or that one is being removed; with `.update` as `set`;
-  ///   `dependency-failed` when one comes after something unknown, or after itself by way of others; `interrupted` after
-  ///   `shutdown`.
+  ///   - key: a name of the caller's for this call: the same call again, also after a crash, adds
+  ///     nothing and returns the same transfers.
+  /// - Throws: `bad-name` for a path with a NUL; `io`, `disk-full` when they could not be stored;
+  ///   `in-use` when an identifier belongs to another transfer and is to be refused, or that one is
+  ///   being removed; with `.update` as `set`; `dependency-failed` when one comes after something
+  ///   unknown, or after itself by way of others; `interrupted` after `shutdown`.
   @discardableResult
   public func add(
     _ requests: [TransferRequest], ifKnown: TransferRequest.IfKnown = .keep, key: String? = nil
   ) async throws(TransferError) -> [Transfer] {
-    try await coordinator.add(requests, ifKnown: ifKnown, key: key).map { handle($0.id, $0.url) }
+    let added = try await coordinator.add(requests, ifKnown: ifKnown, key: key)
+    defer { if let hold = added.hold { engine.hub.release(hold) } }
+    return added.all.map(handle)
   }
 
   /// Adds one transfer; as `add(_:ifKnown:key:)` of several.
@@ -146,17 +157,21 @@ extension TransferManager {
     try await add(TransferRequest(.download(download)))
   }
 
-  /// Changes what a transfer is to do: a new address for an expired link, its priority, what comes before it, the rules of its next
-  /// run. One that has ended stays as it is until `retry` or `restart`.
+  /// Changes what a transfer is to do: a new address for an expired link, its priority, what comes
+  /// before it, the rules of its next run. One that has ended stays as it is until `retry` or
+  /// `restart`.
   ///
-  /// Identifier and group stay. Once something has run for it its bytes stay too: they are believed only if the new address
-  /// proves to be of the same version, and where they are to go cannot be changed, nor the address where the name comes from it.
+  /// Identifier and group stay. Once something has run for it its bytes stay too: they are believed
+  /// only if the new address proves to be of the same version, and where they are to go cannot be
+  /// changed, nor the address where the name comes from it.
   /// - Parameters:
   ///   - id: one for which nothing runs; pause it first.
-  ///   - change: makes the new request from the present one. Dependencies are there by their ids; those that were completed and
-  ///     taken off the list are not.
-  /// - Throws: `refused`, with the `refusal` `isRunning` or `isUnknown`; `dependency-failed` when it would come after something unknown, or after itself by way of others, who are named;
-  ///   `bad-name` for a path with a NUL; `internal` when what stays would change; `io`, `disk-full`. Nothing has changed then.
+  ///   - change: makes the new request from the present one. Dependencies are there by their ids;
+  ///     those that were completed and taken off the list are not.
+  /// - Throws: `refused`, with the `refusal` `isRunning` or `isUnknown`; `dependency-failed` when
+  ///   it would come after something unknown, or after itself by way of others, who are named;
+  ///   `bad-name` for a path with a NUL; `internal` when what stays would change; `io`,
+  ///   `disk-full`. Nothing has changed then.
   public func set(
     _ id: TransferID, _ change: @Sendable (inout TransferRequest) -> Void
   ) async throws(TransferError) {
@@ -175,19 +190,20 @@ extension TransferManager {
     return CommandReport(refused: refused)
   }
 
-  /// Registers what steps of this name do: before they are added, and after a restart before the queue is taken up. A step
-  /// whose name is not registered when it gets a slot fails.
+  /// Registers what steps of this name do: before they are added, and after a restart before the
+  /// queue is taken up. A step whose name is not registered when it gets a slot fails.
   public func register(step name: String, _ closure: @escaping StepClosure) async {
     await coordinator.register(step: name, closure)
   }
 }
 
-/// A command on more than some eight thousand transfers is stored in portions, in the order in which they are given or listed.
-/// Nothing new starts before the last one. When a portion cannot be stored the command throws, or when the program dies, those before
-/// it have been changed, and the others not. What throws `io` or `disk-full` could not be stored, and of few nothing was changed.
+/// A command on more than some eight thousand transfers is stored in portions, in the order in
+/// which they are given or listed. Nothing new starts before the last one. When a portion cannot be
+/// stored the command throws, or when the program dies, those before it have been changed, and the
+/// others not. What throws `io` or `disk-full` could not be stored, and of few nothing was changed.
 extension TransferManager {
-  /// Pauses: the slot is free, and the next transfer starts, when the connections are closed and the bytes are claimed.
-  /// Returns then; with strict durability the bytes survive a power cut.
+  /// Pauses: the slot is free, and the next transfer starts, when the connections are closed and
+  /// the bytes are claimed. Returns then; with strict durability the bytes survive a power cut.
   /// - Throws: `io`, `disk-full`: see above.
   public func pause(
     _ selection: TransferSelection, by initiator: TransferEvent.Initiator = .user
@@ -195,7 +211,8 @@ extension TransferManager {
     try await coordinator.command(.pause, selection, by: initiator)
   }
 
-  /// Lets paused transfers go on from their bytes, each when a slot is free. One that is still stopping goes on after that.
+  /// Lets paused transfers go on from their bytes, each when a slot is free. One that is still
+  /// stopping goes on after that.
   /// - Throws: `io`, `disk-full`: see above.
   public func resume(
     _ selection: TransferSelection, by initiator: TransferEvent.Initiator = .user
@@ -211,8 +228,8 @@ extension TransferManager {
     try await coordinator.command(.requeue, selection)
   }
 
-  /// Cancels, from every state but completed; returns when nothing runs any more and the part files are gone. They stay
-  /// listed.
+  /// Cancels, from every state but completed; returns when nothing runs any more and the part files
+  /// are gone. They stay listed.
   /// - Parameters:
   ///   - selection: which of them.
   ///   - keepingBytes: leaves the part files, for `retry` to go on from.
@@ -223,7 +240,8 @@ extension TransferManager {
     try await coordinator.command(keepingBytes ? .cancelKeepingBytes : .cancel, selection)
   }
 
-  /// Puts failed and cancelled transfers back to waiting, in their old places; they go on from the bytes that are there.
+  /// Puts failed and cancelled transfers back to waiting, in their old places; they go on from the
+  /// bytes that are there.
   /// - Throws: `io`, `disk-full`: see above.
   public func retry(
     _ selection: TransferSelection
@@ -231,7 +249,8 @@ extension TransferManager {
     try await coordinator.command(.retry, selection)
   }
 
-  /// Begins again at byte 0, from every state, in the old places. A completed file stays until the new one is whole.
+  /// Begins again at byte 0, from every state, in the old places. A completed file stays until the
+  /// new one is whole.
   /// - Throws: `io`, `disk-full`: see above.
   public func restart(
     _ selection: TransferSelection
@@ -260,7 +279,8 @@ extension TransferManager {
     try await coordinator.command(force ? .force : .start, selection)
   }
 
-  /// Moves transfers next to each other, in the order given or listed; running ones too. Order counts within a priority.
+  /// Moves transfers next to each other, in the order given or listed; running ones too. Order
+  /// counts within a priority.
   /// - Throws: `io`, `disk-full`: it could not be stored, and nothing was changed.
   /// - Complexity: O(members of the list) for a place beside another, else O(moved).
   public func move(
@@ -291,8 +311,8 @@ extension TransferManager {
   /// Starts again what may.
   public func unsuspend() async { await coordinator.setSuspended(false) }
 
-  /// Changes how many transfers run at once, and how many connections they have. Raising starts more; lowering stops none: what
-  /// there is too much of is not begun again when it has ended.
+  /// Changes how many transfers run at once, and how many connections they have. Raising starts
+  /// more; lowering stops none: what there is too much of is not begun again when it has ended.
   /// - Parameters:
   ///   - active: transfers in all.
   ///   - activePerHost: transfers of one host; `.max` for no other cap than `active`.
@@ -310,8 +330,8 @@ extension TransferManager {
     }
   }
 
-  /// Changes how many bytes per second all transfers get together, from now on; nil for no limit. Those who wait for their share
-  /// go on by the new one.
+  /// Changes how many bytes per second all transfers get together, from now on; nil for no limit.
+  /// Those who wait for their share go on by the new one.
   public func setRateLimit(_ bytesPerSecond: Int64?) {
     engine.throttle.setRate(bytesPerSecond)
   }
@@ -319,13 +339,18 @@ extension TransferManager {
   /// When transfers run; nil for always.
   public var schedule: Schedule? { get async { await coordinator.scheduleMonitor.hours?.schedule } }
 
-  /// Changes when transfers run. Returns when what may start has started, and what may not go on was told to stop.
+  /// Changes when transfers run. Returns when what may start has started, and what may not go on
+  /// was told to stop.
   ///
-  /// Outside of the schedule nothing starts but what is forced. At the end of a window downloads that run are stopped: they keep their
-  /// bytes and their places, and go on by themselves when the next one opens. No attempt is counted, and what somebody paused
-  /// stays paused. What would lose its work runs to its end: steps, and streams. What was forced since the end of the window runs on.
-  /// - Parameter schedule: nil for always. It is not stored: the next manager has that of its configuration.
-  /// - Throws: `internal` for a time zone that nobody knows, and a window whose minutes are none of a day; nothing has changed then.
+  /// Outside of the schedule nothing starts but what is forced. At the end of a window downloads
+  /// that run are stopped: they keep their bytes and their places, and go on by themselves when the
+  /// next one opens. No attempt is counted, and what somebody paused stays paused. What would lose
+  /// its work runs to its end: steps, and streams. What was forced since the end of the window runs
+  /// on.
+  /// - Parameter schedule: nil for always. It is not stored: the next manager has that of its
+  ///   configuration.
+  /// - Throws: `internal` for a time zone that nobody knows, and a window whose minutes are none of
+  ///   a day; nothing has changed then.
   public func setSchedule(_ schedule: Schedule?) async throws(TransferError) {
     try await coordinator.setSchedule(schedule)
   }
@@ -339,7 +364,8 @@ extension TransferManager {
     try await handles([id]).first
   }
 
-  /// The handle of the transfer that has this identifier of the caller's; nil when none in the list has.
+  /// The handle of the transfer that has this identifier of the caller's; nil when none in the list
+  /// has.
   /// - Throws: `io`.
   public func transfer(identifier: String) async throws(TransferError) -> Transfer? {
     guard let id = await coordinator.id(of: identifier) else { return nil }
@@ -348,7 +374,8 @@ extension TransferManager {
 
   /// Handles of transfers, in the order of the list.
   /// - Throws: `io`.
-  /// - Complexity: O(n log n) in the members of the list; each one's request is read from the store.
+  /// - Complexity: O(n log n) in the members of the list; each one's request is read from the
+  ///   store.
   public func transfers(
     of selection: TransferSelection = .all
   ) async throws(TransferError) -> [Transfer] {
@@ -360,14 +387,14 @@ extension TransferManager {
     TransferGroup(name: name, manager: self, queue: coordinator)
   }
 
-  /// Waits until nothing runs and nothing waits for a slot. What is paused, or waits for something that is not going to be
-  /// completed, is not waited for, nor is the step that calls this. Returns at once when the manager is shut down or the
-  /// task cancelled.
+  /// Waits until nothing runs and nothing waits for a slot. What is paused, or waits for something
+  /// that is not going to be completed, is not waited for, nor is the step that calls this. Returns
+  /// at once when the manager is shut down or the task cancelled.
   public func waitUntilEmpty() async {
     await coordinator.waitUntilEmpty()
   }
 
-  /// How many members of the list there are in each state. O(members).
+  /// How many members of the list there are in each state: `running` ones hold a slot. O(members).
   public var counts: [TransferState: Int] { get async { await coordinator.counts } }
 
   /// How the transfers stand, in the order of the list.
@@ -378,30 +405,34 @@ extension TransferManager {
 
   /// A page of the list, in its order: how the transfers behind one stand.
   /// - Parameters:
-  ///   - id: the last one of the page before; nil for the first page. Behind one that is not in the list there is nothing.
+  ///   - id: the last one of the page before; nil for the first page. Behind one that is not in the
+  ///     list there is nothing.
   ///   - count: how many at most.
   ///   - group: of this group only, unless it is nil.
   /// - Throws: `io`.
-  /// - Complexity: O(the page), whatever the length of the list; in memory the first page after a change of the order sorts the list.
+  /// - Complexity: O(the page), whatever the length of the list; in memory the first page after a
+  ///   change of the order sorts the list.
   public func summaries(
     after id: TransferID?, atMost count: Int, of group: String? = nil
   ) async throws(TransferError) -> [TransferSummary] {
     try await coordinator.summaries(after: id, atMost: count, of: group)
   }
 
-  /// The bytes of a transfer to `.stream`, for one reader; they begin to come when the transfer starts, and wait for
-  /// the reader when it is slow. Letting go of them before their end cancels the transfer.
+  /// The bytes of a transfer to `.stream`, for one reader; they begin to come when the transfer
+  /// starts, and wait for the reader when it is slow. Letting go of them before their end cancels
+  /// the transfer.
   /// - Throws: `internal` when the transfer is unknown, has another destination, or is being read.
   public func bytes(of transfer: Transfer) async throws(TransferError) -> TransferBytes {
     TransferBytes(try await coordinator.stream(of: transfer.id))
   }
 
   private func handles(_ ids: [TransferID]) async throws(TransferError) -> [Transfer] {
-    try await coordinator.urls(of: ids).map { handle($0.id, $0.url) }
+    try await coordinator.identified(ids).map(handle)
   }
 
-  private func handle(_ id: TransferID, _ url: ResourceURL?) -> Transfer {
-    Transfer(id: id, url: url, manager: self, queue: coordinator)
+  private func handle(_ identified: Identified) -> Transfer {
+    Transfer(
+      id: identified.id, identity: identified.identity, manager: self, queue: coordinator)
   }
 }
 
@@ -414,18 +445,21 @@ extension TransferManager {
 
   /// Every event from now on, each once and in order; ends when the manager has shut down.
   ///
-  /// A subscriber that stops reading loses progress and phases first. When it has missed more state changes than are kept, it
-  /// gets a `.snapshot` of every transfer in the list in place of them, and what comes after.
+  /// A subscriber that stops reading loses progress and phases first. When it has missed more state
+  /// changes than are kept, it gets a `.snapshot` of every transfer in the list in place of them,
+  /// and what comes after.
   public func events() -> TransferEvents {
     TransferEvents(source: .everything(EventFeed(of: coordinator, from: .now, tellsEach: true)))
   }
 
-  /// Every state change after the one of that number, then everything as it happens, without gap or repeat; also across
-  /// restarts. Ends when the manager has shut down.
+  /// Every state change after the one of that number, then everything as it happens, without gap or
+  /// repeat; also across restarts. Ends when the manager has shut down.
   ///
-  /// Begins with `.reset`, and how everything stands, where the log of state changes does not reach back so far, or where
-  /// the number is of another list. The log keeps 100,000 of them, of a list in memory 10,000.
-  /// - Parameter number: that of the last event that is known; nil, when nothing is, begins with `.reset`.
+  /// Begins with `.reset`, and how everything stands, where the log of state changes does not reach
+  /// back so far, or where the number is of another list. The log keeps 100,000 of them, of a list
+  /// in memory 10,000.
+  /// - Parameter number: that of the last event that is known; nil, when nothing is, begins with
+  ///   `.reset`.
   public func events(after number: Int?) -> QueueEvents {
     let start = number.map { EventFeed.Start.after($0) } ?? .nothing
     return QueueEvents(feed: EventFeed(of: coordinator, from: start))
@@ -434,8 +468,8 @@ extension TransferManager {
   /// How many events wait in memory for subscribers that have not read them.
   package var heldEvents: Int { engine.hub.held }
 
-  /// Asks what the server says of a resource; downloads nothing: one byte is asked for, and no body is read. A passing
-  /// failure is tried again as the request says.
+  /// Asks what the server says of a resource; downloads nothing: one byte is asked for, and no body
+  /// is read. A passing failure is tried again as the request says.
   /// - Parameters:
   ///   - request: a download of it.
   ///   - retrying: called before the delay of each retry, with the number of the attempt that
@@ -450,7 +484,8 @@ extension TransferManager {
     return try await Prober(request: request, engine: engine).run(retrying)
   }
 
-  /// Asks what the server says of an address; as `probe(_:retrying:)` of a request with the defaults.
+  /// Asks what the server says of an address; as `probe(_:retrying:)` of a request with the
+  /// defaults.
   /// - Throws: as `probe(_:retrying:)` of a request.
   public func probe(_ url: ResourceURL) async throws(TransferError) -> ProbeResult {
     try await probe(DownloadRequest(url: url, to: .stream))

@@ -65,7 +65,8 @@ final class OpenDatabase: Sendable {
           try pool.close()
           lease.release(isClean: isSound)
         } catch {
-          // All that was committed is in the log; without the mark of a clean end the next opening looks at it.
+          // All that was committed is in the log; without the mark of a clean end the next opening
+          // looks at it.
           lease.release(isClean: false)
         }
         handover.give(())

@@ -4,8 +4,8 @@ import Synchronization
 
 /// A queue in an SQLite database of its own, which survives the process and a power cut.
 ///
-/// One connection writes; reads have their own and see whole changes only. No call is ended by the cancellation of its
-/// task: what was ordered is stored, or fails.
+/// One connection writes; reads have their own and see whole changes only. No call is ended by the
+/// cancellation of its task: what was ordered is stored, or fails.
 package struct SQLiteStore: Store {
   /// How a store is opened.
   package struct Options: Sendable {
@@ -20,11 +20,13 @@ package struct SQLiteStore: Store {
     package var ifCorrupt = IfCorrupt.refuse
     /// How many events the log keeps.
     package var keptEvents = 100_000
-    /// The largest database, in bytes; what would make it larger fails with `disk-full`. Nil: as large as the disk permits.
+    /// The largest database, in bytes; what would make it larger fails with `disk-full`. Nil: as
+    /// large as the disk permits.
     package var maximumSize: Int64?
     /// Who is told to others that want the same store. Nil: the name of the process.
     package var program: String?
-    /// Called between any two statements of a change that is being written, where a test may end the process.
+    /// Called between any two statements of a change that is being written, where a test may end
+    /// the process.
     package var passes: @Sendable () -> Void = {}
 
     package init() {}
@@ -40,8 +42,9 @@ package struct SQLiteStore: Store {
   package var isDurable: Bool { true }
 
   /// Opens the store in this directory, which is made if missing, for this process alone.
-  /// - Throws: `in-use` when another process, or another store of this one, has it; `permission-denied` when others may
-  ///   write there; `io` when it is damaged, of a newer version, or no queue at all; `disk-full`.
+  /// - Throws: `in-use` when another process, or another store of this one, has it;
+  ///   `permission-denied` when others may write there; `io` when it is damaged, of a newer
+  ///   version, or no queue at all; `disk-full`.
   package init(
     directory: String, clock: any TransferClock, options: Options = Options()
   ) async throws(TransferError) {

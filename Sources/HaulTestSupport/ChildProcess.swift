@@ -6,10 +6,11 @@ import NIOPosix
   import Darwin
 #endif
 
-/// A program that a test runs. It gets the descriptors it is given and no others, default signals, and nothing on its
-/// standard input.
+/// A program that a test runs. It gets the descriptors it is given and no others, default signals,
+/// and nothing on its standard input.
 ///
-/// Of our own, as the library for it guards its state with a lock that the thread sanitizer does not know.
+/// Of our own, as the library for it guards its state with a lock that the thread sanitizer does
+/// not know.
 package struct ChildProcess: Sendable {
   package struct NotStarted: Error, Sendable {
     package let reason: String
@@ -35,7 +36,8 @@ package struct ChildProcess: Sendable {
 
   package func send(_ signal: Int32) { _ = kill(pid, signal) }
 
-  /// Waits for the end: the exit status, or 128 and the number of the signal that ended it. To be called once.
+  /// Waits for the end: the exit status, or 128 and the number of the signal that ended it. To be
+  /// called once.
   package func end() async throws -> Int32 {
     let thread = NIOThreadPool(numberOfThreads: 1)
     thread.start()
@@ -49,7 +51,8 @@ package struct ChildProcess: Sendable {
     return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
   }
 
-  /// What is passed on, or a program's profile would be lost and its reports be mixed into its output.
+  /// What is passed on, or a program's profile would be lost and its reports be mixed into its
+  /// output.
   private static let instruments: [String: String] = {
     let names = ["LLVM_PROFILE_FILE", "ASAN_OPTIONS", "TSAN_OPTIONS"]
     return names.reduce(into: [:]) { found, name in

@@ -1,8 +1,8 @@
 package import HaulCore
 import NIOConcurrencyHelpers
 
-/// A clock that only a test moves. Who waits for a later instant is freed when it has come, in the order of the instants, or by
-/// cancellation.
+/// A clock that only a test moves. Who waits for a later instant is freed when it has come, in the
+/// order of the instants, or by cancellation.
 package final class ManualClock: TransferClock {
   private typealias Waiter = CheckedContinuation<Bool, Never>
 
@@ -54,7 +54,8 @@ package final class ManualClock: TransferClock {
     for waiter in due { waiter.resume(returning: true) }
   }
 
-  /// Lets time pass until the next one is due, and frees it; false, and it is `end`, when none is due by then.
+  /// Lets time pass until the next one is due, and frees it; false, and it is `end`, when none is
+  /// due by then.
   @discardableResult
   package func wakeNext(by end: Instant) -> Bool {
     let waiter = state.withLockedValue { state in

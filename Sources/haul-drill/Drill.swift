@@ -1,10 +1,11 @@
 import ArgumentParser
 import HaulKit
 
-/// A fixed list of transfers over a stored queue, in a program that ends itself by SIGKILL where it is told: for tests, which
-/// start it again and look at what is there.
+/// A fixed list of transfers over a stored queue, in a program that ends itself by SIGKILL where it
+/// is told: for tests, which start it again and look at what is there.
 ///
-/// It says each command once that is acknowledged, and how everything stands when it begins and when it ends.
+/// It says each command once that is acknowledged, and how everything stands when it begins and
+/// when it ends.
 @main
 struct Drill: AsyncParsableCommand {
   static let configuration = CommandConfiguration(commandName: "haul-drill")

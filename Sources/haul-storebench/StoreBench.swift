@@ -2,7 +2,8 @@ import ArgumentParser
 import HaulCore
 import HaulStore
 
-/// What a queue in a database costs: one line a stage, with the time, the rate and the memory of the process.
+/// What a queue in a database costs: one line a stage, with the time, the rate and the memory of
+/// the process.
 ///
 /// Each stage in a process of its own, in this order, as a queue is used.
 @main

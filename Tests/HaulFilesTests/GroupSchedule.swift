@@ -2,8 +2,8 @@ import HaulCore
 import HaulFiles
 import HaulTestSupport
 
-/// A run over many small files of two directories that get their names in groups, and a crash anywhere in it; then runs
-/// that go on, until all is there.
+/// A run over many small files of two directories that get their names in groups, and a crash
+/// anywhere in it; then runs that go on, until all is there.
 struct GroupSchedule {
   /// When a file is told to be complete.
   enum Telling: CaseIterable, Sendable {
@@ -120,8 +120,8 @@ struct GroupSchedule {
     }
   }
 
-  /// A crash came behind the rename: the next run finds the file, and takes it for what was asked for. It may have been
-  /// told only when it survives the next power cut.
+  /// A crash came behind the rename: the next run finds the file, and takes it for what was asked
+  /// for. It may have been told only when it survives the next power cut.
   private mutating func finish(
     _ file: File, _ directory: any DiskDirectory, _ disk: some Disk, _ nonce: [UInt8]
   ) -> PartFile? {

@@ -95,7 +95,8 @@ struct JournalTests {
     for seed in UInt64(1)...100 {
       let machine = try machineWithBytes(seed: seed)
       let second = try acquire(machine, strict: false)
-      // A tick of the clock of the files is two changes: with one more, a claim is newer than its bytes.
+      // A tick of the clock of the files is two changes: with one more, a claim is newer than its
+      // bytes.
       machine.plant([], as: "other", in: Self.path)
       try machine.startProcess().openDirectory(Self.path, creating: false).link("other", to: "link")
       try second.write(6_000..<9_000, of: content)

@@ -118,7 +118,8 @@ struct OwnershipTests {
     #expect(machine.contents(of: name, in: "/d") == JournalFormat.header())
   }
 
-  // Found by the simulation of the queue: under a umask of 002 such a part kept its name from its transfer for ever.
+  // Found by the simulation of the queue: under a umask of 002 such a part kept its name from its
+  // transfer for ever.
   @Test("A small file that a crash kept from its name, its final mode set, is taken over")
   func takesCutPublication() throws {
     let machine = SimulatedMachine(seed: 1)

@@ -90,8 +90,8 @@ struct Schedule {
     }
   }
 
-  /// Where files have no attributes a power cut may leave a part that nothing tells to be ours; it is refused, and the user
-  /// moves it away.
+  /// Where files have no attributes a power cut may leave a part that nothing tells to be ours; it
+  /// is refused, and the user moves it away.
   private func movesStrangePart(after error: any Error) -> Bool {
     guard !baseFaults.supportsAttributes, lostPower,
       (error as? TransferError)?.code == .nameConflict

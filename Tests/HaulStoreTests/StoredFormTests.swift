@@ -144,8 +144,10 @@ struct StoredFormTests {
   @Test("A result comes back with every field, an error with every code")
   func results() async throws {
     #expect(same(TransferResult(state: .completed), try fullResult()) == [])
-    // What it comes from is of interest while it runs, and a refusal to who asked: neither is stored.
-    #expect(same(TransferError(.io, ""), fullError()) == ["cause", "isOfRedirect", "refusal"])
+    // What it comes from is of interest while it runs, a refusal and a remedy to the one that
+    // asked: none is stored.
+    #expect(
+      same(TransferError(.io, ""), fullError()) == ["cause", "isOfRedirect", "refusal", "remedy"])
     #expect(same(ConnectionChoice(1, .limit), ConnectionChoice(2, .slower, rate: 1)) == [])
     var ids = Ids()
     var results = [try fullResult()]

@@ -1,6 +1,7 @@
 import HaulCore
 
-/// The targets of a run, as far as they are known before it starts: finds two transfers of one file.
+/// The targets of a run, as far as they are known before it starts: finds two transfers of one
+/// file.
 struct TargetSet {
   private struct Target {
     let first: GetItem
@@ -18,7 +19,8 @@ struct TargetSet {
   /// Where the target of each path is.
   private var places: [TargetPath: Int] = [:]
 
-  /// Two addresses that name their files alike are two files, where a number may be added; one address twice is one.
+  /// Two addresses that name their files alike are two files, where a number may be added; one
+  /// address twice is one.
   /// - Returns: a warning when the same is asked for already, so that it is left out.
   /// - Throws: when another item has the same target.
   mutating func insert(

@@ -9,7 +9,7 @@ struct JSONError: Encodable {
   func encode(to encoder: any Encoder) throws {
     var object = encoder.container(keyedBy: Key.self)
     try object.encode(error.code.rawValue, forKey: .code)
-    try object.encode(error.message, forKey: .message)
+    try object.encode(error.commandLineText, forKey: .message)
     try object.encode(error.status, forKey: .status)
     try object.encode(error.isRetryable, forKey: .retryable)
   }

@@ -19,8 +19,8 @@ package struct JSONLines: Sendable {
     return Self.harmless(text) + "\n"
   }
 
-  /// The same JSON with DEL, C1 and invisible formatting written as `\u` escapes: the encoder leaves
-  /// them as they are, and a terminal may show the lines.
+  /// The same JSON with DEL, C1 and invisible formatting written as `\u` escapes: the encoder
+  /// leaves them as they are, and a terminal may show the lines.
   static func harmless(_ json: String) -> String {
     guard json.unicodeScalars.contains(where: isUnsafe) else { return json }
     return json.unicodeScalars.reduce(into: "") { text, scalar in

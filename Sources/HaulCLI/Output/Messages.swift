@@ -5,7 +5,7 @@ enum Messages {
   static func usage(_ message: String) -> String { shown("haul: \(message)") }
 
   static func failure(_ error: TransferError, of url: ResourceURL) -> String {
-    about(url, error.message)
+    about(url, error.commandLineText)
   }
 
   /// Without the advice that a message ends with: nobody needs to do anything yet.

@@ -56,7 +56,8 @@ package struct ProgressBoard: Sendable {
     active.reduce(Double(ended)) { $0 + (files[$1].progress?.fraction ?? 0) }
   }
 
-  /// Seconds until the last file, as far as one can tell: by bytes when all lengths are known, by files else.
+  /// Seconds until the last file, as far as one can tell: by bytes when all lengths are known, by
+  /// files else.
   var secondsLeft: Double? {
     if let left = total.secondsLeft { return left }
     let (done, seconds) = (done, Units.seconds(elapsed))

@@ -37,7 +37,7 @@ package struct RunCounts: Hashable, Sendable {
     case .failed:
       failed += 1
       guard failures.count < Self.mostFailures, let url, let error = result.error else { return }
-      failures.append(Failure(url: url, reason: error.message))
+      failures.append(Failure(url: url, reason: error.commandLineText))
     case .cancelled: cancelled += 1
     }
   }

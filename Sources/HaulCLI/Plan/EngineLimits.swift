@@ -2,8 +2,8 @@ package import HaulCore
 package import HaulKit
 package import Logging
 
-/// What all transfers of a run share; compared as a value, which `TransferManager.Configuration` with its logger
-/// cannot be.
+/// What all transfers of a run share; compared as a value, which `TransferManager.Configuration`
+/// with its logger cannot be.
 package struct EngineLimits: Hashable, Sendable {
   package var maximumActive: Int
   package var maximumActivePerHost: Int

@@ -19,7 +19,8 @@ package enum NetworkArgument {
     }
   }
 
-  /// Hosts to reach without a proxy. `no_proxy` of the environment is not checked: other programs read it too.
+  /// Hosts to reach without a proxy. `no_proxy` of the environment is not checked: other programs
+  /// read it too.
   package static func exceptions(_ text: String) throws(UsageError) -> String {
     guard let entry = ProxyExceptions.unreadable(in: text) else { return text }
     throw UsageError(

@@ -6,8 +6,8 @@ import CHaulSystem
   import Darwin
 #endif
 
-/// What the system lets this process have, and what that means for the work at once; nil stands for no limit, and for one that
-/// cannot be told.
+/// What the system lets this process have, and what that means for the work at once; nil stands for
+/// no limit, and for one that cannot be told.
 package struct ProcessLimits: Sendable, Hashable {
   /// Files and connections that may be open.
   package var openFiles: Int?
@@ -76,8 +76,9 @@ extension ProcessLimits {
 }
 
 extension ProcessLimits {
-  /// Raises the limit of open files as far as the system lets anyone, and prepares for the others: a file that may not grow is an
-  /// error and not a signal, and within limited memory each thread does without its own heap.
+  /// Raises the limit of open files as far as the system lets anyone, and prepares for the others:
+  /// a file that may not grow is an error and not a signal, and within limited memory each thread
+  /// does without its own heap.
   static func ofThisProcess() -> ProcessLimits {
     #if canImport(Glibc)
       signal(SIGXFSZ, SIG_IGN)

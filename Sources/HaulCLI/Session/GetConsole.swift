@@ -49,7 +49,8 @@ package actor GetConsole {
     return report.isDone ? .allEnded : .goOn
   }
 
-  /// Redraws the bars with what was said since the last time, or writes the plain lines that are due.
+  /// Redraws the bars with what was said since the last time, or writes the plain lines that are
+  /// due.
   package func tick() async {
     await write(report.tick(at: surroundings.clock.now))
     await show(screen.redraw(report.board))

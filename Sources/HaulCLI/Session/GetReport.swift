@@ -30,7 +30,8 @@ package struct GetReport: Sendable {
   /// The place of each transfer's address among those given, from 1.
   private let indices: [Int]
 
-  /// - Parameter indices: of each transfer that was asked for, the place of its address among those given, from 1.
+  /// - Parameter indices: of each transfer that was asked for, the place of its address among those
+  ///   given, from 1.
   package init(indices: [Int], options: OutputOptions, view: ProgressView, at start: Instant) {
     board = ProgressBoard(expected: indices.count)
     self.indices = indices

@@ -15,7 +15,8 @@ package struct GetScreen: Sendable {
     var height: Int
   }
 
-  /// - Parameter size: asked at each drawing: a terminal may be resized at any time. Nil while nothing may be drawn there.
+  /// - Parameter size: asked at each drawing: a terminal may be resized at any time. Nil while
+  ///   nothing may be drawn there.
   package init(
     hasBars: Bool, style: FrameStyle, size: @escaping @Sendable () -> (width: Int, height: Int)?
   ) {

@@ -36,7 +36,8 @@ struct GetSession {
       await OutputStream.standardError.write(Messages.usage(error.message) + "\n")
       return .failed
     }
-    // Not a child: it may be blocked by a reader who has stopped reading, and is not waited for then.
+    // Not a child: it may be blocked by a reader who has stopped reading, and is not waited for
+    // then.
     let copying = plan.output.streams ? transfers.first : nil
     if let copying { Task { await copy(copying, manager, console) } }
     let (end, ends) = AsyncStream.makeStream(of: Void.self)
@@ -55,7 +56,8 @@ struct GetSession {
     return await console.end()
   }
 
-  /// How long what was told to stop is waited for: a disk or a name server may not answer for minutes.
+  /// How long what was told to stop is waited for: a disk or a name server may not answer for
+  /// minutes.
   private static let patience: Duration = .milliseconds(700)
 
   /// Many files end in one moment: what came meanwhile is told in one go.

@@ -24,8 +24,8 @@ package struct ProcessContext: Sendable {
     self.clock = clock
   }
 
-  /// How progress is shown. Bars are left out by `auto` where JSON lines, the file or the log share the
-  /// terminal with them.
+  /// How progress is shown. Bars are left out by `auto` where JSON lines, the file or the log share
+  /// the terminal with them.
   package func view(for options: OutputOptions) -> GetReport.ProgressView {
     if options.quiet { return .none }
     switch options.progress {

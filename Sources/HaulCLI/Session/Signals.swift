@@ -6,8 +6,9 @@ import Dispatch
   import Darwin
 #endif
 
-/// SIGINT, SIGTERM and SIGHUP as a stream: the first asks to end, a second ends the process at once, and so does a second of
-/// time. SIGQUIT ends it at once. Signals that are ignored when it starts, as `nohup` has it, stay ignored.
+/// SIGINT, SIGTERM and SIGHUP as a stream: the first asks to end, a second ends the process at
+/// once, and so does a second of time. SIGQUIT ends it at once. Signals that are ignored when it
+/// starts, as `nohup` has it, stay ignored.
 ///
 /// A handler and a pipe, not `sigwait`: the runtime's main thread waits in `sigsuspend` with no
 /// signal blocked, so that a blocked signal would end the process there.
@@ -50,7 +51,8 @@ package struct Signals: Sendable {
     }
   }
 
-  /// Has SIGQUIT end the process without a word: the runtime's own handler takes seconds for a report, and goes on.
+  /// Has SIGQUIT end the process without a word: the runtime's own handler takes seconds for a
+  /// report, and goes on.
   static func quitAtOnce() {
     handle(SIGQUIT) { _ in _exit(128 + SIGQUIT) }
   }

@@ -10,7 +10,7 @@ struct VerifySession {
     do {
       try await FileVerifier.verify(path: plan.path, checksums: plan.checksums)
     } catch {
-      let reason = Messages.shown(error.message)
+      let reason = Messages.shown(error.commandLineText)
       await OutputStream.standardError.write("haul: \(name): \(reason)\n")
       return .failed
     }

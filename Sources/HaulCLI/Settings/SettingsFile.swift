@@ -78,7 +78,8 @@ package struct SettingsFile {
 }
 
 extension SettingsFile.Entry {
-  /// Why it is no line of this file. What is not sure to be a name is not repeated: it may be a secret.
+  /// Why it is no line of this file. What is not sure to be a name is not repeated: it may be a
+  /// secret.
   fileprivate var malformation: String? {
     if key.contains("://") {
       return "an address is for the command line, or for a list that -i names"

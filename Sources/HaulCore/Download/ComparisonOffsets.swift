@@ -1,12 +1,13 @@
-/// Where bytes on disk are compared with the server's, when no validator proves that both are of one version.
+/// Where bytes on disk are compared with the server's, when no validator proves that both are of
+/// one version.
 package enum ComparisonOffsets {
   /// How many bytes are compared at a place.
   package static let length: Int64 = 16 << 10
   /// The least number of places, spread evenly over all that is there.
   package static let least: Int64 = 16
 
-  /// Places in order, which do not overlap: the end of every range, the start of every segment, and at least `least` in between.
-  /// Of little all is compared.
+  /// Places in order, which do not overlap: the end of every range, the start of every segment, and
+  /// at least `least` in between. Of little all is compared.
   /// - Parameter segmentStarts: where segments of earlier runs began.
   package static func candidates(
     in received: ByteRangeSet, segmentStarts: [Int64]

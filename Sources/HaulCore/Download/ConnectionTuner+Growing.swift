@@ -7,7 +7,8 @@ extension ConnectionTuner {
     if let mark, !sample.isHeldBack, sample.delivering <= mark.count, sample.open <= mark.count,
       now - mark.instant >= Self.patience, mark.count < target
     {
-      // More are not to be had: the rest is not worth more, or other transfers have the connections.
+      // More are not to be had: the rest is not worth more, or other transfers have the
+      // connections.
       return begin(.base, at: now)
     }
     guard sample.delivering > 0, sample.delivering == sample.open else { return }
@@ -45,12 +46,13 @@ extension ConnectionTuner {
     return rate > 0 ? Double(rest) / rate : .infinity
   }
 
-  /// Whether a look is several round trips long. Over a longer way bytes come in bursts, one in each of them, and a step
-  /// lasts long enough by itself.
+  /// Whether a look is several round trips long. Over a longer way bytes come in bursts, one in
+  /// each of them, and a step lasts long enough by itself.
   private func isNear(_ sample: Sample) -> Bool { sample.latency * 2 <= Self.look }
 
-  /// Whether so many connections are looked at for a moment before there are more: a long download loses nothing by it,
-  /// and much where fewer are better. What was seen for an instant does not say that it is short: buffers fill at once.
+  /// Whether so many connections are looked at for a moment before there are more: a long download
+  /// loses nothing by it, and much where fewer are better. What was seen for an instant does not
+  /// say that it is short: buffers fill at once.
   private func mustLook(
     at mark: Mark, _ secondsLeft: Double, since seen: Instant, _ now: Instant
   ) -> Bool {
@@ -58,7 +60,8 @@ extension ConnectionTuner {
     return now - seen < Self.glance || (Self.shortestRest..<Double.infinity).contains(secondsLeft)
   }
 
-  /// The number to go back to when the last step was not worth it; nil when it was, and when it was too short to tell.
+  /// The number to go back to when the last step was not worth it; nil when it was, and when it was
+  /// too short to tell.
   private mutating func better(_ sample: Sample, since mark: Mark, at now: Instant) -> Int? {
     let shortest = isNear(sample) ? Self.look : max(Self.shortest, sample.latency)
     guard !sample.isHeldBack, now - mark.instant >= shortest else { return nil }

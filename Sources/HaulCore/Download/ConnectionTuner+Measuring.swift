@@ -74,7 +74,8 @@ extension ConnectionTuner {
     } else if reason != .slower {
       reason = .noGain
     }
-    // As many as were there before need not be tried again; after a long stride perhaps fewer than those.
+    // As many as were there before need not be tried again; after a long stride perhaps fewer than
+    // those.
     hasTriedMore = !(isPlain && base.count > Self.many)
     isPlain = level.rate > base.rate * 1.1
     base = level

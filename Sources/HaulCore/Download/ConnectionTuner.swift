@@ -1,8 +1,9 @@
 /// How many connections one download is worth, judged by the bytes that they bring.
 ///
-/// It begins with one and doubles, each step after the last one delivered, as long as nothing measured speaks against it.
-/// Then it measures at rest: a few connections less for a moment, or a few more, and keeps what pays. Now and then it
-/// tries again, ever more rarely, for networks change.
+/// It begins with one and doubles, each step after the last one delivered, as long as nothing
+/// measured speaks against it. Then it measures at rest: a few connections less for a moment, or a
+/// few more, and keeps what pays. Now and then it tries again, ever more rarely, for networks
+/// change.
 package struct ConnectionTuner: Sendable, Hashable {
   /// What is seen of the connections at one moment.
   package struct Sample: Sendable, Hashable {

@@ -160,7 +160,8 @@ extension DownloadMachine {
     return [.phase(.transferring, reason: nil), command]
   }
 
-  /// The first answer of a version: everything that can refuse it does so before a byte of the body is read.
+  /// The first answer of a version: everything that can refuse it does so before a byte of the body
+  /// is read.
   private mutating func adopt(
     _ id: SegmentID, _ body: ResponseBody, isWhole: Bool, _ answer: Answer,
     plan: inout SegmentPlan
@@ -189,13 +190,14 @@ extension DownloadMachine {
     if rules.needsExisting {
       return .failed(
         TransferError(
-          .nameConflict,
-          "another file has that name; see --if-exists, or give another name with -o"))
+          .nameConflict, "another file has that name; have it replaced, or give another name"
+        ).remedied(by: .existingFile))
     }
     if let length = version.length, let maximum = rules.maximumSize, length > maximum {
       return .failed(
         TransferError(
-          .tooLarge, "the file has \(length) bytes, more than --max-filesize \(maximum)"))
+          .tooLarge, "the file has \(length) bytes, more than the \(maximum) that are allowed"
+        ).remedied(by: .maximumSize))
     }
     return nil
   }
@@ -222,7 +224,8 @@ extension DownloadMachine {
     return [.drop(id), .begin(version)] + finishing()
   }
 
-  /// A whole body where a range was asked for: writes what is missing and skips the rest, on one connection.
+  /// A whole body where a range was asked for: writes what is missing and skips the rest, on one
+  /// connection.
   private mutating func streamWhole(
     _ id: SegmentID, _ body: ResponseBody, plan: inout SegmentPlan
   ) -> [Command] {
@@ -241,7 +244,8 @@ extension DownloadMachine {
     return [.drop(id)] + openMore(&plan)
   }
 
-  /// A 200 to `If-Range` may mean a change, or a server that answers so to any: a plain range tells.
+  /// A 200 to `If-Range` may mean a change, or a server that answers so to any: a plain range
+  /// tells.
   private mutating func askPlainly(_ id: SegmentID, _ plan: SegmentPlan) -> [Command] {
     sendsIfRange = false
     return [.drop(id), open(id, plan)]
@@ -265,7 +269,8 @@ extension DownloadMachine {
 
 /// Another version, or bytes that nothing vouches for.
 extension DownloadMachine {
-  /// Believed only when it was asked for twice more, a second apart: nodes of one server may differ.
+  /// Believed only when it was asked for twice more, a second apart: nodes of one server may
+  /// differ.
   mutating func changed(_ id: SegmentID, _ reason: String, plan: inout SegmentPlan) -> [Command] {
     // Nothing was to be the same: there is nothing to ask again.
     if pending == .otherAddress { return startAnew(id, plan: &plan) }

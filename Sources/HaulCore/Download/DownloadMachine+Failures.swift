@@ -26,8 +26,8 @@ extension DownloadMachine {
     return limit(error) + openMore(&plan)
   }
 
-  /// The host serves other transfers and not this one too: it waits for its turn, and no attempt is counted. Each time the
-  /// host's limit goes down, so that this ends.
+  /// The host serves other transfers and not this one too: it waits for its turn, and no attempt is
+  /// counted. Each time the host's limit goes down, so that this ends.
   private mutating func makeWay(
     _ id: SegmentID, _ error: TransferError, plan: inout SegmentPlan
   ) -> [Command] {
@@ -54,7 +54,8 @@ extension DownloadMachine {
     if let commands = leaveFormer(id, plan) { return commands }
     if error.cause == .noNetwork { return disconnected(id, error, plan: &plan) }
     let isTurnedAway = fetch.body == nil && [.connectionLost, .connect].contains(error.code)
-    // As many as it has borne before are not too many for it, as far as no limit is known: that was an accident.
+    // As many as it has borne before are not too many for it, as far as no limit is known: that was
+    // an accident.
     let isTooMany = fetches.count > max(borne, 1) || cap < rules.connections
     if fetches.count > 1, deliveredWave == wave, isTooMany, isTurnedAway {
       return learnLimit(id, error, plan: &plan)
@@ -82,13 +83,14 @@ extension DownloadMachine {
       && !error.isOfRedirect && fetch.request.url.origin == rules.url.origin
   }
 
-  /// The host answers nobody, as another transfer has found: this one waits for its turn to ask, and no attempt is counted.
+  /// The host answers nobody, as another transfer has found: this one waits for its turn to ask,
+  /// and no attempt is counted.
   private mutating func waitForHost(_ plan: inout SegmentPlan) -> [Command] {
     forgetUnresumable(&plan) + giveBackConnection() + (fetches.isEmpty ? [.enterSlot] : [])
   }
 
-  /// Nothing can be reached: no attempt is counted, and nothing is learned of the host. Connections that are there may live on;
-  /// without any the transfer ends.
+  /// Nothing can be reached: no attempt is counted, and nothing is learned of the host. Connections
+  /// that are there may live on; without any the transfer ends.
   private mutating func disconnected(
     _ id: SegmentID, _ error: TransferError, plan: inout SegmentPlan
   ) -> [Command] {
@@ -98,8 +100,9 @@ extension DownloadMachine {
     return giveBackConnection()
   }
 
-  /// Whether the segment of a lost connection goes on over a new one at once, as no attempt: while others bring bytes the
-  /// server is well, and one request for at least so many bytes is no burden to it.
+  /// Whether the segment of a lost connection goes on over a new one at once, as no attempt: while
+  /// others bring bytes the server is well, and one request for at least so many bytes is no burden
+  /// to it.
   private func resumesAtOnce(_ id: SegmentID, _ error: TransferError, _ plan: SegmentPlan) -> Bool {
     guard goal == .transfer, let fetch = fetches[id], fetch.body != nil,
       [.connectionLost, .stalled].contains(error.code), error.retryAfter == nil, mayResume,
@@ -138,7 +141,8 @@ extension DownloadMachine {
     }
   }
 
-  /// Forgets a version that has no byte on disk yet, or that nothing proves to be the one of the next answer.
+  /// Forgets a version that has no byte on disk yet, or that nothing proves to be the one of the
+  /// next answer.
   mutating func forgetUnresumable(_ plan: inout SegmentPlan) -> [Command] {
     guard version != nil, pending == nil, fetches.isEmpty, !hasBegun || !mayResume else {
       return []
@@ -157,7 +161,8 @@ extension DownloadMachine {
     return isLoss ? [.phase(.restarted, reason: reason)] : []
   }
 
-  /// Why a stream ends here: a reader has bytes that nothing proves to be of the next answer's version.
+  /// Why a stream ends here: a reader has bytes that nothing proves to be of the next answer's
+  /// version.
   private func lossOfStream(_ error: TransferError, _ plan: SegmentPlan) -> TransferError? {
     guard plan.isCommitted, !mayResume else { return nil }
     let reason = error.message.prefix { $0 != ";" }

@@ -25,7 +25,8 @@ extension DownloadMachine {
     return trial.assign(minimumSplit: rules.minimumSplit, outlook: outlook) != nil
   }
 
-  /// Nothing may be asked for a while: the slot is another's meanwhile, and is waited for in the old place.
+  /// Nothing may be asked for a while: the slot is another's meanwhile, and is waited for in the
+  /// old place.
   private mutating func makeRoom() -> [Command] {
     held > 0 ? giveBackConnection() + [.enterSlot] : []
   }
@@ -55,7 +56,8 @@ extension DownloadMachine {
     return Array(repeating: .releaseConnection, count: idle)
   }
 
-  /// Gives a failed fetch's connection back; a delay holds no slot, so with the last one the slot goes too.
+  /// Gives a failed fetch's connection back; a delay holds no slot, so with the last one the slot
+  /// goes too.
   mutating func giveBackConnection() -> [Command] {
     guard fetches.isEmpty else { return keepConnections(max(fetches.count, held - 1)) }
     guard held > 0 else { return [] }
@@ -91,7 +93,8 @@ extension DownloadMachine {
     return .open(id, request)
   }
 
-  /// Whether one byte is asked for first, as the file may be there already and its body be sent for nothing.
+  /// Whether one byte is asked for first, as the file may be there already and its body be sent for
+  /// nothing.
   var asksForExisting: Bool {
     !rules.existing.isEmpty && version == nil && !hasComparedExisting
   }
@@ -132,12 +135,14 @@ extension DownloadMachine {
     }
     guard goal == .transfer else { return settle(&plan) }
     guard fetches.isEmpty, !mayResume else { return stopOvertaken(plan) + openMore(&plan) }
-    // The server sent less than the rest, and nothing proves that another answer is of the same version.
+    // The server sent less than the rest, and nothing proves that another answer is of the same
+    // version.
     sendsRange = false
     return forgetUnresumable(&plan) + openMore(&plan)
   }
 
-  /// Whether a body without an announced end ended before the known length: it told nothing about its own end.
+  /// Whether a body without an announced end ended before the known length: it told nothing about
+  /// its own end.
   private func endsEarly(
     _ id: SegmentID, _ segment: SegmentPlan.Segment, _ plan: SegmentPlan
   ) -> Bool {

@@ -1,9 +1,10 @@
 /// Links that expire: an address that redirects led to is good for a while only.
 extension DownloadMachine {
-  /// 401, 403, 404 or 410: a link that has expired, a limit of connections said by 403, or a refusal for good.
+  /// 401, 403, 404 or 410: a link that has expired, a limit of connections said by 403, or a
+  /// refusal for good.
   ///
-  /// A fetch from an address that was resolved earlier asks the original address again. Only what a fresh link answers
-  /// says something about the server.
+  /// A fetch from an address that was resolved earlier asks the original address again. Only what a
+  /// fresh link answers says something about the server.
   mutating func denied(
     _ id: SegmentID, _ error: TransferError, from head: ResponseHead, plan: inout SegmentPlan,
     at now: Instant, using rng: inout some RandomNumberGenerator
@@ -31,8 +32,8 @@ extension DownloadMachine {
     return failed(id, last, plan: &plan, at: now, using: &rng)
   }
 
-  /// While another connection works, 403 is the server's way to say that it serves no more of them. While none has been
-  /// answered yet, the last to be answered decides.
+  /// While another connection works, 403 is the server's way to say that it serves no more of them.
+  /// While none has been answered yet, the last to be answered decides.
   private mutating func deniedAdditional(
     _ id: SegmentID, _ error: TransferError, from head: ResponseHead, plan: inout SegmentPlan
   ) -> [Command] {
@@ -47,7 +48,8 @@ extension DownloadMachine {
   private static func expired(_ status: Int) -> TransferError {
     TransferError(
       .needsNewURL,
-      "the link has expired (\(status)); get a new one, and give it with -o and the name of this file",
-      status: status)
+      "the link has expired (\(status)); get a new one",
+      status: status
+    ).remedied(by: .newAddress)
   }
 }

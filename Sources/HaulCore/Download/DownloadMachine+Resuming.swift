@@ -1,9 +1,11 @@
-/// Bytes that an earlier run left: a part belongs to its address, and an entity tag tells versions of one resource apart.
+/// Bytes that an earlier run left: a part belongs to its address, and an entity tag tells versions
+/// of one resource apart.
 extension DownloadMachine {
   /// What an earlier run left, and what is known of where it came from.
   package struct Recovered: Sendable, Hashable {
     package var version: Version
-    /// Whether the address is the one that the bytes came from, but for values of known signing keys.
+    /// Whether the address is the one that the bytes came from, but for values of known signing
+    /// keys.
     package var isSameAddress: Bool
     /// Whether the tokens are equal too; otherwise places are compared before the bytes count.
     package var hasSameTokens: Bool
@@ -117,9 +119,11 @@ extension DownloadMachine {
     }
   }
 
-  /// Why bytes of another resource may be joined with those on disk; nil when they may not. Lengths are equal then.
+  /// Why bytes of another resource may be joined with those on disk; nil when they may not. Lengths
+  /// are equal then.
   enum Join: Sendable, Hashable {
-    /// The user's word, and the same strong validator. Otherwise a validator tells nothing of another resource.
+    /// The user's word, and the same strong validator. Otherwise a validator tells nothing of
+    /// another resource.
     case sameVersion
     /// A digest proves the whole at the end.
     case digest
@@ -140,8 +144,8 @@ extension DownloadMachine {
   /// Whether a digest of the whole is checked at the end, and nobody has bytes before.
   private var hasDigest: Bool { !checksums.isEmpty && !rules.isStream }
 
-  /// The same address leads elsewhere now, to what looks like the same version: mirrors take turns. The one that the bytes
-  /// came from is asked for the rest, once.
+  /// The same address leads elsewhere now, to what looks like the same version: mirrors take turns.
+  /// The one that the bytes came from is asked for the rest, once.
   mutating func askFormer(
     _ id: SegmentID, _ body: ResponseBody, _ plan: SegmentPlan
   ) -> [Command]? {

@@ -1,6 +1,7 @@
 /// Connections by what they bring: how many, which of them lag behind, and who is no longer needed.
 extension DownloadMachine {
-  /// When a connection that lags far behind the others was replaced last; each time it takes longer until the next.
+  /// When a connection that lags far behind the others was replaced last; each time it takes longer
+  /// until the next.
   struct Replacements: Sendable {
     private var next = Instant()
     private var pause: Duration = .seconds(1)
@@ -81,8 +82,8 @@ extension DownloadMachine {
     outlook.latency = outlook.latency == 0 ? seconds : outlook.latency * 0.7 + seconds * 0.3
   }
 
-  /// What one that has ended says of those beside it, when they were too short to be watched: else a silent one would
-  /// be waited for.
+  /// What one that has ended says of those beside it, when they were too short to be watched: else
+  /// a silent one would be waited for.
   mutating func noteSpeed(of ended: Fetch, upTo position: Int64?) {
     let seconds = (now - ended.openedAt) / .seconds(1)
     guard outlook.typical == nil, !fetches.isEmpty, seconds > 0, let position,
@@ -91,8 +92,8 @@ extension DownloadMachine {
     outlook.typical = max(Double(position - ended.start) / seconds, 1)
   }
 
-  /// Looks where each one is. Rates count once a connection was watched for a while; one that has not delivered yet is
-  /// given longer.
+  /// Looks where each one is. Rates count once a connection was watched for a while; one that has
+  /// not delivered yet is given longer.
   private mutating func watch(_ plan: SegmentPlan) {
     outlook.rates = [:]
     for (id, fetch) in fetches where !fetch.isLaidOff && fetch.slowness == nil {

@@ -1,5 +1,6 @@
-/// Decides everything about one download: which ranges to ask for, which answers to trust, when to try again,
-/// when another version means starting over. It performs nothing: it is told events and returns commands.
+/// Decides everything about one download: which ranges to ask for, which answers to trust, when to
+/// try again, when another version means starting over. It performs nothing: it is told events and
+/// returns commands.
 ///
 /// Bytes never pass through it. It shares a `SegmentPlan` with those who write them.
 package struct DownloadMachine: Sendable {
@@ -27,7 +28,8 @@ package struct DownloadMachine: Sendable {
     package var learnsName = false
     /// Whether a person waits for it: an outage of its host is reported within seconds.
     package var isAttended = false
-    /// Whether a connection under 1 KiB/s for 60 s is given up; not when a rate limit may be the cause.
+    /// Whether a connection under 1 KiB/s for 60 s is given up; not when a rate limit may be the
+    /// cause.
     package var givesUpSlowConnections = true
     /// Whether a reader gets the bytes as they come: what it has cannot be taken back.
     package var isStream = false
@@ -58,8 +60,8 @@ package struct DownloadMachine: Sendable {
       self.isUnsure = isUnsure
     }
 
-    /// Whether it is that version, as far as length and date tell, or length and tag where there is no date (RFC 9110,
-    /// section 13.1.2: a weak comparison).
+    /// Whether it is that version, as far as length and date tell, or length and tag where there is
+    /// no date (RFC 9110, section 13.1.2: a weak comparison).
     func isOf(_ version: Version, wallSeconds: Double) -> Bool {
       guard version.length == size else { return false }
       // An empty file is the same whatever its date, which a 416 does not tell.
@@ -135,7 +137,8 @@ package struct DownloadMachine: Sendable {
     case open(SegmentID, FetchRequest)
     /// Find the file by the name that this response tells; `bound` follows, before anything else.
     case bind(SegmentID)
-    /// Write the body of the response that was told; `begin` starts a new journal generation with its first byte.
+    /// Write the body of the response that was told; `begin` starts a new journal generation with
+    /// its first byte.
     case receive(SegmentID, ResponseBody, begin: Version?)
     /// Compare the body of the response that was told with the bytes on disk.
     case compare(SegmentID, ByteRange)
@@ -159,8 +162,8 @@ package struct DownloadMachine: Sendable {
     /// A lost connection is made again at once.
     case resume(TransferError)
     case pauseHost(Duration)
-    /// The host gave no answer: nobody asks it for so long, then one transfer at a time; nil when its transfers are not to
-    /// wait for each other.
+    /// The host gave no answer: nobody asks it for so long, then one transfer at a time; nil when
+    /// its transfers are not to wait for each other.
     case hostFailed(askAgain: Duration?)
     case verify([Checksum])
     case publish(Version)
@@ -227,7 +230,8 @@ package struct DownloadMachine: Sendable {
   var isFinishing = false
   var isPublishing = false
 
-  /// Connections that may be open, none while a slot is waited for, and the most that the rules and the server allow.
+  /// Connections that may be open, none while a slot is waited for, and the most that the rules and
+  /// the server allow.
   var held = 0
   var cap = 1
   /// How many are worth it.
@@ -302,7 +306,8 @@ package struct DownloadMachine: Sendable {
     retry = RetryState(rules.retry, startedAt: now)
   }
 
-  /// Takes one event in, changes the plan where it must, and returns what to do, in order; O(segments + ranges).
+  /// Takes one event in, changes the plan where it must, and returns what to do, in order;
+  /// O(segments + ranges).
   package mutating func handle(
     _ event: Event, plan: inout SegmentPlan, at now: Instant,
     using rng: inout some RandomNumberGenerator
@@ -356,8 +361,8 @@ package struct DownloadMachine: Sendable {
     version?.validator.isStrong == true || joinsUnproved
   }
 
-  /// Whether bytes may be joined that no validator proves to be of one version: a digest of the whole tells in the end,
-  /// but too late for a reader who has them.
+  /// Whether bytes may be joined that no validator proves to be of one version: a digest of the
+  /// whole tells in the end, but too late for a reader who has them.
   var joinsUnproved: Bool {
     (!rules.checksums.isEmpty && !rules.isStream) || rules.allowUnverified
   }

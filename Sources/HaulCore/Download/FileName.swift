@@ -1,11 +1,13 @@
-/// A name that is safe as one component of a path, here and on the systems the file may be copied to.
+/// A name that is safe as one component of a path, here and on the systems the file may be copied
+/// to.
 ///
-/// Unicode is kept as it came: FoundationEssentials has no normaliser to NFC, and Swift already compares canonically
-/// equal names as equal, so the same name in two forms is one name to us.
+/// Unicode is kept as it came: FoundationEssentials has no normaliser to NFC, and Swift already
+/// compares canonically equal names as equal, so the same name in two forms is one name to us.
 package struct FileName: Hashable, Sendable {
   /// The name: never empty, no separator, no control, at most `byteLimit` bytes.
   package let text: String
-  /// Whether `text` is not what the source said, so that the person is told what the file is called.
+  /// Whether `text` is not what the source said, so that the person is told what the file is
+  /// called.
   package let wasChanged: Bool
 
   /// A file name holds 255 bytes; beside this one there will be `NAME (999).EXT.haul.journal`.
@@ -21,8 +23,9 @@ package struct FileName: Hashable, Sendable {
 
   private static let longestSuffix = ".haul.journal".utf8.count
 
-  /// The name from the address as the user gave it, never from a redirect's target: the last component of the path,
-  /// decoded once, the query ignored; `download` when nothing is left. A leading dot is the user's own and is kept.
+  /// The name from the address as the user gave it, never from a redirect's target: the last
+  /// component of the path, decoded once, the query ignored; `download` when nothing is left. A
+  /// leading dot is the user's own and is kept.
   package init(_ url: ResourceURL) {
     // A plain name has no escapes, and those before its slash do not matter.
     let plain = url.path.utf8.withContiguousStorageIfAvailable(Self.plain) ?? nil
@@ -31,7 +34,8 @@ package struct FileName: Hashable, Sendable {
       ?? FileName(plain: Self.fallback, wasChanged: false)
   }
 
-  /// The name from `Content-Disposition`, already decoded; nil when nothing is left, so that the address decides.
+  /// The name from `Content-Disposition`, already decoded; nil when nothing is left, so that the
+  /// address decides.
   package init?(contentDisposition name: String) {
     guard let name = Self.safe(Array(name.utf8), keepingDot: false) else { return nil }
     self = name
@@ -54,7 +58,8 @@ package struct FileName: Hashable, Sendable {
     self.wasChanged = wasChanged
   }
 
-  /// `NAME (n).EXT`; `.tar.gz` and its like stay together. Shortened when it would leave no room for the journal's name.
+  /// `NAME (n).EXT`; `.tar.gz` and its like stay together. Shortened when it would leave no room
+  /// for the journal's name.
   package func numbered(_ n: Int) -> FileName {
     let parts = FileNameParts(text)
     let numbered = parts.shortened(to: 255 - Self.longestSuffix, inserting: " (\(n))")
@@ -88,13 +93,15 @@ extension FileName {
     bytes.lastIndex(where: isSeparator).map { $0 + 1 } ?? 0
   }
 
-  /// Whether nothing is to be made safe: most names are of letters, digits and few signs, and many of them come at once.
+  /// Whether nothing is to be made safe: most names are of letters, digits and few signs, and many
+  /// of them come at once.
   private static func isPlain(_ name: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
     guard name.count <= byteLimit, let first = name.first, let last = name.last,
       isLetterOrDigit(first), isLetterOrDigit(last),
       name.allSatisfy({ isLetterOrDigit($0) || isSign($0) })
     else { return false }
-    // Of these characters no device has so long a name; what acts by being there has a short extension.
+    // Of these characters no device has so long a name; what acts by being there has a short
+    // extension.
     let dot = UInt8(ascii: ".")
     guard (name.firstIndex(of: dot) ?? name.endIndex) - name.startIndex > 4 else { return false }
     return name.lastIndex(of: dot).map { name.endIndex - $0 > 4 || !isActing(name[$0...]) } ?? true
@@ -148,7 +155,8 @@ extension FileName {
     return text
   }
 
-  /// Without controls and invisible formatting (U+202E turns `gpj.exe` around); what other systems reserve as `_`.
+  /// Without controls and invisible formatting (U+202E turns `gpj.exe` around); what other systems
+  /// reserve as `_`.
   private static func replaceReserved(_ text: String) -> String {
     var scalars = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {
@@ -162,7 +170,8 @@ extension FileName {
 
   /// Without leading spaces and trailing spaces and dots, which some systems drop by themselves.
   ///
-  /// Scalar by scalar: a dot with a combining mark is another character, but still a dot to the file system.
+  /// Scalar by scalar: a dot with a combining mark is another character, but still a dot to the
+  /// file system.
   private static func trim(_ text: String) -> String {
     var scalars = text.unicodeScalars[...]
     while let first = scalars.first, isSpace(first) { scalars.removeFirst() }
@@ -174,7 +183,8 @@ extension FileName {
     scalar.properties.generalCategory == .spaceSeparator
   }
 
-  /// Puts `_` before what a shell or a system takes for something else, and makes names that act by being there inert.
+  /// Puts `_` before what a shell or a system takes for something else, and makes names that act by
+  /// being there inert.
   private static func defuse(_ text: String, keepingDot: Bool) -> String {
     var name = text
     let lowercased = text.lowercased()

@@ -4,8 +4,8 @@ struct FileNameParts: Hashable {
   /// With its dot; empty when there is none.
   let pathExtension: String
 
-  /// Splits at the last dot, or before `.tar` when an archive is compressed. What is long, has a space, or follows
-  /// nothing is no extension.
+  /// Splits at the last dot, or before `.tar` when an archive is compressed. What is long, has a
+  /// space, or follows nothing is no extension.
   init(_ name: String) {
     let pieces = name.split(separator: ".", omittingEmptySubsequences: false)
     var count = pieces.count > 1 && Self.isExtension(pieces[pieces.count - 1]) ? 1 : 0
@@ -25,7 +25,8 @@ struct FileNameParts: Hashable {
     }
   }
 
-  /// The stem, `infix` and the extension in at most `limit` bytes; the stem is cut between two graphemes.
+  /// The stem, `infix` and the extension in at most `limit` bytes; the stem is cut between two
+  /// graphemes.
   func shortened(to limit: Int, inserting infix: String) -> String {
     let room = limit - infix.utf8.count - pathExtension.utf8.count
     return Self.prefix(of: stem, bytes: room) + infix + pathExtension

@@ -1,4 +1,5 @@
-/// What a response to a GET means for the bytes that were asked for (RFC 9110, sections 14 and 15.3.7).
+/// What a response to a GET means for the bytes that were asked for (RFC 9110, sections 14 and
+/// 15.3.7).
 package enum ResponseVerdict: Sendable, Hashable {
   /// The body begins at the byte that was asked for.
   case range(ResponseBody)
@@ -33,7 +34,8 @@ package struct ResponseBody: Sendable, Hashable {
   package let validator: Validator
 }
 
-/// Reads a response head against the request that it answers. Nothing is written before it has agreed.
+/// Reads a response head against the request that it answers. Nothing is written before it has
+/// agreed.
 package struct ResponseJudge: Sendable {
   /// Seconds since 1970, for dates in `Retry-After`.
   package let wallSeconds: Double
@@ -141,7 +143,10 @@ extension ResponseJudge {
         isRetryable: retryable, retryAfter: retryAfter)
     }
     switch head.status {
-    case 401: return error(.unauthorized, Self.advice(onCredentialsOf: request, from: head))
+    case 401:
+      let (words, remedy) = Self.advice(onCredentialsOf: request, from: head)
+      let refused = error(.unauthorized, words)
+      return remedy.map { refused.remedied(by: $0) } ?? refused
     case 403: return error(.forbidden, "access is forbidden")
     case 404, 410: return error(.notFound, "check the address")
     case 407: return error(.proxy, "the proxy wants credentials")
@@ -157,15 +162,15 @@ extension ResponseJudge {
   /// Credentials of the request itself: a redirect to another origin leaves them behind.
   private static func advice(
     onCredentialsOf request: FetchRequest, from head: ResponseHead
-  ) -> String {
+  ) -> (words: String, TransferError.Remedy?) {
     let authorization = request.headers["authorization"]
     guard head.url.origin == request.url.origin,
       authorization != nil || request.url.credentials != nil
-    else { return "give a user name with --user, or use --netrc" }
+    else { return ("give a user name and a password", .credentials) }
     if authorization == nil, request.url.credentials?.password.isEmpty == true {
-      return "no password was sent; give it with --user"
+      return ("no password was sent; give one", .password)
     }
     return authorization?.lowercased().hasPrefix("bearer ") == true
-      ? "the token is wrong or has expired" : "wrong user name or password"
+      ? ("the token is wrong or has expired", nil) : ("wrong user name or password", nil)
   }
 }

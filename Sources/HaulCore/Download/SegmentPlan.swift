@@ -9,9 +9,9 @@ package struct SegmentID: Hashable, Sendable, Comparable {
 
 /// Which bytes are there, and which connection fetches which of the rest.
 ///
-/// No byte is written twice: a segment asks before it writes, and its end may have moved down since it began. Segments
-/// never overlap each other or what is received, but for a straggler's rest, which a second one may fetch as well: there
-/// the first to ask for a byte has it.
+/// No byte is written twice: a segment asks before it writes, and its end may have moved down since
+/// it began. Segments never overlap each other or what is received, but for a straggler's rest,
+/// which a second one may fetch as well: there the first to ask for a byte has it.
 package struct SegmentPlan: Sendable, Hashable {
   package struct Segment: Sendable, Hashable {
     /// Everything before this is written.
@@ -84,11 +84,12 @@ package struct SegmentPlan: Sendable, Hashable {
     }
   }
 
-  /// A segment for an idle connection: the first gap; else a part of the rest that is expected to end last, so that
-  /// both end together; else, where that one is a straggler, the same rest once more.
+  /// A segment for an idle connection: the first gap; else a part of the rest that is expected to
+  /// end last, so that both end together; else, where that one is a straggler, the same rest once
+  /// more.
   ///
-  /// Nil when nothing is left that is worth `minimumSplit` bytes to each of two connections, or, where their speed is
-  /// known, that they would end noticeably earlier with; O(segments + ranges).
+  /// Nil when nothing is left that is worth `minimumSplit` bytes to each of two connections, or,
+  /// where their speed is known, that they would end noticeably earlier with; O(segments + ranges).
   package mutating func assign(
     minimumSplit: Int64, outlook: SegmentOutlook = SegmentOutlook()
   ) -> SegmentID? {
@@ -105,7 +106,8 @@ package struct SegmentPlan: Sendable, Hashable {
       .max { ($0.seconds, $1.id) < ($1.seconds, $0.id) }?.id
   }
 
-  /// Gives the tail of a segment to a new one: half of it, or as much more as the new one is likely to be faster.
+  /// Gives the tail of a segment to a new one: half of it, or as much more as the new one is likely
+  /// to be faster.
   private mutating func split(
     _ victim: SegmentID, minimumSplit: Int64, _ outlook: SegmentOutlook
   ) -> SegmentID? {
@@ -125,8 +127,8 @@ package struct SegmentPlan: Sendable, Hashable {
     return add(middle..<segment.end)
   }
 
-  /// Whether a smaller piece than usual is worth it, as the download would wait for this segment: its connection is as
-  /// fast as others, and several have been at work before.
+  /// Whether a smaller piece than usual is worth it, as the download would wait for this segment:
+  /// its connection is as fast as others, and several have been at work before.
   private func isWorthLess(
     _ victim: SegmentID, taken: Int64, _ outlook: SegmentOutlook
   ) -> Bool {
@@ -181,7 +183,8 @@ package struct SegmentPlan: Sendable, Hashable {
     return Grant(pieces: pieces, used: Int(used), isLast: range.upperBound == segment.end)
   }
 
-  /// What nobody has asked for before; the last bytes are those behind which nothing is left that nobody has.
+  /// What nobody has asked for before; the last bytes are those behind which nothing is left that
+  /// nobody has.
   private mutating func reserveShared(_ id: SegmentID, _ range: ByteRange) -> Grant {
     guard let segment = segments[id] else { return Grant(pieces: [], used: 0, isLast: true) }
     var taken = received
@@ -212,8 +215,9 @@ package struct SegmentPlan: Sendable, Hashable {
     if let place = segments.index(forKey: id) { body(&segments.values[place]) }
   }
 
-  /// Gives the rest of the segment back: to the one that it was taken from, when nothing of it came and that one still
-  /// goes on (its body has these bytes, or ends before them and leaves them), else to whoever is next.
+  /// Gives the rest of the segment back: to the one that it was taken from, when nothing of it came
+  /// and that one still goes on (its body has these bytes, or ends before them and leaves them),
+  /// else to whoever is next.
   package mutating func release(_ id: SegmentID) {
     guard let released = segments.removeValue(forKey: id), !released.skipsReceived,
       !released.isShared, released.remaining > 0,
@@ -271,8 +275,8 @@ extension SegmentPlan {
   /// Notes that the reader has done with everything before `position`.
   package mutating func read(upTo position: Int64) { window?.position = position }
 
-  /// Asks before the reader gets the first bytes of a version, and every time after; false when that version was
-  /// given up.
+  /// Asks before the reader gets the first bytes of a version, and every time after; false when
+  /// that version was given up.
   package mutating func handOut(generation: Int) -> Bool {
     guard let window, window.generation == generation else { return false }
     self.window?.isCommitted = true

@@ -7,7 +7,8 @@ package struct ContentDisposition: Hashable, Sendable {
 
   /// Reads one value; nil when it is malformed or names a parameter twice (RFC 6266, section 4.1).
   ///
-  /// `filename*` goes before `filename`; one that cannot be decoded is as good as absent (section 4.3).
+  /// `filename*` goes before `filename`; one that cannot be decoded is as good as absent (section
+  /// 4.3).
   package init?(_ text: String) {
     var scanner = FieldScanner(text)
     scanner.skipWhitespace()
@@ -40,7 +41,8 @@ package struct ContentDisposition: Hashable, Sendable {
     return scanner.isAtEnd ? parameters : nil
   }
 
-  /// Decodes `CHARSET'LANGUAGE'PERCENT-ENCODED` (RFC 8187, section 3.2); nil when malformed or in another charset.
+  /// Decodes `CHARSET'LANGUAGE'PERCENT-ENCODED` (RFC 8187, section 3.2); nil when malformed or in
+  /// another charset.
   private static func decodeExtended(_ value: String) -> String? {
     let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count == 3, let bytes = percentDecoded(parts[2]) else { return nil }

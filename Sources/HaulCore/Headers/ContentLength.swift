@@ -2,11 +2,13 @@
 package enum ContentLength: Hashable, Sendable {
   /// The response does not tell.
   case absent
-  /// The field is malformed, out of range, or there several times with different values: the body cannot be framed.
+  /// The field is malformed, out of range, or there several times with different values: the body
+  /// cannot be framed.
   case invalid
   case bytes(Int64)
 
-  /// Reads the field of a response. Equal repetitions are one value, as the section allows, be they lines or a list.
+  /// Reads the field of a response. Equal repetitions are one value, as the section allows, be they
+  /// lines or a list.
   package init(_ headers: HeaderFields) {
     let lines = headers.values(of: "Content-Length")
     if lines.count == 1, !lines[0].hasByte(UInt8(ascii: ",")) {

@@ -5,8 +5,9 @@ package struct ContentRange: Hashable, Sendable {
   /// The length of the whole in bytes; nil when the server does not know it.
   package let total: Int64?
 
-  /// Reads one value; nil unless it is `bytes FIRST-LAST/TOTAL`, `bytes FIRST-LAST/*` or `bytes */TOTAL`
-  /// with FIRST ≤ LAST < TOTAL. The unit compares without case; around the value only optional whitespace may stand.
+  /// Reads one value; nil unless it is `bytes FIRST-LAST/TOTAL`, `bytes FIRST-LAST/*` or `bytes
+  /// */TOTAL` with FIRST ≤ LAST < TOTAL. The unit compares without case; around the value only
+  /// optional whitespace may stand.
   package init?(_ text: String) {
     var scanner = FieldScanner(text)
     scanner.skipWhitespace()

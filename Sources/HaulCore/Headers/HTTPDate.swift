@@ -2,15 +2,16 @@
 package struct HTTPDate: Hashable, Comparable, Sendable {
   package let secondsSince1970: Int64
 
-  /// A date to send; times outside the years 0 to 9999, which have no text, are moved to the nearest that has.
+  /// A date to send; times outside the years 0 to 9999, which have no text, are moved to the
+  /// nearest that has.
   package init(secondsSince1970 seconds: Int64) {
     secondsSince1970 = min(max(seconds, Self.earliest), Self.latest)
   }
 
   /// Reads all three forms: IMF-fixdate, RFC 850 and asctime.
   ///
-  /// Strict: the date must exist and its weekday must be right. `now`, seconds since 1970, decides the century of a
-  /// two-digit year: the latest one that is not more than 50 years ahead.
+  /// Strict: the date must exist and its weekday must be right. `now`, seconds since 1970, decides
+  /// the century of a two-digit year: the latest one that is not more than 50 years ahead.
   package init?(_ text: String, now: Double) {
     guard let date = Self.fixed(text) ?? Self.asctime(text) ?? Self.rfc850(text, now: now) else {
       return nil

@@ -3,8 +3,9 @@ import StructuredFieldValues
 
 /// Digests of the whole representation, as the server states them: strongest first.
 ///
-/// `Content-Digest` is left out on purpose: on a 206 it covers the part only. MD5, SHA-1 and CRC32C are read but are
-/// no protection against somebody who wants the content to differ; trust is the caller's decision.
+/// `Content-Digest` is left out on purpose: on a 206 it covers the part only. MD5, SHA-1 and CRC32C
+/// are read but are no protection against somebody who wants the content to differ; trust is the
+/// caller's decision.
 package enum ReprDigest {
   /// The digests of a response: `Repr-Digest`, or the older `Digest` when there is none.
   package static func checksums(_ headers: HeaderFields) -> [Checksum] {
@@ -14,9 +15,11 @@ package enum ReprDigest {
     return older.isEmpty ? [] : checksums(digest: older.joined(separator: ","))
   }
 
-  /// Reads `Repr-Digest` (RFC 9530, section 3), a dictionary of byte sequences (RFC 9651, section 3.2).
+  /// Reads `Repr-Digest` (RFC 9530, section 3), a dictionary of byte sequences (RFC 9651, section
+  /// 3.2).
   ///
-  /// Unknown algorithms are ignored; a malformed dictionary, or a known digest that is not bytes, voids the field.
+  /// Unknown algorithms are ignored; a malformed dictionary, or a known digest that is not bytes,
+  /// voids the field.
   package static func checksums(reprDigest text: String) -> [Checksum] {
     let field: Field
     do {
@@ -31,7 +34,8 @@ package enum ReprDigest {
 
   /// Reads the obsolete `Digest` (RFC 3230, section 4.3.2): `SHA-256=BASE64`, separated by commas.
   ///
-  /// Unknown algorithms and malformed members are ignored; two different values for one algorithm void both.
+  /// Unknown algorithms and malformed members are ignored; two different values for one algorithm
+  /// void both.
   package static func checksums(digest text: String) -> [Checksum] {
     var found: [Checksum.Algorithm: Set<Checksum>] = [:]
     for member in text.split(separator: ",") {

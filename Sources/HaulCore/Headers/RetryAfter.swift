@@ -3,10 +3,11 @@ package enum RetryAfter {
   /// The longest wait that is believed.
   package static let maximum: Duration = .seconds(3600)
 
-  /// The wait that `text` asks for, from 0 to one hour; nil when it is neither a number of seconds nor a date.
+  /// The wait that `text` asks for, from 0 to one hour; nil when it is neither a number of seconds
+  /// nor a date.
   ///
-  /// A date in the past means no wait; a greater number, however long, means the maximum. `now` is wall time in
-  /// seconds since 1970.
+  /// A date in the past means no wait; a greater number, however long, means the maximum. `now` is
+  /// wall time in seconds since 1970.
   package static func delay(_ text: String, now: Double) -> Duration? {
     if let date = HTTPDate(text, now: now) {
       return clamped(seconds: Double(date.secondsSince1970) - now)

@@ -1,6 +1,7 @@
 /// A set of byte offsets, held as sorted ranges that do not touch.
 ///
-/// Not the standard library's `RangeSet`: its generics are not specialised outside of it, which many small files feel.
+/// Not the standard library's `RangeSet`: its generics are not specialised outside of it, which
+/// many small files feel.
 package struct ByteRangeSet: Hashable, Sendable {
   package private(set) var ranges: [ByteRange]
 
@@ -79,7 +80,8 @@ package struct ByteRangeSet: Hashable, Sendable {
     other.ranges.allSatisfy { isDisjoint($0) }
   }
 
-  /// How many ranges lie before all others, by a test that holds for a first part of them only; O(log ranges).
+  /// How many ranges lie before all others, by a test that holds for a first part of them only;
+  /// O(log ranges).
   private func count(before isBefore: (ByteRange) -> Bool) -> Int {
     var (low, high) = (0, ranges.count)
     while low < high {

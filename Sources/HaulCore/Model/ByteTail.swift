@@ -16,7 +16,8 @@ package struct ByteTail: Sendable, Hashable {
     if kept.count > 2 * Self.limit { kept = Array(kept.suffix(Self.limit)) }
   }
 
-  /// Its last lines in one, fit for a terminal and no longer than so many cells; nil when there are none.
+  /// Its last lines in one, fit for a terminal and no longer than so many cells; nil when there are
+  /// none.
   package func lines(_ count: Int, cells: Int) -> String? {
     let text = String(decoding: bytes, as: UTF8.self)
     let lines = text.split(whereSeparator: \.isNewline)

@@ -16,7 +16,8 @@ public struct Checksum: Hashable, Sendable {
       self.init(rawValue: isShort ? "sha-\(name.dropFirst(3))" : name)
     }
 
-    /// Whether a digest that the server announces says enough about a file: nobody can make two that share it.
+    /// Whether a digest that the server announces says enough about a file: nobody can make two
+    /// that share it.
     package var isTrusted: Bool { [.sha256, .sha384, .sha512].contains(self) }
 
     /// The length of the digest in bytes.
@@ -44,7 +45,8 @@ public struct Checksum: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// A checksum from `ALG=HEX`, in either case, with `sha256` for `sha-256`; nil when the algorithm or the length is wrong.
+  /// A checksum from `ALG=HEX`, in either case, with `sha256` for `sha-256`; nil when the algorithm
+  /// or the length is wrong.
   public init?(_ text: String) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, let algorithm = Algorithm(name: parts[0]),
@@ -79,7 +81,8 @@ extension Checksum: CustomStringConvertible {
 }
 
 extension [Checksum] {
-  /// The first of these that is not among the digests that were found, and what was found in its place.
+  /// The first of these that is not among the digests that were found, and what was found in its
+  /// place.
   package func mismatch(with found: [Checksum]) -> (expected: Checksum, got: String)? {
     guard let expected = first(where: { !found.contains($0) }) else { return nil }
     return (expected, found.first { $0.algorithm == expected.algorithm }?.hex ?? "none")

@@ -1,4 +1,5 @@
-/// What to transfer, where to, and under which rules: a plain value; nothing runs until it is added.
+/// What to transfer, where to, and under which rules: a plain value; nothing runs until it is
+/// added.
 public struct DownloadRequest: Sendable, Hashable, Codable {
   /// Where a download is put.
   public enum Destination: Sendable, Hashable, Codable {
@@ -15,9 +16,10 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
 
   /// What happens when the final name is taken.
   public enum IfExists: String, CaseIterable, Sendable, Codable {
-    /// A file with the remote length and modification time (or the given checksums) is taken as already there. One that an
-    /// earlier download of the same address made, and nobody changed since, is replaced when the new one is whole. Any other is
-    /// left alone: as `rename` for a derived name, and as `fail` for an exact one.
+    /// A file with the remote length and modification time (or the given checksums) is taken as
+    /// already there. One that an earlier download of the same address made, and nobody changed
+    /// since, is replaced when the new one is whole. Any other is left alone: as `rename` for a
+    /// derived name, and as `fail` for an exact one.
     case update
     /// Any file of that name is taken as already there.
     case skip
@@ -61,22 +63,26 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
   public var minimumSplit: Int64 = 1 << 20
   /// A longer file is refused before its body is fetched, in bytes.
   public var maximumSize: Int64?
-  /// Ask for a body with a content coding (gzip, deflate, br) and store it decoded, of at most `maximumSize` or 1 GiB. It goes over one
-  /// connection and begins anew after a pause: of a decoded body no part can be asked for. `checksums` are of the decoded file. A
-  /// coding that is unknown here fails with `not-yet-supported`.
+  /// Ask for a body with a content coding (gzip, deflate, br) and store it decoded, of at most
+  /// `maximumSize` or 1 GiB. It goes over one connection and begins anew after a pause: of a
+  /// decoded body no part can be asked for. `checksums` are of the decoded file. A coding that is
+  /// unknown here fails with `not-yet-supported`.
   public var decodesContent = false
-  /// Take the name that the server suggests (`Content-Disposition`) before the one in the address; made safe, and only
-  /// for a directory.
+  /// Take the name that the server suggests (`Content-Disposition`) before the one in the address;
+  /// made safe, and only for a directory.
   public var usesServerName = false
   /// Forget the bytes of an earlier run.
   public var startOver = false
-  /// Allow parallel ranges, and a resume after comparing bytes, for servers without validators. Such a file is `unverified`.
+  /// Allow parallel ranges, and a resume after comparing bytes, for servers without validators.
+  /// Such a file is `unverified`.
   public var allowUnverified = false
-  /// Bytes of an earlier run count although they came from another address, when length and strong validator match.
+  /// Bytes of an earlier run count although they came from another address, when length and strong
+  /// validator match.
   public var resumesFromAnotherAddress = false
   /// Do not check the server's certificate; never inherited by a redirect to another origin.
   public var allowInsecure = false
-  /// Hosts that get the header fields and the user information too when a redirect leads there over https.
+  /// Hosts that get the header fields and the user information too when a redirect leads there over
+  /// https.
   public var trustedRedirectHosts: Set<String> = []
   /// When a failed attempt is made again.
   public var retry = RetryPolicy()

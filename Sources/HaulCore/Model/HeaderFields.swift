@@ -60,7 +60,8 @@ extension HeaderFields.Field {
     name.utf8.count == other.utf8.count && isSpelled(other)
   }
 
-  /// Names are ASCII (RFC 9110, section 5.1): compared byte by byte, but for those that are written alike, as most are.
+  /// Names are ASCII (RFC 9110, section 5.1): compared byte by byte, but for those that are written
+  /// alike, as most are.
   @inline(never)
   private func isSpelled(_ other: String) -> Bool {
     if name == other { return true }

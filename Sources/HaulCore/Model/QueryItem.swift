@@ -18,7 +18,8 @@ struct QueryItem {
     query.split(separator: "&", omittingEmptySubsequences: false).map { QueryItem($0) }
   }
 
-  /// The form that may be shown. What has no name may be a secret as a whole, unless it is as short as a flag.
+  /// The form that may be shown. What has no name may be a secret as a whole, unless it is as short
+  /// as a flag.
   var redacted: String {
     guard let value else { return text.utf8.count > Self.longestFlag ? "***" : String(text) }
     let isHidden = isSecret || value.utf8.count > Self.longestShown
@@ -36,7 +37,8 @@ struct QueryItem {
       || (isSAS && Self.sharedAccess.contains(name))
   }
 
-  /// Whether the query has a signature of the whole address: for another resource there is another one.
+  /// Whether the query has a signature of the whole address: for another resource there is another
+  /// one.
   static func isSigned(_ items: [QueryItem]) -> Bool {
     let names = Set(items.map(\.name))
     let pairs: [(signature: String, others: Set<String>)] = [
@@ -95,8 +97,8 @@ extension ResourceURL {
     return withQuery(QueryItem.all(of: query).map(\.redacted))
   }
 
-  /// The same text for the same resource: the address without the values of known signing keys, which
-  /// another link to it has others of. It may hold secrets.
+  /// The same text for the same resource: the address without the values of known signing keys,
+  /// which another link to it has others of. It may hold secrets.
   package var resourceText: String {
     guard let query else { return absoluteString }
     let items = QueryItem.all(of: query)
@@ -105,8 +107,8 @@ extension ResourceURL {
       items.map { String($0.isSigning(inSAS: isSAS) ? $0.nameAlone : $0.text) })
   }
 
-  /// The same text for what is surely the same resource: as `resourceText` where a signature covers the address, and the whole
-  /// address elsewhere. A token alone may say which resource it is.
+  /// The same text for what is surely the same resource: as `resourceText` where a signature covers
+  /// the address, and the whole address elsewhere. A token alone may say which resource it is.
   package var ownText: String {
     guard let query, QueryItem.isSigned(QueryItem.all(of: query)) else { return absoluteString }
     return resourceText

@@ -1,4 +1,5 @@
-/// The paths of a request: each is checked when the request comes in, and made absolute where it is stored.
+/// The paths of a request: each is checked when the request comes in, and made absolute where it is
+/// stored.
 extension TransferRequest {
   /// Whether what it means depends on where the process is.
   package var hasRelativePath: Bool {
@@ -64,12 +65,14 @@ extension DownloadRequest.Destination {
 }
 
 extension String {
-  /// Whether it has this byte: `utf8.contains` takes one byte after the other through its general way.
+  /// Whether it has this byte: `utf8.contains` takes one byte after the other through its general
+  /// way.
   package func hasByte(_ byte: UInt8) -> Bool {
     utf8.withContiguousStorageIfAvailable { $0.contains(byte) } ?? utf8.contains(byte)
   }
 
-  /// - Throws: `bad-name` when it has a NUL: for the system it would end there, and be another path.
+  /// - Throws: `bad-name` when it has a NUL: for the system it would end there, and be another
+  ///   path.
   package func checkPath() throws(TransferError) {
     guard !hasByte(0) else {
       throw TransferError(

@@ -96,7 +96,8 @@ public struct ResourceURL: Hashable, Sendable {
 
   /// The address without user information and fragment, as it is sent.
   package var absoluteString: String { parts.absoluteString }
-  /// The whole address with its secrets, user information included; print `redacted` where others may read it.
+  /// The whole address with its secrets, user information included; print `redacted` where others
+  /// may read it.
   public var text: String {
     guard let credentials, var parts = URLComponents(string: absoluteString) else {
       return absoluteString
@@ -237,7 +238,8 @@ private struct Sent {
     self.parts = parts
   }
 
-  /// Whether it is read as the same again: of an international name not everything is, in letters of the DNS.
+  /// Whether it is read as the same again: of an international name not everything is, in letters
+  /// of the DNS.
   var isReadable: Bool {
     if host.utf8.allSatisfy({ $0 < 0x80 }), !host.contains("xn--") { return true }
     guard let text = parts.string, let scheme = parts.scheme, let url = URL(string: text),

@@ -1,5 +1,6 @@
-/// An address that needs no more than to be cut: in lower case up to its path, with no user information, no fragment and
-/// nothing that would have to be encoded. Most are, and lists have many; others are for the whole grammar.
+/// An address that needs no more than to be cut: in lower case up to its path, with no user
+/// information, no fragment and nothing that would have to be encoded. Most are, and lists have
+/// many; others are for the whole grammar.
 struct SimpleURLParser {
   let scheme: String
   let host: String

@@ -1,4 +1,5 @@
-/// A path of a file as text, however it is written: `a`, `./a` and `.//a` are one. What links make of it, only the disk knows.
+/// A path of a file as text, however it is written: `a`, `./a` and `.//a` are one. What links make
+/// of it, only the disk knows.
 package struct TargetPath: Hashable, Sendable {
   package let text: String
 

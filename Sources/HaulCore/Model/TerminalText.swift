@@ -1,7 +1,8 @@
 /// Text from outside, made fit for a terminal.
 package enum TerminalText {
-  /// The text with everything escaped that could move the cursor, start a sequence, or change the reading order:
-  /// C0, DEL, C1, line and paragraph separators, and invisible formatting except the two joiners that scripts need.
+  /// The text with everything escaped that could move the cursor, start a sequence, or change the
+  /// reading order: C0, DEL, C1, line and paragraph separators, and invisible formatting except the
+  /// two joiners that scripts need.
   package static func escaped(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
     var result = ""
@@ -15,13 +16,15 @@ package enum TerminalText {
     return result
   }
 
-  /// The number of terminal cells that escaped text takes, or a few more where terminals differ (joined emoji).
+  /// The number of terminal cells that escaped text takes, or a few more where terminals differ
+  /// (joined emoji).
   package static func width(_ text: String) -> Int {
     text.utf8.allSatisfy { $0 < 0x80 }
       ? text.utf8.count : text.unicodeScalars.reduce(0) { $0 + width(of: $1) }
   }
 
-  /// Escaped text in at most `cells` cells, cut between two graphemes; `…` stands for what is cut off.
+  /// Escaped text in at most `cells` cells, cut between two graphemes; `…` stands for what is cut
+  /// off.
   package static func cut(_ text: String, to cells: Int) -> String {
     guard width(text) > cells else { return text }
     guard cells > 0 else { return "" }
@@ -58,7 +61,8 @@ package enum TerminalText {
 }
 
 extension TerminalText {
-  /// Cells of one scalar: 0 for what is drawn over another, 2 for East Asian Width `W` and `F` (UAX #11) and emoji.
+  /// Cells of one scalar: 0 for what is drawn over another, 2 for East Asian Width `W` and `F` (UAX
+  /// #11) and emoji.
   private static func width(of scalar: Unicode.Scalar) -> Int {
     // The selector asks for the wide picture of a narrow character.
     if scalar == "\u{FE0F}" { return 1 }

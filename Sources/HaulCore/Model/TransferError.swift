@@ -54,6 +54,7 @@ public struct TransferError: Error, Hashable, Sendable {
     var cause: Cause?
     var isOfRedirect = false
     var refusal: CommandRefusal?
+    var remedy: Remedy?
   }
 
   /// Shared: where there may be an error there mostly is none, and it is to take no room there.

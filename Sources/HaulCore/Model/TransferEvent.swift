@@ -3,20 +3,20 @@ public struct TransferEvent: Sendable, Hashable {
   /// What happened.
   public enum Kind: Sendable, Hashable {
     case added(target: String?)
-    /// Its file gets this path, and not the one that `added` told, as the server told the name, another transfer has it, or, for
-    /// this reason, the file that is there is left alone.
+    /// Its file gets this path, and not the one that `added` told, as the server told the name,
+    /// another transfer has it, or, for this reason, the file that is there is left alone.
     case target(String, reason: String?)
     case phase(Phase, reason: String?)
     /// It does not run, for this reason.
     case waiting(WaitReason)
     case paused(by: Initiator)
     case resumed(by: Initiator)
-    /// Newest only; at most 10 per second and transfer. The one that tells all of a file is told to everyone, once, before
-    /// the end.
+    /// Newest only; at most 10 per second and transfer. The one that tells all of a file is told to
+    /// everyone, once, before the end.
     case progress(TransferProgress)
     indirect case attempt(number: Int, error: TransferError, delay: Duration)
-    /// The server refused one connection while others of its host went on: the host gets no more than so many from now
-    /// on, all transfers together. No attempt was counted.
+    /// The server refused one connection while others of its host went on: the host gets no more
+    /// than so many from now on, all transfers together. No attempt was counted.
     indirect case limited(connections: Int, error: TransferError)
     /// How many connections it settled on.
     case connections(ConnectionChoice)
@@ -40,19 +40,38 @@ public struct TransferEvent: Sendable, Hashable {
     case user, signal, disk, network
   }
 
-  /// The number of a state change that is stored, rising by one, also over restarts; nil for what only tells how it goes.
+  /// The number of a state change that is stored, rising by one, also over restarts; nil for what
+  /// only tells how it goes.
   public let number: Int?
   /// Whom it happened to.
   public let id: TransferID
-  /// What it transfers; nil for a step. Print its `redacted` form only.
-  public let url: ResourceURL?
   /// What happened.
   public let kind: Kind
+  /// Nil when it could not be read.
+  package let identity: TransferIdentity?
 
-  package init(number: Int?, id: TransferID, url: ResourceURL?, kind: Kind) {
+  /// What it transfers; nil for a step. Print its `redacted` form only.
+  public var url: ResourceURL? { identity?.url }
+  /// The caller's name for it.
+  public var identifier: String? { identity?.identifier }
+  /// The group that it belongs to.
+  public var group: String? { identity?.group }
+
+  /// An event as a manager emits it, for previews, fakes and tests.
+  /// - Parameters: what the properties of the same names tell.
+  public init(
+    number: Int? = nil, id: TransferID, url: ResourceURL? = nil, identifier: String? = nil,
+    group: String? = nil, kind: Kind
+  ) {
+    self.init(
+      number: number, id: id,
+      identity: TransferIdentity(url: url, identifier: identifier, group: group), kind: kind)
+  }
+
+  package init(number: Int?, id: TransferID, identity: TransferIdentity?, kind: Kind) {
     self.number = number
     self.id = id
-    self.url = url
+    self.identity = identity
     self.kind = kind
   }
 }
@@ -84,7 +103,8 @@ public struct TransferProgress: Sendable, Hashable, Codable {
     return max(0, min(Double(bytes) / Double(total), 1.0.nextDown))
   }
 
-  /// From 0 to 100, rounded down; 100 only when everything is there; nil while the length is unknown.
+  /// From 0 to 100, rounded down; 100 only when everything is there; nil while the length is
+  /// unknown.
   public var percent: Int? { fraction.map { Int($0 * 100) } }
 
   /// Whether everything is there.
@@ -144,7 +164,8 @@ public struct TransferResult: Sendable, Hashable {
 
   /// Which end it was.
   public var state: State { box.parts.state }
-  /// The final path, once completed; also of a restart that came to another end, as the older file is still there.
+  /// The final path, once completed; also of a restart that came to another end, as the older file
+  /// is still there.
   public var path: String? { box.parts.path }
   /// Length of the file in bytes.
   public var bytes: Int64 { box.parts.bytes }
@@ -158,7 +179,8 @@ public struct TransferResult: Sendable, Hashable {
   public var checksums: [Checksum] { box.parts.checksums }
   /// What vouches for the content, once completed.
   public var verified: Verification? { box.parts.verified }
-  /// The content coding that the file has, as the server sent one that was not asked for, and not undone: `gzip`.
+  /// The content coding that the file has, as the server sent one that was not asked for, and not
+  /// undone: `gzip`.
   public var coding: String? { box.parts.coding }
   /// Why it failed.
   public var error: TransferError? { box.parts.error }

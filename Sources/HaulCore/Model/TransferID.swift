@@ -13,7 +13,8 @@ public struct TransferID: Hashable, Sendable, Comparable {
     self.bits = bits
   }
 
-  /// The id that prints as `text`; nil unless it is 8 base32 characters (either case; O, I and L are read as 0, 1 and 1).
+  /// The id that prints as `text`; nil unless it is 8 base32 characters (either case; O, I and L
+  /// are read as 0, 1 and 1).
   public init?(_ text: String) {
     guard text.utf8.count == 8 else { return nil }
     var bits: UInt64 = 0

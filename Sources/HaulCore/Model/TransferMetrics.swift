@@ -1,6 +1,7 @@
 /// How one run of a transfer went over the network.
 public struct TransferMetrics: Sendable, Hashable, Codable {
-  /// From the start of the run to its first answer, name lookup, connection and redirects included; nil when there was none.
+  /// From the start of the run to its first answer, name lookup, connection and redirects included;
+  /// nil when there was none.
   public let firstAnswer: Duration?
   /// Requests that were sent, those for further ranges and retries included.
   public let requests: Int

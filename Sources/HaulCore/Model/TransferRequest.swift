@@ -1,5 +1,5 @@
-/// What to do, and how it stands in the queue: a plain value; nothing runs until it is added. Encoded it has the secrets of its
-/// address and header fields.
+/// What to do, and how it stands in the queue: a plain value; nothing runs until it is added.
+/// Encoded it has the secrets of its address and header fields.
 public struct TransferRequest: Sendable, Hashable, Codable {
   /// The kinds of members that a queue has.
   public enum Work: Sendable, Hashable, Codable {
@@ -30,8 +30,9 @@ public struct TransferRequest: Sendable, Hashable, Codable {
   public enum IfKnown: String, CaseIterable, Sendable, Codable {
     /// It stays as it is, whatever the new request says.
     case keep
-    /// It does what the new request says, as after `TransferManager.set`: a new token or signature counts from its next run
-    /// on. What it comes after stays. While something runs for it that is refused.
+    /// It does what the new request says, as after `TransferManager.set`: a new token or signature
+    /// counts from its next run on. What it comes after stays. While something runs for it that is
+    /// refused.
     case update
     /// Nothing is added, and the call fails with `in-use`.
     case refuse
@@ -72,10 +73,12 @@ public struct TransferRequest: Sendable, Hashable, Codable {
 
   /// A step that runs a program with its arguments, without a shell.
   /// - Parameters:
-  ///   - program: its path, or a name that is looked up in `PATH`; then its arguments, which reach it as they are.
+  ///   - program: its path, or a name that is looked up in `PATH`; then its arguments, which reach
+  ///     it as they are.
   ///   - directory: where it runs; nil: where the process is that adds it.
-  ///   - isIdempotent: whether it may run again when it was ended midway: by a pause, or with this process. Otherwise a pause
-  ///     waits for its end, and after a crash it has failed with `interrupted`.
+  ///   - isIdempotent: whether it may run again when it was ended midway: by a pause, or with this
+  ///     process. Otherwise a pause waits for its end, and after a crash it has failed with
+  ///     `interrupted`.
   public static func step(
     program: [String], in directory: String? = nil, isIdempotent: Bool = false
   ) -> TransferRequest {

@@ -40,7 +40,7 @@ public struct QueueSnapshot: Sendable, Hashable {
 public enum QueueEvent: Sendable, Hashable {
   /// Something happened to one transfer.
   case transfer(TransferEvent)
-  /// What was told before does not count any more: this is how everything stands, and the next state change has the number
-  /// that follows the snapshot's.
+  /// What was told before does not count any more: this is how everything stands, and the next
+  /// state change has the number that follows the snapshot's.
   case reset(QueueSnapshot)
 }

@@ -16,9 +16,11 @@ public struct TransferSummary: Sendable, Hashable, Identifiable {
   /// from starting.
   public let waitReason: WaitReason?
 
-  package init(_ member: QueueMachine.Member, waitReason: WaitReason?) {
+  package init(
+    _ member: QueueMachine.Member, _ state: TransferState? = nil, waitReason: WaitReason?
+  ) {
     id = member.facts.id
-    state = TransferState(member)
+    self.state = state ?? TransferState(member)
     priority = member.facts.storedState.priority
     group = member.facts.group
     identifier = member.facts.identifier
@@ -29,10 +31,16 @@ public struct TransferSummary: Sendable, Hashable, Identifiable {
 
 /// Where a transfer stands in the queue.
 public enum TransferState: String, Sendable, Hashable, CaseIterable {
-  /// It starts by itself, when there is a slot and what it comes after is completed.
+  /// It starts by itself, or makes its next attempt, when there is a slot and nothing else that it
+  /// waits for.
   case queued
+  /// It holds a slot.
   case running
-  /// It was ordered to pause, to be cancelled or to be removed, and its connections are being closed.
+  /// All its bytes are there, and it waits for the disk to give its file the final name. It holds
+  /// no slot.
+  case publishing
+  /// It was ordered to pause, to be cancelled or to be removed, and its connections are being
+  /// closed.
   case stopping
   case paused, failed, completed, cancelled
 

@@ -8,13 +8,14 @@ package struct ProxyExceptions: Hashable, Sendable {
 
   private let rules: [Rule]
 
-  /// Names (with all below them), addresses, networks like `10.0.0.0/8`, each with an optional `:port`, or `*`; separated by
-  /// commas or spaces.
+  /// Names (with all below them), addresses, networks like `10.0.0.0/8`, each with an optional
+  /// `:port`, or `*`; separated by commas or spaces.
   package init(_ list: String) {
     rules = list.split { $0 == "," || $0.isWhitespace }.map { Self.rule(String($0)) }
   }
 
-  /// The first entry of a list that names no host, domain, address or network; nil when there is none.
+  /// The first entry of a list that names no host, domain, address or network; nil when there is
+  /// none.
   package static func unreadable(in list: String) -> String? {
     list.split { $0 == "," || $0.isWhitespace }.map(String.init).first { !isReadable($0) }
   }

@@ -4,15 +4,16 @@ public struct ProxyRules: Hashable, Sendable {
   private var https: Proxy?
   private var exceptions: ProxyExceptions
 
-  /// One proxy for everything but the hosts of `exceptions`, which is written as `NO_PROXY` is; without one, none.
+  /// One proxy for everything but the hosts of `exceptions`, which is written as `NO_PROXY` is;
+  /// without one, none.
   public init(_ proxy: Proxy? = nil, exceptions: String = "") {
     http = proxy
     https = proxy
     self.exceptions = ProxyExceptions(exceptions)
   }
 
-  /// What `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` say; the lower-case spelling goes first. `HTTP_PROXY` is
-  /// ignored, as a CGI program's client sets it.
+  /// What `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` say; the lower-case spelling goes
+  /// first. `HTTP_PROXY` is ignored, as a CGI program's client sets it.
   /// - Parameters:
   ///   - given: takes the place of the three variables; empty for none.
   ///   - exceptions: takes the place of `no_proxy`.
@@ -32,7 +33,7 @@ public struct ProxyRules: Hashable, Sendable {
       }
     }
     if let given {
-      http = try proxy(("--proxy", given))
+      http = try proxy(("proxy", given))
       https = http
     } else {
       http = try proxy(value("http_proxy", "all_proxy", "ALL_PROXY"))

@@ -1,7 +1,8 @@
 /// When a failed attempt is made again.
 ///
-/// Attempts are counted since the last progress of at least 256 KiB, or of a quarter of what was missing. While a host gives no
-/// answer, its transfers wait for it together: one asks at a time, and only that one counts an attempt.
+/// Attempts are counted since the last progress of at least 256 KiB, or of a quarter of what was
+/// missing. While a host gives no answer, its transfers wait for it together: one asks at a time,
+/// and only that one counts an attempt.
 public struct RetryPolicy: Sendable, Hashable, Codable {
   /// Attempts after the first; 0 turns retries off.
   public var retries = 8

@@ -21,7 +21,8 @@ package struct RetryState: Hashable, Sendable {
 
   /// An attempt that failed.
   package struct Failure: Sendable {
-    /// Bytes that it brought. Several attempts add up: a server that cuts every answer off at 100 KiB is slow, not broken.
+    /// Bytes that it brought. Several attempts add up: a server that cuts every answer off at 100
+    /// KiB is slow, not broken.
     package var progressed: Int64 = 0
     /// Bytes that were missing when it began; bringing a quarter of them counts, however few.
     package var remaining = Int64.max
@@ -29,9 +30,11 @@ package struct RetryState: Hashable, Sendable {
     package var retryAfter: Duration?
     /// What is known of a host that gave no answer; nil when it gave one.
     package var silentHost: HostHealth?
-    /// Whether a person waits for it: asks of all transfers of a silent host count, so that it fails soon.
+    /// Whether a person waits for it: asks of all transfers of a silent host count, so that it
+    /// fails soon.
     package var isAttended = false
-    /// Whether nothing has answered yet, so that the name or the port is wrong, likelier than not: two retries within 3 s.
+    /// Whether nothing has answered yet, so that the name or the port is wrong, likelier than not:
+    /// two retries within 3 s.
     package var isFirstContact = false
     package var isRetryable = true
 
@@ -76,13 +79,15 @@ package struct RetryState: Hashable, Sendable {
     lastProgress = now
   }
 
-  /// Full jitter: anything from 0 to `ceiling`, so that clients that failed together do not come back together.
+  /// Full jitter: anything from 0 to `ceiling`, so that clients that failed together do not come
+  /// back together.
   private static func jitter(
     _ ceiling: Duration, _ generator: inout some RandomNumberGenerator
   ) -> Duration {
     let parts = ceiling.components
     let nanoseconds = parts.seconds * 1_000_000_000 + parts.attoseconds / 1_000_000_000
-    // One draw, scaled. `Int64.random` draws until it likes the bits, and hangs on a generator that repeats itself.
+    // One draw, scaled. `Int64.random` draws until it likes the bits, and hangs on a generator that
+    // repeats itself.
     let scaled = generator.next().multipliedFullWidth(by: UInt64(nanoseconds) + 1).high
     return .nanoseconds(Int64(scaled))
   }

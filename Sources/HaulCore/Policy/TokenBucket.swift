@@ -1,11 +1,13 @@
 /// A rate shared by many takers, exact in the long run.
 ///
-/// A taker is given its bytes at once together with the time to wait before it uses them: the bucket goes into debt and
-/// the next taker queues behind it. So takers are served in order, and none is woken to find nothing left.
+/// A taker is given its bytes at once together with the time to wait before it uses them: the
+/// bucket goes into debt and the next taker queues behind it. So takers are served in order, and
+/// none is woken to find nothing left.
 package struct TokenBucket: Sendable {
   /// Bytes per second; nil is without limit.
   package private(set) var rate: Int64?
-  /// Bytes times nanoseconds per second: what may be used now, or, below zero, what is owed. Integers never drift.
+  /// Bytes times nanoseconds per second: what may be used now, or, below zero, what is owed.
+  /// Integers never drift.
   private var credit: Int128 = 0
   private var updated: Instant
 
@@ -18,7 +20,8 @@ package struct TokenBucket: Sendable {
 
   /// Takes up to `bytes`, at least one: use `granted` bytes after `wait`, then take the rest.
   ///
-  /// One grant is at most the bucket's capacity, so the takers' bytes interleave however much each asks for.
+  /// One grant is at most the bucket's capacity, so the takers' bytes interleave however much each
+  /// asks for.
   package mutating func take(upTo bytes: Int, at now: Instant) -> (granted: Int, wait: Duration) {
     guard let rate, bytes > 0 else { return (max(bytes, 0), .zero) }
     refill(at: now)
@@ -30,8 +33,8 @@ package struct TokenBucket: Sendable {
     return (granted, .nanoseconds(Int64(clamping: nanoseconds)))
   }
 
-  /// How long until so many bytes could be taken without waiting. They are saved up for, beyond the capacity if need be,
-  /// so that one who takes them a little late loses nothing by it.
+  /// How long until so many bytes could be taken without waiting. They are saved up for, beyond the
+  /// capacity if need be, so that one who takes them a little late loses nothing by it.
   package mutating func delay(of bytes: Int, at now: Instant) -> Duration {
     guard let rate, bytes > 0 else { return .zero }
     refill(at: now, saving: bytes)
@@ -48,8 +51,8 @@ package struct TokenBucket: Sendable {
     credit = max(-bound, min(credit, bound))
   }
 
-  /// The burst after idling, in bytes: 50 ms worth, at least 16 KiB, but never more than 150 ms worth. The last keeps
-  /// any 10 s within 2 % of the rate when 16 KiB is a good part of it.
+  /// The burst after idling, in bytes: 50 ms worth, at least 16 KiB, but never more than 150 ms
+  /// worth. The last keeps any 10 s within 2 % of the rate when 16 KiB is a good part of it.
   package var capacity: Int {
     guard let rate else { return 0 }
     let smallest = min(16 << 10, max(rate / 20 * 3, 1))

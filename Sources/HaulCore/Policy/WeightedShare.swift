@@ -1,12 +1,14 @@
-/// Divides a rate among transfers by weight, and says who is next: weighted fair queueing, by finish marks.
+/// Divides a rate among transfers by weight, and says who is next: weighted fair queueing, by
+/// finish marks.
 ///
-/// Each transfer has a mark that its bytes move on by bytes / weight; who asks waits until it has the least mark and the rate
-/// has brought its bytes. What one does not ask for goes to the others, and nobody saves up a claim: a new one begins at the
-/// mark of the last bytes given.
+/// Each transfer has a mark that its bytes move on by bytes / weight; who asks waits until it has
+/// the least mark and the rate has brought its bytes. What one does not ask for goes to the others,
+/// and nobody saves up a claim: a new one begins at the mark of the last bytes given.
 ///
-/// One that was just served comes back a moment later, with the next bytes from the network. Its turn is kept for it for
-/// 10 ms, as long as the bucket can save the rate up meanwhile. So shares come out right though each transfer asks for
-/// little at a time, and no rate is lost on one that has ended or is slow.
+/// One that was just served comes back a moment later, with the next bytes from the network. Its
+/// turn is kept for it for 10 ms, as long as the bucket can save the rate up meanwhile. So shares
+/// come out right though each transfer asks for little at a time, and no rate is lost on one that
+/// has ended or is slow.
 package struct WeightedShare: Sendable {
   /// One who waits.
   package struct Ticket: Hashable, Sendable {
@@ -54,8 +56,8 @@ package struct WeightedShare: Sendable {
   /// Whether this one waits still.
   package func isWaiting(_ ticket: Ticket) -> Bool { waiting[ticket] != nil }
 
-  /// Queues for up to `bytes`, at least one; `due(at:)` says when, and how many. Those who ask for one transfer share
-  /// its share, in order; the weight holds for the transfer from now on.
+  /// Queues for up to `bytes`, at least one; `due(at:)` says when, and how many. Those who ask for
+  /// one transfer share its share, in order; the weight holds for the transfer from now on.
   package mutating func ask(
     upTo bytes: Int, for id: TransferID?, weight: Int, at now: Instant
   ) -> Ticket {
@@ -84,7 +86,8 @@ package struct WeightedShare: Sendable {
     return grants
   }
 
-  /// Who will be served next by `due(at:)`, and when, unless somebody asks before; nil when nobody waits.
+  /// Who will be served next by `due(at:)`, and when, unless somebody asks before; nil when nobody
+  /// waits.
   package mutating func nextDue(at now: Instant) -> (ticket: Ticket, instant: Instant)? {
     turn(at: now).map { ($0.ticket, now + $0.wait) }
   }

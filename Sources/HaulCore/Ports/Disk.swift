@@ -73,7 +73,8 @@ package protocol DiskDirectory: AnyObject, Sendable {
   func create(_ name: String) throws(DiskError) -> any DiskFile
   /// An existing file for reading, or for reading and writing; a symlink fails with `ELOOP`.
   func open(_ name: String, writing: Bool) throws(DiskError) -> any DiskFile
-  /// In one step. Not replacing fails with `EEXIST`, and with `ENOSYS` or `EINVAL` where that cannot be promised.
+  /// In one step. Not replacing fails with `EEXIST`, and with `ENOSYS` or `EINVAL` where that
+  /// cannot be promised.
   func rename(_ name: String, to newName: String, replacing: Bool) throws(DiskError)
   func link(_ name: String, to newName: String) throws(DiskError)
   func unlink(_ name: String) throws(DiskError)
@@ -102,7 +103,8 @@ package protocol DiskFile: AnyObject, Sendable {
   func setMode(_ mode: UInt32) throws(DiskError)
   /// Seconds since 1970.
   func setModified(_ seconds: Double) throws(DiskError)
-  /// Haul's own attribute of the file; nil when it has none. Fails with `EOPNOTSUPP` where files have no attributes.
+  /// Haul's own attribute of the file; nil when it has none. Fails with `EOPNOTSUPP` where files
+  /// have no attributes.
   func attribute() throws(DiskError) -> [UInt8]?
   /// Fails as `attribute()`; also where the attribute has no room.
   func setAttribute(_ value: [UInt8]) throws(DiskError)

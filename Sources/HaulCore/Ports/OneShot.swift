@@ -2,8 +2,9 @@ import Synchronization
 
 /// Where another thread leaves what a task waits for: once.
 ///
-/// A continuation with a mark beside it, for the thread sanitizer only. The runtime does not tell it
-/// of a continuation that is resumed before its task waits, so what came that way looks like a race.
+/// A continuation with a mark beside it, for the thread sanitizer only. The runtime does not tell
+/// it of a continuation that is resumed before its task waits, so what came that way looks like a
+/// race.
 package struct OneShot<Value: Sendable>: Sendable {
   private final class Mark: Sendable {
     let isSet = Atomic(false)

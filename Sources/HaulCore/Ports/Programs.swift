@@ -1,4 +1,5 @@
-/// A process, told apart from every other one of this machine, also after a restart: a number alone may be another's by then.
+/// A process, told apart from every other one of this machine, also after a restart: a number alone
+/// may be another's by then.
 package struct ProcessIdentity: Sendable, Hashable {
   /// Its number, and that of its group and its session.
   package var pid: Int32
@@ -65,10 +66,11 @@ package struct ProgramEnd: Sendable, Hashable {
   }
 }
 
-/// Runs programs on this machine. Calls may block their thread for a moment, but for `ProgramProcess.end()`.
+/// Runs programs on this machine. Calls may block their thread for a moment, but for
+/// `ProgramProcess.end()`.
 package protocol Programs: Sendable {
-  /// Makes the process of a program, in a group of its own, which waits for `begin` before the program's first instruction. It
-  /// ends by itself when this process does before that.
+  /// Makes the process of a program, in a group of its own, which waits for `begin` before the
+  /// program's first instruction. It ends by itself when this process does before that.
   /// - Throws: `io`.
   func prepare(_ command: ProgramCommand) throws(TransferError) -> any ProgramProcess
   /// Tells what is left of a program that an earlier process of ours ran.
@@ -81,7 +83,8 @@ package protocol Programs: Sendable {
 package protocol ProgramProcess: Sendable {
   var identity: ProcessIdentity { get }
   /// Runs the program.
-  /// - Throws: `io`, `permission-denied` when it cannot be run; nothing is left of the process then.
+  /// - Throws: `io`, `permission-denied` when it cannot be run; nothing is left of the process
+  ///   then.
   func begin() throws(TransferError)
   /// Ends the process, which has run nothing.
   func abandon()

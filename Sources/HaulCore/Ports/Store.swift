@@ -3,7 +3,8 @@ package enum TransferStatus: String, Sendable, Hashable, Codable, CaseIterable {
   case queued, paused, failed, completed, cancelled
 }
 
-/// What was last ordered of a transfer. Where the status differs, the order was not yet carried out when the process died.
+/// What was last ordered of a transfer. Where the status differs, the order was not yet carried out
+/// when the process died.
 package enum Desired: String, Sendable, Hashable, Codable, CaseIterable {
   case run, paused, cancelled, cancelledKeepingBytes, removed
 }
@@ -182,9 +183,11 @@ package struct StoreChange: Sendable {
   /// In order, their numbers following the last stored one.
   package var events: [StoredEvent] = []
   package var batch: Batch?
-  /// Processes that are about to run for members. Each is kept until its member has another one, or is removed.
+  /// Processes that are about to run for members. Each is kept until its member has another one, or
+  /// is removed.
   package var programs: [StoredProgram] = []
-  /// Where bytes lie from now on. Each is kept until its member has another one, or none, or is removed.
+  /// Where bytes lie from now on. Each is kept until its member has another one, or none, or is
+  /// removed.
   package var locations: [StoredLocation] = []
 
   package init() {}
@@ -215,20 +218,23 @@ package struct RecordQuery: Sendable, Hashable {
   }
 }
 
-/// Where the queue lives: owns what was asked for, never bytes on disk. One manager at a time has it.
+/// Where the queue lives: owns what was asked for, never bytes on disk. One manager at a time has
+/// it.
 ///
-/// Calls come one after the other, but for reads, which may come at any time and see whole changes only.
+/// Calls come one after the other, but for reads, which may come at any time and see whole changes
+/// only.
 package protocol Store: Sendable {
   /// Whether what is stored outlives the process.
   var isDurable: Bool { get }
   /// Everything that decisions need. Called once, first.
   /// - Throws: `io`, when the store cannot be read.
   func open() async throws(TransferError) -> StoredQueue
-  /// Makes the change as a whole; it survives a power cut when this returns, if the store is durable.
+  /// Makes the change as a whole; it survives a power cut when this returns, if the store is
+  /// durable.
   ///
-  /// First comes what is added, then updates, removals, and what is satisfied. Updates of unknown ids,
-  /// removals, programs and places of them, do nothing.
-  /// An id that is there already cannot be added, nor can two members have one identifier at any time.
+  /// First comes what is added, then updates, removals, and what is satisfied. Updates of unknown
+  /// ids, removals, programs and places of them, do nothing. An id that is there already cannot be
+  /// added, nor can two members have one identifier at any time.
   /// - Throws: `io`, `disk-full`; nothing has changed then.
   func commit(_ change: StoreChange) async throws(TransferError)
   /// The records of these ids, in the order of the ids; unknown ones are left out.

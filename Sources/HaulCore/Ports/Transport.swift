@@ -15,9 +15,11 @@ package struct FetchRequest: Sendable, Hashable {
   /// Sent as `If-Range`: a strong entity tag or a strong date (RFC 9110, section 13.1.5).
   package var ifRange: String?
   package var allowInsecure = false
-  /// Ask for a coded body and undo its coding, up to so many bytes; nil to ask for the bytes as they are.
+  /// Ask for a coded body and undo its coding, up to so many bytes; nil to ask for the bytes as
+  /// they are.
   package var decodingLimit: Int64?
-  /// Whether another fetch of the same transfer is under way: such a one is given a connection of its own.
+  /// Whether another fetch of the same transfer is under way: such a one is given a connection of
+  /// its own.
   package var isAdditional = false
   /// Whether it may share a connection with other transfers, as a stream of HTTP/2.
   package var prefersHTTP2 = false
@@ -42,8 +44,8 @@ package struct FetchRequest: Sendable, Hashable {
   /// What may go to another origin.
   private static let harmlessHeaders: Set = ["user-agent", "accept", "accept-language"]
 
-  /// The request at the address where a redirect leads: a change of scheme, host or port leaves every secret behind
-  /// (RFC 9110, section 15.4), unless it is to a trusted host over https.
+  /// The request at the address where a redirect leads: a change of scheme, host or port leaves
+  /// every secret behind (RFC 9110, section 15.4), unless it is to a trusted host over https.
   package func redirected(to target: ResourceURL) -> FetchRequest {
     var next = self
     let isTrusted = target.origin.scheme == "https" && trustedHosts.contains(target.origin.host)
@@ -91,8 +93,8 @@ package struct FetchResponse: Sendable {
   package let head: ResponseHead
   /// Throws only `TransferError` and `CancellationError`.
   package let body: Body
-  /// Where its bytes arrive, on a thread that may be kept for as long as a prompt disk takes: who reads the body there
-  /// costs no change of threads. Nil where no such thread is known.
+  /// Where its bytes arrive, on a thread that may be kept for as long as a prompt disk takes: who
+  /// reads the body there costs no change of threads. Nil where no such thread is known.
   package let executor: (any TaskExecutor)?
   /// The whole of the body, where it was short and came with its head; `body` gives the same then.
   package let collected: [any ByteChunk]?
@@ -118,8 +120,9 @@ package protocol FetchHandle: Sendable {
 package protocol Transport: Sendable {
   /// Sends the request, follows redirects, and returns when the final head is there.
   func fetch(_ request: FetchRequest) async throws -> FetchResponse
-  /// As `fetch`, without a task that waits: `answer` is called once, on any thread, and must not block. A short body is
-  /// collected. Nil, and nothing is sent or told, where only `fetch` will do.
+  /// As `fetch`, without a task that waits: `answer` is called once, on any thread, and must not
+  /// block. A short body is collected. Nil, and nothing is sent or told, where only `fetch` will
+  /// do.
   func begin(
     _ request: FetchRequest,
     _ answer: @escaping @Sendable (Result<FetchResponse, any Error>) -> Void

@@ -1,4 +1,5 @@
-/// An array in pieces: it grows without being copied, so that a million take no more than their own memory meanwhile.
+/// An array in pieces: it grows without being copied, so that a million take no more than their own
+/// memory meanwhile.
 struct ChunkedArray<Element: Sendable>: Sendable {
   private static var size: Int { 4096 }
 

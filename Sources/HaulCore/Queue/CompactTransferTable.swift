@@ -1,5 +1,5 @@
-/// The members of a queue, of which there may be a million: some forty bytes each. What many have in common is kept once, what few
-/// have is kept apart.
+/// The members of a queue, of which there may be a million: some forty bytes each. What many have
+/// in common is kept once, what few have is kept apart.
 package struct CompactTransferTable: Sendable {
   private struct Row {
     var id: TransferID

@@ -1,4 +1,5 @@
-/// Looks for a circle among dependencies, depth first, with a stack of its own: a chain may be as long as it likes.
+/// Looks for a circle among dependencies, depth first, with a stack of its own: a chain may be as
+/// long as it likes.
 enum DependencyCycle {
   /// One on the path from a start to where the search is.
   private struct Step {
@@ -7,7 +8,8 @@ enum DependencyCycle {
     var next = 0
   }
 
-  /// The first circle that is found, each id once, each followed by one that it depends on; nil if there is none.
+  /// The first circle that is found, each id once, each followed by one that it depends on; nil if
+  /// there is none.
   ///
   /// O(transfers and dependencies that the starts reach).
   static func search(

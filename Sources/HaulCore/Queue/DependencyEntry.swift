@@ -1,7 +1,8 @@
-/// What the graph of dependencies knows of one transfer: those before it, how they stand, and those behind it.
+/// What the graph of dependencies knows of one transfer: those before it, how they stand, and those
+/// behind it.
 struct DependencyEntry: Sendable {
   /// How a dependency stands, as far as those behind it care.
-  enum StoredState: Sendable, Hashable {
+  enum Fulfilment: Sendable, Hashable {
     case open, met, unmet
 
     init(_ end: DependencyGraph.End?) {
@@ -49,7 +50,7 @@ struct DependencyEntry: Sendable {
   ) {
     waitForNone()
     (after, policy, ticket) = (dependencies, newPolicy, newTicket)
-    for (index, end) in ends.enumerated() { note(StoredState(end), at: index) }
+    for (index, end) in ends.enumerated() { note(Fulfilment(end), at: index) }
   }
 
   mutating func waitForNone() {
@@ -58,12 +59,13 @@ struct DependencyEntry: Sendable {
   }
 
   /// Notes how the dependency at this place of `after` stands now.
-  mutating func note(_ storedState: StoredState, at index: Int) {
-    if storedState == .open { open.insert(index) } else { open.remove(index) }
-    if storedState == .unmet { unmet.insert(index) } else { unmet.remove(index) }
+  mutating func note(_ fulfilment: Fulfilment, at index: Int) {
+    if fulfilment == .open { open.insert(index) } else { open.remove(index) }
+    if fulfilment == .unmet { unmet.insert(index) } else { unmet.remove(index) }
   }
 
-  /// One that did not complete is told before one that has not ended: it is the one that somebody must do something about.
+  /// One that did not complete is told before one that has not ended: it is the one that somebody
+  /// must do something about.
   var verdict: DependencyGraph.Verdict {
     if let first = unmet.first {
       switch policy {

@@ -1,12 +1,14 @@
-/// Who must wait for whom. It knows nothing else about transfers, and nothing at all of one that waits for none and that none
-/// waits for.
+/// Who must wait for whom. It knows nothing else about transfers, and nothing at all of one that
+/// waits for none and that none waits for.
 ///
-/// Only dependencies themselves count, never what those depend on: one behind a blocked one waits, as that one has not ended.
+/// Only dependencies themselves count, never what those depend on: one behind a blocked one waits,
+/// as that one has not ended.
 package struct DependencyGraph: Sendable {
   /// How a transfer left the way of those behind it.
   package enum End: Sendable, Hashable { case completed, failed, cancelled, removed }
 
-  /// Whether one may run, as far as its dependencies go; of several ids the first in the order of its `after`.
+  /// Whether one may run, as far as its dependencies go; of several ids the first in the order of
+  /// its `after`.
   package enum Verdict: Sendable, Hashable {
     case ready
     /// One that has not ended yet.
@@ -47,10 +49,12 @@ package struct DependencyGraph: Sendable {
   /// How many transfers it must remember: those with dependencies, and those that are one.
   package var count: Int { entries.unlayered.count }
 
-  /// Adds all of them or none. O(their dependencies), and as much again as they reach if others wait for one of them already.
+  /// Adds all of them or none. O(their dependencies), and as much again as they reach if others
+  /// wait for one of them already.
   ///
-  /// `end` is asked about each id that is new here, the added ones included: nil says that it has not ended. Whether an
-  /// unknown id is allowed is the caller's business; only of one that is being added `removed` is not believed.
+  /// `end` is asked about each id that is new here, the added ones included: nil says that it has
+  /// not ended. Whether an unknown id is allowed is the caller's business; only of one that is
+  /// being added `removed` is not believed.
   /// - Throws: the circle that they would close.
   package mutating func add(_ nodes: [Node], end: (TransferID) -> End?) throws(Cycle) {
     let changes = nodes.filter { !$0.after.isEmpty || entries[$0.id] != nil }
@@ -67,14 +71,16 @@ package struct DependencyGraph: Sendable {
     }
   }
 
-  /// Gives other dependencies to one that is there; its verdict may be another then, that of no other one. Costs as `add`.
+  /// Gives other dependencies to one that is there; its verdict may be another then, that of no
+  /// other one. Costs as `add`.
   /// - Throws: the circle that they would close; nothing has changed then.
   package mutating func set(_ node: Node, end: (TransferID) -> End?) throws(Cycle) {
     try add([node], end: end)
   }
 
   /// Notes an end.
-  /// - Returns: whom it concerns, in the order in which they came behind it: their verdict may be another now.
+  /// - Returns: whom it concerns, in the order in which they came behind it: their verdict may be
+  ///   another now.
   package mutating func ended(_ id: TransferID, _ end: End) -> [TransferID] {
     end == .removed ? remove(id) : note(end, of: id)
   }
@@ -87,7 +93,8 @@ package struct DependencyGraph: Sendable {
 
   /// Notes that it is not in the list any more, and forgets it when nobody needs it.
   ///
-  /// Those behind it see it as `removed`; but one that had completed stays so for them: to clear the list stops nobody.
+  /// Those behind it see it as `removed`; but one that had completed stays so for them: to clear
+  /// the list stops nobody.
   /// - Returns: whom it concerns, in the order in which they came behind it.
   package mutating func remove(_ id: TransferID) -> [TransferID] {
     guard let entry = entries[id], entry.isListed else { return [] }
@@ -111,8 +118,9 @@ package struct DependencyGraph: Sendable {
 }
 
 extension DependencyGraph {
-  /// Only what the changed ones reach can lead back to them; and what was here before cannot, unless one of it waits for one
-  /// of them. So a chain that grows at its end is not walked each time.
+  /// Only what the changed ones reach can lead back to them; and what was here before cannot,
+  /// unless one of it waits for one of them. So a chain that grows at its end is not walked each
+  /// time.
   private func refuseCycle(_ changes: [Node]) throws(Cycle) {
     var after: [TransferID: [TransferID]] = [:]
     for node in changes { after[node.id] = node.after }
@@ -145,7 +153,8 @@ extension DependencyGraph {
     entries[id] = DependencyEntry(end: end(id))
   }
 
-  /// Takes its dependencies from it. Its edges are left behind and dropped when they are the majority.
+  /// Takes its dependencies from it. Its edges are left behind and dropped when they are the
+  /// majority.
   private mutating func unlink(_ id: TransferID) {
     guard let after = entries[id]?.after, !after.isEmpty else { return }
     entries[id]?.waitForNone()
@@ -168,16 +177,17 @@ extension DependencyGraph {
     entries[id]?.edges.filter { entries[$0.dependent]?.ticket == $0.ticket } ?? []
   }
 
-  /// - Returns: those whose verdict may be another: none if it makes no difference to anybody how it stands now.
+  /// - Returns: those whose verdict may be another: none if it makes no difference to anybody how
+  ///   it stands now.
   private mutating func note(_ end: End?, of id: TransferID) -> [TransferID] {
     guard let entry = entries[id], entry.isListed else { return [] }
     entries[id]?.end = end
-    guard DependencyEntry.StoredState(entry.end) != DependencyEntry.StoredState(end) else {
+    guard DependencyEntry.Fulfilment(entry.end) != DependencyEntry.Fulfilment(end) else {
       return []
     }
     let edges = edges(to: id)
     for edge in edges {
-      entries[edge.dependent]?.note(DependencyEntry.StoredState(end), at: edge.index)
+      entries[edge.dependent]?.note(DependencyEntry.Fulfilment(end), at: edge.index)
     }
     return edges.map(\.dependent)
   }

@@ -1,7 +1,8 @@
 /// Which groups there are, how many members each has, and how those ended.
 ///
-/// A group is complete when all its members have ended, however they did. That is told once: by the change that makes it so;
-/// again only after the group was opened again. A group whose last member is taken off the list is gone.
+/// A group is complete when all its members have ended, however they did. That is told once: by the
+/// change that makes it so; again only after the group was opened again. A group whose last member
+/// is taken off the list is gone.
 package struct GroupProgress: Sendable {
   /// The members of one group.
   package struct Counts: Sendable, Hashable {

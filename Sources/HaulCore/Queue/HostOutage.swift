@@ -30,8 +30,8 @@ package struct HostHealth: Hashable, Sendable {
 }
 
 extension Scheduler {
-  /// Notes that a transfer got no answer from its host. Until `askAgain` nobody asks there; then one transfer at a time does, those that
-  /// have asked least first, until there is an answer.
+  /// Notes that a transfer got no answer from its host. Until `askAgain` nobody asks there; then
+  /// one transfer at a time does, those that have asked least first, until there is an answer.
   ///
   /// - Parameter askAgain: nil to have its transfers try without waiting for each other.
   package mutating func hostFailed(for id: TransferID, at now: Instant, askAgain: Instant?) {
@@ -65,14 +65,14 @@ extension Scheduler {
 
   /// What is known of the host of a transfer that got no answer.
   package func hostStanding(for id: TransferID) -> HostHealth {
-    var storedState = HostHealth()
-    guard let member = members.member(id) else { return storedState }
-    storedState.hasAnswered = hosts.states[member.host].hasAnswered
-    guard let outage = hosts.states[member.host].outage else { return storedState }
-    storedState.failures = outage.failures
-    storedState.since = outage.since
-    storedState.isOthersTurn = !outage.isGivenUp && outage.asker != id
-    return storedState
+    var health = HostHealth()
+    guard let member = members.member(id) else { return health }
+    health.hasAnswered = hosts.states[member.host].hasAnswered
+    guard let outage = hosts.states[member.host].outage else { return health }
+    health.failures = outage.failures
+    health.since = outage.since
+    health.isOthersTurn = !outage.isGivenUp && outage.asker != id
+    return health
   }
 
   /// Ends an ask whose transfer does not run any more.

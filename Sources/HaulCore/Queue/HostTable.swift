@@ -23,7 +23,8 @@ struct HostState: Sendable {
   var outage: HostOutage?
   /// Who waits, by lane.
   var queues = [IndexedHeap](repeating: IndexedHeap(), count: PriorityLevel.allCases.count)
-  /// The lanes in which anybody has waited, a bit for each: in the others there is nothing to look for.
+  /// The lanes in which anybody has waited, a bit for each: in the others there is nothing to look
+  /// for.
   private var levels: UInt8 = 0
 
   init(name: String) { self.name = name }
@@ -74,7 +75,8 @@ struct HostState: Sendable {
   }
 }
 
-/// The hosts, each under a small number, so that a member needs no copy of the name. Number 0 is no host: local steps.
+/// The hosts, each under a small number, so that a member needs no copy of the name. Number 0 is no
+/// host: local steps.
 struct HostTable: Sendable {
   static let local = 0
 

@@ -1,8 +1,8 @@
-/// A small number for each of many ids: tables without lists, twelve bytes a place. Ids are random, so that to multiply them is
-/// all the hashing that they need.
+/// A small number for each of many ids: tables without lists, twelve bytes a place. Ids are random,
+/// so that to multiply them is all the hashing that they need.
 ///
-/// Many are spread over tables that grow one by one: one table of a million would need twice its memory while it grows, and
-/// leave behind holes that nothing fits into.
+/// Many are spread over tables that grow one by one: one table of a million would need twice its
+/// memory while it grows, and leave behind holes that nothing fits into.
 package struct IDTable: Sendable {
   /// One while there are few.
   private var pieces: ContiguousArray<Piece> = [Piece()]
@@ -47,7 +47,8 @@ package struct IDTable: Sendable {
     }
   }
 
-  /// Gives each of these its number, table by table: among a million, each one by itself is found in memory that nobody has at hand.
+  /// Gives each of these its number, table by table: among a million, each one by itself is found
+  /// in memory that nobody has at hand.
   /// - Returns: whether none had a number.
   package mutating func add(_ ids: some RandomAccessCollection<(id: TransferID, number: UInt32)>)
     -> Bool

@@ -6,10 +6,11 @@ package protocol HeapOrder {
   mutating func note(_ number: Int32, at position: Int32)
 }
 
-/// A binary heap of numbers whose positions are known, so that any of them can be moved or taken out.
+/// A binary heap of numbers whose positions are known, so that any of them can be moved or taken
+/// out.
 ///
-/// Four bytes an entry; what the numbers stand for lives outside. Each change costs at most 2 log2 n + 1 comparisons
-/// and leaves nothing behind, so there is nothing to sweep up later.
+/// Four bytes an entry; what the numbers stand for lives outside. Each change costs at most 2 log2
+/// n + 1 comparisons and leaves nothing behind, so there is nothing to sweep up later.
 package struct IndexedHeap: Sendable {
   private var numbers: [Int32] = []
 
@@ -62,7 +63,8 @@ package struct IndexedHeap: Sendable {
     return hole != start
   }
 
-  /// Down to the end, and up from there: what was the last one belongs there mostly, and each level costs one comparison.
+  /// Down to the end, and up from there: what was the last one belongs there mostly, and each level
+  /// costs one comparison.
   private mutating func sink(from start: Int, in order: inout some HeapOrder) {
     let number = numbers[start]
     var hole = start

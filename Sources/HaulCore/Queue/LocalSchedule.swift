@@ -1,7 +1,9 @@
-/// A schedule in its time zone: whether it is open at an instant, and when that changes. Instants are seconds since 1970.
+/// A schedule in its time zone: whether it is open at an instant, and when that changes. Instants
+/// are seconds since 1970.
 ///
-/// It reads a clock on the wall, and knows nothing of calendars: a week has 604,800 readings, each of which is in a window or not.
-/// Which reading an instant has is the port's matter, so that skipped and repeated hours need no rule of their own.
+/// It reads a clock on the wall, and knows nothing of calendars: a week has 604,800 readings, each
+/// of which is in a window or not. Which reading an instant has is the port's matter, so that
+/// skipped and repeated hours need no rule of their own.
 package struct LocalSchedule: Sendable {
   package struct State: Hashable, Sendable {
     package let isOpen: Bool
@@ -74,7 +76,8 @@ extension LocalSchedule {
     return rest < 0 ? rest + Self.week : rest
   }
 
-  /// The next instant at which a window may begin or end: by the passing of time, in a day at most, or by a change of the clock.
+  /// The next instant at which a window may begin or end: by the passing of time, in a day at most,
+  /// or by a change of the clock.
   private func nextTurn(after seconds: Int64) -> Int64 {
     let offset = place.offset(at: seconds)
     let next = seconds + min(readingsLeft(at: seconds), Self.day)
@@ -87,7 +90,8 @@ extension LocalSchedule {
     return after
   }
 
-  /// How many seconds until a clock that nobody changes shows the beginning or the end of a window, or of the week.
+  /// How many seconds until a clock that nobody changes shows the beginning or the end of a window,
+  /// or of the week.
   private func readingsLeft(at seconds: Int64) -> Int64 {
     let reading = reading(at: seconds)
     let next = spans.partition { $0.upperBound > reading }

@@ -80,7 +80,8 @@ package struct MemberList: Sendable {
   /// In no order. Of a draft: without its changes.
   package var values: some RandomAccessCollection<QueueMachine.Member> { shelf.value.values }
 
-  /// Each id with its place in the list, in no order: less work than `values`. Of a draft: without its changes.
+  /// Each id with its place in the list, in no order: less work than `values`. Of a draft: without
+  /// its changes.
   package var ranks: some RandomAccessCollection<(rank: Int64, id: TransferID)> {
     shelf.value.ranks
   }

@@ -1,5 +1,5 @@
-/// A dictionary whose changes can be kept in a layer of their own, until they are applied or dropped. A draft shares what lies
-/// below with the original.
+/// A dictionary whose changes can be kept in a layer of their own, until they are applied or
+/// dropped. A draft shares what lies below with the original.
 struct OverlayDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// What a draft changes; nil is a removal.
   typealias Layer = [Key: Value?]

@@ -1,7 +1,8 @@
-/// Whose each file is that was asked for by its path: one target, one owner, who keeps it until it ends.
+/// Whose each file is that was asked for by its path: one target, one owner, who keeps it until it
+/// ends.
 ///
-/// A path is kept as its hash of 64 bits: a list may have a million. Of two paths of one hash, which one in tens of millions of such lists
-/// has, the second would be refused.
+/// A path is kept as its hash of 64 bits: a list may have a million. Of two paths of one hash,
+/// which one in tens of millions of such lists has, the second would be refused.
 package struct PathReservations: Sendable {
   private var owners = OverlayDictionary<Int, TransferID>()
   /// Those that have ended and whose target another one has had since.

@@ -20,10 +20,11 @@ enum PriorityLevel: Int, CaseIterable, Sendable {
 
 /// Shares turns among the priorities by their weight: start-time fair queueing.
 ///
-/// Each priority has a mark that a turn moves on by 16 / weight; the one with the least mark that can use a turn is next.
-/// A mark that lags behind the last turn given counts as level with it. So one that had nothing to start, or whose hosts
-/// were all full or paused, has saved up nothing, and is not punished either: what it could not use went to the others, and the
-/// first turn that it can use is its own.
+/// Each priority has a mark that a turn moves on by 16 / weight; the one with the least mark that
+/// can use a turn is next. A mark that lags behind the last turn given counts as level with it. So
+/// one that had nothing to start, or whose hosts were all full or paused, has saved up nothing, and
+/// is not punished either: what it could not use went to the others, and the first turn that it can
+/// use is its own.
 struct FairShare: Sendable {
   private var marks = [UInt64](repeating: 0, count: TransferRequest.Priority.allCases.count)
   private var lastTurn: UInt64 = 0

@@ -1,7 +1,7 @@
 /// One run of a program: what its process group is told for each order, and what its end means.
 ///
-/// A program cannot be asked to pause. One that may run again is ended for a pause; any other runs to its end, as a step does
-/// that never looks.
+/// A program cannot be asked to pause. One that may run again is ended for a pause; any other runs
+/// to its end, as a step does that never looks.
 package struct ProgramMachine: Sendable, Hashable {
   package enum Order: Sendable, Hashable, CaseIterable {
     case pause, cancel

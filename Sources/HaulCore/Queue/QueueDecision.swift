@@ -1,4 +1,5 @@
-/// What some inputs of a queue came to: what to store, as a whole, and what to do once it is stored.
+/// What some inputs of a queue came to: what to store, as a whole, and what to do once it is
+/// stored.
 package struct QueueDecision: Sendable {
   package enum Effect: Hashable, Sendable {
     case enqueue(TransferID)
@@ -85,7 +86,8 @@ package struct QueueDecision: Sendable {
     if let place = updates.place(of: id) { updates[place]?.request = request }
   }
 
-  /// These files, of earlier runs of members that end now without success, are still there. O(the decision).
+  /// These files, of earlier runs of members that end now without success, are still there. O(the
+  /// decision).
   package mutating func keepFiles(_ paths: [TransferID: String]) {
     guard !paths.isEmpty else { return }
     for (id, path) in paths {
@@ -112,7 +114,8 @@ package struct QueueDecision: Sendable {
 }
 
 extension TransferResult {
-  /// The same, and the file that is still there as an earlier run left it: the next run is to replace it.
+  /// The same, and the file that is still there as an earlier run left it: the next run is to
+  /// replace it.
   fileprivate func keeping(_ older: String) -> TransferResult {
     guard path == nil, state != .completed else { return self }
     return TransferResult(

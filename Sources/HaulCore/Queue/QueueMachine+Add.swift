@@ -15,8 +15,9 @@ extension QueueMachine {
   }
 
   /// Adds members at the end, in order, all of them or none.
-  /// - Throws: `dependency-failed` when one depends on something that is not there, or on itself by way of others, which are
-  ///   named; `in-use` when an identifier is taken, or the file is to be that of another member.
+  /// - Throws: `dependency-failed` when one depends on something that is not there, or on itself by
+  ///   way of others, which are named; `in-use` when an identifier is taken, or the file is to be
+  ///   that of another member.
   package mutating func add(
     _ additions: [Addition], _ decision: inout QueueDecision
   ) throws(TransferError) {

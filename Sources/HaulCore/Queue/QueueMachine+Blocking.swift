@@ -1,7 +1,8 @@
-/// Members that wait behind one that was not completed: they go on when that is retried, and not before.
+/// Members that wait behind one that was not completed: they go on when that is retried, and not
+/// before.
 extension QueueMachine {
-  /// The member without whose completion a queued one does not run, directly or behind others; nil when it may yet run by
-  /// itself. O(those in between).
+  /// The member without whose completion a queued one does not run, directly or behind others; nil
+  /// when it may yet run by itself. O(those in between).
   package func blocker(of id: TransferID) -> TransferID? {
     var known: [TransferID: TransferID?] = [:]
     return blocker(of: id, &known)
@@ -59,8 +60,8 @@ extension QueueMachine {
     }
   }
 
-  /// Of those whose verdict has changed, the ones that wait so, and all behind them that therefore do as well, each with what is
-  /// in its way. O(all of those, and what is in between).
+  /// Of those whose verdict has changed, the ones that wait so, and all behind them that therefore
+  /// do as well, each with what is in its way. O(all of those, and what is in between).
   package func blocked(_ ids: [TransferID]) -> [(id: TransferID, by: TransferID)] {
     var found: [(id: TransferID, by: TransferID)] = []
     var seen: Set<TransferID> = []

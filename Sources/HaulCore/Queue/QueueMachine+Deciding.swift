@@ -16,9 +16,11 @@ struct QueueChanges: Sendable {
   }
 }
 
-/// A decision is made on a draft: the queue stays as it is stored until the decision is, and one that is not stored is dropped.
+/// A decision is made on a draft: the queue stays as it is stored until the decision is, and one
+/// that is not stored is dropped.
 extension QueueMachine {
-  /// What `body` decides on a draft of the queue; what it throws leaves nothing behind. O(what it changes).
+  /// What `body` decides on a draft of the queue; what it throws leaves nothing behind. O(what it
+  /// changes).
   package func decide<Result, Failure: Error>(
     _ decision: inout QueueDecision,
     _ body: (inout QueueMachine, inout QueueDecision) throws(Failure) -> Result

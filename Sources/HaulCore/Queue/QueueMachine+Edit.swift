@@ -1,9 +1,11 @@
 /// Changing what a member is to do.
 extension QueueMachine {
   /// Gives a member another request, from its next run on.
-  /// - Parameter names: where its file is to go by the old request and the new one, as far as that is known.
+  /// - Parameter names: where its file is to go by the old request and the new one, as far as that
+  ///   is known.
   /// - Returns: why not, when it must stop first or is gone.
-  /// - Throws: `dependency-failed`, `in-use` as `add`; `internal` when what stays for ever would change. Nothing has changed then.
+  /// - Throws: `dependency-failed`, `in-use` as `add`; `internal` when what stays for ever would
+  ///   change. Nothing has changed then.
   package mutating func set(
     _ request: TransferRequest, of record: TransferRecord,
     names: (old: String?, new: String?), _ decision: inout QueueDecision
@@ -78,7 +80,8 @@ extension TransferMachine.State {
 }
 
 extension TransferRequest {
-  /// Whether the bytes that are there would be left behind: a name that was derived is that of one address.
+  /// Whether the bytes that are there would be left behind: a name that was derived is that of one
+  /// address.
   fileprivate func mayGoElsewhere(with other: TransferRequest) -> Bool {
     guard let old = download, let new = other.download else { return false }
     if old.ifExists != new.ifExists || old.usesServerName != new.usesServerName { return true }

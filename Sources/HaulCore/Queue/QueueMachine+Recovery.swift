@@ -10,8 +10,9 @@ extension QueueMachine {
     try? graph.add(stored.nodes) { members.dependencyEnd(of: $0) }
   }
 
-  /// In a queue that was just opened, has those scheduled that wait for a slot only, in the order of the list: of a million, most.
-  /// What else is to be seen to is left to `takeStored` and `recover`.
+  /// In a queue that was just opened, has those scheduled that wait for a slot only, in the order
+  /// of the list: of a million, most. What else is to be seen to is left to `takeStored` and
+  /// `recover`.
   package mutating func scheduleStored(
     _ schedule: (TransferID, _ host: String?, TransferRequest.Priority, _ rank: Int64) -> Void
   ) {
@@ -32,7 +33,8 @@ extension QueueMachine {
     return stored
   }
 
-  /// What is to be done with these of a queue that was just opened: what waits is scheduled, orders that were not carried out are.
+  /// What is to be done with these of a queue that was just opened: what waits is scheduled, orders
+  /// that were not carried out are.
   /// - Parameters:
   ///   - wallSeconds: the time; what was to be tried again later still is.
   ///   - unended: steps whose programs run on, and could not be ended.
@@ -70,7 +72,8 @@ extension QueueMachine {
       change(id) { $0.machine.skip() } ?? [], on: id, by: .user, Self.cutOff(isUnended), &decision)
   }
 
-  /// Whether it is a step that was under way when the process died, and must not be run as if it had not been.
+  /// Whether it is a step that was under way when the process died, and must not be run as if it
+  /// had not been.
   private func wasCutOff(_ id: TransferID, _ isUnended: Bool) -> Bool {
     guard let facts = members[id]?.facts else { return false }
     return facts.isStep && facts.storedState.isUnderWay && (!facts.isIdempotent || isUnended)
@@ -86,8 +89,8 @@ extension QueueMachine {
 
 /// Attempts that are due later.
 extension QueueMachine {
-  /// What ran for it has stopped, and goes on by itself: at once when it waits for a slot, otherwise when it is `due`. One that
-  /// was being stopped becomes what it was to be.
+  /// What ran for it has stopped, and goes on by itself: at once when it waits for a slot,
+  /// otherwise when it is `due`. One that was being stopped becomes what it was to be.
   package mutating func suspended(
     _ id: TransferID, _ reason: WaitReason, _ decision: inout QueueDecision
   ) {
@@ -123,8 +126,8 @@ extension QueueMachine {
     note(id, nil, &decision)
   }
 
-  /// It was to begin again, and found that an earlier run had given its file its name, which nobody had stored: it is queued once
-  /// more, and its next run replaces that.
+  /// It was to begin again, and found that an earlier run had given its file its name, which nobody
+  /// had stored: it is queued once more, and its next run replaces that.
   package mutating func foundPublished(
     _ id: TransferID, _ result: TransferResult, _ decision: inout QueueDecision
   ) {

@@ -1,5 +1,6 @@
-/// Every member of the queue, and what follows for all of them from what happens to one. It starts nothing and stores
-/// nothing: a decision says what is to be stored, and what is to be done once it is.
+/// Every member of the queue, and what follows for all of them from what happens to one. It starts
+/// nothing and stores nothing: a decision says what is to be stored, and what is to be done once it
+/// is.
 package struct QueueMachine: Sendable {
   package struct Member: Sendable {
     var machine: TransferMachine
@@ -40,7 +41,8 @@ package struct QueueMachine: Sendable {
 
   package private(set) var members = MemberList()
   package var groups = GroupProgress()
-  /// Members that run, are being stopped, or wait for a slot. Those that are paused, or wait for others, are not counted.
+  /// Members that run, are being stopped, or wait for a slot. Those that are paused, or wait for
+  /// others, are not counted.
   package private(set) var busy = 0
   var graph = DependencyGraph()
   var identifiers = OverlayDictionary<String, TransferID>()
@@ -74,7 +76,8 @@ package struct QueueMachine: Sendable {
   /// The member that has an identifier of the caller's.
   package func id(of identifier: String) -> TransferID? { identifiers[identifier] }
 
-  /// Carries a command out on each of these; those that refuse it stay as they are. O(members concerned).
+  /// Carries a command out on each of these; those that refuse it stay as they are. O(members
+  /// concerned).
   /// - Parameter isLast: whether it is the last portion. Dependents are looked at again only then,
   ///   as they may be in a later one.
   /// - Returns: who refused, and why.
@@ -105,7 +108,8 @@ package struct QueueMachine: Sendable {
   }
 
   /// A slot is there for it. Nil when it does not want it any more.
-  /// - Parameter isDurable: whether what is stored outlives the process: only then a download is noted as begun.
+  /// - Parameter isDurable: whether what is stored outlives the process: only then a download is
+  ///   noted as begun.
   package mutating func granted(
     _ id: TransferID, isDurable: Bool = true, _ decision: inout QueueDecision
   ) -> TransferMachine.Grant? {

@@ -1,4 +1,5 @@
-/// The places of a list as numbers far apart, so that one can be moved between two others without touching them.
+/// The places of a list as numbers far apart, so that one can be moved between two others without
+/// touching them.
 struct RankRange: Hashable, Sendable {
   private(set) var first: Int64 = 0
   private(set) var last: Int64 = 0

@@ -23,7 +23,8 @@ struct RankedSet<Key: Comparable & Sendable>: Sendable {
     return (number, key)
   }
 
-  /// Puts a number in, changes its key, or, with nil, takes it out. The same key again costs nothing.
+  /// Puts a number in, changes its key, or, with nil, takes it out. The same key again costs
+  /// nothing.
   mutating func set(_ number: Int, to key: Key?) {
     if number >= keys.keys.count {
       guard key != nil else { return }

@@ -1,7 +1,9 @@
-/// Whether the schedule lets transfers run, as the clock on the wall has it, and when to look again. It looks at no clock itself.
+/// Whether the schedule lets transfers run, as the clock on the wall has it, and when to look
+/// again. It looks at no clock itself.
 ///
-/// A clock on the wall may be set, or jump when a machine wakes up. So it is not trusted to reach an end of a window: there is a look
-/// at least every minute, by the other clock, and what is known from the last one holds only between the ends that it found.
+/// A clock on the wall may be set, or jump when a machine wakes up. So it is not trusted to reach
+/// an end of a window: there is a look at least every minute, by the other clock, and what is known
+/// from the last one holds only between the ends that it found.
 package struct ScheduleMonitor: Sendable {
   /// From one look to the next, at most.
   package static let period: Duration = .seconds(60)
@@ -42,7 +44,8 @@ package struct ScheduleMonitor: Sendable {
     isNeeded = hours != nil || closed != nil
   }
 
-  /// Looks at what the clocks tell; O(1) before there is something new. Call it before anything starts, and at `nextLook`.
+  /// Looks at what the clocks tell; O(1) before there is something new. Call it before anything
+  /// starts, and at `nextLook`.
   package mutating func look(at now: Instant, wallSeconds: Double) {
     guard let hours else { return (closed, nextLook, isNeeded) = (nil, nil, false) }
     if let last, let nextLook, now < nextLook, last.holds(at: now, wallSeconds: wallSeconds) {

@@ -1,9 +1,10 @@
-/// Decides which transfers run and how many connections each may have: slots, limits per host, hosts that asked for
-/// a pause, priorities, and the order inside a priority.
+/// Decides which transfers run and how many connections each may have: slots, limits per host,
+/// hosts that asked for a pause, priorities, and the order inside a priority.
 ///
-/// It holds no time and starts nothing. A decision costs O(log n) in the number queued: each host has a queue for each
-/// priority, and each priority knows, of the hosts with room, the one whose first member comes first. So a slow or refusing
-/// host holds up nobody. `FairShare` says which priority is next.
+/// It holds no time and starts nothing. A decision costs O(log n) in the number queued: each host
+/// has a queue for each priority, and each priority knows, of the hosts with room, the one whose
+/// first member comes first. So a slow or refusing host holds up nobody. `FairShare` says which
+/// priority is next.
 package struct Scheduler: Sendable {
   package internal(set) var limits: Limits
   /// While set, `next(at:)` starts forced ones only; what runs, runs on.
@@ -34,7 +35,8 @@ package struct Scheduler: Sendable {
     self.limits = limits.sane
   }
 
-  /// Takes effect with the next `next(at:)`: raising lets more start, lowering lets what runs run on. O(hosts).
+  /// Takes effect with the next `next(at:)`: raising lets more start, lowering lets what runs run
+  /// on. O(hosts).
   package mutating func setLimits(_ newLimits: Limits) {
     limits = newLimits.sane
     for host in Array(hosts.all) { refresh(host) }
@@ -43,12 +45,14 @@ package struct Scheduler: Sendable {
   /// Makes room for so many more.
   package mutating func reserve(_ more: Int) { members.reserve(more) }
 
-  /// Queues a transfer; one that was paused goes back to its old place, with the priority and the rank that it has
-  /// (the host may be another now). No effect on any other known one.
+  /// Queues a transfer; one that was paused goes back to its old place, with the priority and the
+  /// rank that it has (the host may be another now). No effect on any other known one.
   ///
   /// - Parameters:
-  ///   - host: nil for a local step, which needs an active slot, and neither a host's slot nor a connection.
-  ///   - rank: its place among those of its priority; equal ones go first come, first served. Nil is behind all known.
+  ///   - host: nil for a local step, which needs an active slot, and neither a host's slot nor a
+  ///     connection.
+  ///   - rank: its place among those of its priority; equal ones go first come, first served. Nil
+  ///     is behind all known.
   package mutating func add(
     _ id: TransferID, host: String?, priority: TransferRequest.Priority = .default,
     rank: Int64? = nil
@@ -69,8 +73,8 @@ package struct Scheduler: Sendable {
     enqueue(number)
   }
 
-  /// Takes a transfer out of the running for now and keeps its place: paused by a person, or waiting for a retry.
-  /// A start that was called for and has not come is taken back.
+  /// Takes a transfer out of the running for now and keeps its place: paused by a person, or
+  /// waiting for a retry. A start that was called for and has not come is taken back.
   ///
   /// Call it when its input and output have stopped: slot and connections are free at once.
   /// - Returns: whether it held a slot; a second call is a no-op.
@@ -93,8 +97,9 @@ package struct Scheduler: Sendable {
     return heldSlot
   }
 
-  /// Takes slot and connections from a transfer whose bytes are all there, so that another may use the network while it waits
-  /// for the disk; call `next(at:)` afterwards. Where one at a time is wanted, it is one until its end.
+  /// Takes slot and connections from a transfer whose bytes are all there, so that another may use
+  /// the network while it waits for the disk; call `next(at:)` afterwards. Where one at a time is
+  /// wanted, it is one until its end.
   /// - Returns: whether it held a slot of several, and fewer than 128 wait so.
   package mutating func waitsForDisk(_ id: TransferID) -> Bool {
     guard let number = members.number(of: id), members[number].phase == .active,
@@ -106,11 +111,19 @@ package struct Scheduler: Sendable {
     return true
   }
 
+  /// Whether it holds a slot.
+  package func isActive(_ id: TransferID) -> Bool { members.member(id)?.phase == .active }
+
+  /// Whether it gave up its slot, and waits for the disk.
+  package func isWaitingForDisk(_ id: TransferID) -> Bool {
+    members.member(id)?.phase == .waitingForDisk
+  }
+
   /// What they hold is memory, and they are fetched again after a crash.
   private static let mostWaitingForDisk = 128
 
-  /// Lets a host alone until `until`: nothing starts there and no connection is added; what runs, runs on.
-  /// A shorter wish never shortens a longer one.
+  /// Lets a host alone until `until`: nothing starts there and no connection is added; what runs,
+  /// runs on. A shorter wish never shortens a longer one.
   package mutating func backOff(_ host: String, until: Instant) {
     let number = hosts.number(for: host)
     hosts.states[number].backOffUntil = max(hosts.states[number].backOffUntil ?? until, until)
@@ -182,8 +195,8 @@ extension Scheduler {
     hosts.states[host].unconnected += idle
   }
 
-  /// Restores, after any change to a host, what is known of it elsewhere; forgets a host that nothing is left of, and an outage
-  /// whose end nobody would see.
+  /// Restores, after any change to a host, what is known of it elsewhere; forgets a host that
+  /// nothing is left of, and an outage whose end nobody would see.
   mutating func refresh(_ host: Int) {
     guard host != HostTable.local else { return }
     for level in PriorityLevel.allCases where hosts.states[host].hasUsed(level) {

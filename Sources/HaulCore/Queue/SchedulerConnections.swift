@@ -1,11 +1,13 @@
 extension Scheduler {
   /// Takes one more connection for an active transfer.
   ///
-  /// Refused while the host is paused, and beyond a limit. A further connection is refused as well while a transfer
-  /// waits that lacks nothing but a connection, so that those who came first cannot keep the others out.
+  /// Refused while the host is paused, and beyond a limit. A further connection is refused as well
+  /// while a transfer waits that lacks nothing but a connection, so that those who came first
+  /// cannot keep the others out.
   ///
-  /// The first connection was reserved when the transfer started. It is refused only if a pause or a lower limit came
-  /// since then: give the slot back with `paused` and `add` the transfer again; it keeps its place.
+  /// The first connection was reserved when the transfer started. It is refused only if a pause or
+  /// a lower limit came since then: give the slot back with `paused` and `add` the transfer again;
+  /// it keeps its place.
   package mutating func grantConnection(for id: TransferID) -> Bool {
     guard let number = members.number(of: id) else { return false }
     let (member, host) = (members[number], hosts.states[members[number].host])
@@ -37,15 +39,17 @@ extension Scheduler {
     return true
   }
 
-  /// Notes that a host refused a connection while `alive` others of it went on: from now on it gets no more than those,
-  /// and at least one. What runs, runs on. The cap is kept for the scheduler's life and never rises.
+  /// Notes that a host refused a connection while `alive` others of it went on: from now on it gets
+  /// no more than those, and at least one. What runs, runs on. The cap is kept for the scheduler's
+  /// life and never rises.
   /// - Returns: the new cap, when it is lower than the old one.
   @discardableResult
   package mutating func lowerCap(_ host: String, to alive: Int) -> Int? {
     lowerCap(hosts.number(for: host), to: alive)
   }
 
-  /// Notes that the host refused a connection of this transfer, which still counts, while others went on.
+  /// Notes that the host refused a connection of this transfer, which still counts, while others
+  /// went on.
   /// - Returns: the host's new cap, when it is lower than the old one.
   package mutating func connectionRefused(for id: TransferID) -> Int? {
     guard let member = members.member(id), member.host != HostTable.local else { return nil }
@@ -60,8 +64,8 @@ extension Scheduler {
     return cap < former ? cap : nil
   }
 
-  /// Notes how many connections a transfer of the host was worth, by measurement; kept for the scheduler's life.
-  /// Nil when no number was too many.
+  /// Notes how many connections a transfer of the host was worth, by measurement; kept for the
+  /// scheduler's life. Nil when no number was too many.
   package mutating func settled(on connections: Int?, of host: String) {
     let number = hosts.number(for: host)
     hosts.states[number].settledConnections = connections
@@ -101,7 +105,8 @@ extension Scheduler {
     hosts.number(of: host).map { hosts.states[$0].waiting + hosts.states[$0].active } ?? 0
   }
 
-  /// Whether a transfer of this host, or any other, has a slot to go to and waits for a connection only.
+  /// Whether a transfer of this host, or any other, has a slot to go to and waits for a connection
+  /// only.
   private func isStartBlocked(on host: HostState) -> Bool {
     if host.queues[PriorityLevel.forced.rawValue].count > 0 || isReady(.forced) { return true }
     guard !startsForcedOnly, active < limits.active else { return false }

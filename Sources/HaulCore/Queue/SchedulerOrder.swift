@@ -1,7 +1,7 @@
 /// What a person may say of the order. None of it has an effect on an unknown transfer.
 extension Scheduler {
-  /// Gives a transfer another place inside its priority; among equal ranks those known for longer go first.
-  /// One that runs keeps its slot: the place counts when it is queued again.
+  /// Gives a transfer another place inside its priority; among equal ranks those known for longer
+  /// go first. One that runs keeps its slot: the place counts when it is queued again.
   package mutating func move(_ id: TransferID, to rank: Int64) {
     guard let number = members.number(of: id) else { return }
     lastRank = max(lastRank, rank)
@@ -19,20 +19,21 @@ extension Scheduler {
     relane(number) { members in members[number].priority = priority }
   }
 
-  /// "Start now": it goes before all others of every priority until it has started, and respects every limit. Of several
-  /// the first called is the first. It takes no turn from its priority.
+  /// "Start now": it goes before all others of every priority until it has started, and respects
+  /// every limit. Of several the first called is the first. It takes no turn from its priority.
   ///
   /// A paused one is not queued by it, but when `add` queues it again the word holds. No effect on
   /// one that runs. A host that gave no answer may be asked at once; one that asked for a pause has
   /// it.
   package mutating func starts(_ id: TransferID) { call(id, .express) }
 
-  /// Starts with the next `next(at:)`, even beyond the limits on active transfers and active per host, and while the
-  /// queue is suspended. It counts as active, so that nothing else starts until fewer than the limit are.
+  /// Starts with the next `next(at:)`, even beyond the limits on active transfers and active per
+  /// host, and while the queue is suspended. It counts as active, so that nothing else starts until
+  /// fewer than the limit are.
   ///
-  /// What a server was promised still holds: it waits for the pause of its host to end and for a free connection, and until it
-  /// has one, nobody who runs is granted a further one of those that it waits for. A paused one is not queued by it, as with
-  /// `starts`.
+  /// What a server was promised still holds: it waits for the pause of its host to end and for a
+  /// free connection, and until it has one, nobody who runs is granted a further one of those that
+  /// it waits for. A paused one is not queued by it, as with `starts`.
   package mutating func force(_ id: TransferID) { call(id, .forced) }
 
   /// Whether it is known, and neither waits for a slot nor has one.

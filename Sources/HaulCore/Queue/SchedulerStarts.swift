@@ -1,7 +1,9 @@
 extension Scheduler {
-  /// Takes the slots for the transfers to start now, in order. Each, but a local step, has one connection reserved.
+  /// Takes the slots for the transfers to start now, in order. Each, but a local step, has one
+  /// connection reserved.
   ///
-  /// First those that are forced, then those that were told to start now, then the priorities in turn.
+  /// First those that are forced, then those that were told to start now, then the priorities in
+  /// turn.
   package mutating func next(at now: Instant) -> [TransferID] {
     wakeHosts(at: now)
     var started: [TransferID] = []
@@ -22,7 +24,8 @@ extension Scheduler {
   /// Whether a transfer that is added could start, as far as slots go.
   package var hasFreeSlot: Bool { !startsForcedOnly && active < limits.active }
 
-  /// When the next pause of a host ends, for `next(at:)` to be called; nil when time alone will change nothing.
+  /// When the next pause of a host ends, for `next(at:)` to be called; nil when time alone will
+  /// change nothing.
   package func nextWakeUp() -> Instant? { alarms.first?.key }
 
   /// Why a queued transfer waits; nil when it is not queued or the next `next(at:)` may start it.
@@ -50,7 +53,8 @@ extension Scheduler {
   /// Whether one more transfer would find a connection, as far as all hosts together are concerned.
   private var hasConnection: Bool { connections + unconnected < limits.connections }
 
-  /// Who is next within the limits, with its priority's turn taken. A start that was called for takes no turn.
+  /// Who is next within the limits, with its priority's turn taken. A start that was called for
+  /// takes no turn.
   private mutating func pick() -> Int32? {
     if let number = front(of: .express) { return number }
     guard let priority = share.next(among: { front(of: PriorityLevel($0)) != nil }) else {

@@ -1,4 +1,5 @@
-/// What is there when a store is opened, as small as a queue keeps it: a million members as they are told would be 120 MB.
+/// What is there when a store is opened, as small as a queue keeps it: a million members as they
+/// are told would be 120 MB.
 package struct StoredQueue: Sendable {
   var shelf = CompactTransferTable()
   /// What those come after that come after something.

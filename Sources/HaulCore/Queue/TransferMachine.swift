@@ -1,4 +1,5 @@
-/// One member of the queue: each pair of state and command has one outcome. It starts nothing; it says what is to be done.
+/// One member of the queue: each pair of state and command has one outcome. It starts nothing; it
+/// says what is to be done.
 package struct TransferMachine: Hashable, Sendable {
   package enum State: Hashable, Sendable {
     /// Waits for a slot, or for another member.
@@ -269,7 +270,8 @@ extension TransferMachine {
 
 /// As it is stored.
 extension TransferMachine {
-  /// The machine of a stored member; one whose order was not carried out when the process died is stopping by it.
+  /// The machine of a stored member; one whose order was not carried out when the process died is
+  /// stopping by it.
   package init(_ storedState: StoredState) {
     hasRun = storedState.hasRun
     startsOver = storedState.startsOver
@@ -292,7 +294,8 @@ extension TransferMachine {
     }
   }
 
-  /// Writes the state into what is stored. What it does right now never is: a running one is queued.
+  /// Writes the state into what is stored. What it does right now never is: a running one is
+  /// queued.
   package func write(into storedState: inout StoredState) {
     storedState.hasRun = hasRun
     storedState.startsOver = startsOver || isStartingOver

@@ -57,8 +57,8 @@ struct Member: Sendable {
   }
 }
 
-/// Where in the queue something is: by how often it asked a host in vain, by rank, and, where those are equal, first come, first
-/// served.
+/// Where in the queue something is: by how often it asked a host in vain, by rank, and, where those
+/// are equal, first come, first served.
 struct QueueKey: Comparable, Sendable {
   var asks = 0
   let rank: Int64

@@ -1,9 +1,10 @@
 import OrderedCollections
 
-/// Who waits until something in the way is gone, and for what. It looks at nothing itself: it says at what to look and when, is
-/// told what was seen, and says who may go on.
+/// Who waits until something in the way is gone, and for what. It looks at nothing itself: it says
+/// at what to look and when, is told what was seen, and says who may go on.
 package struct WaitMonitor: Sendable {
-  /// Bytes that stay free on a file system that was full when a transfer goes on: room for journals and for others.
+  /// Bytes that stay free on a file system that was full when a transfer goes on: room for journals
+  /// and for others.
   package static let reserve: Int64 = 16 << 20
   /// From one look to the next.
   package static let period: Duration = .seconds(5)
@@ -130,8 +131,8 @@ package struct WaitMonitor: Sendable {
   }
 }
 
-/// Free bytes of file systems, of which each takes what it needs: the first come first, and who needs less than is left goes
-/// before who needs more.
+/// Free bytes of file systems, of which each takes what it needs: the first come first, and who
+/// needs less than is left goes before who needs more.
 private struct Rooms {
   private var free: [UInt64: Int64] = [:]
   /// Those that do not tell, or are gone: who tries will see.

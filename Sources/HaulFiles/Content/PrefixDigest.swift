@@ -1,10 +1,11 @@
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// The digests of a file from its first byte on, made from the bytes as they are written as long as those come in order.
-/// What came out of order is read back from the file.
+/// The digests of a file from its first byte on, made from the bytes as they are written as long as
+/// those come in order. What came out of order is read back from the file.
 ///
-/// Nothing is hashed under a lock, and one thread hashes at a time: writers elsewhere in the file never wait.
+/// Nothing is hashed under a lock, and one thread hashes at a time: writers elsewhere in the file
+/// never wait.
 final class PrefixDigest: Sendable {
   private struct State {
     var digest: RunningDigest

@@ -17,7 +17,8 @@ package struct RunningDigest: Sendable {
 
   /// Of everything so far, in the order of `algorithms`.
   package var checksums: [Checksum] {
-    // An algorithm whose digest had another length than its name says would be missing, and fail the verification.
+    // An algorithm whose digest had another length than its name says would be missing, and fail
+    // the verification.
     zip(algorithms, states).compactMap { Checksum($0, bytes: $1.bytes) }
   }
 }

@@ -1,14 +1,14 @@
 package import HaulCore
 
-/// What the bytes of a part file are bytes of: shared, as much has it. No secret is in it: the journal may be copied into a
-/// bug report.
+/// What the bytes of a part file are bytes of: shared, as much has it. No secret is in it: the
+/// journal may be copied into a bug report.
 package final class JournalHead: Codable, Hashable, Sendable {
   /// The redacted address, for people.
   package let url: String
   /// Equal for the same resource and no other.
   package let fingerprint: Fingerprint
-  /// The fingerprint of the address with its tokens, where it has one that no signature goes with: the token may say which
-  /// resource it is.
+  /// The fingerprint of the address with its tokens, where it has one that no signature goes with:
+  /// the token may say which resource it is.
   package let tokenFingerprint: String?
   /// Where redirects led: the redacted address; nil when there were none.
   package let location: String?
@@ -47,7 +47,8 @@ package final class JournalHead: Codable, Hashable, Sendable {
   /// Whether the address is the one that the bytes are of, but for values of known signing keys.
   package func isOf(_ url: ResourceURL) -> Bool { fingerprint == .of(url) }
 
-  /// Whether it also is with its tokens, so that nothing else has to tell that the resource is the same.
+  /// Whether it also is with its tokens, so that nothing else has to tell that the resource is the
+  /// same.
   package func hasTokens(of url: ResourceURL) -> Bool {
     tokenFingerprint == ResourceFingerprint.ofTokens(in: url)
   }

@@ -64,6 +64,7 @@ package enum JournalRecord: Hashable, Sendable {
   case placeholder(FileIdentity)
   /// The whole file did not have this digest.
   case rejected(Checksum)
-  /// What follows is not proved to be of one version with what came before: only a digest of the whole can.
+  /// What follows is not proved to be of one version with what came before: only a digest of the
+  /// whole can.
   case unproved
 }

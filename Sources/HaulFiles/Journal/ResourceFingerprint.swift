@@ -1,7 +1,8 @@
 import Crypto
 package import HaulCore
 
-/// Tells resources apart without saying which they are: SHA-256 of the address without the values of known signing keys.
+/// Tells resources apart without saying which they are: SHA-256 of the address without the values
+/// of known signing keys.
 enum ResourceFingerprint {
   static func bytes(of url: ResourceURL) -> [UInt8] {
     digest(of: url.resourceText)
@@ -31,8 +32,8 @@ enum ResourceFingerprint {
   static func bytes(hex: String) -> [UInt8] { Checksum("sha-256=\(hex)")?.bytes ?? [] }
 }
 
-/// What a journal says of an address: `ResourceFingerprint` in hexadecimal. Of an address that is at hand it is made when it is
-/// asked for: most small files never have a journal.
+/// What a journal says of an address: `ResourceFingerprint` in hexadecimal. Of an address that is
+/// at hand it is made when it is asked for: most small files never have a journal.
 package enum Fingerprint: Hashable, Codable, Sendable {
   case of(ResourceURL)
   case hex(String)

@@ -6,11 +6,12 @@ import NIOConcurrencyHelpers
 /// When neither journal nor part file is there, no journal is made: its records are kept in memory.
 /// The part file is made with `O_EXCL` and locked, and so keeps other processes away as the journal
 /// does. When the whole is there it gets its name in one step, and nothing of a journal was ever on
-/// the disk; a crash before costs these few bytes: a part file without a journal counts for nothing.
-/// Whatever must outlive the process (a pause, a failure, a checksum that was not met) or cannot be
-/// done in one step makes the journal first, with all its records.
+/// the disk; a crash before costs these few bytes: a part file without a journal counts for
+/// nothing. Whatever must outlive the process (a pause, a failure, a checksum that was not met) or
+/// cannot be done in one step makes the journal first, with all its records.
 extension PartFile {
-  /// Whether its end costs no more than two syncs, which it can share with others: it is small, and has no journal.
+  /// Whether its end costs no more than two syncs, which it can share with others: it is small, and
+  /// has no journal.
   package var isDeferred: Bool { state.withLockedValue { $0.isDeferred && $0.head != nil } }
 
   /// Whether its end waits for no sync.

@@ -1,7 +1,7 @@
 package import HaulCore
 
-/// What Haul puts down in an attribute of a file that it made: which resource it is, and how it was left. A file that is not as it
-/// was left is somebody else's.
+/// What Haul puts down in an attribute of a file that it made: which resource it is, and how it was
+/// left. A file that is not as it was left is somebody else's.
 package struct FileRecord: Hashable, Sendable {
   /// Half of the SHA-256 of the address; see `ResourceFingerprint`.
   private let resource: ArraySlice<UInt8>
@@ -10,7 +10,8 @@ package struct FileRecord: Hashable, Sendable {
   private let modified: Double
   /// The server's, where it told one.
   package let entityTag: String?
-  /// Whether the server's date was so new that the file may have changed since without another (RFC 9110, section 8.8.2.2).
+  /// Whether the server's date was so new that the file may have changed since without another (RFC
+  /// 9110, section 8.8.2.2).
   package let isUnsure: Bool
 
   private static let version: UInt8 = 1
@@ -63,7 +64,8 @@ package struct FileRecord: Hashable, Sendable {
     resource.elementsEqual(ResourceFingerprint.ofOwn(url).prefix(Self.resourceLength))
   }
 
-  /// The record of a file that still is as Haul left it; nil for any other, and where that cannot be told.
+  /// The record of a file that still is as Haul left it; nil for any other, and where that cannot
+  /// be told.
   package static func read(
     _ name: String, in directory: any DiskDirectory, user: UInt32
   ) -> FileRecord? {

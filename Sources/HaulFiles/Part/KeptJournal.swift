@@ -1,13 +1,15 @@
 package import HaulCore
 import NIOConcurrencyHelpers
 
-/// The journal of a file that has its name, kept until somebody else has stored that it is complete: when the process dies
-/// before, the next run reads there that this very file is what was to be made, and nothing is fetched again.
+/// The journal of a file that has its name, kept until somebody else has stored that it is
+/// complete: when the process dies before, the next run reads there that this very file is what was
+/// to be made, and nothing is fetched again.
 extension PartFile {
   /// Has the journal stay, and stay locked, when the file has its name.
   package func keepJournal() { state.withLockedValue { $0.keepsJournal = true } }
 
-  /// Removes a journal that was kept; the end of a part file that was published. Does nothing for any other.
+  /// Removes a journal that was kept; the end of a part file that was published. Does nothing for
+  /// any other.
   package func removeJournal() {
     let (isKept, journal) = state.withLockedValue { state in
       defer { state.isJournalKept = false }
@@ -19,8 +21,8 @@ extension PartFile {
     closeFiles()
   }
 
-  /// Removes the journal that a process left which died after it was stored that the file is complete. One that says
-  /// anything else stays.
+  /// Removes the journal that a process left which died after it was stored that the file is
+  /// complete. One that says anything else stays.
   /// - Throws: `in-use`, `permission-denied`, `io`.
   package static func removeKeptJournal(
     of name: String, in directory: any DiskDirectory, on disk: any Disk

@@ -35,7 +35,8 @@ extension PartFile {
     }
   }
 
-  /// Refuses a part file that nothing tells to be ours: neither a journal nor the mark that every one of ours gets.
+  /// Refuses a part file that nothing tells to be ours: neither a journal nor the mark that every
+  /// one of ours gets.
   private static func refuseStrangePart(
     _ names: PartNames, in directory: any DiskDirectory
   ) throws(TransferError) {
@@ -54,8 +55,9 @@ extension PartFile {
       "\(names.part) is there, and Haul did not make it; it was left alone, move it away")
   }
 
-  /// As `acquire` with a journal that is put off, for a target of which neither journal nor part file is there; nil, and
-  /// nothing is touched, for any other. A few looks at the directory: no file is read.
+  /// As `acquire` with a journal that is put off, for a target of which neither journal nor part
+  /// file is there; nil, and nothing is touched, for any other. A few looks at the directory: no
+  /// file is read.
   package static func acquireNew(
     disk: any Disk, directory: any DiskDirectory, name: String, nonce: [UInt8],
     durability: DownloadRequest.Durability, deferringJournalUpTo longest: Int64
@@ -143,8 +145,8 @@ struct PartRecovery {
   func adoptPart(_ replay: JournalReplay)
     throws(TransferError) -> (file: any DiskFile, status: FileStatus)?
   {
-    // A publication cut short leaves the mode of the final file, which a group may be able to write. That of a small file
-    // leaves no journal either: nothing of it counts then.
+    // A publication cut short leaves the mode of the final file, which a group may be able to
+    // write. That of a small file leaves no journal either: nothing of it counts then.
     let published = 0o666 & ~disk.creationMask
     let named = try mapping("look at the part file") { () throws(DiskError) in
       try directory.status(of: names.part)

@@ -11,7 +11,8 @@ extension PartFile {
   /// none, and reserves its room when the length is known.
   /// - Parameters:
   ///   - algorithms: of the digests that will be asked for.
-  ///   - reserving: whether room is reserved; a small content that is there already is written at once.
+  ///   - reserving: whether room is reserved; a small content that is there already is written at
+  ///     once.
   /// - Throws: `disk-full` before a byte was written; `name-conflict`, `in-use`, `io`.
   package func begin(
     _ head: JournalHead, digesting algorithms: [Checksum.Algorithm] = [], reserving: Bool = true
@@ -111,7 +112,8 @@ extension PartFile {
       try part.allocate(length)
     } catch {
       if [EOPNOTSUPP, ENOSYS, EINVAL].contains(error.errno) { return }
-      // What it did reserve is given back: others may need it. The first failure is the one to tell.
+      // What it did reserve is given back: others may need it. The first failure is the one to
+      // tell.
       try? part.truncate(to: 0)
       throw TransferError(error, while: "reserve \(ByteCount.text(length))")
     }

@@ -1,8 +1,9 @@
 package import HaulCore
 
 extension PartFile {
-  /// Where the bytes that an earlier run left can be compared with the server's. A place that has only zeros, of which files have
-  /// long stretches, is moved towards the next one, 4 MiB at most; empty when there is nothing else.
+  /// Where the bytes that an earlier run left can be compared with the server's. A place that has
+  /// only zeros, of which files have long stretches, is moved towards the next one, 4 MiB at most;
+  /// empty when there is nothing else.
   /// - Throws: `io`.
   package func comparisonPlaces() throws(TransferError) -> [ByteRange] {
     let part = try locked { state throws(TransferError) in try state.openPart() }

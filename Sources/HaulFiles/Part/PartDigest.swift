@@ -2,7 +2,8 @@ package import HaulCore
 import NIOConcurrencyHelpers
 
 extension PartFile {
-  /// Has digests computed of the bytes as they are written, from now on; what is there already is read when it is due.
+  /// Has digests computed of the bytes as they are written, from now on; what is there already is
+  /// read when it is due.
   package func expectDigests(_ algorithms: [Checksum.Algorithm]) {
     state.withLockedValue { state in
       guard state.digest?.algorithms ?? [] != algorithms else { return }
@@ -10,7 +11,8 @@ extension PartFile {
     }
   }
 
-  /// How many bytes that follow the hashed ones were written out of order, so that they must be read back.
+  /// How many bytes that follow the hashed ones were written out of order, so that they must be
+  /// read back.
   package var digestLag: Int64 {
     state.withLockedValue { state in
       state.digest.map { state.prefixEnd - $0.position } ?? 0
@@ -27,7 +29,8 @@ extension PartFile {
     try digest.read(upTo: end, of: file, isCancelled: isCancelled)
   }
 
-  /// The digests of the whole: of what was hashed while it was written, and the rest read from the disk.
+  /// The digests of the whole: of what was hashed while it was written, and the rest read from the
+  /// disk.
   /// - Throws: `cancelled`, `length-mismatch`, `io`.
   package func digests(
     _ algorithms: [Checksum.Algorithm], isCancelled: () -> Bool = { false }

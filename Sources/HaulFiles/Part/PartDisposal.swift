@@ -1,8 +1,8 @@
 package import HaulCore
 
 extension PartFile {
-  /// Removes what an earlier run left of a content, and writes nothing: to adopt it takes room, of which a full disk has none.
-  /// Nothing happens where nothing is left, or something else.
+  /// Removes what an earlier run left of a content, and writes nothing: to adopt it takes room, of
+  /// which a full disk has none. Nothing happens where nothing is left, or something else.
   /// - Parameters:
   ///   - name: the final name, in `directory`.
   ///   - isOurs: whether it is that content.

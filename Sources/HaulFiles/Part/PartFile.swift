@@ -22,7 +22,8 @@ package final class PartFile: Sendable {
   /// Notes what it is downloaded from, for the record that the finished file gets.
   package func isDownloaded(from url: ResourceURL) { state.withLockedValue { $0.url = url } }
 
-  /// Whether the file of that name was downloaded from the same address, and is as that left it. Blocks.
+  /// Whether the file of that name was downloaded from the same address, and is as that left it.
+  /// Blocks.
   package func hasTwin(_ name: String) -> Bool {
     guard let url = state.withLockedValue({ $0.url }) else { return false }
     return FileRecord.read(name, in: directory, user: user)?.isOf(url) == true

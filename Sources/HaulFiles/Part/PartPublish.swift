@@ -23,10 +23,12 @@ extension PartFile {
     for result in Self.publish([entry]) { try result.get() }
   }
 
-  /// Gives whole files their final names, each in one step and durably before this returns, when strict. Those of one
-  /// directory share its sync.
-  /// - Parameter io: whose threads sync several parts at the same time; nil for one after the other.
-  /// - Returns: for each what `publish` of one would throw; the failure of one does not touch the others.
+  /// Gives whole files their final names, each in one step and durably before this returns, when
+  /// strict. Those of one directory share its sync.
+  /// - Parameter io: whose threads sync several parts at the same time; nil for one after the
+  ///   other.
+  /// - Returns: for each what `publish` of one would throw; the failure of one does not touch the
+  ///   others.
   package static func publish(
     _ group: [FinalName], on io: BlockingIO? = nil
   ) -> [Result<Void, TransferError>] {
@@ -95,7 +97,8 @@ extension PartFile {
     }
   }
 
-  /// Makes a journal that was put off, only to tell after the death of the process that the file is ours: it needs no sync.
+  /// Makes a journal that was put off, only to tell after the death of the process that the file is
+  /// ours: it needs no sync.
   /// - Returns: whether the journal is there for that alone.
   private func settleWitness(isModeLate: Bool) throws(TransferError) -> Bool {
     try locked { state throws(TransferError) in
@@ -152,7 +155,8 @@ extension PartFile {
     let (known, url) = state.withLockedValue { ($0.head, $0.url) }
     guard let head = known else { return }
     let record = FileRecord(of: head, url: url, size: status.size, modified: status.modified)
-    // Where it cannot be put down the file is as good: a later run takes it for somebody else's, and leaves it alone.
+    // Where it cannot be put down the file is as good: a later run takes it for somebody else's,
+    // and leaves it alone.
     try? part.setAttribute(record.bytes)
   }
 

@@ -27,7 +27,8 @@ extension PartFile {
   }
 
   /// Claims what was written, closes and unlocks. When nothing was ever claimed and this run made
-  /// the files, they are removed; so is a journal in which a killed run had written nothing. The end of every run, also of a failed one; a second is nothing.
+  /// the files, they are removed; so is a journal in which a killed run had written nothing. The
+  /// end of every run, also of a failed one; a second is nothing.
   package func release() {
     let litter = state.withLockedValue { state -> (part: FileIdentity?, journal: FileIdentity?)? in
       guard state.failure != Self.released else { return nil }

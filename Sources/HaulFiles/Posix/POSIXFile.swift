@@ -10,7 +10,8 @@ import NIOConcurrencyHelpers
 /// An open file of this machine.
 final class POSIXFile: DiskFile {
   private let descriptor: DescriptorBox
-  /// Held by who writes a lot. The kernel lets one in at a time as well, but has the others spin meanwhile.
+  /// Held by who writes a lot. The kernel lets one in at a time as well, but has the others spin
+  /// meanwhile.
   private let writing = NIOLock()
   /// A shorter write ends before a thread has gone to sleep.
   private static let worthSleeping = 128 << 10

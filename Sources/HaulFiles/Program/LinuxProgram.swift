@@ -15,7 +15,8 @@
     private let state: NIOLockedValueBox<State>
 
     private struct State {
-      /// The program begins when a byte goes into it. Both of its ends, so that somebody can read that byte in any case.
+      /// The program begins when a byte goes into it. Both of its ends, so that somebody can read
+      /// that byte in any case.
       var gate: Pipes.Ends?
       /// Whether its number may be another's.
       var isReaped = false
@@ -119,7 +120,8 @@
 
     private static let mostWaits = 20
 
-    /// Its number is its own until it is reaped. What may not be ended by us is left after a second.
+    /// Its number is its own until it is reaped. What may not be ended by us is left after a
+    /// second.
     private func endGroup() {
       let leader = identity.pid
       for _ in 0..<Self.mostWaits {

@@ -7,7 +7,8 @@
   package struct LinuxPrograms: Programs {
     private let environment: [String: String]
 
-    /// - Parameter environment: what programs find of it, but for the password that Haul itself takes from there.
+    /// - Parameter environment: what programs find of it, but for the password that Haul itself
+    ///   takes from there.
     package init(environment: [String: String] = ProcessInfo.processInfo.environment) {
       self.environment = environment.filter { $0.key != "HAUL_PASSWORD" }
     }

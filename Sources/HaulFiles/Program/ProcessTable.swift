@@ -45,8 +45,9 @@
 
     /// What runs yet of a program that another process of ours ran.
     ///
-    /// While its leader is there, its start tells that the number is still its own. The number of one that is gone cannot be
-    /// another's for as long as its group has members, but may have been since: those must say for whom they run.
+    /// While its leader is there, its start tells that the number is still its own. The number of
+    /// one that is gone cannot be another's for as long as its group has members, but may have been
+    /// since: those must say for whom they run.
     static func rest(of program: StoredProgram) -> [Int32] {
       let process = program.process
       guard process.boot == PlatformCalls.bootID() else { return [] }

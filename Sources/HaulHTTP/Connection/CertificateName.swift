@@ -4,9 +4,9 @@ import NIOSSL
 
 /// Whether the certificate of a connection is for the name that was asked for.
 ///
-/// The TLS library compares names, and takes a certificate for the address of the other end as well. Who steers the
-/// lookup of names and has such a certificate would pass for any host; through a tunnel that is the proxy. So where
-/// a certificate lists addresses, a name of it must fit too.
+/// The TLS library compares names, and takes a certificate for the address of the other end as
+/// well. Who steers the lookup of names and has such a certificate would pass for any host; through
+/// a tunnel that is the proxy. So where a certificate lists addresses, a name of it must fit too.
 package enum CertificateName {
   /// - Throws: `tls` when it is for another name.
   static func check(_ host: String, on channel: any Channel) throws {

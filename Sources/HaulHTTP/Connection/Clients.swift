@@ -4,8 +4,8 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// The clients of a transport, one for each route, protocol and certified host, made when first needed. A connection is
-/// never shared between routes, nor between settings of TLS.
+/// The clients of a transport, one for each route, protocol and certified host, made when first
+/// needed. A connection is never shared between routes, nor between settings of TLS.
 final class Clients: Sendable {
   struct Key: Hashable, Sendable {
     let route: Route

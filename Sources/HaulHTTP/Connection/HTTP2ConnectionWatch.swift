@@ -28,7 +28,8 @@ final class HTTP2ConnectionWatch: ChannelInboundHandler {
     }
   }
 
-  /// A stream that GOAWAY left out was not looked at (RFC 9113, section 6.8); the library says that it was cancelled.
+  /// A stream that GOAWAY left out was not looked at (RFC 9113, section 6.8); the library says that
+  /// it was cancelled.
   private func explained(_ closed: StreamClosedEvent) -> StreamClosedEvent {
     guard closed.reason == .cancel, let lastStream, closed.streamID > lastStream else {
       return closed
@@ -36,8 +37,8 @@ final class HTTP2ConnectionWatch: ChannelInboundHandler {
     return StreamClosedEvent(streamID: closed.streamID, reason: .refusedStream)
   }
 
-  /// A connection error ends every stream (RFC 9113, section 5.4.1); the library leaves closing to us. What is asked for again
-  /// is better asked for over HTTP/1.1.
+  /// A connection error ends every stream (RFC 9113, section 5.4.1); the library leaves closing to
+  /// us. What is asked for again is better asked for over HTTP/1.1.
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     guard !isOver, Self.isOfTheConnection(error) else { return context.fireErrorCaught(error) }
     isOver = true

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// A connection that was kept from an earlier request ended before a byte of the next answer came: the server had closed it, and
-/// the request was never looked at (RFC 9112, section 9.5).
+/// A connection that was kept from an earlier request ended before a byte of the next answer came:
+/// the server had closed it, and the request was never looked at (RFC 9112, section 9.5).
 struct KeptConnectionEnded: Error {}
 
 /// Tells a request that hit a connection the server had closed from one that failed.

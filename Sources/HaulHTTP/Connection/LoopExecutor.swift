@@ -1,8 +1,9 @@
 import NIOCore
 import NIOPosix
 
-/// Runs tasks on the thread of an event loop: a connection and the transfer that uses it then share a thread, and what one
-/// tells the other wakes up nobody. What may block goes through `BlockingIO`.
+/// Runs tasks on the thread of an event loop: a connection and the transfer that uses it then share
+/// a thread, and what one tells the other wakes up nobody. What may block goes through
+/// `BlockingIO`.
 package final class LoopExecutor: TaskExecutor {
   private let loop: any EventLoop
 

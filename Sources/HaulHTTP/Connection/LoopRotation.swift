@@ -5,7 +5,8 @@ import NIOConcurrencyHelpers
 struct LoopRotation: Sendable {
   private let turn = NIOLockedValueBox(0)
 
-  /// The caller's own, where it runs on one; each additional connection of a transfer takes the next.
+  /// The caller's own, where it runs on one; each additional connection of a transfer takes the
+  /// next.
   func executor(for request: FetchRequest) -> LoopExecutor? {
     let all = LoopExecutor.all
     if !request.isAdditional {

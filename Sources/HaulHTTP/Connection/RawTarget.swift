@@ -1,7 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// Asks for a path that is no text when it is percent-decoded (`%ff`): the client cannot carry one in its addresses, and would ask for `/`.
+/// Asks for a path that is no text when it is percent-decoded (`%ff`): the client cannot carry one
+/// in its addresses, and would ask for `/`.
 final class RawTarget: ChannelOutboundHandler, Sendable {
   typealias OutboundIn = HTTPClientRequestPart
   typealias OutboundOut = HTTPClientRequestPart

@@ -4,8 +4,8 @@ import NIOHPACK
 import NIOHTTP1
 import NIOHTTP2
 
-/// Ends a connection whose server sends a status below 100 (RFC 9110, section 15): the client takes it for an interim response, and
-/// stops the program at the body that follows.
+/// Ends a connection whose server sends a status below 100 (RFC 9110, section 15): the client takes
+/// it for an interim response, and stops the program at the body that follows.
 final class StatusGuard: ChannelInboundHandler, Sendable {
   typealias InboundIn = HTTPClientResponsePart
   typealias InboundOut = HTTPClientResponsePart

@@ -2,7 +2,8 @@ import AsyncHTTPClient
 import NIOCore
 import NIOHTTP2
 
-/// Whether a request that failed may be sent again at once, without an attempt being counted: the server has not looked at it.
+/// Whether a request that failed may be sent again at once, without an attempt being counted: the
+/// server has not looked at it.
 enum UnprocessedRetry {
   case none
   case again

@@ -19,7 +19,8 @@ final class DirectConnection: ChannelInboundHandler {
   /// Whether the head of the answer came just now.
   private var awaitsBody = false
   private var isSending = false
-  /// When the head of the answer must be there. One timer looks after all requests of the connection.
+  /// When the head of the answer must be there. One timer looks after all requests of the
+  /// connection.
   private var headDeadline = NIODeadline.now()
   private var headTimer: Scheduled<Void>?
 

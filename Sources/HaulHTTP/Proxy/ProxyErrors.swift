@@ -4,7 +4,8 @@ import NIOCore
 import NIOPosix
 
 extension TransferError {
-  /// What went wrong on the way to a proxy or inside it; nil when the proxy did its part. Never with its credentials.
+  /// What went wrong on the way to a proxy or inside it; nil when the proxy did its part. Never
+  /// with its credentials.
   init?(of proxy: ProxyRules.Proxy, mapping error: any Error) {
     switch error {
     case let error as HTTPClientError: self.init(of: proxy, client: error)
@@ -39,12 +40,12 @@ extension TransferError {
 
   /// 407 is not 401: the server was never asked (RFC 9110, section 15.5.8).
   init(wantsPassword proxy: ProxyRules.Proxy) {
-    self.init(
+    self = TransferError(
       proxy,
       proxy.credentials == nil
-        ? "wants a user name and a password; see --proxy"
-        : "refused the user name and password; see --proxy",
-      status: 407)
+        ? "wants a user name and a password" : "refused the user name and password",
+      status: 407
+    ).remedied(by: .proxyCredentials)
   }
 
   private init(

@@ -51,14 +51,16 @@ struct SOCKSHandshake {
       step = .password
       let (user, password) = (Array(credentials.user.utf8), Array(credentials.password.utf8))
       return [1, UInt8(user.count)] + user + [UInt8(password.count)] + password
-    case (_, nil): throw error("wants a user name and a password; see --proxy")
+    case (_, nil): throw error("wants a user name and a password").remedied(by: .proxyCredentials)
     default: throw error("takes neither a password nor none")
     }
   }
 
   private mutating func takeVerdict() throws(TransferError) -> [UInt8] {
     guard received.count >= 2 else { return [] }
-    guard received[1] == 0 else { throw error("refused the user name and password; see --proxy") }
+    guard received[1] == 0 else {
+      throw error("refused the user name and password").remedied(by: .proxyCredentials)
+    }
     received.removeFirst(2)
     step = .reply
     return request

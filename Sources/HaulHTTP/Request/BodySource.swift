@@ -17,7 +17,8 @@ final class BodySource: NIOAsyncSequenceProducerDelegate {
     var unread = 0
   }
 
-  /// So much may wait for the reader: over TLS bytes come in pieces of 16 KiB, and to wait for it after each would cost.
+  /// So much may wait for the reader: over TLS bytes come in pieces of 16 KiB, and to wait for it
+  /// after each would cost.
   private static let mostUnread = 256 << 10
 
   private let state = NIOLockedValueBox(State())
@@ -26,7 +27,8 @@ final class BodySource: NIOAsyncSequenceProducerDelegate {
 
   private init(_ abandoned: @escaping @Sendable () -> Void) { self.abandoned = abandoned }
 
-  /// - Parameter abandoned: called once the reader has let go of the body, which may be after its end.
+  /// - Parameter abandoned: called once the reader has let go of the body, which may be after its
+  ///   end.
   static func make(
     abandoned: @escaping @Sendable () -> Void
   ) -> (source: BodySource, body: Producer) {

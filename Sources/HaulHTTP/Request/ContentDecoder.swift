@@ -22,8 +22,8 @@ final class ContentDecoder {
     guard let kind = known[coding.lowercased()], let decoder = haul_decoder_make(kind) else {
       throw TransferError(
         .notYetSupported,
-        "the server sent the content coding '\(coding)', which cannot be undone here; leave out --decode"
-      )
+        "the server sent the content coding '\(coding)', which cannot be undone here; have it left as it is"
+      ).remedied(by: .noDecoding)
     }
     self.decoder = decoder
     self.coding = coding
@@ -33,7 +33,8 @@ final class ContentDecoder {
   deinit { haul_decoder_free(decoder) }
 
   /// What these bytes stand for.
-  /// - Throws: `protocol-violation` when they are not of the coding; `too-large`; `internal` without memory.
+  /// - Throws: `protocol-violation` when they are not of the coding; `too-large`; `internal`
+  ///   without memory.
   func decode(_ chunk: any ByteChunk) throws(TransferError) -> [ByteBuffer] {
     var buffers: [ByteBuffer] = []
     let end = chunk.withBytes { bytes -> Result<Void, TransferError> in
@@ -82,7 +83,8 @@ final class ContentDecoder {
 
   private var tooLarge: TransferError {
     TransferError(
-      .tooLarge, "the decoded file has more than \(limit) bytes; set --max-filesize to allow more")
+      .tooLarge, "the decoded file has more than \(limit) bytes; allow more"
+    ).remedied(by: .maximumSize)
   }
 
   private var damaged: TransferError {
@@ -133,7 +135,8 @@ struct DecodedBody: AsyncSequence, Sendable {
 extension FetchResponse {
   /// The same with the coding of its body undone; itself when it has none.
   ///
-  /// Validators and digests are of the coded bytes, and go: nothing proves that two answers decode to the same.
+  /// Validators and digests are of the coded bytes, and go: nothing proves that two answers decode
+  /// to the same.
   func decoded(limit: Int64) -> FetchResponse {
     guard head.status == 200, head.headers["content-length"] != "0",
       let coding = head.headers["content-encoding"], coding.lowercased() != "identity"

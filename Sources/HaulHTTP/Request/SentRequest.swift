@@ -5,8 +5,8 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// One request that no task waits for. A short body is collected on the loop of the connection, without a change of tasks;
-/// a longer one, or one that does not come at once, is streamed.
+/// One request that no task waits for. A short body is collected on the loop of the connection,
+/// without a change of tasks; a longer one, or one that does not come at once, is streamed.
 final class SentRequest: FetchHandle {
   typealias Told = @Sendable (Result<Answer, any Error>) -> Void
   typealias Stop = @Sendable (any Error) -> Void
@@ -75,8 +75,8 @@ final class SentRequest: FetchHandle {
     if isCancelled { task.cancel() }
   }
 
-  /// Gives it up, unless the head of its answer is there. By way of another thread: a loop that was held up reads what
-  /// has come meanwhile first.
+  /// Gives it up, unless the head of its answer is there. By way of another thread: a loop that was
+  /// held up reads what has come meanwhile first.
   func isLate() { Task { giveUpWaiting() } }
 
   private func giveUpWaiting() {
@@ -84,7 +84,8 @@ final class SentRequest: FetchHandle {
       guard case .waiting = state.phase else { return (nil as Stop?, false) }
       return (state.stop, state.wasSent)
     }
-    // As the client tells the two apart: one that no connection was found for may be sent another way.
+    // As the client tells the two apart: one that no connection was found for may be sent another
+    // way.
     stop?(
       wasSent ? HTTPClientError.deadlineExceeded : HTTPClientError.getConnectionFromPoolTimeout)
   }
@@ -156,7 +157,8 @@ extension SentRequest {
     if !(isWanted && isShort) { handOver() }
   }
 
-  /// Waits a moment for the rest of a short body, once what came together with the head was passed on.
+  /// Waits a moment for the rest of a short body, once what came together with the head was passed
+  /// on.
   func waitShortly(on loop: any EventLoop) {
     let isCollecting = state.withLockedValue { state in
       if case .collecting = state.phase { true } else { false }

@@ -27,7 +27,8 @@ package final class ContinuationList<Key: Hashable & Sendable, Value: Sendable>:
       return waiter
     }
 
-    /// Whom to tell this, of one who was taken off the list; nil when it does not wait yet, and finds it.
+    /// Whom to tell this, of one who was taken off the list; nil when it does not wait yet, and
+    /// finds it.
     mutating func tell(_ number: UInt64, _ waiter: Waiter?, _ value: Value?) -> Waiter? {
       if waiter == nil { told.updateValue(value, forKey: number) }
       return waiter

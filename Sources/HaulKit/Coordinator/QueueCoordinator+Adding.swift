@@ -1,69 +1,150 @@
 import HaulCore
 import HaulFiles
 
+/// A transfer with what its events and handles carry.
+struct Identified: Sendable {
+  let id: TransferID
+  let identity: TransferIdentity?
+}
+
 /// Adding, and changing what a member is to do.
 extension QueueCoordinator {
-  /// - Returns: by the places of the requests, the ids that have them, and whether each is new.
+  /// A call of `add` that waits for its turn.
+  final class WaitingAdd {
+    let requests: [TransferRequest]
+    let ifKnown: TransferRequest.IfKnown
+    let key: String?
+    var outcome: Result<Added, TransferError>?
+
+    init(_ requests: [TransferRequest], _ ifKnown: TransferRequest.IfKnown, _ key: String?) {
+      (self.requests, self.ifKnown, self.key) = (requests, ifKnown, key)
+    }
+  }
+
+  struct Added: Sendable {
+    /// By the places of the requests.
+    let all: [Identified]
+    var new: [Identified] = []
+    var updated: [TransferID] = []
+    var hold: EventHub.Hold?
+  }
+
+  /// Events of what is new are kept back until the caller has released them.
   func add(
     _ requests: [TransferRequest], ifKnown: TransferRequest.IfKnown = .keep, key: String? = nil
-  ) async throws(TransferError) -> [(id: TransferID, url: ResourceURL?)] {
+  ) async throws(TransferError) -> Added {
     try refuseAfterShutdown()
-    let requests = try checked(requests)
-    let outcome = try await turn.run { () async throws(TransferError) -> Added in
-      // What another call was about to add is there.
-      if let key, let ids = try await store.batch(key) {
-        return Added(all: try await urls(of: ids))
-      }
-      return try await addNow(requests, ifKnown, key)
+    let mine = WaitingAdd(try checked(requests), ifKnown, key)
+    waitingAdds.append(mine)
+    await turn.run {
+      guard mine.outcome == nil else { return }
+      await store(takeAdds())
+    }
+    guard let outcome = try mine.outcome?.get() else {
+      throw TransferError(.internal, "nothing was added")
     }
     for id in outcome.updated {
       if let event = await snapshotEvent(of: id) { engine.hub.emit([event]) }
     }
     await startWhatMay()
     if engine.hub.isHeard { emitWaiting(outcome.new) }
-    return outcome.all
+    return outcome
   }
 
-  private struct Added {
-    let all: [(id: TransferID, url: ResourceURL?)]
-    var new: [(id: TransferID, url: ResourceURL?)] = []
-    var updated: [TransferID] = []
+  /// Those that are stored together, with one sync: the calls that wait, up to the first one with a
+  /// key, which is stored by itself.
+  private func takeAdds() -> [WaitingAdd] {
+    var count = 0
+    let together = waitingAdds.prefix { add in
+      count += add.requests.count
+      return add.key == nil && count <= portion
+    }
+    let adds = together.isEmpty ? Array(waitingAdds.prefix(1)) : Array(together)
+    waitingAdds.removeFirst(adds.count)
+    return adds
   }
 
-  private func addNow(
-    _ requests: [TransferRequest], _ ifKnown: TransferRequest.IfKnown, _ key: String?
-  ) async throws(TransferError) -> Added {
+  private func store(_ adds: [WaitingAdd]) async {
+    do throws(TransferError) {
+      let outcomes = try await addNow(adds)
+      for (add, outcome) in zip(adds, outcomes) { add.outcome = .success(outcome) }
+    } catch {
+      guard adds.count > 1 else {
+        adds.first?.outcome = .failure(error)
+        return
+      }
+      // One of them was refused, perhaps: the others are not to fail with it.
+      for add in adds { await store([add]) }
+    }
+  }
+
+  /// What one call comes to.
+  private struct PreparedAdd {
+    let additions: [QueueMachine.Addition]
+    let updates: [(record: TransferRecord, request: TransferRequest)]
+    let batch: StoreChange.Batch?
+    let added: Added
+  }
+
+  private func addNow(_ adds: [WaitingAdd]) async throws(TransferError) -> [Added] {
+    var prepared: [PreparedAdd] = []
+    do throws(TransferError) {
+      for add in adds { prepared.append(try await prepare(add)) }
+      try await commit(starting: !isStoreRefusing) { (queue, decision) throws(TransferError) in
+        try refuseAfterShutdown()
+        for add in prepared {
+          if let batch = add.batch { decision.batch = batch }
+          try queue.add(add.additions, &decision)
+          for (record, request) in add.updates {
+            let names = (record.request.target, request.target)
+            let refusal = try queue.set(request, of: record, names: names, &decision)
+            if let refusal { throw TransferError(refusal) }
+          }
+        }
+      }
+    } catch {
+      for add in prepared { undo(add) }
+      throw error
+    }
+    return prepared.map(\.added)
+  }
+
+  private func undo(_ add: PreparedAdd) {
+    if let hold = add.added.hold { engine.hub.release(hold) }
+    for addition in add.additions {
+      runs.remove(addition.id)
+      engine.targets.forget(addition.id)
+    }
+  }
+
+  private func prepare(_ add: WaitingAdd) async throws(TransferError) -> PreparedAdd {
+    let (requests, ifKnown) = (add.requests, add.ifKnown)
+    // The same call was stored before.
+    if let key = add.key, let ids = try await store.batch(key) {
+      return PreparedAdd(
+        additions: [], updates: [], batch: nil, added: Added(all: try await identified(ids)))
+    }
     let known = try await known(requests, ifKnown)
-    let found = known.mapValues { (id: $0.id, url: $0.request.url) }
+    let found = known.mapValues {
+      Identified(id: $0.id, identity: TransferIdentity($0.request))
+    }
     let updates = ifKnown == .update ? updates(of: known, by: requests) : []
     let additions = additions(
       found.isEmpty ? requests : requests.indices.filter { found[$0] == nil }.map { requests[$0] })
-    let new = additions.map { (id: $0.id, url: $0.request.url) }
+    let new = additions.map {
+      Identified(id: $0.id, identity: TransferIdentity($0.request))
+    }
     await reserveNames(of: additions)
     var rest = new[...]
     let all =
       found.isEmpty ? new : requests.indices.compactMap { found[$0] ?? rest.popFirst() }
     // Their readers may come before they start.
     for addition in additions where addition.request.isStream { openStream(of: addition.id) }
-    do throws(TransferError) {
-      try await commit(starting: !isStoreRefusing) { (queue, decision) throws(TransferError) in
-        try refuseAfterShutdown()
-        if let key { decision.batch = StoreChange.Batch(key: key, ids: all.map(\.id)) }
-        try queue.add(additions, &decision)
-        for (record, request) in updates {
-          let names = (record.request.target, request.target)
-          let refusal = try queue.set(request, of: record, names: names, &decision)
-          if let refusal { throw TransferError(refusal) }
-        }
-      }
-    } catch {
-      for addition in additions {
-        runs.remove(addition.id)
-        engine.targets.forget(addition.id)
-      }
-      throw error
-    }
-    return Added(all: all, new: new, updated: updates.map(\.record.id))
+    return PreparedAdd(
+      additions: additions, updates: updates,
+      batch: add.key.map { StoreChange.Batch(key: $0, ids: all.map(\.id)) },
+      added: Added(
+        all: all, new: new, updated: updates.map(\.record.id), hold: engine.hub.hold()))
   }
 
   /// Those that are to do something else from now on.
@@ -83,8 +164,8 @@ extension QueueCoordinator {
     guard !isShutDown else { throw TransferError(.interrupted, "the manager was shut down") }
   }
 
-  /// The requests as they are stored: a list that outlives the process has absolute paths, or the next program would put files
-  /// elsewhere.
+  /// The requests as they are stored: a list that outlives the process has absolute paths, or the
+  /// next program would put files elsewhere.
   private func checked(
     _ requests: [TransferRequest]
   ) throws(TransferError) -> [TransferRequest] {
@@ -138,8 +219,8 @@ extension QueueCoordinator {
     return known
   }
 
-  /// Names follow the order of what is added, whichever runs first and however it ends: files that would have one name get
-  /// theirs now.
+  /// Names follow the order of what is added, whichever runs first and however it ends: files that
+  /// would have one name get theirs now.
   private func reserveNames(of additions: [QueueMachine.Addition]) async {
     guard additions.count > 1 else { return }
     // Of each target the last one that has it.

@@ -1,10 +1,11 @@
 import HaulCore
 
-/// What follows from a decision once it is stored. Nothing here waits: those who look see all of it or nothing.
+/// What follows from a decision once it is stored. Nothing here waits: those who look see all of it
+/// or nothing.
 extension QueueCoordinator {
   func apply(
-    _ decision: QueueDecision, _ events: [TransferEvent], _ ends: [TransferID],
-    _ starts: Starts
+    _ decision: QueueDecision, _ events: [TransferEvent],
+    _ waiting: [TransferID: TransferIdentity], _ ends: [TransferID], _ starts: Starts
   ) {
     runs.settle(ends)
     changeStreams(decision.events)
@@ -16,7 +17,7 @@ extension QueueCoordinator {
       if case .enqueue = effect, areScheduled {} else { perform(effect) }
       engine.hooks.passes(.acted)
     }
-    emitBlocked(decision)
+    emitDependencies(decision, waiting)
     if !waiters.stopped.isEmpty {
       for id in decision.updated where !runs.isRunning(id) { waiters.stopped.resume(id, ()) }
       for id in ends { waiters.stopped.resume(id, ()) }
@@ -65,8 +66,7 @@ extension QueueCoordinator {
       engine.slots.update { $0.force(id) }
     case .stop(let id, let deletes): stop(id, deletingBytes: deletes)
     case .discard(let id): discard(id)
-    case .waits(let id, let other, let isBlocked):
-      emitWaiting(id, .dependency(other, isBlocked: isBlocked), nil)
+    case .waits: break
     case .ended(let id, let result):
       forget(id)
       if result.state == .completed, runs[id].serverName != nil { runs[id].serverName = nil }
@@ -126,11 +126,15 @@ extension QueueCoordinator {
     }
   }
 
-  /// Has those look again that wait for members which do not run before another is retried.
-  private func emitBlocked(_ decision: QueueDecision) {
+  /// Emits which of them wait for others, and has those look again that wait for members which do
+  /// not run before another is retried.
+  private func emitDependencies(
+    _ decision: QueueDecision, _ known: [TransferID: TransferIdentity]
+  ) {
     var waiting: [(id: TransferID, isBlocked: Bool)] = []
-    for case .waits(let id, _, let isBlocked) in decision.effects {
+    for case .waits(let id, let other, let isBlocked) in decision.effects {
       waiting.append((id, isBlocked))
+      emitWaiting(id, .dependency(other, isBlocked: isBlocked), known[id])
     }
     guard !waiting.isEmpty else { return }
     let added = Set(decision.added.map(\.id))

@@ -11,7 +11,8 @@ extension QueueCoordinator {
   }
 
   /// How it ends, in whichever way; nil when that was not awaited.
-  /// - Parameter orBlocked: whether not to wait for one that does not run before another is retried.
+  /// - Parameter orBlocked: whether not to wait for one that does not run before another is
+  ///   retried.
   /// - Throws: `io`.
   func end(
     of id: TransferID, orBlocked: Bool
@@ -28,7 +29,8 @@ extension QueueCoordinator {
     return nil
   }
 
-  /// The result for those who await a transfer that cannot run before another is retried; nil for any other.
+  /// The result for those who await a transfer that cannot run before another is retried; nil for
+  /// any other.
   func blocked(_ id: TransferID) -> TransferResult? {
     queue.blocker(of: id).map { other in
       TransferResult(

@@ -16,7 +16,7 @@ extension QueueCoordinator {
     case .slotWanted:
       addToScheduler(id)
       await startWhatMay()
-      emitWaiting(id, runs.url(of: id))
+      emitWaiting(id, runs.identity(of: id))
     case .slotsChanged: await startWhatMay()
     case .named(let name): runs[id].serverName = name
     // Stored, so that what comes from now on is not forgotten once more after a crash.
@@ -52,8 +52,8 @@ extension QueueCoordinator {
     }
   }
 
-  /// The one place where a run's slot is freed. Ends that come in one moment, or while others are being stored, are stored
-  /// together.
+  /// The one place where a run's slot is freed. Ends that come in one moment, or while others are
+  /// being stored, are stored together.
   func ended(_ id: TransferID, _ end: RunEnd, on executor: (any TaskExecutor)?) async {
     engine.hooks.passes(.ended)
     engine.slots.update { _ = $0.paused(id) }
@@ -76,23 +76,23 @@ extension QueueCoordinator {
 
   /// - Returns: whose ends were stored.
   @discardableResult
-  func storeEnds() async -> [(id: TransferID, url: ResourceURL?)] {
+  func storeEnds() async -> [Identified] {
     await turn.run {
       willStoreEnds = false
       let ids = runs.ended
       // It may have refused others since this began to wait for its turn.
       guard !ids.isEmpty, !isStoreRefusing || isShutDown else { return [] }
       // Their records may be gone once that is stored.
-      let ends = ids.map { (id: $0, url: runs.url(of: $0)) }
-      let suspensions = ends.compactMap { id, url in
-        runs.run(of: id)?.end?.suspension.map { (id, $0, url) }
+      let ends = ids.map { Identified(id: $0, identity: runs.identity(of: $0)) }
+      let suspensions = ends.compactMap { end in
+        runs.run(of: end.id)?.end?.suspension.map { (end.id, $0, end.identity) }
       }
       do throws(TransferError) {
         try await commit(starting: !isStoreRefusing, ends: ids) {
           (queue, decision) throws(TransferError) in
           for id in ids { decide(id, &queue, &decision) }
         }
-        for (id, reason, url) in suspensions { wait(id, reason, url) }
+        for (id, reason, identity) in suspensions { wait(id, reason, identity) }
         return ends
       } catch {
         if isShutDown { for id in ids { forgetRun(of: id) } } else { storeLater() }
@@ -108,7 +108,8 @@ extension QueueCoordinator {
     switch end {
     case .finished(let result):
       queue.ended(id, result.state.runEnd, result, by: .disk, &decision)
-    // What the end of the program stopped waits for a slot the next time; what somebody paused is paused.
+    // What the end of the program stopped waits for a slot the next time; what somebody paused is
+    // paused.
     case .paused where isShutDown: queue.suspended(id, .slot, &decision)
     case .paused: queue.ended(id, .paused, nil, by: .disk, &decision)
     case .suspended(let reason): queue.suspended(id, reason, &decision)

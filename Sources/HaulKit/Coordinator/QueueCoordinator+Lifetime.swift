@@ -72,8 +72,9 @@ extension QueueCoordinator {
     return !hasAbandonedRuns
   }
 
-  /// What does not stop in time. A download can be held up by a disk that does not answer, or by what prepares its requests: what
-  /// it has claimed is there. A step that is cut short is stored as one that was under way when the program ended.
+  /// What does not stop in time. A download can be held up by a disk that does not answer, or by
+  /// what prepares its requests: what it has claimed is there. A step that is cut short is stored
+  /// as one that was under way when the program ended.
   func endRuns(_ keys: [Deadline]) async {
     for id in runs.running where keys.contains(.cutShort) {
       guard queue.members[id]?.facts.isStep == true else { continue }

@@ -3,15 +3,27 @@ import HaulCore
 /// What is in the list. Reads see what is stored, and need no turn.
 extension QueueCoordinator {
   var counts: [TransferState: Int] {
-    queue.members.values.reduce(into: [:]) { $0[TransferState($1), default: 0] += 1 }
+    queue.members.values.reduce(into: [:]) { $0[state(of: $1), default: 0] += 1 }
+  }
+
+  /// Where it stands: of what runs, whether it has its slot.
+  func state(of member: QueueMachine.Member) -> TransferState {
+    // One whose end is about to be stored runs until then.
+    guard member.state == .running, runs.isWaitingForSlot(member.facts.id) else {
+      return TransferState(member)
+    }
+    return engine.slots.update { scheduler in
+      if scheduler.isActive(member.facts.id) { return .running }
+      return scheduler.isWaitingForDisk(member.facts.id) ? .publishing : .queued
+    }
   }
 
   func id(of identifier: String) -> TransferID? { queue.id(of: identifier) }
 
-  func urls(
-    of ids: [TransferID]
-  ) async throws(TransferError) -> [(id: TransferID, url: ResourceURL?)] {
-    try await store.records(ids).map { ($0.id, $0.request.download?.url) }
+  func identified(_ ids: [TransferID]) async throws(TransferError) -> [Identified] {
+    try await store.records(ids).map {
+      Identified(id: $0.id, identity: TransferIdentity($0.request))
+    }
   }
 
   /// In the order of the list.
@@ -74,12 +86,13 @@ extension QueueCoordinator {
 /// Snapshots. The subscription begins in the same step, so that no event is missed or repeated.
 extension QueueCoordinator {
   /// How everything stands, for a subscriber that goes on from there.
-  func storedState(for key: EventHub.Key) -> QueueSnapshot {
+  func snapshot(for key: EventHub.Key) -> QueueSnapshot {
     engine.hub.begin(key)
     return QueueSnapshot(number: queue.lastEvent, transfers: summaries(of: .all))
   }
 
-  /// Has a subscriber read every state change after that number; false when there is no such number yet.
+  /// Has a subscriber read every state change after that number; false when there is no such number
+  /// yet.
   func begin(_ key: EventHub.Key, after number: Int) -> Bool {
     let last = queue.lastEvent
     guard number <= last else { return false }
@@ -87,15 +100,18 @@ extension QueueCoordinator {
     return true
   }
 
-  /// How one transfer stands, and its end if it has ended, for a subscriber that goes on from there.
-  func storedState(of id: TransferID, for key: EventHub.Key) async -> [TransferEvent] {
+  /// How one transfer stands, and its end if it has ended, for a subscriber that goes on from
+  /// there.
+  func snapshot(of id: TransferID, for key: EventHub.Key) async -> [TransferEvent] {
     let record = await record(of: id)
     engine.hub.begin(key)
     guard let snapshot = snapshotEvent(of: id, record) else { return [] }
-    guard case .snapshot(let storedState) = snapshot.kind, let result = storedState.result
+    guard case .snapshot(let standing) = snapshot.kind, let result = standing.result
     else { return [snapshot] }
     return [
-      snapshot, TransferEvent(number: nil, id: id, url: snapshot.url, kind: .finished(result)),
+      snapshot,
+      TransferEvent(
+        number: nil, id: id, identity: snapshot.identity, kind: .finished(result)),
     ]
   }
 
@@ -110,7 +126,8 @@ extension QueueCoordinator {
     return snapshotEvent(of: id, record)
   }
 
-  /// As it is stored; nil when it cannot be read: a snapshot without its result is better than none.
+  /// As it is stored; nil when it cannot be read: a snapshot without its result is better than
+  /// none.
   private func record(of id: TransferID) async -> TransferRecord? {
     let record = (try? await store.records([id]))?.first
     guard let end = queue.members[id]?.end, record?.result?.state != end else { return record }
@@ -127,6 +144,7 @@ extension QueueCoordinator {
     let snapshot = TransferSnapshot(
       summary: summary, phase: phase, progress: progress, result: result)
     return TransferEvent(
-      number: nil, id: id, url: record?.request.download?.url, kind: .snapshot(snapshot))
+      number: nil, id: id, identity: record.map { TransferIdentity($0.request) },
+      kind: .snapshot(snapshot))
   }
 }

@@ -2,8 +2,8 @@ import HaulCore
 
 /// From a slot to a run.
 extension QueueCoordinator {
-  /// Starts what the scheduler lets start, and sets the timer for the end of a host's pause. What may start has started when it
-  /// returns.
+  /// Starts what the scheduler lets start, and sets the timer for the end of a host's pause. What
+  /// may start has started when it returns.
   func startWhatMay() async {
     if hasSchedule { await keepToSchedule() }
     guard !isShutDown, !isStoreRefusing else { return }
@@ -37,8 +37,8 @@ extension QueueCoordinator {
     var isInTime = false
   }
 
-  /// Takes the slots that are free, and lets those begin that have one. What the decision schedules is among them, so that its
-  /// start is stored with it.
+  /// Takes the slots that are free, and lets those begin that have one. What the decision schedules
+  /// is among them, so that its start is stored with it.
   func grant(_ queue: inout QueueMachine, _ decision: inout QueueDecision) -> Starts {
     var starts = Starts()
     // What changes the order is for the scheduler to see first.
@@ -139,11 +139,13 @@ extension QueueCoordinator {
     let id = record.id
     let reportsProgress = record.request.reportsProgress
     engine.hub.begins(id, tellsProgress: reportsProgress)
+    let identity = TransferIdentity(record.request)
+    runs[id].identity = identity
+    runs.run(of: id)?.context.identity = identity
     switch record.request.work {
     case .download(var download):
       if startsOver { download.startOver = true }
       download.replace(record.result)
-      runs[id].url = download.url
       // What begins again is to be read anew.
       if download.destination == .stream, runs.stream(of: id)?.hasEnded ?? true {
         openStream(of: id)

@@ -52,8 +52,9 @@ extension QueueCoordinator {
     }
   }
 
-  /// Sees to it that a transfer goes on when what it waits for is there. A command may have come since.
-  func wait(_ id: TransferID, _ reason: WaitReason, _ url: ResourceURL?) {
+  /// Sees to it that a transfer goes on when what it waits for is there. A command may have come
+  /// since.
+  func wait(_ id: TransferID, _ reason: WaitReason, _ identity: TransferIdentity?) {
     guard queue.members[id]?.waiting == reason else { return }
     switch reason {
     case .retry(let time): return postpone(id, until: time)
@@ -62,7 +63,7 @@ extension QueueCoordinator {
       waitsChanged()
     default: return
     }
-    emitWaiting(id, reason, url)
+    emitWaiting(id, reason, identity)
   }
 
   /// Comes back to a transfer when its next attempt is due.
@@ -144,13 +145,15 @@ extension QueueCoordinator {
     let wasOpen = scheduleMonitor.isOpen
     scheduleMonitor.look(at: engine.clock.now, wallSeconds: engine.clock.wallSeconds)
     engine.slots.update { $0.closed = scheduleMonitor.closed }
-    // While nothing runs or waits for a slot there is nothing to look for: whatever is added looks itself.
+    // While nothing runs or waits for a slot there is nothing to look for: whatever is added looks
+    // itself.
     deadlines.set(.schedule, to: queue.busy > 0 ? scheduleMonitor.nextLook : nil)
     guard wasOpen, !scheduleMonitor.isOpen else { return }
     stopForSchedule(runs.running)
   }
 
-  /// Has those stop of which nothing is lost: a step would begin again, and of a stream nothing more would come.
+  /// Has those stop of which nothing is lost: a step would begin again, and of a stream nothing
+  /// more would come.
   func stopForSchedule(_ ids: [TransferID]) {
     outOfTime += ids.filter {
       queue.members[$0]?.facts.isStep == false && runs.stream(of: $0) == nil
@@ -183,18 +186,22 @@ extension QueueCoordinator {
 
 /// Why they wait.
 extension QueueCoordinator {
-  func emitWaiting(_ id: TransferID, _ reason: WaitReason, _ url: ResourceURL?) {
-    engine.hub.emit(.waiting(reason), of: id, url)
+  func emitWaiting(_ id: TransferID, _ reason: WaitReason, _ identity: TransferIdentity?) {
+    engine.hub.emit(.waiting(reason), of: id, identity)
   }
 
   /// Publishes why it has no slot, if it waits for one.
-  func emitWaiting(_ id: TransferID, _ url: ResourceURL?) { emitWaiting([(id, url)]) }
+  func emitWaiting(_ id: TransferID, _ identity: TransferIdentity?) {
+    emitWaiting([Identified(id: id, identity: identity)])
+  }
 
   /// The same of many, at one moment.
-  func emitWaiting(_ members: [(id: TransferID, url: ResourceURL?)]) {
+  func emitWaiting(_ members: [Identified]) {
     let now = (engine.clock.now, engine.clock.wallSeconds)
-    for (id, url) in members {
-      if let reason = slotReason(of: id, at: now) { emitWaiting(id, reason, url) }
+    for member in members {
+      if let reason = slotReason(of: member.id, at: now) {
+        emitWaiting(member.id, reason, member.identity)
+      }
     }
   }
 
@@ -218,6 +225,6 @@ extension QueueCoordinator {
     if reason == nil || reason == .slot {
       reason = slotReason(of: member.facts.id, at: (engine.clock.now, engine.clock.wallSeconds))
     }
-    return TransferSummary(member, waitReason: reason)
+    return TransferSummary(member, state(of: member), waitReason: reason)
   }
 }

@@ -27,6 +27,8 @@ package actor QueueCoordinator {
   private(set) var queue = QueueMachine()
   var runs = RunSupervisor()
   let turn = AsyncMutex()
+  /// Calls of `add` that wait for their turn, in their order.
+  var waitingAdds: [WaitingAdd] = []
   let waiters = Waiters()
   let deadlines: DeadlineQueue<Deadline>
   /// Transfers that wait for something in the way to be gone.
@@ -84,15 +86,18 @@ extension QueueCoordinator {
     (inout QueueMachine, inout QueueDecision) throws(TransferError) -> Result
 
   /// Carries out what `decide` decides, once it is stored.
-  /// - Throws: what `decide` throws, and `io` or `disk-full` when it could not be stored; nothing has changed then.
+  /// - Throws: what `decide` throws, and `io` or `disk-full` when it could not be stored; nothing
+  ///   has changed then.
   func carryOut<Result>(_ decide: Decide<Result>) async throws(TransferError) -> Result {
     try await turn.run { () async throws(TransferError) in try await commit(decide) }
   }
 
-  /// Carries out, portion by portion, what is decided of many: a decision on a million would need gigabytes. Each portion is
-  /// decided, stored and applied before the next, all in one turn, and nothing new starts before the last one is decided.
+  /// Carries out, portion by portion, what is decided of many: a decision on a million would need
+  /// gigabytes. Each portion is decided, stored and applied before the next, all in one turn, and
+  /// nothing new starts before the last one is decided.
   /// - Parameter decide: decides one portion; `isLast` marks the last one.
-  /// - Throws: `io` or `disk-full` when a portion could not be stored; those before it are stored and stay so.
+  /// - Throws: `io` or `disk-full` when a portion could not be stored; those before it are stored
+  ///   and stay so.
   func carryOut(
     inPortions ids: [TransferID],
     _ decide: (ArraySlice<TransferID>, _ isLast: Bool, inout QueueMachine, inout QueueDecision) ->
@@ -131,9 +136,13 @@ extension QueueCoordinator {
       return result
     }
     engine.hooks.passes(.decided)
+    var events: [TransferEvent] = []
+    var waiting: [TransferID: TransferIdentity] = [:]
     do throws(TransferError) {
       let unsuccessful = decision.unsuccessful
       if !unsuccessful.isEmpty { try await keepOlderFiles(of: unsuccessful, &decision) }
+      events = await self.events(of: decision)
+      waiting = await identities(ofWaiting: decision, events)
       let change = decision.change
       if !change.isEmpty { try await store.commit(change) }
     } catch {
@@ -144,11 +153,8 @@ extension QueueCoordinator {
     engine.hooks.passes(.stored)
     let traces = ends.compactMap { runs.run(of: $0)?.onceStored }
     if !traces.isEmpty { await removeTraces(traces) }
-    var events = events(of: decision)
-    // Without a subscriber nothing is awaited: none can subscribe before the events are published.
-    if events.contains(where: { $0.url == nil }), engine.hub.isHeard { await address(&events) }
     queue.apply(decision)
-    apply(decision, events, ends, starts)
+    apply(decision, events, waiting, ends, starts)
     if !starts.granted.isEmpty { await launch(starts.granted, decision.added) }
     engine.hooks.passes(.carriedOut)
     return result
@@ -163,24 +169,33 @@ extension QueueCoordinator {
     decision.keepFiles(Dictionary(older, uniquingKeysWith: { $1 }))
   }
 
-  /// The events of a decision, with the addresses that are at hand.
-  private func events(of decision: QueueDecision) -> [TransferEvent] {
+  /// The events of a decision. What it removes can be read no more once it is stored.
+  private func events(of decision: QueueDecision) async -> [TransferEvent] {
     var added = IDTable()
     added.reserve(decision.added.count)
     for place in decision.added.indices { added.set(decision.added[place].id, to: UInt32(place)) }
-    return decision.events.map { event in
-      let url =
-        runs.url(of: event.id) ?? added[event.id].flatMap { decision.added[Int($0)].request.url }
-      return TransferEvent(number: event.number, id: event.id, url: url, kind: event.kind)
+    let events = decision.events.map { event in
+      let identity =
+        runs.identity(of: event.id)
+        ?? added[event.id].map { TransferIdentity(decision.added[Int($0)].request) }
+      return TransferEvent(
+        number: event.number, id: event.id, identity: identity, kind: event.kind)
     }
+    return engine.hub.isHeard ? await store.identified(events) : events
   }
 
-  /// Gives those their addresses that have none yet.
-  private func address(_ events: inout [TransferEvent]) async {
-    let stored = await store.urls(of: events.filter { $0.url == nil }.map(\.id))
-    for (place, event) in events.enumerated() where event.url == nil {
-      events[place] = TransferEvent(
-        number: event.number, id: event.id, url: stored[event.id], kind: event.kind)
-    }
+  /// Of those that are about to wait for others.
+  private func identities(
+    ofWaiting decision: QueueDecision, _ events: [TransferEvent]
+  ) async -> [TransferID: TransferIdentity] {
+    var unknown: Set<TransferID> = []
+    for case .waits(let id, _, _) in decision.effects { unknown.insert(id) }
+    guard !unknown.isEmpty, engine.hub.isHeard else { return [:] }
+    var known: [TransferID: TransferIdentity] = [:]
+    for event in events where unknown.remove(event.id) != nil { known[event.id] = event.identity }
+    // An event without its address is better than none.
+    let records = (try? await store.records(unknown.sorted())) ?? []
+    for record in records { known[record.id] = TransferIdentity(record.request) }
+    return known
   }
 }

@@ -1,14 +1,15 @@
 package import HaulCore
 
-/// Everything that is known of the transfers that are alive, one record each: what runs, where its bytes go, and what is kept for
-/// the next run.
+/// Everything that is known of the transfers that are alive, one record each: what runs, where its
+/// bytes go, and what is kept for the next run.
 package struct RunSupervisor {
   /// One run, from the grant of its slot until its end is stored. A class, as its end is large.
   package final class Run {
     package let context: RunContext
     /// Nil while it goes on.
     package var end: RunEnd?
-    /// Whether it is a step that did not end when it was told to: how it ends is of no interest then.
+    /// Whether it is a step that did not end when it was told to: how it ends is of no interest
+    /// then.
     package var isCutShort = false
     /// What is to be done, on a thread for files, once its end is stored.
     package var onceStored: (@Sendable () -> Void)?
@@ -18,8 +19,8 @@ package struct RunSupervisor {
 
   package struct Record {
     package var run: Run?
-    /// What it transfers; nil for a step, and before its first run.
-    package var url: ResourceURL?
+    /// Nil before its first run.
+    package var identity: TransferIdentity?
     /// The name that the server told, where it is the one to use.
     package var serverName: FileName?
     /// Where its bytes lie while it is to go on with them.
@@ -57,13 +58,16 @@ package struct RunSupervisor {
 
   func run(of id: TransferID) -> Run? { records.place(of: id).flatMap { records[$0].run } }
 
-  func url(of id: TransferID) -> ResourceURL? { records.place(of: id).flatMap { records[$0].url } }
+  func identity(of id: TransferID) -> TransferIdentity? {
+    records.place(of: id).flatMap { records[$0].identity }
+  }
 
   func stream(of id: TransferID) -> StreamBuffer? {
     records.place(of: id).flatMap { records[$0].stream }
   }
 
-  /// Whether the store is to know where its bytes lie, or that they lie nowhere: after a restart its file system may be gone.
+  /// Whether the store is to know where its bytes lie, or that they lie nowhere: after a restart
+  /// its file system may be gone.
   func storesLocation(of id: TransferID) -> Bool {
     records.place(of: id).map { records[$0].location != nil || records[$0].isLocationStored }
       ?? false

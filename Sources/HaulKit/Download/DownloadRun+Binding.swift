@@ -3,7 +3,8 @@ import HaulFiles
 
 /// Finding the target of a run, and letting go of it.
 extension DownloadRun {
-  /// Takes the target, as soon as its name is known, and says what an earlier run left there. Sets `end` when that is all.
+  /// Takes the target, as soon as its name is known, and says what an earlier run left there. Sets
+  /// `end` when that is all.
   /// - Parameter serverName: the name that the first answer told.
   mutating func bind(_ serverName: FileName? = nil) async -> DownloadMachine.Recovered? {
     if let stream = driver.stream {
@@ -94,7 +95,8 @@ extension DownloadRun {
     return "\(claim.wanted.text) is not what haul made of this address, or was changed since"
   }
 
-  /// The name and the part file. Most files are new: a look at the directory tells, and a change of threads would take longer.
+  /// The name and the part file. Most files are new: a look at the directory tells, and a change of
+  /// threads would take longer.
   private func claimTarget(
     _ serverName: FileName?
   ) async throws(TransferError) -> TargetClaim.Outcome {

@@ -39,10 +39,11 @@ extension DownloadRun {
   }
 
   func tell(_ kind: TransferEvent.Kind) {
-    engine.hub.emit(kind, of: id, request.url)
+    engine.hub.emit(kind, of: id, context.identity)
   }
 
-  /// What was measured is worth knowing to the host's next transfers; what only the user's number says is not.
+  /// What was measured is worth knowing to the host's next transfers; what only the user's number
+  /// says is not.
   private func settled(on choice: ConnectionChoice) {
     log(choice)
     tell(.connections(choice))

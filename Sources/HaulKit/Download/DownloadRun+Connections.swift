@@ -2,7 +2,8 @@ import HaulCore
 
 /// Requests and bodies: what is under way of each segment.
 extension DownloadRun {
-  /// Sends a request: without a task of its own, where the transport can and nothing is to be waited for before.
+  /// Sends a request: without a task of its own, where the transport can and nothing is to be
+  /// waited for before.
   mutating func open(_ id: SegmentID, _ fetch: FetchRequest) {
     requests += 1
     var fetch = fetch

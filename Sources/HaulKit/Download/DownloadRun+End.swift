@@ -15,7 +15,7 @@ extension DownloadRun {
     let progress = TransferProgress(
       bytes: received, total: total, rate: rate, connections: connections)
     if driver.reportsProgress {
-      engine.hub.emit(progress: progress, of: id, request.url)
+      engine.hub.emit(progress: progress, of: id, context.identity)
     }
     if let target {
       if checkpoints.begins(dirtyBytes: target.dirtyBytes, at: now) { checkpoint(target) }
@@ -116,7 +116,8 @@ extension DownloadRun {
     return true
   }
 
-  /// The network is not wanted any more: another transfer may have it, as long as not too many wait for the disk.
+  /// The network is not wanted any more: another transfer may have it, as long as not too many wait
+  /// for the disk.
   private func waitAsideForDisk() async {
     guard engine.slots.update({ $0.waitsForDisk(id) }) else { return }
     await context.report(.slotsChanged)

@@ -15,8 +15,8 @@ extension DownloadRun {
     if isOutageOver { await context.report(.slotsChanged) }
   }
 
-  /// Has the machine know how the host stands before it hears of the end of a fetch, because of which it may send another
-  /// request.
+  /// Has the machine know how the host stands before it hears of the end of a fetch, because of
+  /// which it may send another request.
   mutating func noteHost(before event: DownloadMachine.Event, at now: Instant) async {
     switch event {
     case .ended, .stopped, .tick: break
@@ -41,7 +41,7 @@ extension DownloadRun {
       engine.logger.info(
         "\(host) gets \(limit) connection\(limit == 1 ? "" : "s") at most from now on: \(error.message)",
         metadata: ["transfer": "\(id)"])
-      engine.hub.emit(.limited(connections: limit, error: error), of: id, request.url)
+      engine.hub.emit(.limited(connections: limit, error: error), of: id, context.identity)
     }
     await context.report(.slotsChanged)
   }

@@ -39,7 +39,8 @@ extension DownloadRun {
     return !earlier.cameFrom(head.url)
   }
 
-  /// Whether what is on disk goes with a cancelled run: not the bytes of another address, of which nothing was replaced.
+  /// Whether what is on disk goes with a cancelled run: not the bytes of another address, of which
+  /// nothing was replaced.
   var mayDiscard: Bool {
     guard let head = target?.recovery.head, !machine.hasReplaced else { return true }
     return head.isOf(request.url) || driver.former != nil

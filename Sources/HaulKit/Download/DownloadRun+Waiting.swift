@@ -3,7 +3,8 @@ import HaulFiles
 import Logging
 import NIOConcurrencyHelpers
 
-/// What is in the way of a download and may go away: then it ends for now, to go on from its bytes later.
+/// What is in the way of a download and may go away: then it ends for now, to go on from its bytes
+/// later.
 extension DownloadRun {
   /// What made it fail, where that may go away.
   func waitReason(behind end: RunEnd) async -> WaitReason? {
@@ -39,15 +40,16 @@ extension DownloadRun {
     }
   }
 
-  /// The place where an earlier run left its bytes, when that is not there. It is not made again: a directory
-  /// of that name would lie on another file system.
+  /// The place where an earlier run left its bytes, when that is not there. It is not made again: a
+  /// directory of that name would lie on another file system.
   func missingLocation() async -> WaitReason? {
     guard engine.waitsForDisk, let former = driver.former else { return nil }
     return try? await engine.io.run { [disk = engine.disk] () throws(TransferError) in
       guard let found = DirectoryLookup.find(former.directory, on: disk) else {
         return .directoryMissing(former.directory, seen: nil)
       }
-      // A file system that was taken away and is back may have another number, and has after a boot.
+      // A file system that was taken away and is back may have another number, and has after a
+      // boot.
       if found.device == former.device || former.boot != disk.bootID
         || found.holds(former.partName)
       {
@@ -77,7 +79,8 @@ extension DownloadRun {
     }
   }
 
-  /// The directory, when it went away with its file system. One that somebody removed is not waited for: its bytes are lost.
+  /// The directory, when it went away with its file system. One that somebody removed is not waited
+  /// for: its bytes are lost.
   private func vanishedPlace() async -> WaitReason? {
     guard let location, let directory = claim?.directory else { return nil }
     return try? await engine.io.run { [disk = engine.disk] () throws(TransferError) in

@@ -60,7 +60,8 @@ struct DownloadRun: ~Copyable {
     checkpoints = CheckpointTimer(isStrict: driver.request.durability == .strict, now: started)
   }
 
-  /// Returns when the download has ended or is paused: every connection closed, every byte written is claimed.
+  /// Returns when the download has ended or is paused: every connection closed, every byte written
+  /// is claimed.
   mutating func perform() async -> RunEnd {
     if let reason = await missingLocation() { return .suspended(reason) }
     await runToEnd()
@@ -156,8 +157,9 @@ struct DownloadRun: ~Copyable {
     await context.report(.startedOver)
   }
 
-  /// Tells the machine that it may begin, if the connection that came with the slot is still there: a pause of the host
-  /// or a lower limit may have come since. Then the slot is given back, and waited for in the old place.
+  /// Tells the machine that it may begin, if the connection that came with the slot is still there:
+  /// a pause of the host or a lower limit may have come since. Then the slot is given back, and
+  /// waited for in the old place.
   private mutating func begin(_ event: DownloadMachine.Event) async {
     if engine.slots.update({ $0.grantConnection(for: id) }) {
       waitingStart = nil

@@ -32,7 +32,8 @@ protocol DownloadTarget: Sendable {
     for segment: SegmentID, beginning version: (DownloadMachine.Version, [Checksum])?,
     onOwnThread: Bool
   ) -> any SegmentWriter
-  /// Where what an earlier run left can be compared with the server's; empty where that would tell nothing.
+  /// Where what an earlier run left can be compared with the server's; empty where that would tell
+  /// nothing.
   func comparisonPlaces() async throws(TransferError) -> [ByteRange]
   /// Puts down that bytes from here on are not proved to be of one version with those before.
   func noteUnproved() async throws(TransferError)
@@ -63,6 +64,7 @@ protocol SegmentWriter: Sendable {
   /// - Parameter isLast: whether nothing follows; then every byte is accounted for when it returns.
   /// - Throws: `TransferError`, `CancellationError`.
   mutating func write(_ pieces: [(bytes: ChunkSlice, offset: Int64)], isLast: Bool) async throws
-  /// Returns when every byte written is accounted for, and the version has begun, however little came of it.
+  /// Returns when every byte written is accounted for, and the version has begun, however little
+  /// came of it.
   mutating func end() async throws(TransferError)
 }

@@ -2,8 +2,9 @@ import HaulCore
 import HaulFiles
 import NIOConcurrencyHelpers
 
-/// Gives small finished files their names, all that are ready at the same time together: they share the change of threads
-/// and, when strict, the sync of their directory. While one group is on its way to the disk, the next one gathers.
+/// Gives small finished files their names, all that are ready at the same time together: they share
+/// the change of threads and, when strict, the sync of their directory. While one group is on its
+/// way to the disk, the next one gathers.
 final class GroupPublish: Sendable {
   /// The path of the file.
   typealias Answer = Result<String?, TransferError>

@@ -41,8 +41,8 @@ struct SegmentReceiver: Sendable {
     return failure.map { .failed(id, $0) } ?? .ended(id)
   }
 
-  /// Why a body was cut off from here: when nobody wanted that, the connection was given up as silent just when its head
-  /// came.
+  /// Why a body was cut off from here: when nobody wanted that, the connection was given up as
+  /// silent just when its head came.
   private var stopped: TransferError {
     Task.isCancelled
       ? TransferError(.interrupted, "stopped", isRetryable: true) : engine.silent
@@ -94,7 +94,9 @@ struct SegmentReceiver: Sendable {
 
   private func write(_ slice: ChunkSlice, _ state: inout State) async throws -> Bool {
     if let maximumSize, state.position + Int64(slice.count) > maximumSize {
-      throw TransferError(.tooLarge, "the file has more bytes than --max-filesize \(maximumSize)")
+      throw TransferError(
+        .tooLarge, "the file has more than the \(maximumSize) bytes that are allowed"
+      ).remedied(by: .maximumSize)
     }
     let start = state.position
     let grant = plan.update { state in
@@ -134,7 +136,8 @@ struct SegmentReceiver: Sendable {
     }
   }
 
-  /// Reads a short rest, so that the connection lives. What goes wrong here costs the connection only: the bytes are there.
+  /// Reads a short rest, so that the connection lives. What goes wrong here costs the connection
+  /// only: the bytes are there.
   private func drain(
     _ chunks: inout some AsyncIteratorProtocol<any ByteChunk, any Error>, from position: Int64
   ) async {

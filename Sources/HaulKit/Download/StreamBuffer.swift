@@ -3,10 +3,11 @@ import HaulCore
 package import HaulFiles
 import NIOConcurrencyHelpers
 
-/// What one reader has not taken yet of a download, whatever order it came in: never more than the window's size.
+/// What one reader has not taken yet of a download, whatever order it came in: never more than the
+/// window's size.
 ///
-/// What the reader has been given counts until it comes back for more. A segment whose bytes do not fit waits; the one
-/// whose bytes are wanted next never does.
+/// What the reader has been given counts until it comes back for more. A segment whose bytes do not
+/// fit waits; the one whose bytes are wanted next never does.
 package final class StreamBuffer: Sendable {
   struct State {
     /// By the offset of their first byte; they never overlap.

@@ -1,7 +1,8 @@
 import HaulCore
 import HaulFiles
 
-/// The final name of a download and the part file that will become it. Every call blocks: `BlockingIO` makes them.
+/// The final name of a download and the part file that will become it. Every call blocks:
+/// `BlockingIO` makes them.
 struct TargetClaim: Sendable {
   let directory: any DiskDirectory
   /// The name that the finished file gets, unless it is taken by then and another may be.
@@ -59,7 +60,8 @@ struct TargetClaim: Sendable {
   /// - Parameters:
   ///   - serverName: goes before the name in the address; an exact path goes before both.
   ///   - book: where the target is held, for the caller to let go of at the end.
-  /// - Throws: `not-a-regular-file`, `permission-denied`, `name-conflict`, `in-use`, `disk-full`, `io`.
+  /// - Throws: `not-a-regular-file`, `permission-denied`, `name-conflict`, `in-use`, `disk-full`,
+  ///   `io`.
   static func make(
     for request: DownloadRequest, of id: TransferID, serverName: FileName? = nil,
     on disk: any Disk, nonce: [UInt8], book: TargetReservations
@@ -67,7 +69,8 @@ struct TargetClaim: Sendable {
     try TargetSearch(request, of: id, serverName, on: disk, nonce: nonce, book: book).find()
   }
 
-  /// Finds the name of one that runs later, and keeps it for it: names follow the order of these calls.
+  /// Finds the name of one that runs later, and keeps it for it: names follow the order of these
+  /// calls.
   /// - Parameter count: how many files there are that would have the same name.
   /// - Throws: as `make`.
   static func reserve(
@@ -81,8 +84,8 @@ struct TargetClaim: Sendable {
     book.reserve(claim.key, number: claim.number, for: id)
   }
 
-  /// As `make` for a wanted name of which nothing is there, not even of an earlier run; nil, and nothing is held, for any
-  /// other. It waits for no other search and reads no file.
+  /// As `make` for a wanted name of which nothing is there, not even of an earlier run; nil, and
+  /// nothing is held, for any other. It waits for no other search and reads no file.
   static func makeNew(
     for request: DownloadRequest, of id: TransferID, serverName: FileName? = nil,
     on disk: any Disk, nonce: [UInt8], book: TargetReservations

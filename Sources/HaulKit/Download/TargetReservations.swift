@@ -1,8 +1,8 @@
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// The targets that transfers of one manager are downloading to: tells two of them apart from another process, which a
-/// lock on the part file cannot.
+/// The targets that transfers of one manager are downloading to: tells two of them apart from
+/// another process, which a lock on the part file cannot.
 final class TargetReservations: Sendable {
   /// A name in a directory, by whatever path it was found.
   struct Key: Hashable, Sendable {
@@ -40,10 +40,12 @@ final class TargetReservations: Sendable {
 
   func letGo(_ key: Key) { state.withLockedValue { $0.letGo(key) } }
 
-  /// How often a target was let go of: as long as that stays, nobody but who holds one has left anything there.
+  /// How often a target was let go of: as long as that stays, nobody but who holds one has left
+  /// anything there.
   var departures: Int { state.withLockedValue { $0.departures } }
 
-  /// It runs no more and is to go on with the bytes that are there: nobody else is to take them over.
+  /// It runs no more and is to go on with the bytes that are there: nobody else is to take them
+  /// over.
   func keep(_ key: Key) {
     state.withLockedValue { state in
       guard let id = state.holders[key]?.id else { return }
@@ -74,7 +76,8 @@ final class TargetReservations: Sendable {
   /// What is being downloaded to a target, or is to be.
   func holder(of key: Key) -> ResourceURL? { state.withLockedValue { $0.holders[key]?.url } }
 
-  /// Looks for a name; one search at a time, so that a name at which another search only looks is not taken for its.
+  /// Looks for a name; one search at a time, so that a name at which another search only looks is
+  /// not taken for its.
   func search<Value>(_ body: () throws(TransferError) -> Value) throws(TransferError) -> Value {
     try searching.withLock {
       Result { () throws(TransferError) in try body() }

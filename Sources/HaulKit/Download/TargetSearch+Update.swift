@@ -1,9 +1,11 @@
 import HaulCore
 import HaulFiles
 
-/// `--if-exists update`: what the same command again means (docs/decisions/014-the-same-command-again.md).
+/// `--if-exists update`: what the same command again means
+/// (docs/decisions/014-the-same-command-again.md).
 extension TargetSearch {
-  /// The file that an earlier download of this address made is brought up to date; any other is left alone.
+  /// The file that an earlier download of this address made is brought up to date; any other is
+  /// left alone.
   func update(isFree: Bool) throws(TransferError) -> TargetClaim.Outcome {
     let files = try filesThere()
     if !request.checksums.isEmpty {
@@ -65,7 +67,8 @@ extension TargetSearch {
     }
   }
 
-  /// The file under the wanted name, and, where numbers are added, those up to the first number behind `farthest` that is free.
+  /// The file under the wanted name, and, where numbers are added, those up to the first number
+  /// behind `farthest` that is free.
   private func filesThere() throws(TransferError) -> [ExistingTarget] {
     var files: [ExistingTarget] = []
     var number = 0

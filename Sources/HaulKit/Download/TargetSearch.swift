@@ -85,16 +85,18 @@ struct TargetSearch {
       throw TransferError(
         .checksumMismatch,
         "the file that is there does not match: expected \(expected), got \(got); "
-          + "--if-exists overwrite replaces it")
+          + "have it replaced"
+      ).remedied(by: .overwriting)
     }
     return .alreadyThere(path: path, size: size, checksums)
   }
 
   static let conflict = TransferError(
-    .nameConflict, "a file of that name is there; see --if-exists, or give another name with -o")
+    .nameConflict, "a file of that name is there; have it replaced, or give another name"
+  ).remedied(by: .existingFile)
 
-  /// The wanted name is free: it is ours, or, for a derived name whose part is of another address or in use by another
-  /// transfer, the next.
+  /// The wanted name is free: it is ours, or, for a derived name whose part is of another address
+  /// or in use by another transfer, the next.
   func claimFree() throws(TransferError) -> TargetClaim {
     if let reserved, reserved > 0 { return try nextNumbered() }
     if let part = try acquire(name) {
@@ -106,8 +108,9 @@ struct TargetSearch {
     return try nextNumbered()
   }
 
-  /// The wanted name, if nothing of it is there. It is looked at before it is held, so that no other search finds it held
-  /// in vain, and afterwards where another transfer may have ended meanwhile.
+  /// The wanted name, if nothing of it is there. It is looked at before it is held, so that no
+  /// other search finds it held in vain, and afterwards where another transfer may have ended
+  /// meanwhile.
   func claimNew() throws(TransferError) -> TargetClaim? {
     let departures = book.departures
     guard reserved ?? 0 == 0, let part = try acquireNew(),

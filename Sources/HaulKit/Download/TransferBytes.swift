@@ -2,8 +2,8 @@ public import HaulCore
 
 /// The bytes of one download, in order, while they arrive over several connections.
 ///
-/// A reader that is slow slows the network: at most 32 MiB wait for it. One reader at a time; one that lets go of the
-/// sequence before its end cancels the transfer.
+/// A reader that is slow slows the network: at most 32 MiB wait for it. One reader at a time; one
+/// that lets go of the sequence before its end cancels the transfer.
 public struct TransferBytes: AsyncSequence, Sendable {
   /// Some bytes that follow those before, as the network brought them.
   public struct Chunk: Sendable {

@@ -3,8 +3,8 @@ package import HaulFiles
 import Logging
 import NIOConcurrencyHelpers
 
-/// What every driver shares: the ports and the counters of a manager. A class, as to copy a value would count some twenty
-/// references, which all threads share, with every piece of work.
+/// What every driver shares: the ports and the counters of a manager. A class, as to copy a value
+/// would count some twenty references, which all threads share, with every piece of work.
 package final class Engine: Sendable {
   package let transport: any Transport
   package let disk: any Disk
@@ -35,7 +35,8 @@ package final class Engine: Sendable {
   private let sharing: HTTP2Origins
   /// Threads that transfers are spread over; empty for the common ones.
   package let executors: [any TaskExecutor]
-  /// Where everything else runs as well, so that one thread decides what comes when; nil for the common threads.
+  /// Where everything else runs as well, so that one thread decides what comes when; nil for the
+  /// common threads.
   let soleExecutor: (any TaskExecutor)?
   let slots: LockedScheduler
   let targets = TargetReservations()
@@ -76,7 +77,8 @@ package final class Engine: Sendable {
     logger = configuration.logger
   }
 
-  /// Waits until some of `bytes` of a transfer may pass, and says how many: of a shared limit it has its priority's share.
+  /// Waits until some of `bytes` of a transfer may pass, and says how many: of a shared limit it
+  /// has its priority's share.
   /// - Throws: `CancellationError`.
   func take(upTo bytes: Int, for id: TransferID) async throws -> Int {
     guard throttle.isLimited else { return bytes }
@@ -84,7 +86,8 @@ package final class Engine: Sendable {
     return try await throttle.take(upTo: bytes, for: id, priority: priority ?? .default)
   }
 
-  /// Whether the first request of a transfer may be a stream among others: many files of one host then need one connection.
+  /// Whether the first request of a transfer may be a stream among others: many files of one host
+  /// then need one connection.
   func sharesConnections(to origin: ResourceURL.Origin) -> Bool {
     switch httpVersion {
     case .http1: false
@@ -100,7 +103,8 @@ package final class Engine: Sendable {
     if head.version == "HTTP/2" { sharing.answered(head.url.origin, at: clock.now) }
   }
 
-  /// Where a transfer runs. Those that may share one connection share the thread of it too; others are spread.
+  /// Where a transfer runs. Those that may share one connection share the thread of it too; others
+  /// are spread.
   func executor(for id: TransferID, of origin: ResourceURL.Origin) -> (any TaskExecutor)? {
     guard !executors.isEmpty else { return nil }
     let mayShare = origin.scheme == "https" && sharesConnections(to: origin)
@@ -113,7 +117,8 @@ package final class Engine: Sendable {
   }
 }
 
-/// The one source of randomness of an engine: the system's, or a seeded one (SplitMix64) that gives the same run again.
+/// The one source of randomness of an engine: the system's, or a seeded one (SplitMix64) that gives
+/// the same run again.
 struct SharedRandom: RandomNumberGenerator, Sendable {
   private let state: NIOLockedValueBox<UInt64>?
 

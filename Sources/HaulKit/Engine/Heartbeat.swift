@@ -1,8 +1,8 @@
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// One timer for all that looks at the time now and then: a task and a timer of each one's own would cost more than a small
-/// file does.
+/// One timer for all that looks at the time now and then: a task and a timer of each one's own
+/// would cost more than a small file does.
 final class Heartbeat: Sendable {
   private struct State {
     /// In the order in which they came.

@@ -1,8 +1,8 @@
 import HaulCore
 
 extension Engine {
-  /// Sends a request once its host may be asked: a pause that a server asked for holds for every transfer of the host.
-  /// Waiting for that is no silence of the connection.
+  /// Sends a request once its host may be asked: a pause that a server asked for holds for every
+  /// transfer of the host. Waiting for that is no silence of the connection.
   ///
   /// - Parameter host: the host that the scheduler knows the transfer by.
   func fetch(

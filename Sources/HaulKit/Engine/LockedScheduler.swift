@@ -1,7 +1,8 @@
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// The scheduler behind a lock: the manager starts transfers with it, drivers ask it for connections.
+/// The scheduler behind a lock: the manager starts transfers with it, drivers ask it for
+/// connections.
 final class LockedScheduler: Sendable {
   private let scheduler: NIOLockedValueBox<Scheduler>
 

@@ -55,8 +55,10 @@ package enum RouteTable {
 
   /// Whether one of them leads to other machines.
   /// - Parameters:
-  ///   - ipv4: what `/proc/net/route` holds: interface, destination, gateway, flags, of all but this machine's own addresses.
-  ///   - ipv6: what `/proc/net/ipv6_route` holds: destination and its prefix first, flags and interface last.
+  ///   - ipv4: what `/proc/net/route` holds: interface, destination, gateway, flags, of all but
+  ///     this machine's own addresses.
+  ///   - ipv6: what `/proc/net/ipv6_route` holds: destination and its prefix first, flags and
+  ///     interface last.
   package static func leadsOut(ipv4: String, ipv6: String) -> Bool {
     ipv4.split(separator: "\n").dropFirst().contains { leadsOut(v4: fields($0)) }
       || ipv6.split(separator: "\n").contains { leadsOut(v6: fields($0)) }
@@ -68,7 +70,8 @@ package enum RouteTable {
 
   private static func leadsOut(v4 fields: [Substring]) -> Bool {
     guard fields.count > 3 else { return false }
-    // Addresses that a machine gave itself, 169.254.0.0/16, reach nobody far. The bytes stand in the machine's order.
+    // Addresses that a machine gave itself, 169.254.0.0/16, reach nobody far. The bytes stand in
+    // the machine's order.
     let isLinkLocal = fields[1].hasSuffix("FEA9") || fields[1].hasPrefix("A9FE")
     return fields[0] != "lo" && isUsable(fields[3]) && !isLinkLocal
   }

@@ -20,7 +20,8 @@ struct SystemPorts {
     #endif
   }
 
-  /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none; `internal` for a schedule that is none.
+  /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none; `internal`
+  ///   for a schedule that is none.
   init(_ configuration: TransferManager.Configuration) throws(TransferError) {
     var hours: LocalSchedule?
     if let schedule = configuration.schedule { hours = try LocalSchedule(schedule) }

@@ -3,8 +3,9 @@ import HaulCore
 
 /// A time zone of the system, or of a name.
 ///
-/// `FoundationEssentials` alone knows offsets from UTC and nothing else. The zones are in the rest of Foundation, which the store's
-/// library brings into every program that has this module; where they are not, every zone is refused, and none taken for UTC.
+/// `FoundationEssentials` alone knows offsets from UTC and nothing else. The zones are in the rest
+/// of Foundation, which the store's library brings into every program that has this module; where
+/// they are not, every zone is refused, and none taken for UTC.
 struct SystemTimeZone: LocalTime {
   private let zone: TimeZone
 
@@ -26,7 +27,8 @@ struct SystemTimeZone: LocalTime {
 }
 
 extension LocalSchedule {
-  /// - Throws: `internal` for a time zone that nobody knows, and a window whose minutes are none of a day.
+  /// - Throws: `internal` for a time zone that nobody knows, and a window whose minutes are none of
+  ///   a day.
   package init(_ schedule: Schedule) throws(TransferError) {
     try self.init(schedule, at: SystemTimeZone(schedule.timeZone))
   }

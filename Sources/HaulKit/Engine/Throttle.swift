@@ -2,9 +2,11 @@ package import HaulCore
 import NIOConcurrencyHelpers
 import Synchronization
 
-/// One rate limit that every connection of a manager shares, divided among transfers by the weight of their priority.
+/// One rate limit that every connection of a manager shares, divided among transfers by the weight
+/// of their priority.
 ///
-/// Of those who wait one, the leader, sleeps until the next is due and wakes the others; there is no task beside theirs.
+/// Of those who wait one, the leader, sleeps until the next is due and wakes the others; there is
+/// no task beside theirs.
 package final class Throttle: Sendable {
   private let queue: NIOLockedValueBox<ThrottleQueue>
   private let limited: Synchronization.Atomic<Bool>
@@ -19,15 +21,16 @@ package final class Throttle: Sendable {
 
   package var isLimited: Bool { limited.load(ordering: .relaxed) }
 
-  /// Changes the rate, in bytes per second, or lifts the limit; those who wait go on by the new one.
+  /// Changes the rate, in bytes per second, or lifts the limit; those who wait go on by the new
+  /// one.
   package func setRate(_ rate: Int64?) {
     limited.store(rate != nil, ordering: .relaxed)
     let now = clock.now
     queue.withLockedValue { $0.setRate(rate, at: now) }.resume()
   }
 
-  /// Waits until some of `bytes` may pass, and says how many. Those who take for one transfer share its part; those who
-  /// name none are as one transfer.
+  /// Waits until some of `bytes` may pass, and says how many. Those who take for one transfer share
+  /// its part; those who name none are as one transfer.
   /// - Throws: `CancellationError`.
   package func take(
     upTo bytes: Int, for id: TransferID? = nil, priority: TransferRequest.Priority = .default

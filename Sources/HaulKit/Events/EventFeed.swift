@@ -2,8 +2,8 @@ import DequeModule
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// Reads everything for one subscriber: from the hub, from the store what fell out of the hub, and from the coordinator how
-/// everything stands, where the store does not reach back either.
+/// Reads everything for one subscriber: from the hub, from the store what fell out of the hub, and
+/// from the coordinator how everything stands, where the store does not reach back either.
 final class EventFeed: Sendable {
   /// What the subscriber knows.
   enum Start: Sendable {
@@ -19,8 +19,8 @@ final class EventFeed: Sendable {
     /// Nil once it has begun.
     var start: Start?
     var ready: Deque<QueueEvent> = []
-    /// Those of a reset whose standing is still to be told.
-    var storedState: Deque<TransferSummary> = []
+    /// Those of a reset that are still to be told.
+    var summaries: Deque<TransferSummary> = []
   }
 
   private static let pageSize = 256
@@ -70,13 +70,13 @@ final class EventFeed: Sendable {
     while true {
       let ready = takeReady(atMost: most)
       if !ready.isEmpty { return .made(ready) }
-      if let page = takeStanding() {
+      if let page = takeSummaries() {
         await tell(page)
       } else if let start = takeStart() {
         guard await begin(start) else { return .told([]) }
       } else {
         switch await hub.next(key, atMost: most) {
-        case .events(let events): return .told(events)
+        case .events(let events): return .told(await store.identified(events))
         case .missed(let numbers): guard await recover(numbers) else { return .told([]) }
         case .lost, .end: return .told([])
         }
@@ -99,11 +99,11 @@ final class EventFeed: Sendable {
     }
   }
 
-  private func takeStanding() -> [TransferSummary]? {
+  private func takeSummaries() -> [TransferSummary]? {
     reading.withLockedValue { reading in
-      guard !reading.storedState.isEmpty else { return nil }
-      let page = Array(reading.storedState.prefix(Self.pageSize))
-      reading.storedState.removeFirst(page.count)
+      guard !reading.summaries.isEmpty else { return nil }
+      let page = Array(reading.summaries.prefix(Self.pageSize))
+      reading.summaries.removeFirst(page.count)
       return page
     }
   }
@@ -125,11 +125,8 @@ final class EventFeed: Sendable {
       let events = try await store.events(from: numbers.lowerBound, atMost: Self.pageSize)
       let missed = (events ?? []).prefix { $0.number <= numbers.upperBound }
       if let last = missed.last {
-        let urls = await store.urls(of: missed.map(\.id))
-        let told = missed.map { event in
-          TransferEvent(
-            number: event.number, id: event.id, url: urls[event.id], kind: event.kind)
-        }
+        let told = await store.identified(
+          missed.map { TransferEvent(number: $0.number, id: $0.id, identity: nil, kind: $0.kind) })
         reading.withLockedValue { $0.ready.append(contentsOf: told.map { .transfer($0) }) }
         hub.caughtUp(key, to: last.number)
         return true
@@ -141,10 +138,10 @@ final class EventFeed: Sendable {
   }
 
   private func reset() async -> Bool {
-    guard let snapshot = await queue?.storedState(for: key) else { return false }
+    guard let snapshot = await queue?.snapshot(for: key) else { return false }
     reading.withLockedValue { reading in
       if tellsEach {
-        reading.storedState = Deque(snapshot.transfers)
+        reading.summaries = Deque(snapshot.transfers)
       } else {
         reading.ready.append(.reset(snapshot))
       }
@@ -163,7 +160,8 @@ final class EventFeed: Sendable {
         summary: summary, phase: phase, progress: progress,
         result: summary.state.isEnded ? known[summary.id]?.result : nil)
       return TransferEvent(
-        number: nil, id: summary.id, url: known[summary.id]?.request.download?.url,
+        number: nil, id: summary.id,
+        identity: known[summary.id].map { TransferIdentity($0.request) },
         kind: .snapshot(snapshot))
     }
     reading.withLockedValue { $0.ready.append(contentsOf: events.map { .transfer($0) }) }
@@ -171,10 +169,17 @@ final class EventFeed: Sendable {
 }
 
 extension Store {
-  /// What the downloads among these transfer.
-  func urls(of ids: [TransferID]) async -> [TransferID: ResourceURL] {
+  /// The events, each with its identity.
+  func identified(_ events: [TransferEvent]) async -> [TransferEvent] {
+    let unknown = Set(events.lazy.filter { $0.identity == nil }.map(\.id))
+    guard !unknown.isEmpty else { return events }
     // An event without its address is better than none.
-    let records = (try? await records(ids)) ?? []
-    return records.reduce(into: [:]) { $0[$1.id] = $1.request.download?.url }
+    let records = (try? await records(unknown.sorted())) ?? []
+    let known = records.reduce(into: [:]) { $0[$1.id] = TransferIdentity($1.request) }
+    return events.map { event in
+      guard event.identity == nil else { return event }
+      return TransferEvent(
+        number: event.number, id: event.id, identity: known[event.id], kind: event.kind)
+    }
   }
 }

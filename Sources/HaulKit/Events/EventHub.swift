@@ -3,17 +3,24 @@ import HaulCore
 import NIOConcurrencyHelpers
 import OrderedCollections
 
-/// Tells every subscriber every state change, once and in order, and the newest progress of each transfer.
+/// Tells every subscriber every state change, once and in order, and the newest progress of each
+/// transfer.
 ///
-/// One who reads everything is a position in one shared log and a slot per transfer for progress: one that reads slowly
-/// delays nobody, and what it has not read is held once for all of them. The log has a limit: what falls out of it before a
-/// subscriber has read it, that one has to read from the store.
+/// One who reads everything is a position in one shared log and a slot per transfer for progress:
+/// one that reads slowly delays nobody, and what it has not read is held once for all of them. The
+/// log has a limit: what falls out of it before a subscriber has read it, that one has to read from
+/// the store.
 final class EventHub: Sendable {
   /// Who subscribed.
   struct Key: Hashable, Sendable {
     fileprivate let number: UInt64
     /// The transfer that it follows; nil for everything.
     fileprivate let transfer: TransferID?
+  }
+
+  /// What keeps events back while a caller does not have the handles of what it added.
+  struct Hold: Sendable {
+    fileprivate let number: UInt64
   }
 
   /// What there is to read.
@@ -34,21 +41,39 @@ final class EventHub: Sendable {
   init(limit: Int) { state = NIOLockedValueBox(HubState(limit: limit)) }
 
   /// Tells what a transfer does; its state is as it was.
-  func emit(_ kind: TransferEvent.Kind, of id: TransferID, _ url: ResourceURL?) {
-    emit(CollectionOfOne(TransferEvent(number: nil, id: id, url: url, kind: kind)))
+  func emit(
+    _ kind: TransferEvent.Kind, of id: TransferID, _ identity: TransferIdentity?
+  ) {
+    emit(CollectionOfOne(TransferEvent(number: nil, id: id, identity: identity, kind: kind)))
   }
 
   /// Tells events, in order. Progress of what has ended is not told any more.
   func emit(_ events: some Sequence<TransferEvent>) { change { $0.emit(events) } }
 
   /// Tells progress of what runs; one that was not read yet is replaced.
-  func emit(progress: TransferProgress, of id: TransferID, _ url: ResourceURL?) {
-    change { $0.emit(progress: progress, of: id, url) }
+  func emit(progress: TransferProgress, of id: TransferID, _ identity: TransferIdentity?) {
+    change { $0.emit(progress: progress, of: id, identity) }
   }
 
   /// Something runs for a transfer from now on.
   func begins(_ id: TransferID, tellsProgress: Bool) {
     change { $0.begins(id, tellsProgress: tellsProgress) }
+  }
+
+  /// Has those who read everything wait for what is emitted from now on, until `release`.
+  func hold() -> Hold {
+    state.withLockedValue { state in
+      state.lastHold += 1
+      state.holds.append((state.lastHold, state.next))
+      return Hold(number: state.lastHold)
+    }
+  }
+
+  func release(_ hold: Hold) {
+    change { state in
+      state.holds.removeAll { $0.number == hold.number }
+      state.wakeSubscribers()
+    }
   }
 
   /// What was last told of one that runs or is paused.
@@ -112,7 +137,8 @@ extension EventHub {
     waiter?.resume(returning: .end)
   }
 
-  /// Has a subscriber go on from this moment: what was told before, it knows, but for these numbers.
+  /// Has a subscriber go on from this moment: what was told before, it knows, but for these
+  /// numbers.
   func begin(_ key: Key, missed: ClosedRange<Int>? = nil) {
     state.withLockedValue { state in
       if let transfer = key.transfer {

@@ -2,7 +2,8 @@ import DequeModule
 import HaulCore
 import OrderedCollections
 
-/// Those who follow one transfer each: many of them cost nothing as long as nothing happens to theirs.
+/// Those who follow one transfer each: many of them cost nothing as long as nothing happens to
+/// theirs.
 extension HubState {
   private static let mostEvents = 64
 

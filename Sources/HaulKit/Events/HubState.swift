@@ -43,7 +43,8 @@ struct HubState {
       let progress = TransferProgress(
         bytes: all, total: all, rate: seconds > 0 ? Double(result.fetched) / seconds : 0,
         connections: 0)
-      return TransferEvent(number: nil, id: event.id, url: event.url, kind: .progress(progress))
+      return TransferEvent(
+        number: nil, id: event.id, identity: event.identity, kind: .progress(progress))
     }
   }
 
@@ -56,6 +57,9 @@ struct HubState {
   var watchers: [TransferID: OrderedDictionary<UInt64, Watcher>] = [:]
   var live = IDMap<Live>()
   var lastSubscriber: UInt64 = 0
+  /// The positions from which events are kept back, rising.
+  var holds: [(number: UInt64, position: Int)] = []
+  var lastHold: UInt64 = 0
   var isClosed = false
   /// Whom to wake with what, once the lock is free.
   var wakes: [(waiter: EventHub.Waiter, portion: EventHub.Portion)] = []
@@ -87,14 +91,15 @@ struct HubState {
   }
 
   /// Only of what runs, and of that only once that everything is there.
-  mutating func emit(progress: TransferProgress, of id: TransferID, _ url: ResourceURL?) {
+  mutating func emit(progress: TransferProgress, of id: TransferID, _ identity: TransferIdentity?) {
     guard let place = live.place(of: id) else { return }
     let known = live[place]
     guard known.isRunning, known.tellsProgress, !progress.isWhole || !known.isWhole
     else { return }
     live[place].progress = progress
     live[place].isWhole = progress.isWhole
-    let event = TransferEvent(number: nil, id: id, url: url, kind: .progress(progress))
+    let event = TransferEvent(
+      number: nil, id: id, identity: identity, kind: .progress(progress))
     if progress.isWhole {
       forgetProgress(of: id)
       append(event)
@@ -159,9 +164,11 @@ extension HubState {
   }
 
   private mutating func pop(at place: Int, atMost most: Int) -> EventHub.Portion? {
-    if let missed = subscribers.values[place].missed { return .missed(missed) }
     let cursor = subscribers.values[place].cursor
-    let count = min(most, next - cursor)
+    let readable = holds.first?.position ?? next
+    if !holds.isEmpty, cursor >= readable { return nil }
+    if let missed = subscribers.values[place].missed { return .missed(missed) }
+    let count = min(most, readable - cursor)
     if count > 0 {
       let start = cursor - first
       subscribers.values[place].cursor += count
@@ -177,7 +184,7 @@ extension HubState {
     return isClosed ? .end : nil
   }
 
-  private mutating func wakeSubscribers() {
+  mutating func wakeSubscribers() {
     // Mostly nobody does: events come faster than they are read.
     guard isAwaited else { return }
     isAwaited = false
@@ -193,7 +200,7 @@ extension HubState {
   }
 
   mutating func close() {
-    isClosed = true
+    (isClosed, holds) = (true, [])
     wakeSubscribers()
     closeWatchers()
   }

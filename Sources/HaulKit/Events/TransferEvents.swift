@@ -1,9 +1,10 @@
 public import HaulCore
 
-/// Events of a manager, or of one of its transfers: each state change once and in order, progress newest only.
+/// Events of a manager, or of one of its transfers: each state change once and in order, progress
+/// newest only.
 ///
-/// One value is one subscriber, with one reader at a time; letting go of it unsubscribes. One that does not read delays
-/// nobody, and what waits for it is bounded.
+/// One value is one subscriber, with one reader at a time; letting go of it unsubscribes. One that
+/// does not read delays nobody, and what waits for it is bounded.
 public struct TransferEvents: AsyncSequence, Sendable {
   enum Source: Sendable {
     case everything(EventFeed)
@@ -36,10 +37,11 @@ public struct TransferEvents: AsyncSequence, Sendable {
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(events: self) }
 }
 
-/// What happens to a whole list, for one who keeps a copy of it: state changes by their numbers, or how everything stands.
+/// What happens to a whole list, for one who keeps a copy of it: state changes by their numbers, or
+/// how everything stands.
 ///
-/// One value is one subscriber, with one reader at a time; letting go of it unsubscribes. One that does not read delays
-/// nobody, and what waits for it is bounded.
+/// One value is one subscriber, with one reader at a time; letting go of it unsubscribes. One that
+/// does not read delays nobody, and what waits for it is bounded.
 public struct QueueEvents: AsyncSequence, Sendable {
   let feed: EventFeed
 

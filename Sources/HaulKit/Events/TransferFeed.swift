@@ -12,13 +12,15 @@ final class TransferFeed: Sendable {
   private let hub: EventHub
   private let key: EventHub.Key
   private let id: TransferID
+  private let identity: TransferIdentity?
   private weak let queue: QueueCoordinator?
   private let reading = NIOLockedValueBox(Reading())
 
-  init(of id: TransferID, _ queue: QueueCoordinator) {
+  init(of id: TransferID, _ identity: TransferIdentity?, _ queue: QueueCoordinator) {
     hub = queue.engine.hub
     key = hub.subscribe(to: id)
     self.id = id
+    self.identity = identity
     self.queue = queue
   }
 
@@ -31,7 +33,7 @@ final class TransferFeed: Sendable {
       if !ready.isEmpty || isOver { return ready }
       switch await hub.next(key, atMost: most) {
       case .events(let events): add(events)
-      case .lost: add(await queue?.storedState(of: id, for: key) ?? [])
+      case .lost: add(await queue?.snapshot(of: id, for: key) ?? [])
       case .missed, .end: return []
       }
     }
@@ -48,7 +50,10 @@ final class TransferFeed: Sendable {
   /// Nothing comes after an end; nor where nothing is known.
   private func add(_ events: [TransferEvent]) {
     let end = events.firstIndex { $0.kind.isEnd }
-    let told = end.map { events[...$0] } ?? events[...]
+    let told = (end.map { events[...$0] } ?? events[...]).map { event in
+      event.identity == nil
+        ? TransferEvent(number: event.number, id: id, identity: identity, kind: event.kind) : event
+    }
     reading.withLockedValue { reading in
       reading.ready.append(contentsOf: told)
       reading.isOver = end != nil || events.isEmpty

@@ -80,7 +80,7 @@ extension TransferEvent.Kind {
 
 extension TransferList.Row {
   fileprivate mutating func take(_ record: TransferRecord) {
-    group = record.request.group
+    (identifier, group) = (record.request.identifier, record.request.group)
     switch record.request.work {
     case .download(let download):
       address = download.url.redacted

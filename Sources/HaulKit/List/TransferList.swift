@@ -1,10 +1,12 @@
 public import HaulCore
 public import Observation
 
-/// The list of a manager for a user interface: observable, on the main actor, and up to date within a tenth of a second.
+/// The list of a manager for a user interface: observable, on the main actor, and up to date within
+/// a tenth of a second.
 ///
-/// However many transfers run, the main actor is asked for once every 100 ms at most, with everything that has changed; not at
-/// all while nothing does. The list does not keep its manager alive, and ends with it; letting go of the list ends it too.
+/// However many transfers run, the main actor is asked for once every 100 ms at most, with
+/// everything that has changed; not at all while nothing does. The list does not keep its manager
+/// alive, and ends with it; letting go of the list ends it too.
 @MainActor @Observable
 public final class TransferList {
   /// One transfer, ready to be shown.
@@ -15,6 +17,8 @@ public final class TransferList {
     public internal(set) var name: String
     /// The address without its secrets; nil for a step.
     public internal(set) var address: String?
+    /// The caller's name for it.
+    public internal(set) var identifier: String?
     /// The group that it belongs to.
     public internal(set) var group: String?
     /// Where it stands.
@@ -39,12 +43,14 @@ public final class TransferList {
     /// A row as a list shows it, for previews and tests.
     /// - Parameters: what the properties of the same names tell.
     public init(
-      id: TransferID, name: String, address: String? = nil, group: String? = nil,
+      id: TransferID, name: String, address: String? = nil, identifier: String? = nil,
+      group: String? = nil,
       state: TransferState = .queued, phase: TransferEvent.Phase? = nil,
       waitReason: WaitReason? = nil, fraction: Double? = nil, bytes: Int64 = 0,
       total: Int64? = nil, rate: Double = 0, path: String? = nil, error: TransferError? = nil
     ) {
-      (self.id, self.name, self.address, self.group) = (id, name, address, group)
+      (self.id, self.name, self.address) = (id, name, address)
+      (self.identifier, self.group) = (identifier, group)
       (self.state, self.phase, self.waitReason) = (state, phase, waitReason)
       (self.fraction, self.bytes, self.total, self.rate) = (fraction, bytes, total, rate)
       (self.path, self.error) = (path, error)
@@ -92,11 +98,11 @@ public final class TransferList {
   /// Those that are not in the order any more stand last until it is told that they are gone.
   private func sort(by order: [TransferID]) {
     let ranks = Dictionary(zip(order, order.indices), uniquingKeysWith: { $1 })
-    let storedState = rows.enumerated().sorted { left, right in
+    let sorted = rows.enumerated().sorted { left, right in
       let ranks = (ranks[left.element.id] ?? .max, ranks[right.element.id] ?? .max)
       return ranks.0 == ranks.1 ? left.offset < right.offset : ranks.0 < ranks.1
     }
-    rows = storedState.map(\.element)
+    rows = sorted.map(\.element)
     places = Dictionary(zip(rows.map(\.id), rows.indices), uniquingKeysWith: { $1 })
   }
 }

@@ -1,6 +1,7 @@
 public import HaulCore
 
-/// What a server says of a resource, and what a download would do with it. Texts are the server's own, not made safe.
+/// What a server says of a resource, and what a download would do with it. Texts are the server's
+/// own, not made safe.
 public struct ProbeResult: Sendable, Hashable {
   /// The address that was asked for.
   public let url: ResourceURL

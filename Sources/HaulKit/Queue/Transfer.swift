@@ -4,16 +4,24 @@ public import HaulCore
 public struct Transfer: Sendable, Identifiable {
   /// Opaque; unique for ever.
   public let id: TransferID
-  /// What it transfers; nil for a step.
-  public let url: ResourceURL?
+  let identity: TransferIdentity?
   let manager: TransferManager
   let queue: QueueCoordinator
 
-  /// How it ends. Waiting is not owning: a task that is cancelled stops waiting, and the transfer goes on.
-  /// - Throws: why it failed; `cancelled` when it was cancelled; `dependency-failed` when a transfer that it waits for was not
-  ///   completed (it stays in the list, goes on when that one is retried and completed, and may be waited for again), and when a
-  ///   step waits for itself; `interrupted` when the manager was shut down, the transfer taken off the list, or the waiting
-  ///   task cancelled.
+  /// What it transfers; nil for a step.
+  public var url: ResourceURL? { identity?.url }
+  /// The caller's name for it.
+  public var identifier: String? { identity?.identifier }
+  /// The group that it belongs to.
+  public var group: String? { identity?.group }
+
+  /// How it ends. Waiting is not owning: a task that is cancelled stops waiting, and the transfer
+  /// goes on.
+  /// - Throws: why it failed; `cancelled` when it was cancelled; `dependency-failed` when a
+  ///   transfer that it waits for was not completed (it stays in the list, goes on when that one is
+  ///   retried and completed, and may be waited for again), and when a step waits for itself;
+  ///   `interrupted` when the manager was shut down, the transfer taken off the list, or the
+  ///   waiting task cancelled.
   public var result: TransferResult {
     get async throws(TransferError) { try await queue.result(of: id) }
   }
@@ -35,7 +43,8 @@ public struct Transfer: Sendable, Identifiable {
     get async { await summary?.waitReason }
   }
 
-  /// How it stands at this moment, with what it does, how far it is, and how it ended; nil when it is not in the list any more.
+  /// How it stands at this moment, with what it does, how far it is, and how it ended; nil when it
+  /// is not in the list any more.
   public var snapshot: TransferSnapshot? {
     get async { await queue.snapshot(of: id) }
   }

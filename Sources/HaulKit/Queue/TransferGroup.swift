@@ -15,20 +15,23 @@ public struct TransferGroup: Sendable, Hashable {
     get async { GroupCounts(await queue.counts(of: name)) }
   }
 
-  /// Waits until every member has ended, in whichever way, and says how each did; at once when that is so already, and when there
-  /// is no member. A member that is added later opens the group again.
+  /// Waits until every member has ended, in whichever way, and says how each did; at once when that
+  /// is so already, and when there is no member. A member that is added later opens the group
+  /// again.
   ///
-  /// It does not wait for a member behind a transfer that was not completed. The result reports that member as failed with
-  /// `dependency-failed`; it stays in the list, and resumes when that transfer is retried and completed.
-  /// - Throws: `interrupted` when the manager was shut down or the waiting task cancelled; `dependency-failed` when a step of
-  ///   the group calls it; `io`.
+  /// It does not wait for a member behind a transfer that was not completed. The result reports
+  /// that member as failed with `dependency-failed`; it stays in the list, and resumes when that
+  /// transfer is retried and completed.
+  /// - Throws: `interrupted` when the manager was shut down or the waiting task cancelled;
+  ///   `dependency-failed` when a step of the group calls it; `io`.
   /// - Complexity: O(members of the list).
   public func completion() async throws(TransferError) -> [TransferID: TransferResult] {
     try await queue.completion(of: name)
   }
 
-  /// How far its downloads are together, in bytes; without those that failed or were cancelled, as nothing more comes of them. The
-  /// total is nil while the length of one is unknown, as it is before it has begun.
+  /// How far its downloads are together, in bytes; without those that failed or were cancelled, as
+  /// nothing more comes of them. The total is nil while the length of one is unknown, as it is
+  /// before it has begun.
   /// - Throws: `io`.
   /// - Complexity: O(members of the list).
   public var progress: TransferProgress {

@@ -8,6 +8,7 @@ package final class RunContext: Sendable {
   private struct Orders {
     var receiver: Receiver?
     var waiting: [RunOrder] = []
+    var identity: TransferIdentity?
   }
 
   package let id: TransferID
@@ -20,6 +21,12 @@ package final class RunContext: Sendable {
     self.id = id
     self.engine = engine
     self.coordinator = coordinator
+  }
+
+  /// What its events carry; nil before its request was read.
+  var identity: TransferIdentity? {
+    get { orders.withLockedValue { $0.identity } }
+    set { orders.withLockedValue { $0.identity = newValue } }
   }
 
   /// Gives an order to the driver, at once or as soon as it listens.

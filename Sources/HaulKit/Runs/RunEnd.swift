@@ -6,7 +6,8 @@ package enum RunEnd: Sendable {
   case paused
   /// It goes on by itself, when what it waits for is there.
   case suspended(WaitReason)
-  /// It was to begin again, and the file of an earlier run, whose end nobody stored, has its name already.
+  /// It was to begin again, and the file of an earlier run, whose end nobody stored, has its name
+  /// already.
   case foundPublished(TransferResult)
 
   /// Whether it does not go on with the bytes that are there.

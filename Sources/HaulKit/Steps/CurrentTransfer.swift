@@ -1,7 +1,7 @@
 import HaulCore
 
-/// The transfer for which a closure of the caller's runs, a step or one that prepares requests: it would wait for ever for its own
-/// end.
+/// The transfer for which a closure of the caller's runs, a step or one that prepares requests: it
+/// would wait for ever for its own end.
 enum CurrentTransfer {
   @TaskLocal static var id: TransferID?
 

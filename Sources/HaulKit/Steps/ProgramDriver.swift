@@ -55,7 +55,7 @@ final class ProgramDriver: TransferDriver {
 
   func run(_ context: RunContext) async -> RunEnd {
     context.receiveOrders(take)
-    engine.hub.emit(.phase(.running, reason: nil), of: context.id, nil)
+    engine.hub.emit(.phase(.running, reason: nil), of: context.id, context.identity)
     let started = engine.clock.now
     let outcome: ProgramMachine.Outcome
     do throws(TransferError) {
@@ -66,7 +66,8 @@ final class ProgramDriver: TransferDriver {
     return RunEnd(outcome, duration: engine.clock.now - started)
   }
 
-  /// The process is stored before the program's first instruction, so that it is found after a crash.
+  /// The process is stored before the program's first instruction, so that it is found after a
+  /// crash.
   private func perform(
     _ context: RunContext
   ) async throws(TransferError) -> ProgramMachine.Outcome {

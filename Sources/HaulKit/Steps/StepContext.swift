@@ -3,8 +3,8 @@ import NIOConcurrencyHelpers
 
 /// What a registered step does. It is found again by its name after a restart.
 ///
-/// It returns when its work is done, and throws when it failed. To be paused it calls `StepContext.checkpoint()` now and then;
-/// one that never does runs to its end.
+/// It returns when its work is done, and throws when it failed. To be paused it calls
+/// `StepContext.checkpoint()` now and then; one that never does runs to its end.
 public typealias StepClosure = @Sendable (StepContext) async throws -> Void
 
 /// What a step knows of itself, and how it tells how far it is.
@@ -21,8 +21,8 @@ public struct StepContext: Sendable {
     tell(TransferProgress(bytes: done, total: total, rate: 0, connections: 0))
   }
 
-  /// Throws when the step was paused or cancelled: let the error pass, and it counts as that. After a pause the closure is called
-  /// again from its beginning.
+  /// Throws when the step was paused or cancelled: let the error pass, and it counts as that. After
+  /// a pause the closure is called again from its beginning.
   public func checkpoint() throws {
     if let order = state.order { throw StepStop(order: order) }
   }

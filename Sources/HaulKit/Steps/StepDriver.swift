@@ -13,9 +13,9 @@ struct StepDriver: TransferDriver {
     context.receiveOrders(state.take)
     let stepContext = StepContext(id: id, input: input, state: state) {
       [reportsProgress] progress in
-      if reportsProgress { engine.hub.emit(progress: progress, of: id, nil) }
+      if reportsProgress { engine.hub.emit(progress: progress, of: id, context.identity) }
     }
-    engine.hub.emit(.phase(.running, reason: nil), of: id, nil)
+    engine.hub.emit(.phase(.running, reason: nil), of: id, context.identity)
     let work = Task(executorPreference: engine.soleExecutor) { [closure] in
       try await CurrentTransfer.$id.withValue(id) { try await closure(stepContext) }
     }

@@ -3,16 +3,18 @@ public import HaulCore
 extension TransferManager {
   /// Downloads, and returns when the file is there: a call that lives in the caller's task.
   ///
-  /// It is a member of the queue as every other: it waits for a slot, and can be paused and resumed by id meanwhile. When the
-  /// task is cancelled, what `behavior` says has been carried out by the time that this throws; a download that was
-  /// completed by then is returned.
+  /// It is a member of the queue as every other: it waits for a slot, and can be paused and resumed
+  /// by id meanwhile. When the task is cancelled, what `behavior` says has been carried out by the
+  /// time that this throws; a download that was completed by then is returned.
   /// - Parameters:
   ///   - request: a download to a file.
   ///   - behavior: what becomes of it when the task is cancelled.
-  ///   - progress: called in the caller's isolation: how far it is, newest only; all of it once, before this returns.
-  /// - Throws: why it failed; `cancelled` when it was cancelled, by whomever; `dependency-failed` when a transfer that it waits
-  ///   for was not completed (it stays in the list); `interrupted` when the task was cancelled and it was paused or goes on, or
-  ///   the manager was shut down; as `add`.
+  ///   - progress: called in the caller's isolation: how far it is, newest only; all of it once,
+  ///     before this returns.
+  /// - Throws: why it failed; `cancelled` when it was cancelled, by whomever; `dependency-failed`
+  ///   when a transfer that it waits for was not completed (it stays in the list); `interrupted`
+  ///   when the task was cancelled and it was paused or goes on, or the manager was shut down; as
+  ///   `add`.
   @discardableResult
   public nonisolated(nonsending) func download(
     _ request: TransferRequest, onCancel behavior: CancelBehavior = .pause,

@@ -1,8 +1,8 @@
 import GRDB
 import HaulCore
 
-/// Writes a change in one transaction: first what is added, then updates, removals, what is satisfied, programs, places, the
-/// batch, the events.
+/// Writes a change in one transaction: first what is added, then updates, removals, what is
+/// satisfied, programs, places, the batch, the events.
 struct ChangeWriter {
   private let db: Database
   private let rows: RowNumbers
@@ -79,7 +79,8 @@ struct ChangeWriter {
     }
   }
 
-  /// Rows that follow each other and come to stand alike are written together: what a command does to all of a list.
+  /// Rows that follow each other and come to stand alike are written together: what a command does
+  /// to all of a list.
   private func update(_ updates: [StoreChange.Update]) throws {
     guard !updates.isEmpty else { return }
     var requests = try RequestWriter(db: db, coding: coding)

@@ -1,7 +1,8 @@
 import GRDB
 import HaulCore
 
-/// The processes of steps that run programs. A row says something only while its member is under way.
+/// The processes of steps that run programs. A row says something only while its member is under
+/// way.
 enum ProgramRows {
   static func put(_ process: ProcessIdentity, of member: Int64, db: Database) throws {
     try db.cachedStatement(

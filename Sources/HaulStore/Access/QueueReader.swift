@@ -83,7 +83,8 @@ extension QueuedMember {
   }
 }
 
-/// The small columns of a member as one number, which SQLite makes: to read each by itself takes longer than all the rest.
+/// The small columns of a member as one number, which SQLite makes: to read each by itself takes
+/// longer than all the rest.
 private struct MemberMarks: Equatable {
   private let bits: Int64
 

@@ -1,6 +1,7 @@
 import GRDB
 
-/// The row that a statement has come to, column by column: for many rows, in a third of the time that `Row` takes.
+/// The row that a statement has come to, column by column: for many rows, in a third of the time
+/// that `Row` takes.
 struct RowColumns {
   private let row: SQLiteStatement
 
@@ -20,8 +21,8 @@ struct RowColumns {
   }
 }
 
-/// A statement whose values are bound one after the other. Arguments as GRDB takes them are an array of boxes for each execution:
-/// with many rows more than half of the time.
+/// A statement whose values are bound one after the other. Arguments as GRDB takes them are an
+/// array of boxes for each execution: with many rows more than half of the time.
 struct RowStatement {
   private let statement: Statement
   private var last: CInt = 0

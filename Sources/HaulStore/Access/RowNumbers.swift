@@ -2,7 +2,8 @@ import GRDB
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// In which row of `members` each id is. Known from the first call on, and as the last commit left it.
+/// In which row of `members` each id is. Known from the first call on, and as the last commit left
+/// it.
 final class RowNumbers: Sendable {
   private let box = NIOLockedValueBox<IDTable?>(nil)
 
@@ -33,7 +34,8 @@ final class RowNumbers: Sendable {
     }
   }
 
-  /// Has `body` note them along with what else it reads of every member, unless they are known: it is given nil then.
+  /// Has `body` note them along with what else it reads of every member, unless they are known: it
+  /// is given nil then.
   func loading<Result>(_ body: (inout IDTable?) throws -> Result) throws -> Result {
     var known: IDTable?
     if box.withLockedValue({ $0 != nil }) { return try body(&known) }

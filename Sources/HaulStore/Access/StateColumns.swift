@@ -1,7 +1,8 @@
 import GRDB
 import HaulCore
 
-/// The columns of a member's standing, in one order for reading and for writing: its state, then its place.
+/// The columns of a member's standing, in one order for reading and for writing: its state, then
+/// its place.
 enum StateColumns {
   static let state = [
     "status", "desired", "paused_by", "starts_over", "has_run", "retry_at", "wait_reason",

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import HaulCore
 
-/// Stored forms as JSON: keys that are not known are ignored, missing ones take the value that the form names for them.
+/// Stored forms as JSON: keys that are not known are ignored, missing ones take the value that the
+/// form names for them.
 struct RowCoding {
   private let encoder: JSONEncoder = {
     let encoder = JSONEncoder()

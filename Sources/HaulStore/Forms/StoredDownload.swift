@@ -2,8 +2,8 @@ import HaulCore
 
 /// A download without its address, path and header fields.
 ///
-/// A missing key stands for the value in `Missing`, which never changes: a default of the library that changes later does
-/// not change what was asked for before.
+/// A missing key stands for the value in `Missing`, which never changes: a default of the library
+/// that changes later does not change what was asked for before.
 struct StoredDownload: Codable, Hashable {
   var destination: String
   var createsDirectories: Bool?

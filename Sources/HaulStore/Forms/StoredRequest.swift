@@ -1,6 +1,7 @@
 import HaulCore
 
-/// A request without what has columns of its own (address, target, identifier, group, dependencies) and without secrets.
+/// A request without what has columns of its own (address, target, identifier, group, dependencies)
+/// and without secrets.
 struct StoredRequest: Codable, Hashable {
   var download: StoredDownload?
   var step: StoredStep?

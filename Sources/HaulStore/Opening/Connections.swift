@@ -22,7 +22,8 @@ struct Connections {
     return pool
   }
 
-  /// Pages in the log before it is worked into the database: those written often are written there once.
+  /// Pages in the log before it is worked into the database: those written often are written there
+  /// once.
   private static let pagesOfLog = 8192
   /// Bytes of log that stay allocated.
   private static let keptLog = 64 << 20

@@ -1,7 +1,8 @@
 import GRDB
 import HaulCore
 
-/// A look at a database through a connection that cannot write: whose it is, of which version, and whether it is whole.
+/// A look at a database through a connection that cannot write: whose it is, of which version, and
+/// whether it is whole.
 struct Inspection {
   let path: String
   /// Whether a transaction of before it had its log must be undone first, which takes writing.

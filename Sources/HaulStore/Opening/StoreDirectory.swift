@@ -8,7 +8,8 @@ import HaulCore
 
 /// The directory of a store and the files in it: ours alone.
 ///
-/// The database is never opened here: closing it would give up the locks that SQLite has in this process.
+/// The database is never opened here: closing it would give up the locks that SQLite has in this
+/// process.
 struct StoreDirectory: Sendable {
   let path: String
 
@@ -32,7 +33,8 @@ struct StoreDirectory: Sendable {
     try check(status, path)
   }
 
-  /// Whether a file is there; one that others could change is refused, one that they could read is closed to them.
+  /// Whether a file is there; one that others could change is refused, one that they could read is
+  /// closed to them.
   /// - Throws: `permission-denied`, `io`.
   func checkFile(_ file: String) throws(TransferError) -> Bool {
     var status = stat()

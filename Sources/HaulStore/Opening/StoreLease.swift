@@ -6,7 +6,8 @@ import HaulCore
   import Darwin
 #endif
 
-/// The right to use a store, held through a lock on a file of its directory: ends with the process at the latest.
+/// The right to use a store, held through a lock on a file of its directory: ends with the process
+/// at the latest.
 ///
 /// The file says who has it, or that the last one closed the store in order. It is never removed.
 final class StoreLease: Sendable {

@@ -2,9 +2,10 @@
 enum SchemaV1 {
   static let statements = [members, byRank, byStatus, byGroup, byIdentifier] + parts + logs
 
-  /// What changes often, and all that `open` reads: rows as small as they can be, in the order in which they came, so that
-  /// adding many writes whole pages. Ids are random: an index of them would be written all over for each batch, so that
-  /// `RowNumbers` knows their rows instead, and keeps two members from having one.
+  /// What changes often, and all that `open` reads: rows as small as they can be, in the order in
+  /// which they came, so that adding many writes whole pages. Ids are random: an index of them
+  /// would be written all over for each batch, so that `RowNumbers` knows their rows instead, and
+  /// keeps two members from having one.
   private static let members = """
     CREATE TABLE members (
       seq INTEGER PRIMARY KEY,

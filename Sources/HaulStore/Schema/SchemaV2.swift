@@ -1,4 +1,5 @@
-/// Which targets are files whose paths were given: what `open` reads, without looking at the others.
+/// Which targets are files whose paths were given: what `open` reads, without looking at the
+/// others.
 enum SchemaV2 {
   static let statements = [
     "ALTER TABLE requests ADD COLUMN is_exact INTEGER NOT NULL DEFAULT 0",

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import GRDB
 
-/// Text as a column holds it. Text that contains U+0000 is kept as its bytes: between SQLite and GRDB, text ends there.
+/// Text as a column holds it. Text that contains U+0000 is kept as its bytes: between SQLite and
+/// GRDB, text ends there.
 enum StoredText {
   static func value(_ text: String?) -> DatabaseValue {
     guard let text else { return .null }
@@ -26,7 +27,8 @@ enum StoredText {
 }
 
 extension StatementArguments {
-  /// The same as `init(_:)`, which goes through a key path for each value: two thirds of the time of an update.
+  /// The same as `init(_:)`, which goes through a key path for each value: two thirds of the time
+  /// of an update.
   init(of values: [DatabaseValue]) {
     self.init(values.map { $0 as (any DatabaseValueConvertible)? })
   }

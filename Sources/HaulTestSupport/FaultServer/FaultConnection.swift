@@ -2,7 +2,8 @@ import HaulCore
 import NIOCore
 import NIOHTTP1
 
-/// Serves the requests of one connection, one after the other, as the answers say; of HTTP/2, the one of a stream.
+/// Serves the requests of one connection, one after the other, as the answers say; of HTTP/2, the
+/// one of a stream.
 final class FaultConnection: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = ByteBuffer

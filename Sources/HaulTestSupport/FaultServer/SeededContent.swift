@@ -1,6 +1,7 @@
 import Crypto
 
-/// Content that is a pure function of a seed and an offset, so a resource of any size needs no disk.
+/// Content that is a pure function of a seed and an offset, so a resource of any size needs no
+/// disk.
 ///
 /// Byte `o` is byte `o % 8`, counted from the low end, of the SplitMix64 output number `o / 8`.
 package struct SeededContent: Hashable, Sendable {

@@ -100,7 +100,8 @@ final class ProxyConnection: ChannelInboundHandler {
     }
   }
 
-  /// Absolute form becomes origin form; fields of the proxy and those that are stripped stay behind.
+  /// Absolute form becomes origin form; fields of the proxy and those that are stripped stay
+  /// behind.
   private func forward(_ words: [String], _ lines: [String], _ context: ChannelHandlerContext) {
     let rest = words[1].dropFirst("http://".count)
     let authority = String(rest.prefix { $0 != "/" })

@@ -2,7 +2,8 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// A small proxy on 127.0.0.1: CONNECT and absolute form of HTTP, or SOCKS5, with a password or none.
+/// A small proxy on 127.0.0.1: CONNECT and absolute form of HTTP, or SOCKS5, with a password or
+/// none.
 package final class ProxyServer: Sendable {
   package enum Kind: Sendable { case http, socks5 }
 

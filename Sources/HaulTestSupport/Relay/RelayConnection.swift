@@ -18,7 +18,8 @@ final class RelayConnection {
   private var server: (any Channel)?
   private var up: RelayPipe?
   private var down: RelayPipe?
-  /// What the client sent before there was a pipe: its end makes a channel read without being asked.
+  /// What the client sent before there was a pipe: its end makes a channel read without being
+  /// asked.
   private var early: (bytes: [ByteBuffer], hasEnded: Bool) = ([], false)
   private var ends = 0
   private var isClosed = false

@@ -24,7 +24,8 @@ package struct RelaySnapshot: Hashable, Sendable {
 
 }
 
-/// One object: accepted, resets, bytes, mostOpen, and history as pairs of milliseconds and open connections.
+/// One object: accepted, resets, bytes, mostOpen, and history as pairs of milliseconds and open
+/// connections.
 extension RelaySnapshot: Encodable {
   private enum Key: String, CodingKey { case accepted, resets, bytes, mostOpen, history }
 

@@ -48,8 +48,10 @@ package final class SimulatedMachine: Sendable {
     world.withLockedValue { $0.capacities[device] = .some(bytes) }
   }
 
-  /// Takes a directory's file system away, with what lies on it; files that are open fail from then on.
-  /// - Parameter device: of the file system of the empty directory that is in its place; nil when there is none.
+  /// Takes a directory's file system away, with what lies on it; files that are open fail from then
+  /// on.
+  /// - Parameter device: of the file system of the empty directory that is in its place; nil when
+  ///   there is none.
   package func unmount(_ path: String, leaving device: UInt64? = nil) {
     world.withLockedValue { world in
       world.unmount(path)

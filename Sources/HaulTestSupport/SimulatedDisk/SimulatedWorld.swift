@@ -74,7 +74,8 @@ struct SimulatedWorld {
   var directories: [String: SimulatedEntries] = [:]
   /// Which file system a directory is on; 1 unless told.
   var devices: [String: UInt64] = [:]
-  /// Bytes that all files of a file system may have, where that is not what `faults` says; for nil there is no limit.
+  /// Bytes that all files of a file system may have, where that is not what `faults` says; for nil
+  /// there is no limit.
   var capacities: [UInt64: Int?] = [:]
   /// What lies on file systems that were taken away, by the path of their directory.
   var unmounted: [String: (entries: SimulatedEntries, inodes: [UInt64: SimulatedInode])] = [:]

@@ -6,8 +6,8 @@ import NIOConcurrencyHelpers
   import Darwin
 #endif
 
-/// Runs jobs one at a time on the thread that asks for it, in an order that a seed decides: one of the orders in which a pool
-/// of threads might have run them.
+/// Runs jobs one at a time on the thread that asks for it, in an order that a seed decides: one of
+/// the orders in which a pool of threads might have run them.
 package final class SeededExecutor: TaskExecutor {
   private struct State {
     var random: SimulationRandom
@@ -22,7 +22,8 @@ package final class SeededExecutor: TaskExecutor {
     state = NIOLockedValueBox(State(random: SimulationRandom(seed: seed)))
   }
 
-  /// Jobs that came from another thread than the one that runs them: with one, the order is not the seed's any more.
+  /// Jobs that came from another thread than the one that runs them: with one, the order is not the
+  /// seed's any more.
   package var strangers: Int { state.withLockedValue { $0.strangers } }
 
   /// Whether nothing can run before something else happens.

@@ -97,7 +97,8 @@ struct SmallDisk: Sendable {
 
   func unmount() { #expect(umount2(path, Int32(MNT_DETACH)) == 0) }
 
-  /// Whether this process may write where the mode of a directory forbids it, as the superuser may with all its capabilities.
+  /// Whether this process may write where the mode of a directory forbids it, as the superuser may
+  /// with all its capabilities.
   static let isAllMighty: Bool = {
     let path = FileManager.default.temporaryDirectory.path + "/haul-closed-\(UUID().uuidString)"
     guard mkdir(path, 0o500) == 0 else { return false }

@@ -27,7 +27,8 @@ extension KillPointRuns {
       let second = try await place.run(["--retry", "first"])
       let found = (second.states("begins") ?? []).map { "\($0.name) \($0.state)" }
       #expect(found == atRest, "\(second.lines)")
-      // What comes after it goes on; what was paused stays so, and what was completed is not asked for again.
+      // What comes after it goes on; what was paused stays so, and what was completed is not asked
+      // for again.
       let ends = (second.states("ends") ?? []).map { "\($0.name) \($0.state)" }
       #expect(
         ends == [

@@ -4,11 +4,13 @@ import Testing
 
 /// Killed once more while it takes up what the first kill left.
 extension KillPointRuns {
-  /// Points that do not come while a stored list is opened, and why: they are passed in the second start all the same.
+  /// Points that do not come while a stored list is opened, and why: they are passed in the second
+  /// start all the same.
   private static let notWhileOpening: Set<String> = [
     // Nothing is let run before the program lets go of its queue, which begins suspended.
     "began",
-    // Only an order that was not carried out runs by itself, and the opening does not wait for its end.
+    // Only an order that was not carried out runs by itself, and the opening does not wait for its
+    // end.
     "ended",
   ]
 
@@ -61,8 +63,8 @@ extension KillPointRuns {
 }
 
 extension DrillPlace {
-  /// Two steps, killed before their programs have begun, and again in the second start: of the one that must not run twice it has to
-  /// be stored that it was interrupted. Gives the second kill.
+  /// Two steps, killed before their programs have begun, and again in the second start: of the one
+  /// that must not run twice it has to be stored that it was interrupted. Gives the second kill.
   func killedWithSteps(again point: String) async throws -> Kill {
     let steps = ["--script", #"echo ran >> "$1.runs""#]
     let first = try await run(steps + ["--die-at", "began:1"])

@@ -4,7 +4,8 @@ import Testing
 
 /// SIGKILL of a real program between any two statements of a state change of the queue: I3, I5, I6.
 ///
-/// `make kill-points` ends it at every passage of every point; here each point is passed a few times.
+/// `make kill-points` ends it at every passage of every point; here each point is passed a few
+/// times.
 @Suite("A queue whose program is killed between two statements", .timeLimit(.minutes(10)))
 struct KillPointRuns {
   private static let files = [
@@ -112,7 +113,8 @@ struct DrillPlace {
     return Run(lines: lines, wasKilled: result.status != 0)
   }
 
-  /// Two runs that are killed, if they come so far, and one that ends; gives the points where they were.
+  /// Two runs that are killed, if they come so far, and one that ends; gives the points where they
+  /// were.
   func sequence(_ first: String, _ second: String) async throws -> [Kill] {
     var done: Set<String> = []
     var whole: Set<String> = []

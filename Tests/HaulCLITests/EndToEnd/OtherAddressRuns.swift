@@ -21,7 +21,8 @@ struct OtherAddressRuns {
     }
   }
 
-  /// Runs `get` with these words until bytes of the first file are there, and ends it with the signal.
+  /// Runs `get` with these words until bytes of the first file are there, and ends it with the
+  /// signal.
   private func interrupted(
     by signal: Int32, _ words: [String],
     _ body: (Workplace) async throws -> Void

@@ -9,7 +9,8 @@ import Testing
 /// Programs of steps whose manager was killed.
 @Suite("Programs of a manager that is killed", .timeLimit(.minutes(5)))
 struct ProgramRuns {
-  /// The first time it stays, with a process of its own; later ones tell which of the earlier ones run yet, and end.
+  /// The first time it stays, with a process of its own; later ones tell which of the earlier ones
+  /// run yet, and end.
   private static let staying = #"""
     for pid in $(cat "$1.processes"); do [ -e /proc/$pid/exe ] && echo $pid >> "$1.overlap"; done
     if [ -e "$1.processes" ]; then echo again >> "$1.runs"; exit 0; fi

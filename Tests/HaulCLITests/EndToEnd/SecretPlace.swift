@@ -17,7 +17,8 @@ struct SecretPlace: Sendable, CustomTestStringConvertible {
   let testDescription: String
   /// What may be seen nowhere, in every form that it takes.
   let canaries: [String]
-  /// What is in the request when the secret has been sent; nil when no request to the origin has it.
+  /// What is in the request when the secret has been sent; nil when no request to the origin has
+  /// it.
   let sent: String?
   /// The ends that cannot come with it.
   let excluded: Set<SecretRuns.Outcome>

@@ -112,7 +112,8 @@ import Testing
     try expectNone(secret, try traces(in: place, besides: Set(command.files.keys)))
   }
 
-  /// Every name in the directory, and what is in the journals; the file itself is the server's and random.
+  /// Every name in the directory, and what is in the journals; the file itself is the server's and
+  /// random.
   private func traces(
     in place: Workplace, besides planted: Set<String> = []
   ) throws -> [(String, String)] {

@@ -41,7 +41,8 @@ import Testing
     try await Workplace.with(closed) { place in
       let url = place.server.url("/file.bin")
       let none = try await place.haul(["get", url])
-      #expect(none.errors.contains("answered 401; give a user name with --user, or use --netrc"))
+      #expect(
+        none.errors.contains("answered 401; give a user name and a password (--user, --netrc)"))
       let wrong = try await place.haul(["get", url.replacing("://", with: "://me:pw@")])
       #expect(wrong.errors.contains("answered 401; wrong user name or password"))
       #expect(!wrong.errors.contains("pw"))

@@ -9,7 +9,8 @@ import Testing
   import Darwin
 #endif
 
-/// A host with two addresses, of which the first is dead: IPv6 is tried first (RFC 8305), and the server is on 127.0.0.1.
+/// A host with two addresses, of which the first is dead: IPv6 is tried first (RFC 8305), and the
+/// server is on 127.0.0.1.
 @Suite(
   "Case 50: a name with a dead address before a live one", .serialized, .timeLimit(.minutes(5)),
   .enabled("needs the right to mount and IPv6 on the loopback") { await OwnHosts.isPossible() })

@@ -45,7 +45,8 @@ struct TerminalScreen {
   /// The row of the screen where the cursor stands, from 0.
   var cursorRow: Int { row - top }
 
-  /// Interprets text from the program; a line feed begins the line as well, as the terminal driver makes it.
+  /// Interprets text from the program; a line feed begins the line as well, as the terminal driver
+  /// makes it.
   mutating func feed(_ bytes: some Sequence<UInt8>) throws(TerminalToken.Refused) {
     for token in try TerminalToken.tokens(bytes) { take(token) }
   }

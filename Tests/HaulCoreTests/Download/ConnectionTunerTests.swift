@@ -194,7 +194,8 @@ struct ConnectionTunerTests {
     #expect(tuner.target == 8)
   }
 
-  /// As many as there should be, all delivering what the reader takes: ten times a second, however many they are.
+  /// As many as there should be, all delivering what the reader takes: ten times a second, however
+  /// many they are.
   private func heldBack(samples: Int, bytesEach: Int64) -> (ConnectionTuner, Instant) {
     var tuner = ConnectionTuner()
     var now = Instant()

@@ -21,7 +21,8 @@ struct DownloadMachineTuningTests {
     return script
   }
 
-  /// So many tenths of a second in which each of these connections writes so much; what the machine said, without repeats.
+  /// So many tenths of a second in which each of these connections writes so much; what the machine
+  /// said, without repeats.
   private func pass(
     _ tenths: Int, _ script: inout MachineScript, writing amounts: [Int: Int]
   ) -> [String] {

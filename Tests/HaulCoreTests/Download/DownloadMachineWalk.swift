@@ -1,6 +1,7 @@
 import HaulCore
 
-/// One download by the machine from a model server, in a random order of everything that can happen.
+/// One download by the machine from a model server, in a random order of everything that can
+/// happen.
 struct DownloadMachineWalk {
   private struct Open {
     let request: FetchRequest

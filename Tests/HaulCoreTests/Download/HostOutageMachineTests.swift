@@ -10,10 +10,10 @@ struct HostOutageMachineTests {
   }
 
   private func other() -> HostHealth {
-    var storedState = HostHealth()
-    storedState.failures = 3
-    storedState.isOthersTurn = true
-    return storedState
+    var health = HostHealth()
+    health.failures = 3
+    health.isOthersTurn = true
+    return health
   }
 
   @Test(

@@ -93,7 +93,8 @@ struct MachineScript {
     send(.failed(SegmentID(number: id), TransferError(.connectionLost, "lost", isRetryable: true)))
   }
 
-  /// Started, answered with `0-99/100`, its first byte written: one connection is held, one more is asked for.
+  /// Started, answered with `0-99/100`, its first byte written: one connection is held, one more is
+  /// asked for.
   static func running(
     _ change: (inout DownloadMachine.Rules) -> Void = { _ in }
   ) throws -> MachineScript {

@@ -1,6 +1,7 @@
 import HaulCore
 
-/// A network in virtual time: what so many connections bring, with noise, and how long a new one takes to deliver.
+/// A network in virtual time: what so many connections bring, with noise, and how long a new one
+/// takes to deliver.
 struct ModelNetwork {
   /// Bytes per second of so many connections together.
   let throughput: (Int) -> Double
@@ -30,7 +31,8 @@ struct ModelNetwork {
   }
 }
 
-/// One download over a model network, steered by a tuner: asked for ten times a second what it wants.
+/// One download over a model network, steered by a tuner: asked for ten times a second what it
+/// wants.
 struct TunedDownload {
   private static let step: Duration = .milliseconds(10)
 
@@ -69,7 +71,8 @@ struct TunedDownload {
 
   private mutating func advance() {
     let before = delivering
-    // An interval that is short is noisier than a long one; this noise lasts one step and evens out.
+    // An interval that is short is noisier than a long one; this noise lasts one step and evens
+    // out.
     let factor = 1 + Double.random(in: -1...1, using: &generator) * network.noise
     let rate = before > 0 ? network.throughput(before) * factor : 0
     received += rate * (Self.step / .seconds(1))

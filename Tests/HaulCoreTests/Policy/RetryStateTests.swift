@@ -104,7 +104,8 @@ import Testing
       is: .giveUp)
   }
 
-  /// Whether failure after failure is tried again, of a host that `failures` asks failed of before the first.
+  /// Whether failure after failure is tried again, of a host that `failures` asks failed of before
+  /// the first.
   private func retries(
     at seconds: [Double], _ error: TransferError, hasAnswered: Bool = false,
     isAttended: Bool = true, host: HostHealth? = nil, isShort: Bool = true

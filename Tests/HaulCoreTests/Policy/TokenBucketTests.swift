@@ -2,7 +2,8 @@ import HaulCore
 import Testing
 
 @Suite struct TokenBucketTests {
-  /// Takers that each ask, wait as told (and a bit longer, as timers do), use what they got, and ask again.
+  /// Takers that each ask, wait as told (and a bit longer, as timers do), use what they got, and
+  /// ask again.
   private struct Simulation {
     var bucket: TokenBucket
     var generator: SplitMix64

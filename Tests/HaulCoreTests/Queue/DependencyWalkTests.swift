@@ -112,7 +112,8 @@ private struct Walk {
       && graph.count == model.remembered.count
   }
 
-  /// Everybody whose verdict is another now was named, nobody twice, and nobody whom it does not concern.
+  /// Everybody whose verdict is another now was named, nobody twice, and nobody whom it does not
+  /// concern.
   private func toldAll(
     _ told: Told, before: [TransferID: DependencyGraph.Verdict]
   ) -> Bool {

@@ -5,7 +5,8 @@ import Testing
 @Suite struct DraftTests {
   private static let url = try? ResourceURL("http://h.example/f")
 
-  /// Two queues that live through the same: one changed in place, the other by decisions, some of which are refused.
+  /// Two queues that live through the same: one changed in place, the other by decisions, some of
+  /// which are refused.
   private struct Twins {
     var inPlace = QueueMachine()
     var decided = QueueMachine()

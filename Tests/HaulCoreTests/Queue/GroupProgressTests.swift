@@ -79,7 +79,8 @@ import Testing
     #expect(tally.names == ["a", "b"])
   }
 
-  /// Each member by itself; a group has been told when it was complete and has not been opened since.
+  /// Each member by itself; a group has been told when it was complete and has not been opened
+  /// since.
   @Test func `Random walks agree with a list of members`() {
     for seed in UInt64(1)...60 {
       var walk = TallyWalk(seed: seed)

@@ -2,7 +2,8 @@ import Foundation
 import HaulCore
 import Testing
 
-/// When a schedule is open, by clocks that are put forward and back. Times of day with a `Z` are UTC's.
+/// When a schedule is open, by clocks that are put forward and back. Times of day with a `Z` are
+/// UTC's.
 @Suite struct LocalScheduleTests {
   /// A zone as the system knows it.
   struct Zone: LocalTime {
@@ -23,7 +24,8 @@ import Testing
     Int64(try Date(text, strategy: .iso8601).timeIntervalSince1970)
   }
 
-  /// Expects that it is closed before the first of these, and that each is when it opens, closes, opens, and so on.
+  /// Expects that it is closed before the first of these, and that each is when it opens, closes,
+  /// opens, and so on.
   private func expect(
     _ hours: LocalSchedule, from start: String, _ turns: String...,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -191,7 +193,8 @@ import Testing
     }
   }
 
-  /// Whether a time of day is in one of the windows: in one that began on this day, or on the day before.
+  /// Whether a time of day is in one of the windows: in one that began on this day, or on the day
+  /// before.
   private static func shows(
     _ parts: DateComponents, _ windows: [Schedule.Window]
   ) throws -> Bool {

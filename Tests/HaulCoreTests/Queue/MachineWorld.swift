@@ -24,7 +24,8 @@ enum MachineInput: Hashable, CaseIterable, CustomStringConvertible {
   }
 }
 
-/// A machine with what is around it, as that is to behave: what runs for it, what was stored, what was told.
+/// A machine with what is around it, as that is to behave: what runs for it, what was stored, what
+/// was told.
 struct MachineWorld: Hashable {
   enum Activity: Hashable { case none, run, discard }
 
@@ -100,7 +101,8 @@ struct MachineWorld: Hashable {
   }
 }
 
-/// Each pair of a world that can be and of what can happen in it. There are few enough to look at all of them.
+/// Each pair of a world that can be and of what can happen in it. There are few enough to look at
+/// all of them.
 struct MachineStep: CustomStringConvertible {
   let path: [MachineInput]
   let before: MachineWorld

@@ -1,6 +1,7 @@
 import HaulCore
 
-/// What can happen to a member of the queue in each of its states, in words, as the machine itself answers.
+/// What can happen to a member of the queue in each of its states, in words, as the machine itself
+/// answers.
 enum StateTable {
   private static let states: [TransferMachine.State] =
     [.queued, .running] + TransferMachine.Intent.allCases.map(TransferMachine.State.stopping)
@@ -67,7 +68,8 @@ extension StateTable {
     ("if it had failed before", { $0.told == .failed }),
   ]
 
-  /// What `words` says of all the ways in which this can happen, with the condition on which it depends.
+  /// What `words` says of all the ways in which this can happen, with the condition on which it
+  /// depends.
   private static func cell(
     _ state: TransferMachine.State, _ input: MachineInput, of words: (MachineStep) -> String
   ) -> String {

@@ -1,7 +1,8 @@
 import HaulCore
 import Testing
 
-/// Every state that one member of the queue can come to, with everything that can happen to it there.
+/// Every state that one member of the queue can come to, with everything that can happen to it
+/// there.
 @Suite struct TransferMachineTests {
   private typealias Command = TransferMachine.Command
   private typealias Effect = TransferMachine.Effect
@@ -20,8 +21,8 @@ import Testing
     #expect(met == plain.union(intents))
   }
 
-  // Found by the simulation of the queue: one that was opened as cancelled, retried, and cancelled again was stored as
-  // cancelled before it was: a crash then left its bytes, and its end untold.
+  // Found by the simulation of the queue: one that was opened as cancelled, retried, and cancelled
+  // again was stored as cancelled before it was: a crash then left its bytes, and its end untold.
   @Test(arguments: [TransferMachine.Command.cancel, .cancelKeepingBytes, .pause])
   func `What is stored while it is being stopped is never the state that it was opened in`(
     command: TransferMachine.Command

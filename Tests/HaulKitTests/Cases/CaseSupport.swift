@@ -36,7 +36,8 @@ extension Bench {
     }
   }
 
-  /// Runs the request until so many bytes are there, then pauses it; the server must hold the response there.
+  /// Runs the request until so many bytes are there, then pauses it; the server must hold the
+  /// response there.
   func interrupt(_ request: DownloadRequest, at bytes: Int64 = 200 * kibi) async throws {
     let manager = try TransferManager()
     let events = manager.events()
@@ -56,8 +57,9 @@ extension Bench {
     server.resetStatistics()
   }
 
-  /// Runs the request to its end; calls `steer` when so many bytes are there, and, for as many `times`, again after a
-  /// restart, with the count of its calls. The server must hold the response there until then.
+  /// Runs the request to its end; calls `steer` when so many bytes are there, and, for as many
+  /// `times`, again after a restart, with the count of its calls. The server must hold the response
+  /// there until then.
   func finish(
     _ request: DownloadRequest, at bytes: Int64 = 200 * kibi, times: Int = 1,
     steer: (Int) throws -> Void

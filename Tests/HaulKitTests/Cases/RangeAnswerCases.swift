@@ -94,7 +94,8 @@ struct RangeAnswerCases {
     let fault = Fault(.lengthenBody(by: 5000, declared: false))
     try await Bench.serving(.file(512 * kibi, fault)) { bench in
       let outcome = try await bench.finish(try bench.file())
-      // They are read as the head of a next answer, before or after the end of this one was handed on.
+      // They are read as the head of a next answer, before or after the end of this one was handed
+      // on.
       if outcome.result.state == .completed {
         try bench.expectWhole(outcome)
       } else {

@@ -161,20 +161,21 @@ import Testing
   @Test mutating func `A record without anything worth keeping is forgotten, and no other`() throws
   {
     let id = ids[0]
-    let url = try ResourceURL("http://h/f")
+    let identity = TransferIdentity(
+      url: try ResourceURL("http://h/f"), identifier: nil, group: nil)
     _ = begin(id)
-    runs[id].url = url
+    runs[id].identity = identity
     _ = runs.ended(id, Self.completed)
-    #expect(runs[id].url == url)
+    #expect(runs[id].identity == identity)
     runs.settle([id])
-    #expect(runs[id].url == nil, "an address alone is not kept")
-    runs[id].url = url
-    #expect(runs[id].url == nil)
+    #expect(runs[id].identity == nil, "an address alone is not kept")
+    runs[id].identity = identity
+    #expect(runs[id].identity == nil)
     runs[id].isLocationStored = true
-    runs[id].url = url
-    #expect(runs[id].url == url, "with what is kept it is")
+    runs[id].identity = identity
+    #expect(runs[id].identity == identity, "with what is kept it is")
     runs.remove(id)
-    #expect(runs[id].url == nil)
+    #expect(runs[id].identity == nil)
     #expect(!runs[id].isLocationStored)
   }
 

@@ -2,7 +2,8 @@ import HaulCore
 import HaulTestSupport
 import NIOConcurrencyHelpers
 
-/// Runs tasks one after the other on the thread that calls `run(until:)`, and lets time pass when all of them wait.
+/// Runs tasks one after the other on the thread that calls `run(until:)`, and lets time pass when
+/// all of them wait.
 final class VirtualTime: TaskExecutor {
   let clock = ManualClock()
   private let jobs = NIOLockedValueBox<[UnownedJob]>([])

@@ -6,7 +6,8 @@ import HaulKit
 import HaulTestSupport
 import Testing
 
-/// Full and vanished file systems of this machine, and a queue that waits for them; its clock moves when a test says so.
+/// Full and vanished file systems of this machine, and a queue that waits for them; its clock moves
+/// when a test says so.
 @Suite struct DiskWaitTests {
   private static let why: Comment = "needs the right to mount a small file system"
   private static let length = 2 << 20

@@ -4,7 +4,8 @@ import HaulKit
 import HaulTestSupport
 import Testing
 
-/// Two resources of one server, or of two, that nginx would give one entity tag: of one length, and made in one second.
+/// Two resources of one server, or of two, that nginx would give one entity tag: of one length, and
+/// made in one second.
 @Suite(.timeLimit(.minutes(3))) struct OtherAddressTests {
   private static let length = 2 << 20
   private static let (a, b): (UInt64, UInt64) = (21, 22)
@@ -164,7 +165,8 @@ import Testing
     }
   }
 
-  /// What was joined on the strength of a digest is not to be believed without it, by either address.
+  /// What was joined on the strength of a digest is not to be believed without it, by either
+  /// address.
   @Test(arguments: ["/a", "/b"])
   func `Bytes that only a digest would have proved do not count without one`(
     path: String

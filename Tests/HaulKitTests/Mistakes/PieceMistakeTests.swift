@@ -45,8 +45,8 @@ import Testing
     }
   }
 
-  /// Runs a download whose first half is sent, and `look`s at each progress until it has seen enough;
-  /// then the rest is sent. Ends only when it has.
+  /// Runs a download whose first half is sent, and `look`s at each progress until it has seen
+  /// enough; then the rest is sent. Ends only when it has.
   private func watch(
     _ request: DownloadRequest, _ bench: Bench, look: (TransferProgress) throws -> Bool
   ) async throws -> (TransferResult?, [TransferProgress]) {

@@ -65,7 +65,7 @@ import Testing
         configure: { $0.clientCertificate = client })
       #expect(outcome?.result.state == .failed)
       let error = outcome?.result.error
-      #expect(error?.message.contains("--cert") == true, "\(String(describing: error))")
+      #expect(error?.remedy == .clientCertificate, "\(String(describing: error))")
       #expect(bench.server.snapshot.requests.isEmpty)
     }
   }

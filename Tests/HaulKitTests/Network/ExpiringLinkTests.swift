@@ -5,7 +5,8 @@ import Testing
 @Suite("Links that expire, on one connection and on additional ones") struct ExpiringLinkTests {
   private static let length: Int64 = 2 << 20
 
-  /// `/start` leads to `/f`; its first answer stalls half-way, the second one is `status`, and others are honest.
+  /// `/start` leads to `/f`; its first answer stalls half-way, the second one is `status`, and
+  /// others are honest.
   private func resources(_ status: Int) -> [FaultScript.Resource] {
     [
       .redirecting("/start", to: "/f?sig=1"),
@@ -25,7 +26,8 @@ import Testing
     try await Bench.with(resources(status)) { bench in
       let server = bench.server
       let watcher = Task {
-        // The second connection has met the dead link: from now on the original leads to the new one.
+        // The second connection has met the dead link: from now on the original leads to the new
+        // one.
         try await server.waitForRequests(1, path: "/f")
         server.update("/start") { $0.redirect = .init(location: "/f?sig=2") }
         // Three beside the one that is held, and the one that was refused: no limit was learned.

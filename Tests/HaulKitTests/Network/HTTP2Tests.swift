@@ -81,7 +81,8 @@ import Testing
       try await releaser.value
       try bench.expectWhole("f", seed: 9, length: 8 << 20, outcome)
       let versions = server.snapshot.requests("/f").map(\.version)
-      // The second came while the first was held. One that comes when no other is open is a first one again.
+      // The second came while the first was held. One that comes when no other is open is a first
+      // one again.
       #expect(versions.prefix(2) == [.http2, .http1])
     }
   }

@@ -4,7 +4,8 @@ import HaulTestSupport
 import NIOConcurrencyHelpers
 import Testing
 
-/// `TransferManager.Configuration.prepare`: a hook that signs each request, and refreshes what it signs with.
+/// `TransferManager.Configuration.prepare`: a hook that signs each request, and refreshes what it
+/// signs with.
 @Suite(.timeLimit(.minutes(2))) struct PreparedRequestTests {
   /// Makes a new token when the last one was refused; knows what it was asked for.
   private final class Signer: Sendable {

@@ -4,8 +4,8 @@ import HaulTestSupport
 import NIOConcurrencyHelpers
 import Testing
 
-/// Full disks, file systems that are taken away, and a network that is not there: what waits, and goes on by itself. On
-/// simulated ports, so that time passes when a test says so.
+/// Full disks, file systems that are taken away, and a network that is not there: what waits, and
+/// goes on by itself. On simulated ports, so that time passes when a test says so.
 @Suite struct BlockedDownloadTests {
   private static let directory = QueueWorld.directory
   private static let length: Int64 = 40 << 10

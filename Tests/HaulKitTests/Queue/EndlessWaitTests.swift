@@ -16,7 +16,8 @@ import Testing
     return request
   }
 
-  /// A manager with steps that pass, steps that fail until they are mended, and steps that are held by the gate.
+  /// A manager with steps that pass, steps that fail until they are mended, and steps that are held
+  /// by the gate.
   private func with(
     _ body: (TransferManager, StepGate, _ mend: @escaping @Sendable () -> Void) async throws -> Void
   ) async throws {

@@ -3,7 +3,8 @@ import HaulKit
 import HaulTestSupport
 import Testing
 
-/// A slot is free only when everything that ran in it has stopped: on the real engine, over the real network.
+/// A slot is free only when everything that ran in it has stopped: on the real engine, over the
+/// real network.
 @Suite(.timeLimit(.minutes(2))) struct FreedSlotTests {
   /// What stops a running transfer.
   enum Order: CaseIterable, Sendable {

@@ -4,8 +4,9 @@ import HaulTestSupport
 import NIOConcurrencyHelpers
 import Testing
 
-/// Case 25, windows of time: what runs outside of the schedule (nothing), what stops, and what goes on by itself. On simulated ports:
-/// their week begins at 00:00 UTC of a Saturday, and time passes when a test says so.
+/// Case 25, windows of time: what runs outside of the schedule (nothing), what stops, and what goes
+/// on by itself. On simulated ports: their week begins at 00:00 UTC of a Saturday, and time passes
+/// when a test says so.
 @Suite struct ScheduleTests {
   /// From midnight on for a minute, and again from 00:10 on.
   private static let twice = Schedule(

@@ -21,7 +21,8 @@ import Testing
     }
   }
 
-  /// Runs `body` with a manager. Its reels are cancelled then: a shutdown would have them wait for their next beat.
+  /// Runs `body` with a manager. Its reels are cancelled then: a shutdown would have them wait for
+  /// their next beat.
   private func with(
     _ clock: ManualClock, _ body: (TransferManager) async throws -> Void
   ) async throws {

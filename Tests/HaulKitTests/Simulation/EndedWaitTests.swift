@@ -19,7 +19,7 @@ import Testing
     let transfer = try scene.call { try await $0.add(request) }
     scene.pass(.zero)
     #expect(scene.asked == 1)
-    #expect(try scene.state(transfer) == .running)
+    #expect(try scene.state(transfer) == .queued, "it holds no slot")
     return transfer
   }
 

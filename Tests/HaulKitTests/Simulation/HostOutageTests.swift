@@ -62,7 +62,8 @@ import Testing
     let before = scene.asked
     scene.servers.habits.awayHost = "h0"
     scene.pass(.seconds(seconds))
-    // Four were under way; then at most one in a quarter of a second, a half, one second, and so on.
+    // Four were under way; then at most one in a quarter of a second, a half, one second, and so
+    // on.
     #expect(scene.asked - before < 20)
     scene.servers.habits.awayHost = nil
     try scene.runOut()

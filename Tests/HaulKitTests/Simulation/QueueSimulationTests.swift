@@ -6,7 +6,8 @@ import Testing
 
 /// The production manager, drivers and machines in worlds of which everything is decided by a seed.
 @Suite struct QueueSimulationTests {
-  /// How many, by `HAUL_WORLDS`; from which seed, by `HAUL_SEED` (then one, unless told, with all that happened in it).
+  /// How many, by `HAUL_WORLDS`; from which seed, by `HAUL_SEED` (then one, unless told, with all
+  /// that happened in it).
   static let environment = ProcessInfo.processInfo.environment
   static let firstSeed = environment["HAUL_SEED"].flatMap { UInt64($0) }
   static let count =

@@ -38,7 +38,8 @@ extension QueueWorld {
         }
       } catch {
         if process.isDead { return }
-        // What it was to come after may have been taken off the list; what it was to be may be there.
+        // What it was to come after may have been taken off the list; what it was to be may be
+        // there.
         let known: Set<TransferError.Code> = [.io, .dependencyFailed, .inUse]
         ledger.withLockedValue { ledger in
           guard ledger.answered(number, error.code.rawValue), !known.contains(error.code) else {

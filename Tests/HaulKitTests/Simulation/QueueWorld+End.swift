@@ -25,7 +25,8 @@ extension QueueWorld {
     guard !isBroken else { return }
     let isUnseen = checks == before
     ledger.withLockedValue { ledger in
-      // A world where somebody waits is not looked at, and who waits when nothing runs waits for ever.
+      // A world where somebody waits is not looked at, and who waits when nothing runs waits for
+      // ever.
       ledger.checkReturned("though nothing runs")
       if isUnseen { ledger.violate("nobody looked at the world in the end") }
     }
@@ -42,7 +43,8 @@ extension QueueWorld {
       await manager.waitUntilEmpty()
       isEmpty.withLockedValue { $0 = true }
     }
-    // What is to be tried again is stored by the clock on the wall: where that was ahead, the wait is longer (seed 19214).
+    // What is to be tried again is stored by the clock on the wall: where that was ahead, the wait
+    // is longer (seed 19214).
     let wasSet = ledger.withLockedValue { $0.hours?.wasSet ?? false }
     for _ in 0..<(wasSet ? 2000 : 200) {
       guard passTime(.seconds(1)) else { return }

@@ -2,12 +2,14 @@ import HaulKit
 import HaulTestSupport
 import NIOConcurrencyHelpers
 
-/// What comes in the way of everything, and goes away: a full disk, a network or a host that is not there.
+/// What comes in the way of everything, and goes away: a full disk, a network or a host that is not
+/// there.
 extension QueueWorld {
   /// Of so many worlds one has such times.
   static let faultyOneIn = 3
 
-  /// Decides anew how it is from now on. It has a generator of its own: other worlds are what they were.
+  /// Decides anew how it is from now on. It has a generator of its own: other worlds are what they
+  /// were.
   func causeFault() {
     guard plan.hasFaults, var random = faults else { return }
     let (isUp, isFull) = (isHarmless || !random.oneIn(4), !isHarmless && random.oneIn(3))

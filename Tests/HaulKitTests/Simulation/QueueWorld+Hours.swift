@@ -5,7 +5,8 @@ import NIOConcurrencyHelpers
 
 /// Times of the week at which nothing runs, and a clock on the wall that is set.
 extension QueueWorld {
-  /// Of so many worlds one has a schedule. It has a generator of its own: other worlds are what they were.
+  /// Of so many worlds one has a schedule. It has a generator of its own: other worlds are what
+  /// they were.
   static let timedOneIn = 4
 
   func changeTimes() {

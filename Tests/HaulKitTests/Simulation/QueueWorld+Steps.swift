@@ -14,7 +14,8 @@ extension QueueWorld {
 
   struct StepFailed: Error {}
 
-  /// A closure that sleeps some times, looks after each whether it is to stop if it is patient, and may fail.
+  /// A closure that sleeps some times, looks after each whether it is to stop if it is patient, and
+  /// may fail.
   static func work(
     _ context: StepContext, _ process: SimulatedProcess, _ ledger: SharedLedger,
     _ plans: NIOLockedValueBox<[String: StepPlan]>

@@ -4,8 +4,8 @@ import HaulKit
 import HaulTestSupport
 import NIOConcurrencyHelpers
 
-/// A queue and everything around it, made from a seed: the production manager, drivers and machines over simulated time,
-/// disk, network and store, on one thread.
+/// A queue and everything around it, made from a seed: the production manager, drivers and machines
+/// over simulated time, disk, network and store, on one thread.
 final class QueueWorld {
   /// What may be made of it, from a seed or by a test.
   struct Plan {
@@ -172,7 +172,8 @@ final class QueueWorld {
     }
   }
 
-  /// Runs on until nothing can happen before time passes and the store has answered; then looks whether all is as it should be.
+  /// Runs on until nothing can happen before time passes and the store has answered; then looks
+  /// whether all is as it should be.
   func rest() {
     guard passTime(.zero) else { return }
     for _ in 0..<200 where process.store.isBusy {

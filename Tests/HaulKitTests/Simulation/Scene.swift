@@ -5,8 +5,8 @@ import HaulTestSupport
 import NIOConcurrencyHelpers
 import Testing
 
-/// One manager over simulated ports that do as a test says: what a simulation found, told step by step. The ledger watches
-/// it as it watches a world.
+/// One manager over simulated ports that do as a test says: what a simulation found, told step by
+/// step. The ledger watches it as it watches a world.
 final class Scene {
   let ledger: SharedLedger
   let servers: SimulatedTransport.Servers

@@ -3,7 +3,8 @@ import HaulKit
 import HaulTestSupport
 import Testing
 
-/// What a server asks for with `Retry-After`, in simulated time: every request is sent at a time that is known.
+/// What a server asks for with `Retry-After`, in simulated time: every request is sent at a time
+/// that is known.
 @Suite struct ServerPauseTests {
   private static let years: Double = 10 * 365 * 86_400
 

@@ -4,7 +4,8 @@ import HaulKit
 import HaulTestSupport
 import Testing
 
-/// A fault server, an empty directory, and a manager on the real file system and the real network stack.
+/// A fault server, an empty directory, and a manager on the real file system and the real network
+/// stack.
 struct Bench: Sendable {
   let server: FaultServer
   let directory: String
@@ -51,8 +52,8 @@ struct Bench: Sendable {
     return request
   }
 
-  /// Runs one request to its end, or, when `interruption` returns, pauses it there; the result is nil then. Each event
-  /// is shown to `onEvent` first.
+  /// Runs one request to its end, or, when `interruption` returns, pauses it there; the result is
+  /// nil then. Each event is shown to `onEvent` first.
   func run(
     _ request: DownloadRequest, idleTimeout: Duration = .seconds(120),
     configure: (inout TransferManager.Configuration) -> Void = { _ in },
@@ -61,7 +62,8 @@ struct Bench: Sendable {
   ) async throws -> Outcome? {
     var configuration = TransferManager.Configuration()
     configuration.idleTimeout = idleTimeout
-    // Under a sanitizer, with all tests at once, a handshake takes longer than the ten seconds it has.
+    // Under a sanitizer, with all tests at once, a handshake takes longer than the ten seconds it
+    // has.
     configuration.connectTimeout = .seconds(60)
     // As in the foreground, where what does not go on is told.
     configuration.waitsForDisk = false

@@ -9,7 +9,8 @@ extension Bench.Outcome {
 }
 
 extension Bench {
-  /// Expects a completed run and a file that is, byte for byte, the content of that seed and length.
+  /// Expects a completed run and a file that is, byte for byte, the content of that seed and
+  /// length.
   func expectWhole(
     _ name: String, seed: UInt64, length: Int, _ outcome: Outcome?,
     sourceLocation: SourceLocation = #_sourceLocation

@@ -21,7 +21,8 @@ enum SmallDisk {
     return remove(path)
   }()
 
-  /// Whether this process may write where the mode of a directory forbids it, as the superuser may with all its capabilities.
+  /// Whether this process may write where the mode of a directory forbids it, as the superuser may
+  /// with all its capabilities.
   static let isAllMighty: Bool = {
     let path = FileManager.default.temporaryDirectory
       .appending(path: "haul-closed-\(UUID().uuidString)").path

@@ -1,4 +1,5 @@
-/// Returns once `condition` holds. A test's time limit ends it: a loop that only yields would go on for ever.
+/// Returns once `condition` holds. A test's time limit ends it: a loop that only yields would go on
+/// for ever.
 func until(_ condition: () async throws -> Bool) async throws {
   while try await !condition() {
     try Task.checkCancellation()

@@ -5,7 +5,8 @@ import Testing
 
 /// Percent, and a finish, per file.
 @Suite(.timeLimit(.minutes(2))) struct ProgressTests {
-  /// Expects that all was told once, behind all other progress, and before the end, which was told once and last.
+  /// Expects that all was told once, behind all other progress, and before the end, which was told
+  /// once and last.
   private func expectWholeOnce(
     _ kinds: [TransferEvent.Kind], length: Int64, sourceLocation: SourceLocation = #_sourceLocation
   ) {

@@ -85,13 +85,13 @@ import Testing
     try await StepBench.with(kept: 8, store: MemoryStore(keptEvents: 20)) { bench in
       let slow = bench.manager.events()
       let added = try await bench.run(300)
-      var storedState: [TransferEvent] = []
+      var standing: [TransferEvent] = []
       for await event in slow {
-        storedState.append(event)
-        if storedState.count == 300 { break }
+        standing.append(event)
+        if standing.count == 300 { break }
       }
-      #expect(storedState.map(\.id) == added.map(\.id))
-      for event in storedState {
+      #expect(standing.map(\.id) == added.map(\.id))
+      for event in standing {
         guard case .snapshot(let snapshot) = event.kind else {
           Issue.record("\(event)")
           continue

@@ -5,7 +5,8 @@ import HaulKit
 
   init(_ manager: TransferManager) { list = TransferList(manager) }
 
-  /// A user interface reads the rows where it draws them, and is asked to draw again when they change.
+  /// A user interface reads the rows where it draws them, and is asked to draw again when they
+  /// change.
   func lines() -> [String] {
     list.rows.map { row in
       let percent = row.fraction.map { "\(Int($0 * 100)) %" } ?? "…"

@@ -20,7 +20,8 @@ struct HTTP2Refusal {
     context.channel.parent?.writeAndFlush(frame, promise: nil)
   }
 
-  /// PUSH_PROMISE (RFC 9113, section 6.6) in raw bytes, as no library sends what the client forbade.
+  /// PUSH_PROMISE (RFC 9113, section 6.6) in raw bytes, as no library sends what the client
+  /// forbade.
   func push() {
     let headers: [UInt8] = [0x82, 0x87, 0x84, 0x41, 0x01, 0x68]
     var frame = context.channel.allocator.buffer(capacity: 32)

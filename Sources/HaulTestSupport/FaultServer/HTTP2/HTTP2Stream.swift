@@ -3,7 +3,8 @@ import NIOHPACK
 import NIOHTTP1
 import NIOHTTP2
 
-/// One stream of HTTP/2 seen as HTTP/1.1: requests come out as its parts, answers go in as its bytes, unchunked.
+/// One stream of HTTP/2 seen as HTTP/1.1: requests come out as its parts, answers go in as its
+/// bytes, unchunked.
 final class HTTP2Stream: ChannelDuplexHandler {
   typealias InboundIn = HTTP2Frame.FramePayload
   typealias InboundOut = HTTPServerRequestPart

@@ -11,7 +11,8 @@ extension Fault {
     case stall
     /// RST_STREAM with REFUSED_STREAM (RFC 9113, section 8.7); over HTTP/1.1 the same as `reset`.
     case refuse
-    /// GOAWAY that leaves this stream out (RFC 9113, section 6.8); over HTTP/1.1 the same as `close`.
+    /// GOAWAY that leaves this stream out (RFC 9113, section 6.8); over HTTP/1.1 the same as
+    /// `close`.
     case goAway
     /// RST_STREAM with HTTP_1_1_REQUIRED; over HTTP/1.1 the same as `reset`.
     case demandHTTP1
@@ -58,8 +59,8 @@ extension Fault {
     case respond(status: Int, reason: String? = nil, headers: [String]? = nil, body: String? = nil)
     /// 302 unless told.
     case redirect(status: Int? = nil, location: String?)
-    /// A status (503 unless told) with `Retry-After` in seconds, or as the date so many seconds from
-    /// now.
+    /// A status (503 unless told) with `Retry-After` in seconds, or as the date so many seconds
+    /// from now.
     case retryLater(status: Int? = nil, seconds: Int64, asDate: Bool? = nil)
     /// 416, with `Content-Range: bytes */N` unless told without.
     case rangeNotSatisfiable(withTotal: Bool? = nil)

@@ -3,7 +3,8 @@ import HaulHTTP
 import HaulTestSupport
 import NIOConcurrencyHelpers
 
-/// The real network, except that a stopped answer ends only when the server has seen its connection close.
+/// The real network, except that a stopped answer ends only when the server has seen its connection
+/// close.
 final class ClosingTransport: Transport {
   private static let header = "X-Test-Request"
 

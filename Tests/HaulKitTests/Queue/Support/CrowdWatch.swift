@@ -23,7 +23,8 @@ final class CrowdWatch: Sendable {
   func watch<Value>(during body: () async throws -> Value) async throws -> Value {
     let (server, limit, state) = (server, limit, state)
     let watching = Task {
-      // A condition is looked at with every change of the server. A test is over long before the time is.
+      // A condition is looked at with every change of the server. A test is over long before the
+      // time is.
       try await server.waitUntil(timeout: .seconds(3600)) { Self.note($0, limit, state) }
     }
     let value: Value
@@ -38,7 +39,8 @@ final class CrowdWatch: Sendable {
     return value
   }
 
-  /// The most of these that were answered at once, and of how many files; 0 if there were never more than the limit.
+  /// The most of these that were answered at once, and of how many files; 0 if there were never
+  /// more than the limit.
   func most(of requests: [RequestRecord]) -> (requests: Int, files: Int) {
     let crowds = state.withLockedValue { state in
       state.crowds.map { crowd in requests.filter { crowd.contains($0.number) } }

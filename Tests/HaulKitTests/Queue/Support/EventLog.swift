@@ -3,7 +3,8 @@ import HaulKit
 import NIOConcurrencyHelpers
 import Testing
 
-/// Everything that a manager tells from the moment of asking until it has shut down; who waits for something is woken by it.
+/// Everything that a manager tells from the moment of asking until it has shut down; who waits for
+/// something is woken by it.
 final class EventLog: Sendable {
   typealias Condition = @Sendable (History) -> Bool
 

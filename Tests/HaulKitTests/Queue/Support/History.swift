@@ -74,7 +74,8 @@ extension TransferEvent.Kind {
 }
 
 extension History {
-  /// Expects what holds of every manager: numbers without a gap, and after an end nothing until it is put back to waiting.
+  /// Expects what holds of every manager: numbers without a gap, and after an end nothing until it
+  /// is put back to waiting.
   func expectSound(sourceLocation: SourceLocation = #_sourceLocation) {
     let numbers = events.compactMap(\.number)
     #expect(

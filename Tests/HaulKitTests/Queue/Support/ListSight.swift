@@ -52,11 +52,11 @@ struct ListSight: Equatable, Sendable {
   /// What a list in memory has that the store does not have, or the other way round, in words.
   func differences(from stored: ListSight) -> [String] {
     var found: [String] = []
-    // While a transfer stops in order to be queued again, the store has it as running.
-    let called = summaries.filter { $0.state == .stopping && stored.running.contains($0.id) }.count
     var counts = counts
-    counts[.stopping, default: 0] -= called
-    counts[.running, default: 0] += called
+    for summary in summaries where runs(summary, stored) {
+      counts[summary.state, default: 0] -= 1
+      counts[.running, default: 0] += 1
+    }
     if counts.filter({ $0.value != 0 }) != stored.counts {
       found.append("counts \(counts), stored \(stored.counts)")
     }
@@ -68,11 +68,15 @@ struct ListSight: Equatable, Sendable {
     return found
   }
 
+  /// Whether the store has one as running that gave up its slot, or stops in order to be queued.
+  private func runs(_ summary: TransferSummary, _ stored: ListSight) -> Bool {
+    stored.running.contains(summary.id)
+      && [.queued, .publishing, .stopping].contains(summary.state)
+  }
+
   /// One member in words, by what `self` knows to run.
   private func line(_ summary: TransferSummary) -> String {
-    let isRunning = running.contains(summary.id)
-    let isCalledBack = isRunning && [.queued, .stopping].contains(summary.state)
-    let state = isCalledBack ? TransferState.running : summary.state
+    let state = runs(summary, self) ? TransferState.running : summary.state
     return "\(summary.identifier ?? "\(summary.id)") \(state) \(summary.priority)"
       + " \(summary.group ?? "-") \(summary.host ?? "-")"
   }

@@ -5,7 +5,8 @@ import HaulKit
 import HaulTestSupport
 import Testing
 
-/// A manager on the real network and the real file system, with all that it tells, for tests of the queue.
+/// A manager on the real network and the real file system, with all that it tells, for tests of the
+/// queue.
 struct QueueBench: Sendable {
   /// Bytes of every file.
   static let length = 1 << 20
@@ -22,7 +23,8 @@ struct QueueBench: Sendable {
 
   /// Runs `body` with a manager that is shut down afterwards, and gives everything that it told.
   /// - Parameters:
-  ///   - active: transfers that run at once; also the most requests that the server may ever have at once.
+  ///   - active: transfers that run at once; also the most requests that the server may ever have
+  ///     at once.
   ///   - most: the most, where a test asks for more.
   ///   - connections: of each transfer.
   ///   - gate: where answers that were stopped wait before their end is reported to the manager.
@@ -48,7 +50,8 @@ struct QueueBench: Sendable {
       let requests = snapshot.requests.map {
         "\($0.path) on \($0.connection): \($0.bodyBytesSent) \($0.outcome?.rawValue ?? "-")"
       }
-      // Of a request that was stopped before its answer the server may hear later than the next one.
+      // Of a request that was stopped before its answer the server may hear later than the next
+      // one.
       let counted = snapshot.requests.filter {
         $0.outcome != .abandoned || transport.hasSeenClose(of: $0)
       }

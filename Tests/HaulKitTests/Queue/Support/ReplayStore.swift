@@ -2,8 +2,8 @@ import HaulCore
 import HaulKit
 import NIOConcurrencyHelpers
 
-/// A store in memory that knows what was stored in it, change by change: what a program that died after any of them
-/// left behind; it can refuse changes too.
+/// A store in memory that knows what was stored in it, change by change: what a program that died
+/// after any of them left behind; it can refuse changes too.
 struct ReplayStore: Store {
   private struct State {
     var changes: [StoreChange] = []

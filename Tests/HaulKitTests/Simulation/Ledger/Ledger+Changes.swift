@@ -1,6 +1,7 @@
 import HaulCore
 
-/// What is stored, change by change: each must follow from an order, from a run's end, or from a restart.
+/// What is stored, change by change: each must follow from an order, from a run's end, or from a
+/// restart.
 extension Ledger {
   mutating func stored(_ change: StoreChange) {
     changes += 1
@@ -228,7 +229,8 @@ extension Ledger {
     }
   }
 
-  /// It may run, and goes before none that has waited for the same and stands before it in the list.
+  /// It may run, and goes before none that has waited for the same and stands before it in the
+  /// list.
   private mutating func checkStart(_ id: TransferID) {
     guard let late = members[id] else { return }
     if !late.wasReady { violate("\(late.name) started before what it comes after") }

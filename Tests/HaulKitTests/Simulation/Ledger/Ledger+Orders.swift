@@ -1,6 +1,7 @@
 import HaulCore
 
-/// Commands as they are sent and as they return: what each says of itself must have been so in between.
+/// Commands as they are sent and as they return: what each says of itself must have been so in
+/// between.
 extension Ledger {
   mutating func sent(
     _ command: TransferMachine.Command, _ ids: Set<TransferID>?, _ group: String?, _ words: String
@@ -50,7 +51,8 @@ extension Ledger {
     return true
   }
 
-  /// To be asked when everything that was sent must have returned. What a crash cut off is not there any more.
+  /// To be asked when everything that was sent must have returned. What a crash cut off is not
+  /// there any more.
   mutating func checkReturned(_ when: String) {
     for number in orders.keys.sorted() {
       guard let order = orders[number] else { continue }

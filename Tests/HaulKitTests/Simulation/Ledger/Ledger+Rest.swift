@@ -25,8 +25,8 @@ extension Ledger {
     noteReady()
   }
 
-  /// Whether it waits neither for the time of its next attempt, nor for something in its way to be gone: that it goes on
-  /// then is seen in the end.
+  /// Whether it waits neither for the time of its next attempt, nor for something in its way to be
+  /// gone: that it goes on then is seen in the end.
   private func isDue(_ member: Member, at wallSeconds: Double) -> Bool {
     // Who waits does so by the other clock.
     if hours?.wasSet == true, member.storedState.retryAt != nil { return false }
@@ -44,7 +44,14 @@ extension Ledger {
         && member.stage == .running
       return "\(member.name) \(isCalledBack ? .stopping : member.stage.summary)"
     }
-    let found = live.map { "\(name($0.id)) \($0.state)" }
+    // What runs without a slot waits for one, for its next attempt, or for the disk.
+    let running = Set(listed.filter { $0.stage == .running }.map(\.id))
+    let found = live.map { summary in
+      let hasNoSlot =
+        summary.state == .publishing || summary.state == .queued && summary.waitReason != nil
+      let state = hasNoSlot && running.contains(summary.id) ? .running : summary.state
+      return "\(name(summary.id)) \(state)"
+    }
     if wanted != found { violate("stored: \(wanted), live: \(found)") }
   }
 

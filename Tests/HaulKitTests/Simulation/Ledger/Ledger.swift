@@ -1,7 +1,7 @@
 import HaulCore
 
-/// What is known of a simulated world, from what was stored and what its ports see, and everything that is wrong with that.
-/// It shares no state and no rule with the manager that it watches.
+/// What is known of a simulated world, from what was stored and what its ports see, and everything
+/// that is wrong with that. It shares no state and no rule with the manager that it watches.
 struct Ledger: Sendable {
   struct Member: Sendable {
     let id: TransferID
@@ -85,9 +85,11 @@ struct Ledger: Sendable {
   var silences: [String: Instant] = [:]
   /// Until when ends that the store has refused may not be stored yet.
   var troubledUntil = Instant()
-  /// Whether the store of this process refused anything: one that had its slot then may not have begun.
+  /// Whether the store of this process refused anything: one that had its slot then may not have
+  /// begun.
   var hasRefused = false
-  /// Whether something is in the way of runs that may make them wait: a full disk, a network that is away.
+  /// Whether something is in the way of runs that may make them wait: a full disk, a network that
+  /// is away.
   var isHindered = false
   /// When the week is open; nil in a world that has no schedule.
   var hours: SimulatedHours?

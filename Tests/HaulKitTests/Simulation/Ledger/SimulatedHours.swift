@@ -2,7 +2,8 @@ import HaulCore
 import HaulKit
 import HaulTestSupport
 
-/// When the simulated week is open: written down a second time, so that the schedule is not its own judge.
+/// When the simulated week is open: written down a second time, so that the schedule is not its own
+/// judge.
 struct SimulatedHours: Sendable {
   enum Rule: CaseIterable, Sendable {
     case always, never

@@ -1,6 +1,7 @@
 import HaulCore
 
-/// Where a member stands, as docs/states.md has it: written down a second time here, so that the machine is not its own judge.
+/// Where a member stands, as docs/states.md has it: written down a second time here, so that the
+/// machine is not its own judge.
 enum Stage: Hashable, Sendable {
   case queued, running, stopping(TransferMachine.Intent), paused, failed, completed, cancelled, gone
 

@@ -3,8 +3,8 @@ import HaulKit
 import HaulTestSupport
 import NIOConcurrencyHelpers
 
-/// The store of one simulated process, over one that outlives it: it takes its time, refuses changes, and may be the place where
-/// the process dies.
+/// The store of one simulated process, over one that outlives it: it takes its time, refuses
+/// changes, and may be the place where the process dies.
 final class SimulatedStore: Store {
   struct Habits: Sendable {
     /// Of so many changes one is refused; none when nil.

@@ -3,7 +3,8 @@ import HaulKit
 import HaulTestSupport
 import NIOConcurrencyHelpers
 
-/// One who reads what a manager tells, at its own pace: each state change must come once, in order, as it was stored.
+/// One who reads what a manager tells, at its own pace: each state change must come once, in order,
+/// as it was stored.
 final class SimulatedSubscriber: Sendable {
   private struct State {
     /// The number of the last state change that was read.

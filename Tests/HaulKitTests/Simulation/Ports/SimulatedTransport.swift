@@ -5,8 +5,8 @@ import NIOConcurrencyHelpers
 
 typealias SharedLedger = NIOLockedValueBox<Ledger>
 
-/// The network of one simulated process. Servers are honest about content; what goes wrong is that they refuse, are silent,
-/// or break off.
+/// The network of one simulated process. Servers are honest about content; what goes wrong is that
+/// they refuse, are silent, or break off.
 final class SimulatedTransport: Transport {
   struct Resource: Sendable {
     let content: SeededContent

@@ -5,7 +5,8 @@ import HaulKit
 import HaulTestSupport
 
 extension Bench {
-  /// A manager on the real network and the real file system, by that clock, with one transfer at a time. `end` shuts it down.
+  /// A manager on the real network and the real file system, by that clock, with one transfer at a
+  /// time. `end` shuts it down.
   func manager(
     clock: any TransferClock, store: any Store = MemoryStore(), authorities: String? = nil,
     _ change: (inout TransferManager.Configuration) -> Void = { _ in }

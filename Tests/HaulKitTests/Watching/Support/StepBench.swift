@@ -9,8 +9,8 @@ struct StepBench: Sendable {
   let manager: TransferManager
   let gate: StepGate
 
-  /// Runs `body` with a manager, which is shut down afterwards. `pass` is a step that only passes, `gate` one that waits in
-  /// the gate, `spin` one that runs until it is stopped.
+  /// Runs `body` with a manager, which is shut down afterwards. `pass` is a step that only passes,
+  /// `gate` one that waits in the gate, `spin` one that runs until it is stopped.
   static func with(
     kept: Int = 10_000, active: Int = 8, clock: any TransferClock = SystemClock(),
     store: any Store = MemoryStore(), gate: StepGate = StepGate(),

@@ -1,0 +1,31 @@
+import HaulCore
+
+/// The one place where an error of the library is given the options of the command.
+extension TransferError {
+  /// The message, with the options that help.
+  var commandLineText: String {
+    guard let remedy else { return message }
+    return message + remedy.options
+  }
+}
+
+extension TransferError.Remedy {
+  fileprivate var options: String {
+    switch self {
+    case .credentials: " (--user, --netrc)"
+    case .password: " (--user)"
+    case .proxyCredentials: " (--proxy)"
+    case .certificateAuthority: " (--cacert)"
+    case .clientCertificate: " (--cert)"
+    case .existingFile: " (--if-exists, -o)"
+    case .overwriting: " (--if-exists overwrite)"
+    case .newAddress: ", and give it with -o and the name of this file"
+    case .streaming: " (-o -)"
+    case .maximumSize: " (--max-filesize)"
+    case .noDecoding: " (leave out --decode)"
+    case .olderHTTP: " (--http1.1)"
+    case .addressFamily: " (-4, -6, --interface)"
+    case .localAddress: " (--interface)"
+    }
+  }
+}

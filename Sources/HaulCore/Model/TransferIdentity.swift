@@ -1,0 +1,29 @@
+/// The names of a transfer, as its events and handles carry them: one reference.
+package final class TransferIdentity: Sendable {
+  package let url: ResourceURL?
+  package let identifier: String?
+  package let group: String?
+
+  package init(url: ResourceURL?, identifier: String?, group: String?) {
+    self.url = url
+    self.identifier = identifier
+    self.group = group
+  }
+
+  package convenience init(_ request: TransferRequest) {
+    self.init(url: request.url, identifier: request.identifier, group: request.group)
+  }
+}
+
+extension TransferIdentity: Hashable {
+  package static func == (left: TransferIdentity, right: TransferIdentity) -> Bool {
+    left === right
+      || (left.url, left.identifier, left.group) == (right.url, right.identifier, right.group)
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(url)
+    hasher.combine(identifier)
+    hasher.combine(group)
+  }
+}
