@@ -1,6 +1,6 @@
 # Everything that is done with the repository by name. `make` alone lists it.
 .POSIX:
-.PHONY: help test demo docs lint release install uninstall package install-check crashtest simulate simulate-disk
+.PHONY: help test demo docs api lint release install uninstall package install-check crashtest simulate simulate-disk
 .PHONY: kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
 .PHONY: expiring-link host-outage main-thread server-limits mutants fuzz coverage sanitize torture store-bench clean
 
@@ -34,6 +34,9 @@ first-five-minutes: ## records docs/first-five-minutes.md from the real program
 
 docs: ## the library's documentation, as a web site in .build/docs
 	@Scripts/docs .build/docs
+
+api: ## writes docs/api.txt, the list of the public interface, from the debug build
+	@Scripts/api
 
 lint: ## formatting, banned words, shell scripts
 	@Scripts/lint

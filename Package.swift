@@ -31,6 +31,8 @@ extension Target.Dependency {
   static let nioPosix = product(name: "NIOPosix", package: "swift-nio")
   static let nioSSL = product(name: "NIOSSL", package: "swift-nio-ssl")
   static let nioTLS = product(name: "NIOTLS", package: "swift-nio")
+  static let serviceLifecycle = product(
+    name: "ServiceLifecycle", package: "swift-service-lifecycle")
   static let structuredHeaders = product(
     name: "StructuredFieldValues", package: "swift-http-structured-headers")
   static let asn1 = product(name: "SwiftASN1", package: "swift-asn1")
@@ -54,6 +56,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18)],
   products: [
     .library(name: "HaulKit", targets: ["HaulKit"]),
+    .library(name: "HaulService", targets: ["HaulService"]),
     .executable(name: "haul", targets: ["haul"]),
   ],
   dependencies: [
@@ -69,6 +72,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
     .target(name: "CHaulSystem"),
@@ -99,6 +103,8 @@ let package = Package(
         .nioConcurrency, .nioPosix,
       ],
       swiftSettings: settings),
+    .target(
+      name: "HaulService", dependencies: ["HaulKit", .serviceLifecycle], swiftSettings: settings),
     .target(
       name: "HaulCLI",
       dependencies: [
@@ -151,6 +157,10 @@ let package = Package(
         "HaulKit", "HaulCore", "HaulHTTP", "HaulFiles", "HaulStore", "HaulTestSupport",
         .nioConcurrency,
       ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "HaulServiceTests",
+      dependencies: ["HaulService", "HaulKit", .logging, .serviceLifecycle],
       swiftSettings: settings),
     .testTarget(
       name: "HaulCLITests",
