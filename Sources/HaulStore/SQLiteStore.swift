@@ -72,7 +72,7 @@ package struct SQLiteStore: Store {
   package func records(_ ids: [TransferID]) async throws(TransferError) -> [TransferRecord] {
     try await database.read("read transfers of the queue") { [rows] db in
       try rows.load(db)
-      let reader = try RecordReader(db: db)
+      var reader = try RecordReader(db: db)
       return try rows.numbers(of: ids).compactMap { id, number in
         // A row may have been given to another since.
         try reader.record(number).flatMap { $0.id == id ? $0 : nil }
@@ -82,7 +82,7 @@ package struct SQLiteStore: Store {
 
   package func records(where query: RecordQuery) async throws(TransferError) -> [TransferRecord] {
     try await database.read("read transfers of the queue") { db in
-      let reader = try RecordReader(db: db)
+      var reader = try RecordReader(db: db)
       return try PageQuery(query).sequences(db).compactMap { try reader.record($0) }
     }
   }

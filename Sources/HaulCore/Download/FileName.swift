@@ -159,13 +159,19 @@ extension FileName {
   /// reserve as `_`.
   private static func replaceReserved(_ text: String) -> String {
     var scalars = String.UnicodeScalarView()
-    for scalar in text.unicodeScalars {
-      switch scalar.properties.generalCategory {
-      case .control, .format, .lineSeparator, .paragraphSeparator: continue
-      default: scalars.append(reserved.contains(scalar) ? "_" : scalar)
-      }
+    for scalar in text.unicodeScalars where !isInvisible(scalar) {
+      scalars.append(reserved.contains(scalar) ? "_" : scalar)
     }
     return String(scalars)
+  }
+
+  private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+    // Most names are ASCII, and the table of categories is large.
+    if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7F }
+    return switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator: true
+    default: false
+    }
   }
 
   /// Without leading spaces and trailing spaces and dots, which some systems drop by themselves.
@@ -180,7 +186,7 @@ extension FileName {
   }
 
   private static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
-    scalar.properties.generalCategory == .spaceSeparator
+    scalar.isASCII ? scalar == " " : scalar.properties.generalCategory == .spaceSeparator
   }
 
   /// Puts `_` before what a shell or a system takes for something else, and makes names that act by

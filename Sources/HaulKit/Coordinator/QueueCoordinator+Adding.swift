@@ -170,7 +170,9 @@ extension QueueCoordinator {
     _ requests: [TransferRequest]
   ) throws(TransferError) -> [TransferRequest] {
     for request in requests { try request.checkPaths() }
-    guard store.isDurable, requests.contains(where: \.hasRelativePath) else { return requests }
+    guard store.isDurable || !engine.isAttended, requests.contains(where: \.hasRelativePath) else {
+      return requests
+    }
     let directory: String
     do {
       directory = try engine.disk.workingDirectory()

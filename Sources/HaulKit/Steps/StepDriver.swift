@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HaulCore
 
 /// Runs a registered step.
@@ -53,8 +54,13 @@ extension RunEnd {
     case (.failure, .cancel):
       self = .finished(TransferResult(state: .cancelled, duration: duration))
     case (.failure(let error), _):
-      let own = error as? TransferError ?? TransferError(.io, "the step failed: \(error)")
+      let own = error as? TransferError ?? TransferError(.io, "the step failed: \(error.words)")
       self = .finished(TransferResult(state: .failed, duration: duration, error: own))
     }
   }
+}
+
+extension Error {
+  /// What it says to a person, where it does.
+  fileprivate var words: String { (self as? any LocalizedError)?.errorDescription ?? "\(self)" }
 }

@@ -6,6 +6,7 @@ struct RecordReader {
   private let records: Statement
   private let dependencies: Statement
   private let coding = RowCoding()
+  private var requests = RowCodingMemo<StoredRequest>()
 
   init(db: Database) throws {
     records = try db.cachedStatement(
@@ -23,7 +24,7 @@ struct RecordReader {
   }
 
   /// Nil when there is none.
-  func record(_ sequence: Int64) throws -> TransferRecord? {
+  mutating func record(_ sequence: Int64) throws -> TransferRecord? {
     guard let row = try Row.fetchOne(records, arguments: StatementArguments([sequence])) else {
       return nil
     }
@@ -39,9 +40,9 @@ struct RecordReader {
       result: result)
   }
 
-  private func request(_ row: Row) throws -> TransferRequest {
+  private mutating func request(_ row: Row) throws -> TransferRequest {
     let text = try StoredText.text(row, 17) ?? ""
-    let form = try coding.form(StoredRequest.self, text, "request")
+    let form = try requests.form(text, "request", coding)
     let secrets = try secrets(row)
     let shown = try StoredText.text(row, 15)
     var request = try form.request(

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HaulCore
 import HaulKit
 import HaulTestSupport
@@ -30,6 +31,18 @@ import Testing
       await gate.waitForArrivals(6)
       gate.open()
       await queue.manager.waitUntilEmpty()
+    }
+  }
+
+  @Test func `A step that throws says what its error says`() async throws {
+    struct Broken: LocalizedError {
+      var errorDescription: String? { "the archive has no index" }
+    }
+    try await QueueBench.with([]) { queue in
+      await queue.manager.register(step: "s") { _ in throw Broken() }
+      let step = try await queue.manager.add(.step("s"))
+      let error = await #expect(throws: TransferError.self) { _ = try await step.result }
+      #expect(error?.errorDescription == "the step failed: the archive has no index")
     }
   }
 

@@ -1,6 +1,7 @@
 import HaulCore
 import HaulKit
 import HaulTestSupport
+import NIOConcurrencyHelpers
 import Testing
 
 /// What an event says of its transfer, and when it may come.
@@ -22,18 +23,23 @@ import Testing
     var second = try Self.request("second")
     second.after = [.transfer(first.id)]
     let other = try await manager.add(second)
+    var third = try Self.request("third")
+    third.after = [.transfer(other.id)]
+    let last = try await manager.add(third)
     #expect(other.identifier == "second" && other.group == "films")
     try await first.cancel()
     try await other.remove()
     try await first.remove()
-    await manager.shutdown()
+    let names = [first.id: "first", other.id: "second", last.id: "third"]
     var kinds: Set<String> = []
     for await event in events {
-      let name = event.id == first.id ? "first" : "second"
-      #expect(event.url == (try ResourceURL("http://host/\(name)")), "\(event.kind)")
+      let name = names[event.id]
+      #expect(event.url == (try ResourceURL("http://host/\(name ?? "")")), "\(event.kind)")
       #expect(event.identifier == name && event.group == "films", "\(event.kind)")
       kinds.insert("\(event.kind)".prefix { $0.isLetter }.description)
+      if event.id == first.id, event.kind == .removed { break }
     }
+    await manager.shutdown()
     #expect(kinds.isSuperset(of: ["added", "waiting", "finished", "removed"]), "\(kinds)")
   }
 
@@ -47,26 +53,24 @@ import Testing
     await manager.shutdown()
   }
 
-  @MainActor
-  @Test func `On one actor the handle is there before the first event`() async throws {
+  @Test func `One that adds and reads on one actor has the handle before the first event`()
+    async throws
+  {
     let manager = try TransferManager()
     await manager.suspend()
-    let known = Known()
+    let executor = HeldExecutor()
+    let caller = Caller(executor)
     let events = manager.events()
-    let reader = Task { @MainActor in
-      var strangers = 0
-      for await event in events where !known.ids.contains(event.id) { strangers += 1 }
-      return strangers
-    }
-    for number in 0..<200 {
-      known.ids.insert(try await manager.add(try Self.request("\(number)")).id)
+    let reading = Task { await caller.read(events) }
+    for number in 0..<50 {
+      let request = try Self.request("\(number)")
+      let adding = Task { try await caller.add(request, to: manager) }
+      await executor.run(until: adding)
+      try await adding.value
     }
     await manager.shutdown()
-    #expect(await reader.value == 0)
-  }
-
-  @MainActor private final class Known {
-    var ids: Set<TransferID> = []
+    await executor.run(until: reading)
+    #expect(await reading.value == 0)
   }
 
   @Test func `An add that is refused keeps back no event of others`() async throws {
@@ -83,5 +87,48 @@ import Testing
       break
     }
     await manager.shutdown()
+  }
+}
+
+/// Runs what it is given when the test says so, in the order in which it came.
+private final class HeldExecutor: SerialExecutor {
+  private let jobs = NIOLockedValueBox<[UnownedJob]>([])
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    jobs.withLockedValue { $0.append(job) }
+  }
+
+  /// Until the task has ended, with time for others between any two jobs.
+  func run<Value: Sendable, Failure: Error>(until task: Task<Value, Failure>) async {
+    let hasEnded = NIOLockedValueBox(false)
+    Task {
+      _ = await task.result
+      hasEnded.withLockedValue { $0 = true }
+    }
+    while !hasEnded.withLockedValue({ $0 }) {
+      for _ in 0..<20 { await Task.yield() }
+      let job = jobs.withLockedValue { $0.isEmpty ? nil : $0.removeFirst() }
+      job?.runSynchronously(on: asUnownedSerialExecutor())
+    }
+  }
+}
+
+private actor Caller {
+  private let executor: HeldExecutor
+  private var known: Set<TransferID> = []
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  init(_ executor: HeldExecutor) { self.executor = executor }
+
+  func add(_ request: TransferRequest, to manager: TransferManager) async throws {
+    known.insert(try await manager.add(request).id)
+  }
+
+  /// How many events came of what is not known.
+  func read(_ events: TransferEvents) async -> Int {
+    var strangers = 0
+    for await event in events where !known.contains(event.id) { strangers += 1 }
+    return strangers
   }
 }

@@ -34,8 +34,8 @@ struct RowCoding {
   }
 }
 
-/// The last form that was written, and its text: in a batch one is mostly as the one before.
-struct RowCodingMemo<Form: Encodable & Equatable> {
+/// The last form that was written or read, and its text: in a batch most are the same.
+struct RowCodingMemo<Form: Codable & Equatable> {
   private var last: (form: Form, text: String)?
 
   mutating func text(_ form: Form, _ coding: RowCoding) throws -> String {
@@ -43,6 +43,16 @@ struct RowCodingMemo<Form: Encodable & Equatable> {
     let text = try coding.text(form)
     last = (form, text)
     return text
+  }
+
+  /// - Throws: `io` when it is not this form.
+  mutating func form(
+    _ text: String, _ what: String, _ coding: RowCoding
+  ) throws(TransferError) -> Form {
+    if let last, last.text == text { return last.form }
+    let form = try coding.form(Form.self, text, what)
+    last = (form, text)
+    return form
   }
 }
 

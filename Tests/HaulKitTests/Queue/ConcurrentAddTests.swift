@@ -1,0 +1,92 @@
+import HaulCore
+import HaulKit
+import HaulTestSupport
+import NIOConcurrencyHelpers
+import Testing
+
+/// Calls of `add` that come while another is being stored.
+@Suite(.timeLimit(.minutes(1))) struct ConcurrentAddTests {
+  private typealias Outcomes = NIOLockedValueBox<[String: Result<TransferID, TransferError>]>
+
+  /// Begins them one after the other, without waiting, and lets all of them end.
+  private func add(_ requests: [TransferRequest], _ scene: Scene) -> Outcomes {
+    let outcomes = Outcomes([:])
+    for request in requests {
+      scene.begin { manager in
+        let name = request.identifier ?? ""
+        do throws(TransferError) {
+          let id = try await manager.add(request).id
+          outcomes.withLockedValue { $0[name] = .success(id) }
+        } catch {
+          outcomes.withLockedValue { $0[name] = .failure(error) }
+        }
+      }
+    }
+    scene.pass(.seconds(5))
+    return outcomes
+  }
+
+  private func requests(_ scene: Scene, _ count: Int) -> [TransferRequest] {
+    (0..<count).map { number in
+      var request = scene.step("s\(number)", turns: 1)
+      request.identifier = "\(number)"
+      return request
+    }
+  }
+
+  @Test func `They are stored with one change`() throws {
+    let scene = Scene()
+    try scene.call { await $0.suspend() }
+    scene.process.store.habits.isSlow = true
+    let before = scene.process.store.counts.commits
+    let outcomes = add(requests(scene, 50), scene)
+    let ids = try outcomes.withLockedValue { try $0.mapValues { try $0.get() } }
+    #expect(ids.count == 50 && Set(ids.values).count == 50)
+    #expect(scene.process.store.counts.commits - before == 2, "the first, and all the others")
+    for (name, id) in ids {
+      #expect(try scene.call { try? await $0.transfer(identifier: name)?.id } == id)
+    }
+    try scene.call { await $0.unsuspend() }
+    try scene.runOut()
+    try scene.end()
+  }
+
+  @Test func `One that is refused is refused alone`() throws {
+    let scene = Scene()
+    try scene.call { await $0.suspend() }
+    scene.process.store.habits.isSlow = true
+    var requests = requests(scene, 10)
+    requests[7].after = [.identifier("unknown")]
+    let outcomes = add(requests, scene).withLockedValue { $0 }
+    for (name, outcome) in outcomes {
+      switch outcome {
+      case .success: #expect(name != "7")
+      case .failure(let error): #expect(name == "7" && error.code == .dependencyFailed)
+      }
+    }
+    #expect(outcomes.count == 10)
+    try scene.call { await $0.unsuspend() }
+    try scene.runOut()
+    try scene.end()
+  }
+
+  @Test func `Two with one identifier find one transfer`() throws {
+    let scene = Scene()
+    try scene.call { await $0.suspend() }
+    scene.process.store.habits.isSlow = true
+    let found = NIOLockedValueBox<[TransferID]>([])
+    let request = requests(scene, 1)[0]
+    for _ in 0..<5 {
+      scene.begin { manager in
+        guard let id = try? await manager.add(request).id else { return }
+        found.withLockedValue { $0.append(id) }
+      }
+    }
+    scene.pass(.seconds(5))
+    #expect(found.withLockedValue { $0.count } == 5)
+    #expect(found.withLockedValue { Set($0).count } == 1)
+    try scene.call { await $0.unsuspend() }
+    try scene.runOut()
+    try scene.end()
+  }
+}
