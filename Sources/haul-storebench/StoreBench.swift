@@ -12,12 +12,14 @@ struct StoreBench: AsyncParsableCommand {
     case add, open, page, update, cancel, remove
     /// The same through a manager, which starts nothing.
     case queue, reopen, pick, cancelAll
+    /// Calls of the library, one by one.
+    case calls
   }
 
   static let configuration = CommandConfiguration(commandName: "haul-storebench")
 
   @Argument(help: "the directory of the store") var directory: String
-  @Argument(help: "add, open, page, update, cancel, remove; queue, reopen, pick, cancelAll")
+  @Argument(help: "add, open, page, update, cancel, remove; queue, reopen, pick, cancelAll; calls")
   var stage: Stage
   @Option(help: "members in all") var members = 1_000_000
   @Option(help: "members in one change") var batch = 10_000
@@ -28,6 +30,7 @@ struct StoreBench: AsyncParsableCommand {
     switch stage {
     case .queue, .reopen, .cancelAll: return try await runManager(clock)
     case .pick: return pick(clock)
+    case .calls: return try await runCalls(clock)
     case .add, .open, .page, .update, .cancel, .remove: break
     }
     let start = clock.now

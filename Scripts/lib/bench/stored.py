@@ -1,5 +1,6 @@
 """A million downloads in a stored list, through the library: each stage in a process of its own, as a list is used."""
 
+import collections
 import pathlib
 import re
 import statistics
@@ -34,7 +35,22 @@ def _round(bench, program, members):
                     "count": int(match["count"]), "ms": float(match["ms"]),
                     "now": int(match["now"]), "peak": int(match["peak"])}
     _check(bench, members, found)
+    found.update(_calls(bench, program))
     return found
+
+
+def _calls(bench, program):
+    """{("calls", what): what was told of it}; the middle one of what was done several times."""
+    command = [program, str(bench.fresh() / "calls"), "calls"]
+    told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=LIMIT)
+    several = collections.defaultdict(list)
+    for line in told.stdout.splitlines():
+        if match := LINE.fullmatch(line):
+            several[match["what"]].append(
+                {"count": int(match["count"]), "ms": float(match["ms"]),
+                 "now": int(match["now"]), "peak": int(match["peak"])})
+    return {("calls", what): sorted(ones, key=lambda one: one["ms"])[len(ones) // 2]
+            for what, ones in several.items()}
 
 
 def _check(bench, members, found):
@@ -71,7 +87,12 @@ def _bounds(members, found):
     adding = seconds("queue", "added, 10000 a call")
     picks = _middle(found, "pick", "picks", "count")
     pick = _middle(found, "pick", "picks")
-    peaks = [one["peak"] for (stage, _), ones in found.items() if stage != "pick" for one in ones]
+    peaks = [one["peak"] for (stage, _), ones in found.items()
+             if stage not in ("pick", "calls") for one in ones]
+    one_by_one, syncs = seconds("calls", "added one by one"), seconds("calls", "a bare loop of syncs")
+    tasks = seconds("calls", "added by as many tasks")
+    singly = one_by_one / syncs if one_by_one and syncs else None
+    at_once = tasks / one_by_one if tasks and one_by_one else None
     return [
         line("added in a second", "≥", 50_000, members / adding if adding else None, ""),
         line("opening, all queued", "≤", 2, seconds("reopen", "opened"), " s"),
@@ -80,5 +101,9 @@ def _bounds(members, found):
         line("the slowest of 10,000 such", "≤", 1, _middle(found, "pick", "the slowest of them"), " ms"),
         line("the first page", "≤", 50, _middle(found, "page", "first page"), " ms"),
         line("cancelling all", "≤", 10, seconds("cancelAll", "cancelled all"), " s"),
+        line("the same add of 20,000 again", "≤", 0.3, seconds("calls", "the same add again"), " s"),
+        line("added one by one, to a bare loop of one sync each", "≤", 1.5, singly, " ×"),
+        line("added by 5,000 tasks at once, to one by one", "≤", 0.5, at_once, " ×"),
+        line("200 pages of 100 in memory", "≤", 0.1, seconds("calls", "200 pages of 100 in memory"), " s"),
         line("memory, the most in any stage", "≤", 250, max(peaks, default=None), " MiB"),
     ]
