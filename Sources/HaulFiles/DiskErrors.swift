@@ -29,11 +29,12 @@ extension TransferError {
       self.init(.permissionDenied, "\(reason); choose a directory that can be written")
     case ENOSPC, EDQUOT:
       self.init(
-        .diskFull, "\(reason); free some space and run it again, what is there is kept",
+        .diskFull, "\(reason); free some space and run it again, the received bytes are kept",
         cause: .noRoom)
     case EFBIG:
       self.init(
-        .tooLarge, "\(reason); the file system, or the shell (ulimit -f), allows no file so large")
+        .tooLarge,
+        "\(reason); the file system, or the shell (ulimit -f), does not allow a file this large")
     case ELOOP, EISDIR, ENXIO:
       self.init(.notARegularFile, "\(reason); choose another name")
     case ENOTDIR:

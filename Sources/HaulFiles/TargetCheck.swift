@@ -28,7 +28,7 @@ package enum TargetCheck {
           error, while: "\(error.call == "mkdir" ? "make" : "open") the directory \(name)")
       }
       throw TransferError(
-        .io, "there is no directory \(name); make it first (mkdir -p), or name it with -d")
+        .io, "there is no directory \(name); create it first (mkdir -p), or name it with -d")
     }
   }
 

@@ -29,7 +29,7 @@ extension TransferError {
         .connectionLost, "the server ended the stream (\(error.errorCode))", isRetryable: true)
     case is any NIOHTTP2Error:
       self = TransferError(
-        .connectionLost, "the server broke the rules of HTTP/2; HTTP/1.1 may do", isRetryable: true
+        .connectionLost, "the server violated HTTP/2; HTTP/1.1 may work", isRetryable: true
       ).remedied(by: .olderHTTP)
     case is ChannelError:
       self.init(.connectionLost, "the connection was closed", isRetryable: true)
@@ -48,7 +48,7 @@ extension TransferError {
     case .tlsHandshakeTimeout:
       self.init(.tls, "the TLS handshake did not end in time", isRetryable: true)
     case .readTimeout, .writeTimeout:
-      self.init(.stalled, "the connection fell silent", isRetryable: true)
+      self.init(.stalled, "the connection was idle for too long", isRetryable: true)
     case .remoteConnectionClosed, .uncleanShutdown:
       self.init(.connectionLost, "the server closed the connection early", isRetryable: true)
     case .cancelled, .requestStreamCancelled:
@@ -115,7 +115,7 @@ extension TransferError {
     let text = "\(error)"
     let isAboutUs = ["CERT", "UNKNOWN_CA", "ACCESS_DENIED"].contains { text.contains($0) }
     if text.contains("ALERT"), isAboutUs {
-      self = TransferError(.tls, "the server does not accept our certificate, or wants one")
+      self = TransferError(.tls, "the server rejected the client certificate, or requires one")
         .remedied(by: .clientCertificate)
     } else {
       self = TransferError(
@@ -141,7 +141,7 @@ extension TransferError {
         .connect, "connection refused by \(endpoint); is the server running?", isRetryable: true)
     case ENETUNREACH, EHOSTUNREACH:
       self.init(
-        .connect, "no way to \(endpoint); check the network", isRetryable: true,
+        .connect, "no route to \(endpoint); check the network", isRetryable: true,
         cause: .noRoute)
     case EAFNOSUPPORT, EINVAL, EADDRNOTAVAIL: self.init(localAddress: error)
     case ETIMEDOUT: self.init(.timeout, "the connection timed out", isRetryable: true)
@@ -157,12 +157,12 @@ extension TransferError {
   /// Connections are bound to an address of this machine, and that did not fit.
   private init(localAddress error: IOError) {
     if error.isOfOtherFamily {
-      self = TransferError(.connect, "the host has no address of the family that is wanted")
+      self = TransferError(.connect, "the host has no address of the requested family")
         .remedied(by: .addressFamily)
     } else {
       self = TransferError(
         .connect,
-        "the local address is not one of this machine, or no way leads from it to the host"
+        "the local address is not one of this machine, or has no route to the host"
       ).remedied(by: .localAddress)
     }
   }

@@ -248,7 +248,7 @@ package final class HTTPTransport: Transport {
       IPAddress(request.url.origin.host) != nil
     else { return }
     throw TransferError(
-      .tls, "through a proxy the certificate of a bare address cannot be checked; use its name")
+      .tls, "the certificate of an IP address cannot be checked through a proxy; use a host name")
   }
 
   /// What goes to the origin itself.

@@ -37,7 +37,7 @@ struct RedirectPolicy: Sendable {
       throw TransferError(.redirectRefused, "a redirect from https to http was refused")
     }
     guard seen.insert(target).inserted else {
-      throw TransferError(.tooManyRedirects, "the redirects go in a circle; check the address")
+      throw TransferError(.tooManyRedirects, "the redirects form a loop; check the address")
     }
     return request.redirected(to: target)
   }

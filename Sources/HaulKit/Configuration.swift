@@ -6,57 +6,56 @@ extension TransferManager {
   public struct Configuration: Sendable {
     /// Transfers that run at once; with 0 nothing starts.
     public var maximumActive = 8
-    /// Transfers that run at once from one host, which is a name and a port; nil for no other cap
-    /// than `maximumActive`. With all transfers from one host the smaller of the two numbers is how
-    /// many run: raise both.
+    /// Transfers that run at once from one host (name and port); nil for no limit but
+    /// `maximumActive`. The smaller of the two counts when all transfers use one host: raise both.
     public var maximumActivePerHost: Int? = 4
-    /// Whether nothing starts before `TransferManager.unsuspend()`.
+    /// Whether the list opens suspended: nothing starts before `TransferManager.unsuspend()`.
     public var isSuspended = false
     /// When transfers run; nil for always. See `TransferManager.setSchedule(_:)`.
     public var schedule: Schedule?
-    /// Connections to one host, all transfers together; with 0 nothing starts.
+    /// Connections to one host, across all transfers; with 0 nothing starts.
     public var connectionsPerHost = 16
-    /// Connections of all transfers together; with 0 nothing starts.
+    /// Connections of all transfers; with 0 nothing starts.
     public var connectionsInAll = 64
     /// Bytes per second of all transfers together; nil for no limit.
     public var rateLimit: Int64?
     /// How long opening a connection may take.
     public var connectTimeout: Duration = .seconds(10)
-    /// How long a connection may be silent.
+    /// How long a connection may bring no bytes.
     public var idleTimeout: Duration = .seconds(30)
-    /// Whether a download for whose bytes there is no room, or whose file system is gone, waits
-    /// until that is otherwise; else it fails with `disk-full` or `io`.
+    /// Whether a download waits when its disk is full or its file system is missing. If not, it
+    /// fails with `disk-full` or `io`.
     public var waitsForDisk = true
-    /// Whether a download waits for the network while there is none at all; else it fails as if its
-    /// host were away. Streams never wait.
+    /// Whether a download waits while the machine has no network. If not, it fails as if its host
+    /// were down. Streams never wait.
     public var waitsForNetwork = true
-    /// Whether a person waits for every transfer: a host that cannot be reached is reported within
+    /// Whether a person watches every transfer. An unreachable host is then reported within
     /// seconds.
     package var isAttended = false
-    /// The most bytes of a stream that wait for its reader.
+    /// The most bytes of a stream that are buffered for its reader.
     package var streamWindow: Int64 = 32 << 20
-    /// The most events that wait in memory for the slowest subscriber.
+    /// The most events that are kept in memory for the slowest subscriber.
     package var keptEvents = 10_000
-    /// Where tests watch.
+    /// Test hooks.
     package var hooks = Hooks()
     /// A PEM file of certificate authorities to trust instead of the system's.
     public var certificateAuthorities: String?
-    /// What a client shows of itself; nil for nothing.
+    /// The client certificate; nil for none.
     public var clientCertificate: ClientCertificate?
-    /// The oldest version of TLS that is spoken.
+    /// The oldest TLS version that is allowed.
     public var minimumTLS: TLSVersion = .tls12
-    /// When HTTP/2 is spoken; further ranges of a transfer always go over HTTP/1.1.
+    /// When HTTP/2 is used; additional ranges of a transfer always use HTTP/1.1.
     public var httpVersion: HTTPVersion = .automatic
-    /// Which requests go through which proxy; none unless told.
+    /// Which requests use which proxy; none by default.
     public var proxies = ProxyRules()
-    /// The only family of addresses to connect to, when not nil.
+    /// The only address family to connect to; nil for both.
     public var addressFamily: AddressFamily?
-    /// The address of this machine that connections come from.
+    /// The local address to connect from.
     public var localAddress: String?
-    /// Addresses of hosts that are not to be looked up; names in lower case.
+    /// Addresses to use for hosts instead of DNS; host names in lower case.
     public var addresses: [String: String] = [:]
-    /// Signs each request before it is sent, and makes anew what it signs with when the server
-    /// refuses a request. What it gives is sent, and neither stored nor logged.
+    /// Signs each request before it is sent, and again when the server refuses it. The header
+    /// fields that it returns are sent, but neither stored nor logged.
     public var prepare: RequestPreparation?
     /// The value of `User-Agent`.
     public var userAgent = "haul"
@@ -66,9 +65,9 @@ extension TransferManager {
     /// The defaults.
     public init() {}
 
-    /// When HTTP/2 is spoken with https servers that know it.
+    /// When HTTP/2 is used with https servers that support it.
     public enum HTTPVersion: Hashable, Sendable {
-      /// For the first request of a transfer, when others of its host are waiting or running.
+      /// For the first request of a transfer when other transfers of its host wait or run.
       case automatic
       /// Never.
       case http1

@@ -1,2 +1,2 @@
-// Who imports HaulKit sees requests, events, errors and ids too.
+// Importing HaulKit also imports requests, events, errors and ids.
 @_exported public import HaulCore

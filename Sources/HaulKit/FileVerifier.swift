@@ -8,10 +8,10 @@ import NIOPosix
   import Darwin
 #endif
 
-/// Checks files that are there.
+/// Verifies existing files.
 public enum FileVerifier {
-  /// Reads the whole file, also behind symbolic links, once and compares all digests; O(length), on
-  /// a helper thread.
+  /// Reads the whole file once, following symbolic links, and compares all digests; O(length), on a
+  /// helper thread.
   /// - Throws: `bad-name` for a path with a NUL, `checksum-mismatch`, `source-unreadable`,
   ///   `not-a-regular-file`, `io`.
   public static func verify(
@@ -54,14 +54,15 @@ public enum FileVerifier {
     }
     defer { file.close() }
     let found = try FileHasher.digests(algorithms, of: file, length: size)
-    // A file of the system tells no length, and one that is being written has another.
+    // A file of `/proc` reports no length, and a growing file reports an old one.
     let byte = UnsafeMutableRawBufferPointer.allocate(byteCount: 1, alignment: 1)
     defer { byte.deallocate() }
     let more = try mapping("read the file") { () throws(DiskError) in
       try file.read(into: byte, at: size)
     }
     guard more == 0 else {
-      throw TransferError(.sourceUnreadable, "the file is longer than it says, or grows; try again")
+      throw TransferError(
+        .sourceUnreadable, "the file is longer than its reported size, or still grows; try again")
     }
     return found
   }

@@ -30,12 +30,12 @@ extension TransferError {
     case .SQLITE_CORRUPT, .SQLITE_NOTADB:
       self.init(
         .io,
-        "cannot \(action): the database is damaged (\(reason)); stop the program and start it again, "
-          + "then all of it is checked")
+        "cannot \(action): the database is damaged (\(reason)); restart the program: "
+          + "it then checks the whole database")
     case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_CANTOPEN, .SQLITE_AUTH:
       self.init(
         .io,
-        "cannot \(action): \(reason); check that its directory is there and who may write to it")
+        "cannot \(action): \(reason); check that its directory exists and who may write to it")
     case .SQLITE_BUSY, .SQLITE_LOCKED:
       self.init(
         .io, "cannot \(action): another program has the database open; close it and try again")

@@ -78,7 +78,7 @@ import Testing
     let console = Self.console(output, error)
     #expect(await console.handle(try EventMaker()(.added(target: nil))) == .outputGone)
     #expect(await console.end() == .outputGone)
-    #expect(error.text().contains("the reader of standard output went away"))
+    #expect(error.text().contains("the reader of standard output closed it"))
     close(output.writer)
   }
 

@@ -160,7 +160,7 @@ import Testing
     var run = Run()
     let result = TransferResult(state: .completed, path: "/d/x", bytes: 10, reused: 10)
     try run.handle(try EventMaker()(.finished(result)))
-    #expect(run.messages == ["/d/x: skipped, a file of that name is there (10 B, not checked)"])
+    #expect(run.messages == ["/d/x: skipped, a file of that name exists (10 B, not checked)"])
   }
 
   @Test("a file that was there already is told as such")
@@ -280,7 +280,7 @@ import Testing
       event(.phase(.transferring, reason: nil)), event.progress(1, of: 2))
     #expect(
       run.messages == [
-        "haul: https://h/x.iso?token=***: x.iso is another; it is left alone, saving as "
+        "haul: https://h/x.iso?token=***: x.iso is another; it is left unchanged, saving as "
           + "d/x (1).iso", "x (1).iso: started, 2 B, from https://h/x.iso?token=***",
       ])
   }

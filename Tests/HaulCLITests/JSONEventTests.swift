@@ -94,7 +94,7 @@ import Testing
     let retry = try lines.line(
       .transfer(event(.waiting(.retry(at: 10.25))), index: 1), wallSeconds: 4)
     let value = try JSONValue(parsing: retry)
-    #expect(value["reason"] == .string("it is tried again in 7 s"))
+    #expect(value["reason"] == .string("retrying in 7 s"))
     #expect(value["waiting"]?["until"] == .string("1970-01-01T00:00:10.250Z"))
     let connecting = try lines.line(
       .transfer(event(.phase(.connecting, reason: nil)), index: 1), wallSeconds: 4)

@@ -87,7 +87,7 @@ private let zeros32 = String(repeating: "0", count: 32)
     (["get", "-qc", "https://h/1"], "-c: haul resumes by itself"),
     (["get", "-k", "https://h/1"], "--insecure"),
     (["get", "-I", "https://h/1"], "haul probe URL"),
-    (["get", "-nc", "https://h/1"], "there is no option"),
+    (["get", "-nc", "https://h/1"], "unknown option"),
     (["get", "--no-clobber", "https://h/1"], "--if-exists skip"),
     (["get", "--progress", "dots", "https://h/1"], "'dots': write one of auto, bar, plain, none"),
     (
@@ -103,15 +103,15 @@ private let zeros32 = String(repeating: "0", count: 32)
     (["get", "-j", "x", "https://h/1"], "-j 'x': write a number from 1 to 1000; see"),
     (
       ["get", "--max-activ", "3", "https://h/1"],
-      "there is no option --max-activ; did you mean --max-active?"
+      "unknown option --max-activ; did you mean --max-active?"
     ),
-    (["get", "--foo", "https://h/1"], "there is no option --foo; see"),
+    (["get", "--foo", "https://h/1"], "unknown option --foo; see"),
     (["get", "--json=x", "https://h/1"], "--json takes no value"),
     (["get", "https://h/1", "-o"], "-o: a value is missing"),
     (["probe"], "URL is missing"),
     (["verify", "f"], "--checksum is missing"),
-    (["verify", "f", "g", "--checksum", "md5=\(zeros32)"], "'g' is one word too many"),
-    (["probe", "a", "b", "c"], "these words are too many: 'b', 'c'"),
+    (["verify", "f", "g", "--checksum", "md5=\(zeros32)"], "'g' is an unexpected argument"),
+    (["probe", "a", "b", "c"], "unexpected arguments: 'b', 'c'"),
     (["verify", "f"], "--checksum"),
     (["verify", "--checksum", "md5=\(zeros32)"], "FILE"),
     (["verify", "f", "--checksum", "md5=x"], "32"),

@@ -24,7 +24,7 @@ struct CredentialOptions: ParsableArguments {
 
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
-    help: "Take names and passwords of hosts from the file NETRC names, else ~/.netrc.")
+    help: "Read user names and passwords from the file named by NETRC, else ~/.netrc.")
   var netrc: Bool?
 
   @Option(
@@ -35,7 +35,7 @@ struct CredentialOptions: ParsableArguments {
   @Option(
     name: .customLong("cookie-file"),
     help: ArgumentHelp(
-      "A file of cookies in Netscape form; each goes only to where it belongs.", valueName: "FILE"),
+      "A file of cookies in Netscape form; each is sent only where it applies.", valueName: "FILE"),
     completion: .file())
   var cookieFiles: [String] = []
 }

@@ -43,12 +43,12 @@ struct DestinationOptions: ParsableArguments {
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
     help:
-      "Use the name that the server suggests (Content-Disposition), made safe; -o goes before it.")
+      "Use the name that the server suggests (Content-Disposition), made safe; -o overrides it.")
   var remoteName: Bool?
 
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
-    help: "Forget the bytes of an earlier run and begin at the first.")
+    help: "Discard the bytes of an earlier run and start over.")
   var startOver: Bool?
 
   @Option(

@@ -19,7 +19,7 @@ enum ForeignOption {
       (["timeout"], "write --connect-timeout and --idle-timeout"),
       (
         ["max-time"],
-        "there is no limit for the whole; write --retry-max-time or --idle-timeout"
+        "there is no limit for the whole transfer; write --retry-max-time or --idle-timeout"
       ),
       (["f", "fail"], "haul fails for an error of the server; leave it out"),
       (["S", "show-error"], "haul shows errors with -q too; leave it out"),
@@ -28,7 +28,7 @@ enum ForeignOption {
       (["A"], "write --user-agent TEXT"),
       (
         ["b"],
-        "write --cookie name=value or --cookie-file FILE; for the background, & at the end"
+        "write --cookie name=value or --cookie-file FILE; to run in the background, end the line with &"
       ),
       (["load-cookies"], "write --cookie-file FILE"),
       (["r"], "haul fetches whole files"),

@@ -31,7 +31,7 @@ extension Invocation {
     _ arguments: [String], from sources: CommandSources
   ) throws(UsageError) -> Invocation {
     guard !arguments.isEmpty else {
-      throw UsageError("what is to be done? For example: haul get URL; see 'haul --help'")
+      throw UsageError("no command is given; for example: haul get URL, see 'haul --help'")
     }
     let command: any ParsableCommand
     do {

@@ -24,7 +24,7 @@ struct NetworkOptions: ParsableArguments {
 
   @Option(
     name: .customLong("cert"),
-    help: ArgumentHelp("PEM file of the certificate to show to servers.", valueName: "FILE"),
+    help: ArgumentHelp("PEM file of the client certificate.", valueName: "FILE"),
     completion: .file(), transform: Self.path)
   var certificate: String?
 
@@ -35,7 +35,7 @@ struct NetworkOptions: ParsableArguments {
 
   @Option(
     name: .customLong("tls-min"),
-    help: ArgumentHelp("Oldest TLS version to speak (default: 1.2).", valueName: "1.2|1.3"),
+    help: ArgumentHelp("Oldest TLS version to allow (default: 1.2).", valueName: "1.2|1.3"),
     transform: { try ArgumentValue.choice($0) })
   var minimumTLS: TLSVersion?
 
@@ -48,8 +48,8 @@ struct NetworkOptions: ParsableArguments {
     name: .customLong("http2"), inversion: .prefixedNo, exclusivity: .chooseLast,
     help:
       """
-      Use HTTP/2 for every file of an https server that knows it (default: only for many files of \
-      one host).
+      Use HTTP/2 for every file of an https server that supports it (default: only for many \
+      files of one host).
       """
   )
   var http2: Bool?
@@ -83,7 +83,7 @@ struct NetworkOptions: ParsableArguments {
 
   @Option(
     name: .customLong("user-agent"),
-    help: ArgumentHelp("What to call ourselves (default: haul).", valueName: "TEXT"),
+    help: ArgumentHelp("The User-Agent to send (default: haul).", valueName: "TEXT"),
     transform: NetworkArgument.userAgent)
   var userAgent: String?
 
@@ -116,7 +116,8 @@ struct NetworkOptions: ParsableArguments {
 
   @Option(
     name: .customLong("idle-timeout"),
-    help: ArgumentHelp("Longest silence of a connection (default: 30).", valueName: "DURATION"),
+    help: ArgumentHelp(
+      "Longest time without a received byte (default: 30).", valueName: "DURATION"),
     transform: ArgumentValue.duration)
   var idleTimeout: Duration?
 

@@ -10,7 +10,7 @@ enum ParserMessage {
       let guess = found.2.flatMap { guess in
         Spelling.distance(String(found.1), String(guess)) <= 2 ? "; did you mean \(guess)?" : nil
       }
-      return "there is no option \(found.1)\(guess ?? "")"
+      return "unknown option \(found.1)\(guess ?? "")"
     }
     if let found = text.wholeMatch(of: /The value '(.*)' is invalid for '(.+?)'(?:: (.+)|\. (.+))?/)
     {
@@ -27,10 +27,10 @@ enum ParserMessage {
       return "\(word) is missing"
     }
     if let found = text.wholeMatch(of: /Unexpected argument '(.*)'/) {
-      return "'\(found.1)' is one word too many"
+      return "'\(found.1)' is an unexpected argument"
     }
     if let found = text.wholeMatch(of: /\d+ unexpected arguments: (.+)/) {
-      return "these words are too many: \(found.1)"
+      return "unexpected arguments: \(found.1)"
     }
     if let found = text.firstMatch(of: /option '(--?.+?)' does not take any value/) {
       return "\(found.1) takes no value"

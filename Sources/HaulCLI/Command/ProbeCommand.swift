@@ -8,14 +8,14 @@ struct ProbeCommand: ParsableCommand {
     discussion: """
       Length, ranges, validators, name, digest, the address that redirects lead to, the \
       version of HTTP, and the plan: connections, segments, and whether an interrupted \
-      download goes on from its bytes.
+      download resumes.
 
       Examples:
         haul probe https://example.org/big.iso
         haul probe -H 'Authorization: Bearer TOKEN' https://example.org/x.bin
         haul probe --json https://example.org/big.iso | jq .length
 
-      Exit status: 0 the server has it, 1 it has not or cannot be reached, 2 wrong usage.
+      Exit status: 0 the server has it, 1 it does not or is unreachable, 2 wrong usage.
       """)
 
   @Argument(help: ArgumentHelp("What to ask about.", valueName: "URL"))

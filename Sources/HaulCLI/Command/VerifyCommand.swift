@@ -4,7 +4,7 @@ import ArgumentParser
 struct VerifyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
-    abstract: "Checks a file that is there.",
+    abstract: "Checks an existing file.",
     discussion: """
       Examples:
         haul verify big.iso --checksum sha-256=HEX

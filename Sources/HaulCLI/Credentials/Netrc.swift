@@ -40,7 +40,7 @@ package struct Netrc: Hashable, Sendable {
         if word.hasPrefix("pass") { current?.password = value }
       default:
         throw Malformation(
-          line: line, message: "machine, default, login, password, account or macdef is expected")
+          line: line, message: "expected machine, default, login, password, account or macdef")
       }
     }
     append(current)

@@ -7,7 +7,7 @@ enum SecretText {
     let token = firstLine(
       of: try sources.text(of: path, for: .bearer, named: "--bearer-file \(path)"))
     guard !token.isEmpty, token.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-      throw UsageError("--bearer-file \(path): the first line is no token")
+      throw UsageError("--bearer-file \(path): the first line is not a token")
     }
     return "Bearer \(token)"
   }

@@ -36,7 +36,7 @@ struct GetItem {
     } catch {
       throw UsageError("\(name): line \(error.line): \(error.message)")
     }
-    guard !list.entries.isEmpty else { throw UsageError("\(name): there is no URL in it") }
+    guard !list.entries.isEmpty else { throw UsageError("\(name): it contains no URL") }
     var items: [GetItem] = []
     for entry in list.entries { items.append(try GetItem(entry, in: name)) }
     return items

@@ -49,7 +49,7 @@ package struct InputList: Hashable, Sendable {
       throw line.malformation("\(key) is not yet supported")
     default:
       throw line.malformation(
-        "unknown key \(key); there are out, dir, checksum and header")
+        "unknown key \(key); the keys are out, dir, checksum and header")
     }
   }
 

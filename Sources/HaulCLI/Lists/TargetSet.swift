@@ -46,11 +46,12 @@ struct TargetSet {
       }
       throw UsageError(
         "\(start)\(item.url.redacted) is given twice\(Self.place(earlier.origin)), for one file, "
-          + "\(path), in two ways; leave one out, or give --if-exists rename to have both")
+          + "\(path), with different options; leave one out, or give --if-exists rename to have both"
+      )
     }
     guard mayBeNumbered, request.ifExists == .update else {
       throw UsageError(
-        "\(start)the target \(path) is that of another address too, "
+        "\(start)the target \(path) also belongs to another address, "
           + "\(target.first.url.redacted)\(Self.place(target.first.origin))")
     }
     targets[place].others[item.url] = (request, item.origin)

@@ -22,7 +22,7 @@ package struct TextLine {
       let content = trimmed(line)
       guard let first = content.first, first != UInt8(ascii: "#") else { continue }
       guard !content.contains(0), !content.contains(0x0D) else {
-        throw Malformation(line: number, message: "there is a NUL or a carriage return in the line")
+        throw Malformation(line: number, message: "the line contains a NUL or a carriage return")
       }
       let isIndented = line.first.map(isSpace) == true
       try take(TextLine(number: number, isIndented: isIndented, content: content))

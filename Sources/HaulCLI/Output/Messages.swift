@@ -37,11 +37,11 @@ enum Messages {
   }
 
   static func numbered(_ url: ResourceURL, path: String, reason: String) -> String {
-    about(url, "\(reason); it is left alone, saving as \(path)")
+    about(url, "\(reason); it is left unchanged, saving as \(path)")
   }
 
   static func restarted(_ url: ResourceURL, reason: String?) -> String {
-    about(url, "\(reason ?? "the bytes that were there cannot be used"); starting over")
+    about(url, "\(reason ?? "the bytes on disk cannot be used"); starting over")
   }
 
   static func paused(_ url: ResourceURL, by initiator: TransferEvent.Initiator) -> String? {
@@ -75,7 +75,7 @@ enum Messages {
     guard result.fetched > 0 || result.bytes == 0 || result.reused < result.bytes else {
       let there =
         result.verified == nil
-        ? "skipped, a file of that name is there (\(Units.bytes(result.bytes)), not checked)"
+        ? "skipped, a file of that name exists (\(Units.bytes(result.bytes)), not checked)"
         : "complete, \(Units.bytes(result.bytes)) already there"
       return shown("\(path): \(there)\(vouched(result.verified))")
     }

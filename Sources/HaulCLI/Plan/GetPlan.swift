@@ -85,7 +85,7 @@ extension GetPlan {
       throw UsageError("standard output (-) takes one file, but there are several URLs")
     }
     guard !output.json || output.discards else {
-      throw UsageError("-o - and --json both want standard output")
+      throw UsageError("-o - and --json both use standard output")
     }
     return true
   }

@@ -24,7 +24,7 @@ package enum NetworkArgument {
   package static func exceptions(_ text: String) throws(UsageError) -> String {
     guard let entry = ProxyExceptions.unreadable(in: text) else { return text }
     throw UsageError(
-      "--noproxy: '\(entry)' is no host, domain, address or network; "
+      "--noproxy: '\(entry)' is not a host, domain, address or network; "
         + "write a list like localhost,.example.org,10.0.0.0/8")
   }
 

@@ -54,7 +54,7 @@ package enum Interruption: Hashable, Sendable {
     case .interrupt: "interrupted"
     case .terminate: "terminated"
     case .hangUp: "hung up (SIGHUP)"
-    case .outputGone: "the reader of standard output went away"
+    case .outputGone: "the reader of standard output closed it"
     }
   }
 }

@@ -120,7 +120,7 @@ extension DownloadMachine {
       switch sameness(of: body, answer.digest, to: version) {
       case .different: return changed(id, "the file changed on the server", plan: &plan)
       case .unknown where !joinsUnproved:
-        return changed(id, "the server no longer tells which version it sends", plan: &plan)
+        return changed(id, "the server no longer sends a validator", plan: &plan)
       case .same: break
       case .unknown: isProved = false
       }
@@ -190,13 +190,13 @@ extension DownloadMachine {
     if rules.needsExisting {
       return .failed(
         TransferError(
-          .nameConflict, "another file has that name; have it replaced, or give another name"
+          .nameConflict, "another file has that name; replace it, or give another name"
         ).remedied(by: .existingFile))
     }
     if let length = version.length, let maximum = rules.maximumSize, length > maximum {
       return .failed(
         TransferError(
-          .tooLarge, "the file has \(length) bytes, more than the \(maximum) that are allowed"
+          .tooLarge, "the file has \(length) bytes, more than the allowed \(maximum)"
         ).remedied(by: .maximumSize))
     }
     return nil
@@ -295,7 +295,7 @@ extension DownloadMachine {
     } else if restarts > 0 {
       next = .fail(
         TransferError(
-          .changedOnServer, "\(reason), again in one run; run the same command when it is stable"))
+          .changedOnServer, "\(reason), twice in one run; run the same command when it is stable"))
     }
     return [.drop(id)] + stopAll(for: next, plan: &plan)
   }
@@ -327,6 +327,6 @@ extension DownloadMachine {
   private mutating func cannotCount(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
     _ = close(id)
     plan.release(id)
-    return stopAll(for: .startOver("the bytes on disk are not the server's"), plan: &plan)
+    return stopAll(for: .startOver("the bytes on disk differ from the server's"), plan: &plan)
   }
 }

@@ -147,7 +147,7 @@ extension DownloadMachine {
     guard version != nil, pending == nil, fetches.isEmpty, !hasBegun || !mayResume else {
       return []
     }
-    let loss = TransferError(.connectionLost, "the server sent less than the whole")
+    let loss = TransferError(.connectionLost, "the server sent less than the whole file")
     if let loss = lossOfStream(loss, plan) { return stopAll(for: .fail(loss), plan: &plan) }
     let isLoss = plan.receivedCount > 0
     version = nil
@@ -157,7 +157,7 @@ extension DownloadMachine {
     cap = 1
     tuner.handle(.lost, at: now)
     plan.startOver(length: nil)
-    let reason = "the connection broke, and the server gives nothing to resume by"
+    let reason = "the connection broke, and the server sends no strong validator to resume with"
     return isLoss ? [.phase(.restarted, reason: reason)] : []
   }
 
@@ -168,14 +168,14 @@ extension DownloadMachine {
     let reason = error.message.prefix { $0 != ";" }
     return TransferError(
       error.code,
-      "\(reason); bytes are written out and the server gives nothing to go on by, use a file",
+      "\(reason); bytes were already written out and cannot be resumed, use a file",
       status: error.status)
   }
 
   static func changedInStream(_ reason: String) -> TransferError {
     TransferError(
       .changedOnServer,
-      "\(reason), after bytes were written out; what is out is the beginning of the older one")
+      "\(reason), after bytes were written out; the output is the beginning of the older version")
   }
 
   private mutating func fail(

@@ -174,7 +174,7 @@ extension DownloadMachine {
     if let error, error.code == .checksumMismatch, isUnproved, !rules.isStream, restarts == 0 {
       isFinishing = false
       restarts += 1
-      return startOver("the bytes on disk were not all of this file", &plan)
+      return startOver("some bytes on disk were not of this file", &plan)
     }
     if let error { return finish(.failed(error)) }
     guard let version else { return [] }

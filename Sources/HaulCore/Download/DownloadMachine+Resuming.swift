@@ -96,8 +96,8 @@ extension DownloadMachine {
 
   static func reason(against recovered: Recovered) -> String {
     recovered.isSameAddress
-      ? "nothing proves that the bytes on disk are still the server's"
-      : "the bytes on disk are of another address"
+      ? "nothing proves that the bytes on disk belong to the server's version"
+      : "the bytes on disk are from another address"
   }
 
   /// Whether bytes of an earlier run wait for an answer to agree.
@@ -169,7 +169,7 @@ extension DownloadMachine {
   mutating func startAnew(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
     let reason =
       pending == .otherAddress
-      ? "the bytes on disk are of another address" : "the address leads elsewhere than before"
+      ? "the bytes on disk are from another address" : "the address now leads to another one"
     // To forget what an earlier run left is no change during this one.
     let isChange = pending == nil
     let commands = abandon(id, reason, plan: &plan)

@@ -90,7 +90,7 @@ package struct ResponseJudge: Sendable {
       return .unusableRange("206 without a readable Content-Range")
     }
     guard range.lowerBound == asked else {
-      return .unusableRange("a range that begins at another byte than the one asked for")
+      return .unusableRange("a range that does not begin at the requested byte")
     }
     guard let length = announcedLength(head) else { return Self.badLength }
     if let length, length != range.length {
@@ -149,7 +149,7 @@ extension ResponseJudge {
       return remedy.map { refused.remedied(by: $0) } ?? refused
     case 403: return error(.forbidden, "access is forbidden")
     case 404, 410: return error(.notFound, "check the address")
-    case 407: return error(.proxy, "the proxy wants credentials")
+    case 407: return error(.proxy, "the proxy requires credentials")
     case 429: return error(.rateLimited, "too many requests; try again later", retryable: true)
     case 408, 425, 500, 502, 503, 504:
       return error(.httpStatus, "try again later", retryable: true)

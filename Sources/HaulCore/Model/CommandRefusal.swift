@@ -22,13 +22,13 @@ extension CommandRefusal {
   /// The same for a person, with what to do.
   package var message: String {
     switch self {
-    case .isCompleted: "it is completed; only a restart downloads it again"
-    case .hasFailed: "it has failed; a retry goes on"
-    case .isCancelled: "it was cancelled; a retry or a restart begins again"
-    case .isRunning: "something runs for it; pause it first"
-    case .isBeingCancelled: "it is being cancelled at this moment"
-    case .isBeingRemoved: "it is being taken off the list at this moment"
-    case .targetIsTaken: "the file that it was to make is that of another transfer since"
+    case .isCompleted: "it is completed; restart it to download it again"
+    case .hasFailed: "it has failed; retry it to resume"
+    case .isCancelled: "it was cancelled; retry or restart it to begin again"
+    case .isRunning: "it is running; pause it first"
+    case .isBeingCancelled: "it is being cancelled"
+    case .isBeingRemoved: "it is being removed from the list"
+    case .targetIsTaken: "its target file now belongs to another transfer"
     case .isUnknown: "it is not in the list"
     }
   }

@@ -76,7 +76,7 @@ extension String {
   package func checkPath() throws(TransferError) {
     guard !hasByte(0) else {
       throw TransferError(
-        .badName, "the path \(Self.quoted(self)) has a NUL; give one without")
+        .badName, "the path \(Self.quoted(self)) contains a NUL; remove it")
     }
   }
 

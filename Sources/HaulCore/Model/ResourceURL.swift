@@ -149,7 +149,7 @@ public struct ResourceURL: Hashable, Sendable {
       throw TransferError(.badURL, "the address has no host")
     }
     guard Self.isHost(sent.host) else {
-      throw TransferError(.badURL, "the address has a host that no name or address can be")
+      throw TransferError(.badURL, "the address has an invalid host")
     }
     let port = url.port ?? (scheme == "https" ? 443 : 80)
     guard (1...65535).contains(port) else {

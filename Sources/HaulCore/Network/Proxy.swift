@@ -54,7 +54,7 @@ extension ProxyRules {
       // One byte counts them in SOCKS5 (RFC 1929).
       guard kind == .http || (1...255).contains(user.utf8.count) && password.utf8.count <= 255
       else {
-        throw TransferError(.badURL, "user name or password are too long or empty for SOCKS5")
+        throw TransferError(.badURL, "the user name or password is empty or too long for SOCKS5")
       }
       guard kind != .http || !user.contains(":") else {
         throw TransferError(.badURL, "the user name has a colon")
@@ -80,7 +80,7 @@ extension ProxyRules {
       }
       if host.hasPrefix("[") {
         guard let address = IPAddress(String(host)), address.isIPv6 else {
-          throw TransferError(.badURL, "the proxy's address in brackets is no IPv6 address")
+          throw TransferError(.badURL, "the proxy's address in brackets is not an IPv6 address")
         }
         return (String(host.dropFirst().dropLast()), port)
       }

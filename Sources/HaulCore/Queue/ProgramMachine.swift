@@ -69,7 +69,7 @@ extension ProgramEnd {
     case .exited(0): return nil
     case .exited(let code): reason = "ended with exit code \(code)"
     case .signalled(let number): reason = "was ended by \(Self.words(signal: number))"
-    case .unknown: reason = "ended, and how was told another part of this process"
+    case .unknown: reason = "ended, but another part of this process collected its exit status"
     }
     let said =
       errors.lines(Self.lines, cells: Self.cells)

@@ -82,7 +82,7 @@ extension QueueMachine {
         }
       guard let id else {
         throw TransferError(
-          .dependencyFailed, "it is to come after \(dependency.words), which is not in the list")
+          .dependencyFailed, "its dependency \(dependency.words) is not in the list")
       }
       after.append(.transfer(id))
     }

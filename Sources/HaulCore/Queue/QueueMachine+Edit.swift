@@ -19,7 +19,7 @@ extension QueueMachine {
       names.old != names.new || record.request.mayGoElsewhere(with: request)
     {
       throw TransferError(
-        .internal, "there may be bytes of it under its old name; remove it, and add the new one")
+        .internal, "bytes of it may exist under its old name; remove it, and add the new one")
     }
     let file = (old: record.request.exactTarget, new: request.exactTarget)
     if file.new != file.old { try refuseTakenTarget(of: request, for: id) }

@@ -61,7 +61,7 @@ extension QueueMachine {
       unschedule(id, &decision)
       decision.effects.append(.waits(id, on: other, isBlocked: true))
     case .skipped(let other):
-      let error = TransferError(.dependencyFailed, "\(other), which it needs, was not completed")
+      let error = TransferError(.dependencyFailed, "the dependency \(other) was not completed")
       perform(
         change(id) { $0.machine.skip() } ?? [], on: id, by: .user,
         TransferResult(state: .failed, error: error), &decision)

@@ -80,7 +80,7 @@ extension QueueMachine {
   }
 
   private static func cutOff(_ isUnended: Bool) -> TransferResult {
-    let reason = isUnended ? "; what it had started runs on, and could not be ended" : ""
+    let reason = isUnended ? "; processes that it started still run and could not be ended" : ""
     return TransferResult(
       state: .failed,
       error: TransferError(.interrupted, "the program ended while it ran\(reason)"))

@@ -42,7 +42,7 @@ extension QueueMachine {
   private static func isTaken(
     _ target: TargetPath, of request: TransferRequest, by other: TransferID?
   ) -> TransferError {
-    let whose = other.map { "that of \($0), which has not ended" } ?? "asked for twice"
+    let whose = other.map { "in use by \($0), which has not ended" } ?? "asked for twice"
     let what = request.download?.url.redacted ?? "it"
     return TransferError(.inUse, "\(target.text) is \(whose); give \(what) another name")
   }

@@ -64,7 +64,7 @@ package struct ScheduleMonitor: Sendable {
   }
 
   private static func words(_ opening: String?) -> String {
-    opening.map { "it is outside the schedule until \($0)" }
-      ?? "the schedule has no time at which anything runs"
+    opening.map { "outside the schedule until \($0)" }
+      ?? "the schedule has no open window"
   }
 }

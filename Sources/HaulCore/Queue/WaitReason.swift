@@ -76,20 +76,20 @@ public enum WaitReason: Hashable, Sendable {
   /// - Parameter wallSeconds: the time now, in seconds since 1970, for a wait that counts down.
   public func description(at wallSeconds: Double) -> String {
     switch self {
-    case .slot: "every slot is taken"
-    case .hostLimit: "the host has as many transfers as it may have"
+    case .slot: "all slots are taken"
+    case .hostLimit: "the host's limit of transfers is reached"
     case .hostBackOff(let until):
-      "the host asked to be left alone for \(Self.seconds(until - wallSeconds)) s more"
+      "the host asked for a pause, \(Self.seconds(until - wallSeconds)) s left"
     case .hostOutage(let until?):
-      "the host gives no answer; it is asked again in \(Self.seconds(until - wallSeconds)) s"
-    case .hostOutage(nil): "the host gives no answer; another transfer asks it"
-    case .retry(let time): "it is tried again in \(Self.seconds(time - wallSeconds)) s"
-    case .dependency(let other, isBlocked: true): "\(other), which it needs, was not completed"
-    case .dependency(let other, isBlocked: false): "it waits for \(other)"
+      "the host does not answer; retrying in \(Self.seconds(until - wallSeconds)) s"
+    case .hostOutage(nil): "the host does not answer; another transfer is retrying"
+    case .retry(let time): "retrying in \(Self.seconds(time - wallSeconds)) s"
+    case .dependency(let other, isBlocked: true): "the dependency \(other) was not completed"
+    case .dependency(let other, isBlocked: false): "waiting for \(other)"
     case .diskFull(let shortage): shortage.words
-    case .directoryMissing(let path, seen: nil): "the directory \(path) is not there"
+    case .directoryMissing(let path, seen: nil): "the directory \(path) is missing"
     case .directoryMissing(let path, seen: .some):
-      "the file system that \(path) was on is not there"
+      "the file system of \(path) is not mounted"
     case .offline: "there is no network"
     case .schedule(let words, _): words
     case .suspended: "the queue is suspended"
@@ -106,7 +106,7 @@ extension WaitReason.Shortage {
   fileprivate var words: String {
     guard let free else { return "the disk is full" }
     // A quota, or what is kept for the superuser: the number of free bytes says nothing then.
-    guard !isDoubtful else { return "the disk takes no more, although it tells of free space" }
+    guard !isDoubtful else { return "the disk refuses more bytes although it reports free space" }
     guard needed > free else { return "the disk is full: \(ByteCount.text(free)) free" }
     let texts = ByteCount.texts(needed, free)
     return "the disk is full: \(texts.1) free, \(texts.0) needed"

@@ -131,7 +131,7 @@ enum FileWriter {
         try file.write(UnsafeRawBufferPointer(rebasing: rest), at: offset)
       }
       guard count > 0, count <= rest.count else {
-        throw TransferError(.io, "cannot \(action): the system took no bytes")
+        throw TransferError(.io, "cannot \(action): the system wrote no bytes")
       }
       progress(UnsafeRawBufferPointer(rebasing: rest.prefix(count)))
       rest = rest.dropFirst(count)

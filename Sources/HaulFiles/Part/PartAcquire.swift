@@ -52,7 +52,7 @@ extension PartFile {
     guard isStrange else { return }
     throw TransferError(
       .nameConflict,
-      "\(names.part) is there, and Haul did not make it; it was left alone, move it away")
+      "\(names.part) exists, and Haul did not create it; it was left unchanged, move it away")
   }
 
   /// As `acquire` with a journal that is put off, for a target of which neither journal nor part
@@ -133,7 +133,7 @@ struct PartRecovery {
     case .foreign:
       throw TransferError(
         .nameConflict,
-        "\(names.journal) has the name of a journal and is none; it was left alone, move it away")
+        "\(names.journal) is not a journal; it was left unchanged, move it away")
     case .newer:
       throw TransferError(
         .nameConflict,

@@ -128,7 +128,7 @@ extension PartFile {
         try state.part?.status().allocated ?? 0
       }
     }
-    let available = try mapping("ask for free space") { () throws(DiskError) in
+    let available = try mapping("read the free space") { () throws(DiskError) in
       try directory.availableBytes()
     }
     guard let available, length - held > available else { return }

@@ -143,6 +143,6 @@ extension PartFile {
       .io,
       directoryIsGone
         ? "the target's directory was removed; the received bytes are lost"
-        : "the \(what) was removed or replaced by someone else; run it again")
+        : "the \(what) was removed or replaced by another program; run it again")
   }
 }

@@ -11,7 +11,7 @@ package struct PartNames: Hashable, Sendable {
   /// - Throws: `internal` for what is not the name of a file.
   package init(_ name: String) throws(TransferError) {
     guard !name.isEmpty, name != ".", name != "..", !name.hasByte(0x2F), !name.hasByte(0)
-    else { throw TransferError(.internal, "this is not the name of a file") }
+    else { throw TransferError(.internal, "this is not a file name") }
     let stem = Self.shortened(name, room: Self.maximumLength - ".haul.journal".utf8.count)
     part = stem + ".haul.part"
     journal = stem + ".haul.journal"

@@ -50,7 +50,7 @@ extension PartFile {
       Result { () throws(TransferError) in try entry.part.takeName(entry) }
     }
     guard let io, group.count > 1 else { return group.map(name) }
-    let missing = TransferError(.internal, "the file was not given its name")
+    let missing = TransferError(.internal, "the file was not published")
     let results = NIOLockedValueBox(
       [Result<Void, TransferError>](repeating: .failure(missing), count: group.count))
     io.forEach(group.count) { number in
@@ -184,7 +184,7 @@ extension PartFile {
 
   private static let taken = TransferError(
     .nameConflict,
-    "a file of that name has appeared; what was received is kept, choose another name")
+    "a file of that name has appeared; the received bytes are kept, choose another name")
 
   /// By rename without replacing; by link where that is unknown; by placeholder where links are.
   private func giveName(_ publication: Publication, replacing: Bool) throws(TransferError) {
@@ -211,7 +211,7 @@ extension PartFile {
     switch error.errno {
     case EEXIST: Self.taken
     case ENOENT: removed("part file")
-    default: TransferError(error, while: "give the file its name")
+    default: TransferError(error, while: "publish the file")
     }
   }
 
@@ -231,7 +231,7 @@ extension PartFile {
         try directory.has(identity, as: publication.name)
       }
       guard isOurs else { throw Self.taken }
-      try mapping("give the file its name") { () throws(DiskError) in
+      try mapping("publish the file") { () throws(DiskError) in
         try directory.rename(names.part, to: publication.name, replacing: true)
       }
     } catch {

@@ -34,7 +34,7 @@ enum Ownership {
         .nameConflict,
         """
         the \(what) of that name belongs to \(UserName.text(status.owner))\
-        \(isSecret ? " and cannot be read" : ""); it was left alone, run it as that user or choose \
+        \(isSecret ? " and cannot be read" : ""); it was left unchanged, run as that user or choose \
         another name
         """)
     }
@@ -43,7 +43,8 @@ enum Ownership {
     else {
       throw TransferError(
         .nameConflict,
-        "a \(what) of that name is there that Haul did not make; it was left alone, move it away")
+        "a \(what) of that name exists that Haul did not create; it was left unchanged, move it away"
+      )
     }
   }
 }

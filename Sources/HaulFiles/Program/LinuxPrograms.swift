@@ -25,7 +25,8 @@
       guard !(command.words + [command.directory ?? ""]).contains(where: { $0.utf8.contains(0) })
       else {
         throw TransferError(
-          .io, "cannot run \(command.name): an argument contains U+0000, which no program can get")
+          .io,
+          "cannot run \(command.name): an argument contains U+0000, which no argument may contain")
       }
       var variables = environment
       variables[Self.mark] = "\(command.id)"

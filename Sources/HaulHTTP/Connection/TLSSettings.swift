@@ -46,7 +46,7 @@ struct TLSSettings: Sendable {
       }
     } catch {
       throw TransferError(
-        .tls, "the key file \(path) cannot be read as PEM; it may not have a password")
+        .tls, "the key file \(path) cannot be read as PEM; a key with a password is not supported")
     }
   }
 }

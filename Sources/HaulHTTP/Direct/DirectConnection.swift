@@ -61,7 +61,7 @@ final class DirectConnection: ChannelInboundHandler {
 
   /// Why the head of a request was refused.
   private static let invalidField = TransferError(
-    .protocolViolation, "the request could not be sent: a header field holds what none may hold")
+    .protocolViolation, "the request could not be sent: a header field has a forbidden character")
 
   /// Ends the request, and the connection with it, unless the answer is over.
   func stop(_ request: SentRequest, _ error: any Error) {

@@ -43,7 +43,7 @@ extension TransferError {
     self = TransferError(
       proxy,
       proxy.credentials == nil
-        ? "wants a user name and a password" : "refused the user name and password",
+        ? "requires a user name and a password" : "refused the user name and password",
       status: 407
     ).remedied(by: .proxyCredentials)
   }

@@ -51,8 +51,9 @@ struct SOCKSHandshake {
       step = .password
       let (user, password) = (Array(credentials.user.utf8), Array(credentials.password.utf8))
       return [1, UInt8(user.count)] + user + [UInt8(password.count)] + password
-    case (_, nil): throw error("wants a user name and a password").remedied(by: .proxyCredentials)
-    default: throw error("takes neither a password nor none")
+    case (_, nil):
+      throw error("requires a user name and a password").remedied(by: .proxyCredentials)
+    default: throw error("accepts neither a password nor a login without one")
     }
   }
 
@@ -75,7 +76,7 @@ struct SOCKSHandshake {
     case 1: address = 4
     case 3: address = 1 + Int(received[4])
     case 4: address = 16
-    default: throw error("gave an answer that cannot be read")
+    default: throw error("sent an unreadable answer")
     }
     guard received.count >= 6 + address else { return }
     received.removeFirst(6 + address)

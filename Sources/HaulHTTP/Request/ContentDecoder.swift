@@ -22,7 +22,7 @@ final class ContentDecoder {
     guard let kind = known[coding.lowercased()], let decoder = haul_decoder_make(kind) else {
       throw TransferError(
         .notYetSupported,
-        "the server sent the content coding '\(coding)', which cannot be undone here; have it left as it is"
+        "the server sent the content coding '\(coding)', which cannot be decoded here; save it as it is"
       ).remedied(by: .noDecoding)
     }
     self.decoder = decoder
@@ -50,7 +50,7 @@ final class ContentDecoder {
         switch end {
         case HAUL_WANTS_OUTPUT: continue
         case HAUL_WANTS_INPUT, HAUL_ENDED: return .success(())
-        case HAUL_NO_MEMORY: return .failure(TransferError(.internal, "there is no memory left"))
+        case HAUL_NO_MEMORY: return .failure(TransferError(.internal, "out of memory"))
         default: return .failure(damaged)
         }
       }
@@ -90,7 +90,7 @@ final class ContentDecoder {
   private var damaged: TransferError {
     TransferError(
       .protocolViolation,
-      "the body is not of the content coding '\(coding)' that it is said to have")
+      "the body is not valid '\(coding)', its declared content coding")
   }
 }
 

@@ -1,13 +1,13 @@
 import DequeModule
 import NIOConcurrencyHelpers
 
-/// Runs one body after the other, first come, first served, across the suspensions of an actor.
+/// Runs bodies one after the other, in order of arrival, across the suspensions of an actor.
 final class AsyncMutex: Sendable {
   private struct State {
     var isTaken = false
     var waiting: Deque<CheckedContinuation<Void, Never>> = []
 
-    /// Whether nobody had it.
+    /// Takes the mutex if it is free; returns whether it was.
     mutating func take() -> Bool {
       defer { isTaken = true }
       return !isTaken

@@ -2,15 +2,15 @@ import NIOConcurrencyHelpers
 
 /// Tasks that wait for a value under a key.
 ///
-/// A waiter is registered before its first suspension, so that no `resume` between a check and the
-/// wait is lost.
+/// A waiter is registered before its first suspension, so a `resume` between a check and the wait
+/// is not lost.
 package final class ContinuationList<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private typealias Waiter = CheckedContinuation<Value?, Never>
 
   private struct State {
-    /// Nil for one that is on its way to wait.
+    /// Nil for a waiter that is registered but has not suspended yet.
     var waiting: [Key: [UInt64: Waiter?]] = [:]
-    /// What those were told on their way.
+    /// Values for waiters that were resumed before they suspended.
     var told: [UInt64: Value?] = [:]
     var last: UInt64 = 0
 
@@ -20,15 +20,15 @@ package final class ContinuationList<Key: Hashable & Sendable, Value: Sendable>:
       return last
     }
 
-    /// Takes one off the list; nil when it is not there any more.
+    /// Removes a waiter; nil when it is no longer registered.
     mutating func remove(_ number: UInt64, of key: Key) -> Waiter?? {
       guard let waiter = waiting[key]?.removeValue(forKey: number) else { return nil }
       if waiting[key]?.isEmpty == true { waiting[key] = nil }
       return waiter
     }
 
-    /// Whom to tell this, of one who was taken off the list; nil when it does not wait yet, and
-    /// finds it.
+    /// The continuation to resume with this value, for a removed waiter; nil when it has not
+    /// suspended yet and will find the value itself.
     mutating func tell(_ number: UInt64, _ waiter: Waiter?, _ value: Value?) -> Waiter? {
       if waiter == nil { told.updateValue(value, forKey: number) }
       return waiter
@@ -39,7 +39,7 @@ package final class ContinuationList<Key: Hashable & Sendable, Value: Sendable>:
 
   package init() {}
 
-  /// The next value for the key, also in a task that is cancelled.
+  /// The next value for the key, even when the task is cancelled.
   @discardableResult
   package func value(
     for key: Key, isolation: isolated (any Actor)? = #isolation
@@ -64,14 +64,14 @@ package final class ContinuationList<Key: Hashable & Sendable, Value: Sendable>:
     }
   }
 
-  /// Whether nobody waits for anything.
+  /// Whether there are no waiters.
   package var isEmpty: Bool { state.withLockedValue { $0.waiting.isEmpty } }
 
   package func resume(_ key: Key, _ value: Value) {
     let waiters = state.withLockedValue { state -> [Waiter] in
-      // Mostly nobody waits for anything.
+      // Usually there are no waiters.
       guard !state.waiting.isEmpty else { return [] }
-      // First come, first told.
+      // In order of arrival.
       return (state.waiting.removeValue(forKey: key) ?? [:]).sorted { $0.key < $1.key }
         .compactMap { state.tell($0.key, $0.value, value) }
     }

@@ -2,13 +2,13 @@ package import HaulCore
 import HeapModule
 import NIOConcurrencyHelpers
 
-/// Many instants, each under a key, and one timer: a task sleeps until the earliest.
+/// Many deadlines, each under a key, with one timer task that sleeps until the earliest.
 package final class DeadlineQueue<Key: Hashable & Sendable>: Sendable {
   package typealias Handler = @Sendable ([Key]) async -> Void
 
   private struct Entry: Comparable, Sendable {
     let instant: Instant
-    /// The later one was set later.
+    /// Grows with each `set`; the larger number was set later.
     let number: UInt64
     let key: Key
 
@@ -20,7 +20,7 @@ package final class DeadlineQueue<Key: Hashable & Sendable>: Sendable {
   }
 
   private struct State {
-    /// Some may be overtaken: `current` says which count.
+    /// May hold outdated entries: `current` has the valid ones.
     var heap = Heap<Entry>()
     var current: [Key: Entry] = [:]
     var lastNumber: UInt64 = 0
@@ -33,7 +33,7 @@ package final class DeadlineQueue<Key: Hashable & Sendable>: Sendable {
   private let executor: (any TaskExecutor)?
   private let state = NIOLockedValueBox(State())
 
-  /// - Parameter executor: where the timer runs; nil for the common threads.
+  /// - Parameter executor: where the timer runs; nil for the global executor.
   package init(clock: any TransferClock, executor: (any TaskExecutor)?) {
     self.clock = clock
     self.executor = executor
@@ -41,12 +41,12 @@ package final class DeadlineQueue<Key: Hashable & Sendable>: Sendable {
 
   deinit { stop() }
 
-  /// Calls `handler` with keys whose time has come, in order; never after `stop`.
+  /// Calls `handler` with the keys whose deadlines have passed, in order; never after `stop`.
   package func begin(_ handler: @escaping Handler) {
     state.withLockedValue { $0.handler = handler }
   }
 
-  /// Sets a key to an instant, or with nil takes it out. O(log n).
+  /// Sets the deadline of a key; nil removes it. O(log n).
   package func set(_ key: Key, to instant: Instant?) {
     state.withLockedValue { state in
       guard !state.isStopped, state.current[key]?.instant != instant else { return }
@@ -55,7 +55,7 @@ package final class DeadlineQueue<Key: Hashable & Sendable>: Sendable {
       let entry = Entry(instant: instant, number: state.lastNumber, key: key)
       state.current[key] = entry
       state.heap.insert(entry)
-      // Overtaken ones do not pile up until their instants.
+      // Keeps outdated entries from piling up until their deadlines.
       if state.heap.count > 2 * state.current.count + 64 {
         state.heap = Heap(state.current.values)
       }
@@ -63,12 +63,12 @@ package final class DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// The instant of a key; nil when it has none.
+  /// The deadline of a key; nil when it has none.
   package func instant(of key: Key) -> Instant? {
     state.withLockedValue { $0.current[key]?.instant }
   }
 
-  /// Calls the handler no more.
+  /// Stops calling the handler.
   package func stop() {
     let sleeper = state.withLockedValue { state in
       state.isStopped = true
@@ -79,7 +79,7 @@ package final class DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     sleeper?.task.cancel()
   }
 
-  /// Has the timer end at the earliest instant.
+  /// Makes the timer sleep until the earliest deadline.
   private func sleep(_ state: inout State) {
     guard let first = earliest(&state) else { return }
     if let sleeper = state.sleeper {
@@ -102,7 +102,7 @@ package final class DeadlineQueue<Key: Hashable & Sendable>: Sendable {
   private func wake(from instant: Instant) async {
     let now = max(clock.now, instant)
     let (keys, handler) = state.withLockedValue { state -> ([Key], Handler?) in
-      // Another one sleeps where an earlier instant came meanwhile.
+      // An earlier deadline was set meanwhile: another task sleeps.
       guard state.sleeper?.instant == instant else { return ([], nil) }
       state.sleeper = nil
       var keys: [Key] = []

@@ -1,15 +1,15 @@
 import HaulCore
 import HaulFiles
 
-/// A transfer with what its events and handles carry.
+/// A transfer with the identity that its events and handles carry.
 struct Identified: Sendable {
   let id: TransferID
   let identity: TransferIdentity?
 }
 
-/// Adding, and changing what a member is to do.
+/// Adds transfers and changes their requests.
 extension QueueCoordinator {
-  /// A call of `add` that waits for its turn.
+  /// A call of `add` that waits for the mutex.
   final class WaitingAdd {
     let requests: [TransferRequest]
     let ifKnown: TransferRequest.IfKnown
@@ -22,14 +22,14 @@ extension QueueCoordinator {
   }
 
   struct Added: Sendable {
-    /// By the places of the requests.
+    /// In the order of the requests.
     let all: [Identified]
     var new: [Identified] = []
     var updated: [TransferID] = []
     var hold: EventHub.Hold?
   }
 
-  /// Events of what is new are kept back until the caller has released them.
+  /// Holds back the events of new transfers until the caller releases them.
   func add(
     _ requests: [TransferRequest], ifKnown: TransferRequest.IfKnown = .keep, key: String? = nil
   ) async throws(TransferError) -> Added {
@@ -51,8 +51,8 @@ extension QueueCoordinator {
     return outcome
   }
 
-  /// Those that are stored together, with one sync: the calls that wait, up to the first one with a
-  /// key, which is stored by itself.
+  /// The waiting calls that are stored together, with one sync: up to the first call with a key,
+  /// which is stored alone.
   private func takeAdds() -> [WaitingAdd] {
     var count = 0
     let together = waitingAdds.prefix { add in
@@ -73,12 +73,12 @@ extension QueueCoordinator {
         adds.first?.outcome = .failure(error)
         return
       }
-      // One of them was refused, perhaps: the others are not to fail with it.
+      // One of them may have been refused: store each alone, so that the others do not fail too.
       for add in adds { await store([add]) }
     }
   }
 
-  /// What one call comes to.
+  /// What one call adds and updates.
   private struct PreparedAdd {
     let additions: [QueueMachine.Addition]
     let updates: [(record: TransferRecord, request: TransferRequest)]
@@ -119,7 +119,7 @@ extension QueueCoordinator {
 
   private func prepare(_ add: WaitingAdd) async throws(TransferError) -> PreparedAdd {
     let (requests, ifKnown) = (add.requests, add.ifKnown)
-    // The same call was stored before.
+    // The same call was stored earlier.
     if let key = add.key, let ids = try await store.batch(key) {
       return PreparedAdd(
         additions: [], updates: [], batch: nil, added: Added(all: try await identified(ids)))
@@ -138,7 +138,7 @@ extension QueueCoordinator {
     var rest = new[...]
     let all =
       found.isEmpty ? new : requests.indices.compactMap { found[$0] ?? rest.popFirst() }
-    // Their readers may come before they start.
+    // A reader may come before the stream starts.
     for addition in additions where addition.request.isStream { openStream(of: addition.id) }
     return PreparedAdd(
       additions: additions, updates: updates,
@@ -147,14 +147,14 @@ extension QueueCoordinator {
         all: all, new: new, updated: updates.map(\.record.id), hold: engine.hub.hold()))
   }
 
-  /// Those that are to do something else from now on.
+  /// The members whose requests change.
   private func updates(
     of known: [Int: TransferRecord], by requests: [TransferRequest]
   ) -> [(record: TransferRecord, request: TransferRequest)] {
     known.sorted { $0.key < $1.key }.compactMap { place, record in
       var (former, request) = (record.request, requests[place])
       former.priority = queue.members[record.id]?.facts.storedState.priority ?? former.priority
-      // What it waits for is known by ids; what was completed since is waited for no more.
+      // Dependencies are stored as ids; those that have completed since are left out.
       request.after = former.after
       return request == former ? nil : (record, request)
     }
@@ -164,8 +164,8 @@ extension QueueCoordinator {
     guard !isShutDown else { throw TransferError(.interrupted, "the manager was shut down") }
   }
 
-  /// The requests as they are stored: a list that outlives the process has absolute paths, or the
-  /// next program would put files elsewhere.
+  /// The requests as they are stored. A stored list needs absolute paths, because the next process
+  /// may have another working directory.
   private func checked(
     _ requests: [TransferRequest]
   ) throws(TransferError) -> [TransferRequest] {
@@ -177,12 +177,12 @@ extension QueueCoordinator {
     do {
       directory = try engine.disk.workingDirectory()
     } catch {
-      throw TransferError(.io, "the working directory is not there; give absolute paths")
+      throw TransferError(.io, "the working directory does not exist; give absolute paths")
     }
     return requests.map { $0.absolute(in: directory) }
   }
 
-  /// With ids that no member has: among a million, two made at random are often the same.
+  /// Assigns unused ids: among a million random ids, two are likely to collide.
   private func additions(_ requests: [TransferRequest]) -> [QueueMachine.Addition] {
     var new = IDTable()
     new.reserve(requests.count)
@@ -196,7 +196,7 @@ extension QueueCoordinator {
     }
   }
 
-  /// By the places of the requests the transfers that have their identifiers already.
+  /// The transfers that already have the identifiers, in the order of the requests.
   private func known(
     _ requests: [TransferRequest], _ ifKnown: TransferRequest.IfKnown
   ) async throws(TransferError) -> [Int: TransferRecord] {
@@ -208,7 +208,8 @@ extension QueueCoordinator {
       }
       guard queue.members.state(of: id) != .stopping(.remove) else {
         throw TransferError(
-          .inUse, "the transfer of the identifier \(identifier) is being removed; add it again then"
+          .inUse,
+          "the transfer with the identifier \(identifier) is being removed; add it when that is done"
         )
       }
       places[id, default: []].append(place)
@@ -221,11 +222,11 @@ extension QueueCoordinator {
     return known
   }
 
-  /// Names follow the order of what is added, whichever runs first and however it ends: files that
-  /// would have one name get theirs now.
+  /// Reserves file names in the order of `add`, whichever transfer runs first: files that would get
+  /// the same name get their numbers now.
   private func reserveNames(of additions: [QueueMachine.Addition]) async {
     guard additions.count > 1 else { return }
-    // Of each target the last one that has it.
+    // For each target, the last addition that uses it.
     var places = [String: Int](minimumCapacity: additions.count)
     var shared: Set<Int> = []
     for (place, addition) in additions.enumerated() where addition.request.derivesName {
@@ -234,7 +235,7 @@ extension QueueCoordinator {
     }
     guard !shared.isEmpty else { return }
     let alike = shared.sorted().map { additions[$0] }
-    // Where no name can be found now, the run of it tells why.
+    // If no name can be reserved now, the run reports why.
     try? await engine.io.run { [engine] in
       for addition in alike {
         guard let download = addition.request.download else { continue }
@@ -245,7 +246,7 @@ extension QueueCoordinator {
     }
   }
 
-  /// Changes a request; as `TransferManager.set`.
+  /// Changes a request; see `TransferManager.set`.
   func set(
     _ id: TransferID, _ change: @Sendable (inout TransferRequest) -> Void
   ) async throws(TransferError) -> CommandRefusal? {
@@ -269,7 +270,7 @@ extension QueueCoordinator {
 }
 
 extension TransferRequest {
-  /// Whether it is a download whose name comes from its address, and may get a number.
+  /// Whether it is a download whose name is derived from its address and may get a number.
   fileprivate var derivesName: Bool {
     guard case .download(let download) = work, case .directory = download.destination,
       !download.usesServerName
@@ -281,7 +282,7 @@ extension TransferRequest {
     if case .download(let download) = work { download.destination == .stream } else { false }
   }
 
-  /// Where the file is to go; a number may be added when the name turns out to be taken.
+  /// The path of the file; a number may be added if the name is taken.
   fileprivate var target: String? {
     guard case .download(let download) = work else { return nil }
     return switch download.destination {

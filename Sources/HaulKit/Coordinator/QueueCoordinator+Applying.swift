@@ -1,7 +1,6 @@
 import HaulCore
 
-/// What follows from a decision once it is stored. Nothing here waits: those who look see all of it
-/// or nothing.
+/// Applies a decision once it is stored. Nothing here suspends, so readers see all of it or none.
 extension QueueCoordinator {
   func apply(
     _ decision: QueueDecision, _ events: [TransferEvent],
@@ -27,19 +26,20 @@ extension QueueCoordinator {
 
   private func begin(_ starts: Starts) {
     for (id, startsOver) in starts.granted { beginRun(of: id, startsOver: startsOver) }
-    // Their time may have ended while that was stored, or the manager.
+    // While the decision was stored, the schedule window may have closed, or the manager may have
+    // shut down.
     if starts.isInTime, !scheduleMonitor.isOpen { stopForSchedule(starts.granted.map(\.id)) }
     if isShutDown { for (id, _) in starts.granted { runs.send(.pause, to: id) } }
   }
 
-  /// Ends the streams of those for which nothing runs.
+  /// Ends or reopens the streams of transfers that are not running.
   private func changeStreams(_ events: [StoredEvent]) {
     for event in events {
       switch event.kind {
       case .finished(let result):
         guard !runs.isRunning(event.id) else { continue }
         runs.stream(of: event.id)?.finish(.failure(result.streamError))
-      // Its reader has read the end; what begins again is to be read anew.
+      // The reader has read the end; a restarted stream is read from the beginning.
       case .resumed:
         guard !runs.isRunning(event.id), runs.stream(of: event.id)?.hasEnded == true else {
           continue
@@ -80,14 +80,14 @@ extension QueueCoordinator {
     }
   }
 
-  /// It waits for no slot, and has no file to be.
+  /// Gives up its slot and its reserved name.
   private func forget(_ id: TransferID) {
     releasePicked(id)
     engine.slots.update { _ = $0.finished(id) }
     engine.targets.forget(id)
   }
 
-  /// What runs for it may have left its slot until its next attempt.
+  /// It may have left its slot until its next attempt.
   private func endWait(_ id: TransferID) {
     guard runs.isWaitingForSlot(id), engine.slots.update({ $0.isPaused(id) }) else { return }
     addToScheduler(id)
@@ -98,7 +98,7 @@ extension QueueCoordinator {
     engine.slots.update { _ = $0.paused(id) }
   }
 
-  /// A step has no bytes to keep: it is cancelled, and not paused.
+  /// A step has no bytes to keep: it is cancelled instead of paused.
   private func stop(_ id: TransferID, deletingBytes: Bool) {
     let member = queue.members[id]
     let isCancelled =
@@ -126,8 +126,8 @@ extension QueueCoordinator {
     }
   }
 
-  /// Emits which of them wait for others, and has those look again that wait for members which do
-  /// not run before another is retried.
+  /// Emits wait reasons for members with dependencies, and wakes the callers that await members
+  /// which are now blocked.
   private func emitDependencies(
     _ decision: QueueDecision, _ known: [TransferID: TransferIdentity]
   ) {
@@ -153,7 +153,7 @@ extension QueueCoordinator {
 }
 
 extension TransferResult {
-  /// What the reader of a stream gets when it ended before it had begun.
+  /// The error for the reader of a stream that ended before it began.
   fileprivate var streamError: TransferError {
     error ?? TransferError(.cancelled, "it was cancelled before it began")
   }

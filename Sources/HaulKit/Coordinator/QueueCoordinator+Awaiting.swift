@@ -1,6 +1,6 @@
 import HaulCore
 
-/// Waiting for ends.
+/// Awaiting the ends of transfers and groups.
 extension QueueCoordinator {
   func result(of id: TransferID) async throws(TransferError) -> TransferResult {
     guard CurrentTransfer.id != id else { throw CurrentTransfer.error }
@@ -10,9 +10,8 @@ extension QueueCoordinator {
     return try end.orItsError
   }
 
-  /// How it ends, in whichever way; nil when that was not awaited.
-  /// - Parameter orBlocked: whether not to wait for one that does not run before another is
-  ///   retried.
+  /// Its result, whatever it is; nil when the wait was cancelled.
+  /// - Parameter orBlocked: whether to return when it is blocked by a failed dependency.
   /// - Throws: `io`.
   func end(
     of id: TransferID, orBlocked: Bool
@@ -29,22 +28,21 @@ extension QueueCoordinator {
     return nil
   }
 
-  /// The result for those who await a transfer that cannot run before another is retried; nil for
-  /// any other.
+  /// The result to report for a transfer that is blocked by a failed dependency; nil for any other.
   func blocked(_ id: TransferID) -> TransferResult? {
     queue.blocker(of: id).map { other in
       TransferResult(
         state: .failed,
         error: TransferError(
           .dependencyFailed,
-          "it waits, as \(other), which must be completed before, was not; retry that one"))
+          "the dependency \(other) was not completed; retry that one"))
     }
   }
 
   func waitUntilEmpty() async {
     let own = CurrentTransfer.id.flatMap { queue.members[$0] } == nil ? 0 : 1
     while queue.busy > own, !isShutDown, !Task.isCancelled {
-      // It was empty once; what is added later does not count.
+      // The list was empty once; what is added later does not count.
       if await waiters.empty.valueUnlessCancelled(for: own) != nil { return }
     }
   }
@@ -65,14 +63,14 @@ extension QueueCoordinator {
       guard !isShutDown, !Task.isCancelled else {
         throw TransferError(.interrupted, "the group's end was not awaited")
       }
-      // It may be open again by now.
+      // The group may have new members by now.
       if await waiters.groups.valueUnlessCancelled(for: group) == true {
         return try await outcomes(of: group)
       }
     }
   }
 
-  /// Whether every member has ended, or does not run before another transfer is retried.
+  /// Whether every member has ended or is blocked by a failed dependency.
   private func isOver(_ group: String) -> Bool {
     guard let counts = queue.groups.counts(of: group), !counts.isComplete else { return true }
     return queue.members.values.allSatisfy { member in
@@ -81,7 +79,7 @@ extension QueueCoordinator {
     }
   }
 
-  /// How each member ended.
+  /// The result of each member.
   private func outcomes(
     of group: String
   ) async throws(TransferError) -> [TransferID: TransferResult] {
@@ -109,7 +107,7 @@ extension QueueCoordinator {
 }
 
 extension TransferResult {
-  /// Itself when it is a success.
+  /// The result if it is a success, else its error is thrown.
   var orItsError: TransferResult {
     get throws(TransferError) {
       switch state {

@@ -1,6 +1,6 @@
 import HaulCore
 
-/// Commands on many members, and their order.
+/// Commands to many members, and the order of the list.
 extension QueueCoordinator {
   func command(
     _ command: TransferMachine.Command, _ selection: TransferSelection,
@@ -19,7 +19,7 @@ extension QueueCoordinator {
     return CommandReport(refused: refused)
   }
 
-  /// Until nothing is being stopped; the one that waits stops when it goes on.
+  /// Waits until no run is being stopped; a waiting run stops when it resumes.
   private func stopped(_ id: TransferID) async {
     while id != CurrentTransfer.id, case .stopping = queue.members.state(of: id), !Task.isCancelled,
       !isShutDown || runs.isRunning(id)
@@ -87,7 +87,7 @@ extension QueueCoordinator {
 }
 
 extension TransferMachine.Command {
-  /// Whether the sender waits until what runs has stopped.
+  /// Whether the caller waits until the run has stopped.
   fileprivate var isCarriedOutWhenStopped: Bool {
     switch self {
     case .pause, .cancel, .cancelKeepingBytes, .remove: true

@@ -1,12 +1,12 @@
 import HaulCore
 import HaulFiles
 
-/// What runs report, and how they end.
+/// Handles the reports of runs and their ends.
 extension QueueCoordinator {
   private static let storeAgainAfter: Duration = .seconds(1)
 
-  /// What a run reports before its end.
-  /// - Returns: why it could not be stored, if it was to be.
+  /// Handles a report that a run sends before its end.
+  /// - Returns: the error, if it had to be stored and could not be.
   func handle(_ report: RunReport, of id: TransferID) async -> TransferError? {
     switch report {
     case .slotLeft(let instant):
@@ -19,7 +19,7 @@ extension QueueCoordinator {
       emitWaiting(id, runs.identity(of: id))
     case .slotsChanged: await startWhatMay()
     case .named(let name): runs[id].serverName = name
-    // Stored, so that what comes from now on is not forgotten once more after a crash.
+    // Stored, so that a crash does not discard the bytes received from now on.
     case .startedOver:
       return await stored { (queue, decision) in queue.startedOver(id, &decision) }
     case .published(let onceStored): runs[id].run?.onceStored = onceStored
@@ -32,7 +32,7 @@ extension QueueCoordinator {
     return nil
   }
 
-  /// That it could not be stored stops no download: after a restart it is tried at once.
+  /// A failure to store this stops no download: after a restart the attempt is made at once.
   private func storeRetry(of id: TransferID, at instant: Instant) async -> TransferError? {
     let delay = instant - engine.clock.now
     guard delay > .zero else { return nil }
@@ -40,7 +40,7 @@ extension QueueCoordinator {
     return await stored { (queue, decision) in queue.waits(id, until: time, &decision) }
   }
 
-  /// - Returns: why it could not be stored.
+  /// - Returns: the error, if it could not be stored.
   private func stored(
     _ decide: (inout QueueMachine, inout QueueDecision) -> Void
   ) async -> TransferError? {
@@ -52,8 +52,8 @@ extension QueueCoordinator {
     }
   }
 
-  /// The one place where a run's slot is freed. Ends that come in one moment, or while others are
-  /// being stored, are stored together.
+  /// The only place that frees a run's slot. Ends that arrive together, or while others are being
+  /// stored, are stored together.
   func ended(_ id: TransferID, _ end: RunEnd, on executor: (any TaskExecutor)?) async {
     engine.hooks.passes(.ended)
     engine.slots.update { _ = $0.paused(id) }
@@ -62,11 +62,11 @@ extension QueueCoordinator {
     guard !isShutDown else { return await goOnAfterEnds() }
     guard !willStoreEnds else { return }
     willStoreEnds = true
-    // Behind what is about to end on the same thread.
+    // After the runs that are about to end on the same thread.
     Task(executorPreference: executor) { [weak self] in await self?.goOnAfterEnds() }
   }
 
-  /// Stores what has ended, and goes on with what follows from it.
+  /// Stores the ends of runs, and starts what may run next.
   func goOnAfterEnds() async {
     let ended = await storeEnds()
     await startWhatMay()
@@ -74,15 +74,15 @@ extension QueueCoordinator {
       ended.filter { queue.members.state(of: $0.id) == .queued && !runs.isRunning($0.id) })
   }
 
-  /// - Returns: whose ends were stored.
+  /// - Returns: the transfers whose ends were stored.
   @discardableResult
   func storeEnds() async -> [Identified] {
     await turn.run {
       willStoreEnds = false
       let ids = runs.ended
-      // It may have refused others since this began to wait for its turn.
+      // The store may have refused other ends while this waited for the mutex.
       guard !ids.isEmpty, !isStoreRefusing || isShutDown else { return [] }
-      // Their records may be gone once that is stored.
+      // Their records may be gone once the change is stored.
       let ends = ids.map { Identified(id: $0, identity: runs.identity(of: $0)) }
       let suspensions = ends.compactMap { end in
         runs.run(of: end.id)?.end?.suspension.map { (end.id, $0, end.identity) }
@@ -108,8 +108,8 @@ extension QueueCoordinator {
     switch end {
     case .finished(let result):
       queue.ended(id, result.state.runEnd, result, by: .disk, &decision)
-    // What the end of the program stopped waits for a slot the next time; what somebody paused is
-    // paused.
+    // A transfer that shutdown stopped waits for a slot when the list is opened again; one that a
+    // user paused stays paused.
     case .paused where isShutDown: queue.suspended(id, .slot, &decision)
     case .paused: queue.ended(id, .paused, nil, by: .disk, &decision)
     case .suspended(let reason): queue.suspended(id, reason, &decision)
@@ -120,28 +120,28 @@ extension QueueCoordinator {
     }
   }
 
-  /// Nothing starts before the store was asked again.
+  /// Nothing starts until the store has been tried again.
   func storeLater() {
     isStoreRefusing = true
     deadlines.set(.store, to: engine.clock.now + Self.storeAgainAfter)
   }
 
-  /// How its run ends, or ended, is of no interest any more.
+  /// Ignores how its run ends or ended.
   func forgetRun(of id: TransferID) {
     guard runs.isRunning(id) else { return }
     runs.forget(id)
     waiters.stopped.resume(id, ())
   }
 
-  /// Deletes what finished files left on the disk until their ends were stored.
+  /// Deletes the files that were kept until the ends were stored.
   func removeTraces(_ traces: [@Sendable () -> Void]) async {
-    // Threads that have been stopped leave litter at worst: the next opening deletes it.
+    // If the threads are stopped, the next opening deletes these files.
     try? await engine.io.run { for remove in traces { remove() } }
   }
 }
 
 extension RunEnd {
-  /// What it waits for, when it is not a slot.
+  /// Why it was suspended, unless it waits for a slot.
   fileprivate var suspension: WaitReason? {
     if case .suspended(let reason) = self, reason != .slot { reason } else { nil }
   }

@@ -3,13 +3,13 @@ import HaulFiles
 
 /// Opening.
 extension QueueCoordinator {
-  /// Takes up what the store holds: what ran is queued again, what was paused stays so, orders that
-  /// had not been carried out are carried out. Programs that run on are ended first.
+  /// Loads the stored list: running transfers are requeued, paused ones stay paused, and pending
+  /// commands are carried out. Programs that still run are ended first.
   ///
-  /// Once, before anything is added; steps that it is to run are registered before.
+  /// Call it once, after registering steps and before adding transfers.
   /// - Throws: `io`, when the store cannot be read.
   func open() async throws(TransferError) {
-    // Nothing else holds it: a million would be copied with the first change.
+    // The only reference: otherwise the first change would copy up to a million members.
     let programs: [StoredProgram]
     do {
       let stored = try await store.open()
@@ -29,13 +29,14 @@ extension QueueCoordinator {
     await startWhatMay()
   }
 
-  /// More ends than a change stores that was the last one of a process.
+  /// The number of ends to check: more than the last change of a process can have stored.
   private static let lastEnds = 2000
 
-  /// Deletes what a process left that died between storing the last ends and `removeTraces`.
+  /// Deletes the kept journals of a process that died between storing the last ends and
+  /// `removeTraces`.
   private func removeTracesOfLastProcess() async {
     let first = max(queue.lastEvent - Self.lastEnds, 1)
-    // Litter at worst.
+    // If they cannot be read, only litter remains.
     let events = (try? await store.events(from: first, atMost: .max)) ?? []
     let paths = events.compactMap { event in
       if case .finished(let result) = event.kind { result.path } else { nil }
@@ -52,8 +53,8 @@ extension QueueCoordinator {
   private static let patience: Duration = .seconds(4)
   private static let lastMoment: Duration = .seconds(1)
 
-  /// Stops what runs and closes the store. A second call does nothing.
-  /// - Returns: whether threads may be waited for; nil for a second call.
+  /// Stops all runs and closes the store. A second call does nothing.
+  /// - Returns: whether threads may be awaited; nil for a second call.
   func shutdown() async -> Bool? {
     guard !isShutDown else { return nil }
     isShutDown = true
@@ -72,9 +73,8 @@ extension QueueCoordinator {
     return !hasAbandonedRuns
   }
 
-  /// What does not stop in time. A download can be held up by a disk that does not answer, or by
-  /// what prepares its requests: what it has claimed is there. A step that is cut short is stored
-  /// as one that was under way when the program ended.
+  /// Abandons what does not stop in time: a download may hang in a disk call or in `prepare`; its
+  /// claimed bytes are on disk. A step is stored as interrupted by the end of the program.
   func endRuns(_ keys: [Deadline]) async {
     for id in runs.running where keys.contains(.cutShort) {
       guard queue.members[id]?.facts.isStep == true else { continue }
@@ -93,13 +93,13 @@ extension Engine {
     (.terminate, ProgramMachine.grace), (.kill, .seconds(1)),
   ]
 
-  /// Ends them, before anything of the list runs again.
-  /// - Returns: those of which something runs on all the same.
+  /// Ends them, before any transfer runs again.
+  /// - Returns: the transfers whose processes could not be ended.
   func endPrograms(_ stored: [StoredProgram]) async -> Set<TransferID> {
     guard let programs, !stored.isEmpty else { return [] }
     var left = await remaining(stored, programs)
     for (signal, grace) in Self.lastSignals where !left.isEmpty {
-      // When the threads have been stopped, so has everything else.
+      // The threads are stopped only when the manager is.
       try? await io.run { [left] in for program in left { programs.send(signal, to: program) } }
       let deadline = clock.now + grace
       repeat { left = await remaining(left, programs) } while !left.isEmpty && clock.now < deadline
@@ -114,7 +114,7 @@ extension Engine {
     return Set(left.map(\.id))
   }
 
-  /// Waits a moment for each.
+  /// Waits a moment for each to exit.
   private func remaining(
     _ left: [StoredProgram], _ programs: any Programs
   ) async -> [StoredProgram] {
@@ -123,7 +123,7 @@ extension Engine {
 }
 
 extension PartFile {
-  /// - Parameter path: of the finished file.
+  /// - Parameter path: the path of the finished file.
   fileprivate static func removeKeptJournal(of path: String, on disk: any Disk) throws {
     let (parent, name) = path.pathParts
     let directory = try TargetCheck.openDirectory(parent, on: disk, creating: false)

@@ -1,14 +1,14 @@
 import HaulCore
 
-/// What is in the list. Reads see what is stored, and need no turn.
+/// Reads the list. Reads see what is stored, and do not wait for the mutex.
 extension QueueCoordinator {
   var counts: [TransferState: Int] {
     queue.members.values.reduce(into: [:]) { $0[state(of: $1), default: 0] += 1 }
   }
 
-  /// Where it stands: of what runs, whether it has its slot.
+  /// Its state; a run without a slot counts as queued.
   func state(of member: QueueMachine.Member) -> TransferState {
-    // One whose end is about to be stored runs until then.
+    // A run whose end is about to be stored still counts as running.
     guard member.state == .running, runs.isWaitingForSlot(member.facts.id) else {
       return TransferState(member)
     }
@@ -26,7 +26,7 @@ extension QueueCoordinator {
     }
   }
 
-  /// In the order of the list.
+  /// In list order.
   func ids(of selection: TransferSelection) -> [TransferID] {
     switch selection {
     case .ids(let ids): return ids
@@ -83,16 +83,16 @@ extension QueueCoordinator {
   }
 }
 
-/// Snapshots. The subscription begins in the same step, so that no event is missed or repeated.
+/// Snapshots. The subscription begins in the same step, so no event is missed or repeated.
 extension QueueCoordinator {
-  /// How everything stands, for a subscriber that goes on from there.
+  /// The state of the whole list, for a subscriber that continues from there.
   func snapshot(for key: EventHub.Key) -> QueueSnapshot {
     engine.hub.begin(key)
     return QueueSnapshot(number: queue.lastEvent, transfers: summaries(of: .all))
   }
 
-  /// Has a subscriber read every state change after that number; false when there is no such number
-  /// yet.
+  /// Makes a subscriber read every state change after that number; false when that number does not
+  /// exist yet.
   func begin(_ key: EventHub.Key, after number: Int) -> Bool {
     let last = queue.lastEvent
     guard number <= last else { return false }
@@ -100,7 +100,7 @@ extension QueueCoordinator {
     return true
   }
 
-  /// How one transfer stands, and its end if it has ended, for a subscriber that goes on from
+  /// The state of one transfer, and its end if it has ended, for a subscriber that continues from
   /// there.
   func snapshot(of id: TransferID, for key: EventHub.Key) async -> [TransferEvent] {
     let record = await record(of: id)
@@ -115,7 +115,7 @@ extension QueueCoordinator {
     ]
   }
 
-  /// How one transfer stands; nil when it is not in the list.
+  /// The state of one transfer; nil when it is not in the list.
   func snapshot(of id: TransferID) async -> TransferSnapshot? {
     guard case .snapshot(let snapshot)? = await snapshotEvent(of: id)?.kind else { return nil }
     return snapshot
@@ -126,7 +126,7 @@ extension QueueCoordinator {
     return snapshotEvent(of: id, record)
   }
 
-  /// As it is stored; nil when it cannot be read: a snapshot without its result is better than
+  /// The stored record; nil when it cannot be read: a snapshot without its result is better than
   /// none.
   private func record(of id: TransferID) async -> TransferRecord? {
     let record = (try? await store.records([id]))?.first

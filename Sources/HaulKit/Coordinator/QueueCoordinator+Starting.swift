@@ -1,9 +1,9 @@
 import HaulCore
 
-/// From a slot to a run.
+/// Starts transfers that have a slot.
 extension QueueCoordinator {
-  /// Starts what the scheduler lets start, and sets the timer for the end of a host's pause. What
-  /// may start has started when it returns.
+  /// Starts what the scheduler allows, and sets the timer for the end of a host's pause. All of it
+  /// has started when this returns.
   func startWhatMay() async {
     if hasSchedule { await keepToSchedule() }
     guard !isShutDown, !isStoreRefusing else { return }
@@ -31,17 +31,17 @@ extension QueueCoordinator {
   /// What a decision starts.
   struct Starts {
     var granted: [(id: TransferID, startsOver: Bool)] = []
-    /// Those that the scheduler was given before the decision is stored.
+    /// Passed to the scheduler before the decision is stored.
     var scheduled: [TransferID] = []
-    /// Whether the time of the week let them start.
+    /// Whether the schedule allowed them to start.
     var isInTime = false
   }
 
-  /// Takes the slots that are free, and lets those begin that have one. What the decision schedules
-  /// is among them, so that its start is stored with it.
+  /// Takes the free slots and starts their transfers. Transfers that the decision itself schedules
+  /// are included, so their starts are stored with it.
   func grant(_ queue: inout QueueMachine, _ decision: inout QueueDecision) -> Starts {
     var starts = Starts()
-    // What changes the order is for the scheduler to see first.
+    // If the order changes, the scheduler must see that first.
     guard !isShutDown, !decision.effects.contains(where: \.changesOrder) else { return starts }
     lookAtSchedule()
     starts.isInTime = scheduleMonitor.isOpen
@@ -68,7 +68,7 @@ extension QueueCoordinator {
     return starts
   }
 
-  /// The store refused their start, and their time has ended since.
+  /// Releases slots whose starts the store refused and whose window has closed since.
   private func releasePicked() {
     for id in picked {
       engine.slots.update { _ = $0.paused(id) }
@@ -78,11 +78,11 @@ extension QueueCoordinator {
   }
 
   func releasePicked(_ id: TransferID) {
-    // Mostly there are none.
+    // Usually there are none.
     if !picked.isEmpty { picked.removeAll { $0 == id } }
   }
 
-  /// The decision was not stored: what it was to schedule has no slot.
+  /// The decision was not stored: releases the slots of what it scheduled.
   func takeBack(_ starts: Starts, _ added: [TransferRecord]) {
     if !starts.granted.isEmpty { arePickedInTime = starts.isInTime }
     guard !starts.scheduled.isEmpty else { return }
@@ -94,7 +94,7 @@ extension QueueCoordinator {
     }
   }
 
-  /// Its start is stored: orders reach it from now on.
+  /// Its start is stored: it receives commands from now on.
   func beginRun(of id: TransferID, startsOver: Bool) {
     releasePicked(id)
     if startsOver { runs[id].location = nil }
@@ -102,8 +102,8 @@ extension QueueCoordinator {
       context: RunContext(id: id, engine: engine, coordinator: self))
   }
 
-  /// Gives each its driver.
-  /// - Parameter new: what the same decision added.
+  /// Creates the driver of each.
+  /// - Parameter new: the records that the same decision added.
   func launch(
     _ granted: [(id: TransferID, startsOver: Bool)], _ new: [TransferRecord]
   ) async {
@@ -113,14 +113,14 @@ extension QueueCoordinator {
       let wanted = Set(ids)
       for record in new where wanted.contains(record.id) { added[record.id] = record }
     }
-    // In the order of the ids, without those that are gone.
+    // In the order of the ids, without removed ones.
     var stored: ArraySlice<TransferRecord> = []
     let unknown = ids.filter { added[$0] == nil }
     do throws(TransferError) {
       if !unknown.isEmpty { stored = try await store.records(unknown)[...] }
     } catch {
       engine.log(error)
-      // One of them is damaged, perhaps: the others are not to wait with it.
+      // One of them may be damaged: read each alone, so that the others do not wait for it.
       for id in unknown where unknown.count > 1 {
         if let record = (try? await store.records([id]))?.first { stored.append(record) }
       }
@@ -146,7 +146,7 @@ extension QueueCoordinator {
     case .download(var download):
       if startsOver { download.startOver = true }
       download.replace(record.result)
-      // What begins again is to be read anew.
+      // A restarted stream is read from the beginning.
       if download.destination == .stream, runs.stream(of: id)?.hasEnded ?? true {
         openStream(of: id)
       }
@@ -179,7 +179,7 @@ extension QueueCoordinator {
     return MissingStepDriver(step: step)
   }
 
-  /// Deletes what the runs of one left for which nothing runs.
+  /// Deletes what earlier runs left of a transfer that is not running.
   func discard(_ id: TransferID) {
     guard !runs.isRunning(id) else { return runs.send(.cancel, to: id) }
     beginRun(of: id, startsOver: false)
@@ -214,7 +214,7 @@ extension QueueCoordinator {
   }
 }
 
-/// Stands for the driver of one whose request could not be read: it is tried again a second later.
+/// The driver of a transfer whose request could not be read; it is retried a second later.
 struct UnreadDriver: TransferDriver {
   func run(_ context: RunContext) async -> RunEnd {
     .suspended(.retry(at: context.engine.clock.wallSeconds + 1))
@@ -222,7 +222,7 @@ struct UnreadDriver: TransferDriver {
 }
 
 extension DownloadRequest {
-  /// A file that an earlier run completed is ours: it is replaced when the new one is whole.
+  /// A file that an earlier run completed may be replaced once the new one is whole.
   fileprivate mutating func replace(_ result: TransferResult?) {
     guard let path = result?.path else { return }
     destination = .file(path)
@@ -237,7 +237,7 @@ extension DownloadRequest {
 }
 
 extension QueueDecision.Effect {
-  /// Whether the scheduler may start others after it than before it.
+  /// Whether the scheduler may choose other transfers after this effect.
   fileprivate var changesOrder: Bool {
     switch self {
     case .unschedule, .rearrange, .prefer, .force: true

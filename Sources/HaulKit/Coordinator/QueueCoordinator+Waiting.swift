@@ -2,9 +2,9 @@ import HaulCore
 import HaulFiles
 import NIOConcurrencyHelpers
 
-/// What waits for a time, or for something in its way to be gone.
+/// Transfers that wait for a time, a disk, a directory or the network.
 extension QueueCoordinator {
-  /// Timers have ended.
+  /// Handles deadlines that have passed.
   func due(_ keys: [Deadline]) async {
     guard !isShutDown else { return await endRuns(keys) }
     var retries: [TransferID] = []
@@ -23,20 +23,20 @@ extension QueueCoordinator {
     if keys.contains(.schedule) { emitReopened() }
   }
 
-  /// Their time has come.
+  /// Requeues transfers whose wait is over.
   private func release(_ ids: [TransferID]) async {
     let isDone = await carryOutAlone { (queue, decision) in
       for id in ids { queue.due(id, &decision) }
     }
-    // One that is skipped ends by it, and that is stored.
+    // A skipped transfer ends here, and that is stored.
     guard !isDone else { return }
     let later = engine.clock.now + .seconds(1)
     for id in ids { deadlines.set(.retry(id), to: later) }
   }
 
-  /// Carries out what nobody has asked for, and starts nothing with it: mostly nothing of it is to
-  /// be stored.
-  /// - Returns: whether the store took it.
+  /// Carries out a decision that no caller asked for, and starts nothing with it: usually nothing
+  /// has to be stored.
+  /// - Returns: whether the store accepted it.
   private func carryOutAlone(
     _ decide: (inout QueueMachine, inout QueueDecision) -> Void
   ) async -> Bool {
@@ -52,8 +52,7 @@ extension QueueCoordinator {
     }
   }
 
-  /// Sees to it that a transfer goes on when what it waits for is there. A command may have come
-  /// since.
+  /// Resumes a transfer when its wait reason is gone. A command may have come since.
   func wait(_ id: TransferID, _ reason: WaitReason, _ identity: TransferIdentity?) {
     guard queue.members[id]?.waiting == reason else { return }
     switch reason {
@@ -66,7 +65,7 @@ extension QueueCoordinator {
     emitWaiting(id, reason, identity)
   }
 
-  /// Comes back to a transfer when its next attempt is due.
+  /// Returns to a transfer when its next attempt is due.
   func postpone(_ id: TransferID, until wallSeconds: Double) {
     emitWaiting(id, .retry(at: wallSeconds), nil)
     let delay = max(wallSeconds - engine.clock.wallSeconds, 0)
@@ -74,9 +73,9 @@ extension QueueCoordinator {
   }
 }
 
-/// Room on a disk, a directory, the network.
+/// Waits for disk space, a directory or the network.
 extension QueueCoordinator {
-  /// Looks whether what they wait for is there, and lets those go on for which it is.
+  /// Checks the wait reasons, and releases the transfers whose reason is gone.
   private func look() async {
     forgetReleased()
     let answers = await answers(to: waits.questions)
@@ -110,7 +109,7 @@ extension QueueCoordinator {
     return answers
   }
 
-  /// Nil when the threads for files have been stopped.
+  /// Nil when the file threads have been stopped.
   private func answer(to question: WaitMonitor.Question) async -> WaitMonitor.Answer? {
     switch question {
     case .network: .network(isUp: engine.network.isUp)
@@ -129,7 +128,7 @@ extension QueueCoordinator {
   }
 }
 
-/// Times of the week in which nothing runs.
+/// Waits for the schedule.
 extension QueueCoordinator {
   func setSchedule(_ schedule: Schedule?) async throws(TransferError) {
     var hours: LocalSchedule?
@@ -139,21 +138,20 @@ extension QueueCoordinator {
     emitReopened()
   }
 
-  /// Lets the time of the week decide whether anything may start. Before anything does.
+  /// Updates whether the schedule allows starts; called before anything starts.
   func lookAtSchedule() {
     guard !isShutDown, scheduleMonitor.isNeeded else { return }
     let wasOpen = scheduleMonitor.isOpen
     scheduleMonitor.look(at: engine.clock.now, wallSeconds: engine.clock.wallSeconds)
     engine.slots.update { $0.closed = scheduleMonitor.closed }
-    // While nothing runs or waits for a slot there is nothing to look for: whatever is added looks
-    // itself.
+    // Nothing runs or waits for a slot, so no check is needed: the next `add` checks itself.
     deadlines.set(.schedule, to: queue.busy > 0 ? scheduleMonitor.nextLook : nil)
     guard wasOpen, !scheduleMonitor.isOpen else { return }
     stopForSchedule(runs.running)
   }
 
-  /// Has those stop of which nothing is lost: a step would begin again, and of a stream nothing
-  /// more would come.
+  /// Stops the transfers that lose nothing by it: a step would begin again, and a stream cannot
+  /// resume.
   func stopForSchedule(_ ids: [TransferID]) {
     outOfTime += ids.filter {
       queue.members[$0]?.facts.isStep == false && runs.stream(of: $0) == nil
@@ -161,20 +159,20 @@ extension QueueCoordinator {
     stoppedBySchedule.formUnion(outOfTime)
   }
 
-  /// Stops what may not go on.
+  /// Stops what the schedule no longer allows.
   func keepToSchedule() async {
     lookAtSchedule()
     guard !outOfTime.isEmpty else { return }
     let ids = outOfTime
     outOfTime = []
-    // Nothing of it is stored, so that no store can refuse it.
+    // Nothing of it is stored, so no store can refuse it.
     _ = await carryOutAlone { (queue, decision) in
-      // The time may have come meanwhile.
+      // The window may have opened meanwhile.
       if !scheduleMonitor.isOpen { queue.suspend(ids, &decision) }
     }
   }
 
-  /// Those that were stopped, and have no slot yet, wait for something else now.
+  /// Emits the new wait reason of transfers that were stopped and have no slot yet.
   private func emitReopened() {
     guard scheduleMonitor.isOpen, !stoppedBySchedule.isEmpty else { return }
     for id in stoppedBySchedule.sorted() where queue.members.state(of: id) == .queued {
@@ -184,18 +182,18 @@ extension QueueCoordinator {
   }
 }
 
-/// Why they wait.
+/// Wait reasons.
 extension QueueCoordinator {
   func emitWaiting(_ id: TransferID, _ reason: WaitReason, _ identity: TransferIdentity?) {
     engine.hub.emit(.waiting(reason), of: id, identity)
   }
 
-  /// Publishes why it has no slot, if it waits for one.
+  /// Emits why it has no slot, if it waits for one.
   func emitWaiting(_ id: TransferID, _ identity: TransferIdentity?) {
     emitWaiting([Identified(id: id, identity: identity)])
   }
 
-  /// The same of many, at one moment.
+  /// The same for many, at one moment.
   func emitWaiting(_ members: [Identified]) {
     let now = (engine.clock.now, engine.clock.wallSeconds)
     for member in members {
@@ -205,15 +203,15 @@ extension QueueCoordinator {
     }
   }
 
-  /// Why it has no slot; nil when it does not wait for one, or is about to have it.
+  /// Why it has no slot; nil when it does not wait for one, or is about to get it.
   private func slotReason(
     of id: TransferID, at now: (instant: Instant, wallSeconds: Double)
   ) -> WaitReason? {
     engine.slots.update { $0.reason(for: id, at: now.instant, wallSeconds: now.wallSeconds) }
   }
 
-  /// How a member stands, with why it does not run.
-  /// - Parameter known: what earlier calls found, for many members in O(all of them).
+  /// The state of a member, with its wait reason.
+  /// - Parameter known: results of earlier calls; for many members, all calls together are O(n).
   func summary(
     _ member: QueueMachine.Member, _ known: inout [TransferID: TransferID?]
   ) -> TransferSummary {
@@ -221,7 +219,7 @@ extension QueueCoordinator {
       return TransferSummary(member, waitReason: nil)
     }
     var reason = queue.waitReason(of: member, at: engine.clock.wallSeconds, &known)
-    // One that runs may wait for another slot.
+    // A running transfer may wait for another slot.
     if reason == nil || reason == .slot {
       reason = slotReason(of: member.facts.id, at: (engine.clock.now, engine.clock.wallSeconds))
     }

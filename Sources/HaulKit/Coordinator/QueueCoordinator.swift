@@ -1,25 +1,26 @@
 import HaulCore
 
-/// Owns the queue: decides, commits, applies, and starts what may run. Nothing is in memory that
-/// the store has not taken.
+/// Owns the queue: decides, commits, applies, and starts what may run. Memory never holds a state
+/// that the store has not accepted.
 package actor QueueCoordinator {
   /// What a timer is for.
   enum Deadline: Hashable, Sendable {
-    /// A host may be asked again.
+    /// A host's pause or outage may be over.
     case hosts
-    /// The time of the week may let other things run.
+    /// The schedule may allow other starts.
     case schedule
-    /// What is in the way of some may be gone.
+    /// The reason of a waiting transfer may be gone.
     case waits
-    /// The store, which refused a change, may take it now.
+    /// The store refused a change and may accept it now.
     case store
-    /// The next attempt of a transfer for which nothing runs.
+    /// The next attempt of a transfer that is not running.
     case retry(TransferID)
-    /// Runs that were told to stop are cut short, and at last abandoned.
+    /// Cuts short the runs that should have stopped, and later abandons them.
     case cutShort, abandon
   }
 
-  /// So many need a few megabytes for a decision, and the cost of a transaction no longer matters.
+  /// A decision of this size needs a few megabytes, and makes the cost of its transaction
+  /// negligible.
   static let portion = 8192
 
   let engine: Engine
@@ -27,30 +28,30 @@ package actor QueueCoordinator {
   private(set) var queue = QueueMachine()
   var runs = RunSupervisor()
   let turn = AsyncMutex()
-  /// Calls of `add` that wait for their turn, in their order.
+  /// Calls of `add` that wait for the mutex, in order.
   var waitingAdds: [WaitingAdd] = []
   let waiters = Waiters()
   let deadlines: DeadlineQueue<Deadline>
-  /// Transfers that wait for something in the way to be gone.
+  /// Transfers with a wait reason that must be checked.
   var waits = WaitMonitor()
-  /// Whether the time of the week lets anything start.
+  /// Whether the schedule allows starts.
   var scheduleMonitor: ScheduleMonitor
-  /// Those that it is to stop, and those that it has stopped.
+  /// Transfers that the schedule stops or has stopped.
   var outOfTime: [TransferID] = []
   var stoppedBySchedule: Set<TransferID> = []
   var steps: [String: StepClosure] = [:]
-  /// Those that have a slot, and whose start is not stored.
+  /// Transfers that have a slot, and whose start is not stored yet.
   var picked: [TransferID] = []
-  /// Whether the time of the week let those have one.
+  /// Whether the schedule allowed those starts.
   var arePickedInTime = false
-  /// Whether ends are about to be stored, with all that come until then.
+  /// Whether a task is about to store ends, with all that arrive until then.
   var willStoreEnds = false
-  /// Whether the store refused the last change that nobody had asked for.
+  /// Whether the store refused the last change that no caller asked for.
   var isStoreRefusing = false
   var isShutDown = false
-  /// Whether something did not stop in time, and was abandoned.
+  /// Whether a run did not stop in time and was abandoned.
   var hasAbandonedRuns = false
-  /// Members that one change of a command stores at most.
+  /// The most members that one change of a command stores.
   let portion: Int
 
   init(engine: Engine, store: any Store, portion: Int) {
@@ -67,10 +68,10 @@ package actor QueueCoordinator {
     engine.hub.close()
   }
 
-  /// Takes up a stored queue, before anything else.
+  /// Takes over a stored queue; called first.
   func take(_ stored: QueueMachine) { queue = stored }
 
-  /// Puts what a queue that was just opened has waiting for a slot only before the scheduler.
+  /// Passes the queued transfers of a newly opened list to the scheduler.
   func scheduleStored() -> [TransferID] {
     engine.slots.update { scheduler in
       scheduler.reserve(queue.members.queued)
@@ -80,24 +81,24 @@ package actor QueueCoordinator {
   }
 }
 
-/// Decide, commit, apply: in this order, one decision after the other.
+/// Decide, commit, apply: in this order, one decision at a time.
 extension QueueCoordinator {
   typealias Decide<Result> =
     (inout QueueMachine, inout QueueDecision) throws(TransferError) -> Result
 
-  /// Carries out what `decide` decides, once it is stored.
+  /// Applies what `decide` decides, once it is stored.
   /// - Throws: what `decide` throws, and `io` or `disk-full` when it could not be stored; nothing
   ///   has changed then.
   func carryOut<Result>(_ decide: Decide<Result>) async throws(TransferError) -> Result {
     try await turn.run { () async throws(TransferError) in try await commit(decide) }
   }
 
-  /// Carries out, portion by portion, what is decided of many: a decision on a million would need
-  /// gigabytes. Each portion is decided, stored and applied before the next, all in one turn, and
-  /// nothing new starts before the last one is decided.
+  /// Carries out a decision about many members in portions: one decision about a million would need
+  /// gigabytes. Each portion is decided, stored and applied before the next, and nothing else is
+  /// decided or started in between.
   /// - Parameter decide: decides one portion; `isLast` marks the last one.
-  /// - Throws: `io` or `disk-full` when a portion could not be stored; those before it are stored
-  ///   and stay so.
+  /// - Throws: `io` or `disk-full` when a portion could not be stored; the portions before it stay
+  ///   applied.
   func carryOut(
     inPortions ids: [TransferID],
     _ decide: (ArraySlice<TransferID>, _ isLast: Bool, inout QueueMachine, inout QueueDecision) ->
@@ -115,16 +116,16 @@ extension QueueCoordinator {
         } while !rest.isEmpty
       }
     } catch {
-      // What follows from the portions before it.
+      // Starts what the earlier portions allow.
       if ids.count > portion { await startWhatMay() }
       throw error
     }
   }
 
-  /// For the one whose turn it is.
+  /// Call it with the mutex held.
   /// - Parameters:
-  ///   - starting: whether what has a slot begins with this decision.
-  ///   - ends: those of runs that it stores.
+  ///   - starting: whether transfers with a slot start with this decision.
+  ///   - ends: the ends of runs that it stores.
   func commit<Result>(
     starting: Bool = true, ends: [TransferID] = [], _ decide: Decide<Result>
   ) async throws(TransferError) -> Result {
@@ -160,7 +161,7 @@ extension QueueCoordinator {
     return result
   }
 
-  /// An end without success leaves the file that a restart was to replace: it is still there.
+  /// A run that ends without success has not replaced the older file: it still exists.
   private func keepOlderFiles(
     of ended: [TransferID], _ decision: inout QueueDecision
   ) async throws(TransferError) {
@@ -169,7 +170,7 @@ extension QueueCoordinator {
     decision.keepFiles(Dictionary(older, uniquingKeysWith: { $1 }))
   }
 
-  /// The events of a decision. What it removes can be read no more once it is stored.
+  /// The events of a decision, made before it is stored: removed records cannot be read afterwards.
   private func events(of decision: QueueDecision) async -> [TransferEvent] {
     var added = IDTable()
     added.reserve(decision.added.count)
@@ -184,7 +185,7 @@ extension QueueCoordinator {
     return engine.hub.isHeard ? await store.identified(events) : events
   }
 
-  /// Of those that are about to wait for others.
+  /// The identities of transfers that are about to wait for dependencies.
   private func identities(
     ofWaiting decision: QueueDecision, _ events: [TransferEvent]
   ) async -> [TransferID: TransferIdentity] {

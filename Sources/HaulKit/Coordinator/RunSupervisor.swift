@@ -1,17 +1,16 @@
 package import HaulCore
 
-/// Everything that is known of the transfers that are alive, one record each: what runs, where its
-/// bytes go, and what is kept for the next run.
+/// One record for each live transfer: its run, where its bytes go, and what is kept for its next
+/// run.
 package struct RunSupervisor {
-  /// One run, from the grant of its slot until its end is stored. A class, as its end is large.
+  /// One run, from its slot until its end is stored. A class, because its end is large.
   package final class Run {
     package let context: RunContext
-    /// Nil while it goes on.
+    /// Nil while it runs.
     package var end: RunEnd?
-    /// Whether it is a step that did not end when it was told to: how it ends is of no interest
-    /// then.
+    /// Whether it is a step that did not stop when asked to; its end is then ignored.
     package var isCutShort = false
-    /// What is to be done, on a thread for files, once its end is stored.
+    /// To call on a file thread once its end is stored.
     package var onceStored: (@Sendable () -> Void)?
 
     package init(context: RunContext) { self.context = context }
@@ -21,23 +20,23 @@ package struct RunSupervisor {
     package var run: Run?
     /// Nil before its first run.
     package var identity: TransferIdentity?
-    /// The name that the server told, where it is the one to use.
+    /// The name that the server sent, if that name is used.
     package var serverName: FileName?
-    /// Where its bytes lie while it is to go on with them.
+    /// Where its bytes are, while it may resume from them.
     package var location: FileLocation?
     package var isLocationStored = false
     /// Where the bytes of a transfer to `.stream` go.
     package var stream: StreamBuffer?
-    /// Whether the reader of the stream was given it.
+    /// Whether its stream has been given to a reader.
     package var isStreamRead = false
 
     fileprivate var isEmpty: Bool {
       run == nil && serverName == nil && location == nil && !isLocationStored && stream == nil
     }
 
-    /// The end of its run is stored: nothing runs for it any more.
+    /// The end of its run is stored: it no longer runs.
     fileprivate mutating func settle() {
-      // The reader holds its stream from now on; one that comes late still finds it.
+      // The reader holds its stream from now on; a late reader still finds it here.
       if isStreamRead, case .finished? = run?.end { stream = nil }
       isLocationStored = location != nil
       run = nil
@@ -45,15 +44,15 @@ package struct RunSupervisor {
   }
 
   private var records = IDMap<Record>()
-  /// Those whose runs have ended, and whose ends are not stored yet, in order.
+  /// Transfers whose runs have ended and whose ends are not stored yet, in order.
   package private(set) var ended: [TransferID] = []
 
   package init() {}
 
-  /// Those that run, in order.
+  /// Running transfers, in order.
   package var running: [TransferID] { records.ids.filter { isRunning($0) }.sorted() }
 
-  /// Whether something runs for it, or its end is not stored yet.
+  /// Whether it runs, or its end is not stored yet.
   package func isRunning(_ id: TransferID) -> Bool { run(of: id) != nil }
 
   func run(of id: TransferID) -> Run? { records.place(of: id).flatMap { records[$0].run } }
@@ -66,19 +65,20 @@ package struct RunSupervisor {
     records.place(of: id).flatMap { records[$0].stream }
   }
 
-  /// Whether the store is to know where its bytes lie, or that they lie nowhere: after a restart
-  /// its file system may be gone.
+  /// Whether the store needs its file location, or the fact that it has none: after a restart its
+  /// file system may be missing.
   func storesLocation(of id: TransferID) -> Bool {
     records.place(of: id).map { records[$0].location != nil || records[$0].isLocationStored }
       ?? false
   }
 
-  /// Whether what runs for it has left its slot and wants one again: nothing new begins with that.
+  /// Whether its run has left its slot and waits for one again; nothing else starts for it
+  /// meanwhile.
   package func isWaitingForSlot(_ id: TransferID) -> Bool {
     run(of: id).map { $0.end == nil } ?? false
   }
 
-  /// Its record, a copy to read; an empty one is forgotten.
+  /// A copy of its record; assigning an empty record removes it.
   package subscript(id: TransferID) -> Record {
     get { records[id] ?? Record() }
     _modify {
@@ -88,11 +88,11 @@ package struct RunSupervisor {
     }
   }
 
-  /// Sends an order to what runs.
+  /// Sends an order to its run.
   package func send(_ order: RunOrder, to id: TransferID) { run(of: id)?.context.send(order) }
 
-  /// What runs for it has ended; its record stays until that is stored.
-  /// - Returns: whether it is of interest: not after `forget`.
+  /// Its run has ended; its record stays until that is stored.
+  /// - Returns: whether the end counts; false after `forget`.
   package mutating func ended(_ id: TransferID, _ end: RunEnd) -> Bool {
     guard let run = run(of: id), !run.isCutShort else { return false }
     run.end = end
@@ -101,10 +101,9 @@ package struct RunSupervisor {
     return true
   }
 
-  /// The ends of these are stored: nothing runs for them any more.
+  /// The ends of these runs are stored: they no longer run.
   package mutating func settle(_ ids: some Collection<TransferID>) {
-    // Mostly that is all of them; but some may have been forgotten while that was stored, or have
-    // come.
+    // Usually these are all of them; but some may have been forgotten or added meanwhile.
     if ended.elementsEqual(ids) {
       ended = []
     } else {
@@ -114,12 +113,12 @@ package struct RunSupervisor {
     for id in ids { self[id].settle() }
   }
 
-  /// Whatever runs for it is left to itself.
+  /// Its run is no longer supervised.
   package mutating func forget(_ id: TransferID) {
     ended.removeAll { $0 == id }
     self[id].run = nil
   }
 
-  /// It is not in the list any more.
+  /// It is no longer in the list.
   package mutating func remove(_ id: TransferID) { records.remove(id) }
 }

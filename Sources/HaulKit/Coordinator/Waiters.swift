@@ -1,17 +1,17 @@
 import HaulCore
 
-/// Tasks that wait for something of the queue.
+/// Tasks that wait for a state of the queue.
 struct Waiters: Sendable {
-  /// Until nothing runs for a transfer.
+  /// Until a transfer has no run.
   let stopped = ContinuationList<TransferID, Void>()
-  /// Until a transfer has ended; nil: look again.
+  /// Until a transfer has ended; nil: check again.
   let ended = ContinuationList<TransferID, TransferResult?>()
-  /// Until every member of a group has ended, or it has none any more; false: look again.
+  /// Until every member of a group has ended, or it has no members; false: check again.
   let groups = ContinuationList<String, Bool>()
-  /// Until no more than so many run or wait for a slot: 0, or 1 for a step that waits itself.
+  /// Until at most this many run or wait for a slot: 0, or 1 for a step that waits itself.
   let empty = ContinuationList<Int, Void>()
 
-  /// Resumes those who wait until no more than so many run or wait for a slot.
+  /// Resumes those who wait until at most this many run or wait for a slot.
   func resume(busy: Int) {
     for number in 0...1 where busy <= number { empty.resume(number, ()) }
   }

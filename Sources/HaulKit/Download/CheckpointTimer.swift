@@ -14,7 +14,7 @@ struct CheckpointTimer: Sendable {
     last = now
   }
 
-  /// Whether to take one now; then `ended` must follow.
+  /// Whether to take one now; if so, call `ended` afterwards.
   mutating func begins(dirtyBytes: Int64, at now: Instant) -> Bool {
     guard isStrict, !isRunning, dirtyBytes > 0,
       dirtyBytes >= Self.bytes || now - last >= Self.interval

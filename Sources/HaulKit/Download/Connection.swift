@@ -1,6 +1,6 @@
 import HaulCore
 
-/// A segment's request, its answer, and the body that follows; one of them at a time.
+/// One segment's request, its answer, and the body that follows; one at a time.
 struct Connection: Sendable {
   enum Work: Sendable {
     case request(any FetchHandle)
@@ -11,11 +11,11 @@ struct Connection: Sendable {
 
   let id: SegmentID
   var work: Work
-  /// When nothing began to come; what says so of a body, or of a request that waits for others.
+  /// Since when nothing has been received; kept for a body, or for a request that waits for others.
   var silence: Since
-  /// Whether it was told to stop.
+  /// Whether it was asked to stop.
   var isStopped = false
-  /// Whether it was given up as nothing came.
+  /// Whether it was dropped after the idle timeout.
   var isSilent = false
 
   enum Since: Sendable {
@@ -34,7 +34,7 @@ struct Connection: Sendable {
     if case .response = work { false } else { true }
   }
 
-  /// Stops the work; its end is reported in any case.
+  /// Stops the work; its end is reported anyway.
   func cancel() {
     switch work {
     case .request(let handle): handle.cancel()

@@ -1,29 +1,29 @@
 import HaulCore
 import HaulFiles
 
-/// Looks at where files lie. Every call blocks.
+/// Finds out where files are. Every call blocks.
 enum DirectoryLookup {
   struct Found {
     let directory: any DiskDirectory
     let device: UInt64
 
-    /// Whether a file of that name is there.
+    /// Whether a file of that name exists.
     func holds(_ name: String) -> Bool {
-      // What cannot be looked at is not there.
+      // A name that cannot be read counts as missing.
       ((try? directory.status(of: name)) ?? nil) != nil
     }
   }
 
   /// The directory at a path; nil when none can be opened there.
   static func find(_ path: String, on disk: any Disk) -> Found? {
-    // Whatever the reason: a path that leads nowhere, or to a file system that does not answer.
+    // For any reason: a dangling path, or a file system that does not answer.
     guard let directory = try? disk.openDirectory(path, creating: false),
       let device = try? directory.status().device
     else { return nil }
     return Found(directory: directory, device: device)
   }
 
-  /// The directory, or, where it could not be made, the next above it.
+  /// The directory, or its nearest existing parent.
   static func nearest(
     _ path: String, on disk: any Disk
   ) throws(TransferError) -> any DiskDirectory {

@@ -2,18 +2,18 @@ import HaulCore
 
 /// Runs one download.
 ///
-/// A class, as copies of its many references cost.
+/// A class, because copying its many references costs time.
 final class DownloadDriver: TransferDriver {
   let request: DownloadRequest
-  /// The name that the server told an earlier run.
+  /// The name that the server sent to an earlier run.
   let serverName: FileName?
-  /// Where an earlier run left its bytes, if this program knows.
+  /// Where an earlier run left its bytes, if known.
   let former: FileLocation?
-  /// Where the reader of a stream takes it.
+  /// The buffer that the reader of a stream reads from.
   let stream: StreamBuffer?
-  /// Where it runs; nil for the common threads.
+  /// Where it runs; nil for the global executor.
   let executor: (any TaskExecutor)?
-  /// Whether its end is stored beyond this process: its journal stays until then.
+  /// Whether its end is stored on disk: its journal is kept until then.
   let isStored: Bool
   let reportsProgress: Bool
 
@@ -31,7 +31,7 @@ final class DownloadDriver: TransferDriver {
   }
 
   func run(_ context: RunContext) async -> RunEnd {
-    // A closure that prepares requests must not wait for the transfer.
+    // A `prepare` closure must not wait for its own transfer.
     guard context.engine.prepare != nil else { return await perform(context) }
     return await CurrentTransfer.$id.withValue(context.id) { await perform(context) }
   }
@@ -47,7 +47,7 @@ final class DownloadDriver: TransferDriver {
     return request.usesServerName && serverName == nil
   }
 
-  /// What the request says to the machine.
+  /// The machine's rules for this request.
   func rules(of engine: Engine) -> DownloadMachine.Rules {
     var rules = DownloadMachine.Rules(url: request.url)
     rules.headers = request.fields

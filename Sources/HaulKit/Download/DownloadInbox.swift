@@ -2,14 +2,14 @@ import DequeModule
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// What happens to a run, in order, from any thread. One task reads it.
+/// The events of a run, in order, posted from any thread. One task reads them.
 final class DownloadInbox: Sendable {
   enum Message: Sendable {
     case event(DownloadMachine.Event)
     /// A request was answered: the answer is to be taken.
     case answered(SegmentID)
     case order(RunOrder)
-    /// One that was set to this instant has ended.
+    /// The timer that was set to this instant has fired.
     case timer(DownloadMachine.Timer, Instant)
     case tick
     case checkpointed(TransferError?)
@@ -19,7 +19,7 @@ final class DownloadInbox: Sendable {
 
   fileprivate struct State {
     var messages: Deque<Message> = []
-    /// Beside the messages, which may live on for long: an answer holds a connection.
+    /// Kept apart from the messages, which may live long: an answer holds a connection.
     var answers: [(id: SegmentID, response: FetchResponse)] = []
     var reader: UnsafeContinuation<Void, Never>?
     var hasTick = false
@@ -39,7 +39,7 @@ final class DownloadInbox: Sendable {
     }
   }
 
-  /// One at a time waits for the reader. False when nobody reads any more.
+  /// At most one tick waits for the reader. False when the inbox has no reader any more.
   func tick() -> Bool {
     add { state in
       guard !state.hasTick else { return }
@@ -82,7 +82,7 @@ final class DownloadInbox: Sendable {
 
   /// Accepts nothing more, and releases answers that were not taken.
   func close() {
-    // Connections are closed outside of the lock.
+    // Connections are closed outside the lock.
     _ = state.withLockedValue { state in
       state.isClosed = true
       defer { (state.messages, state.answers) = ([], []) }

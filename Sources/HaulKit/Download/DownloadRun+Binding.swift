@@ -1,11 +1,11 @@
 import HaulCore
 import HaulFiles
 
-/// Finding the target of a run, and letting go of it.
+/// Takes and releases the target of a run.
 extension DownloadRun {
-  /// Takes the target, as soon as its name is known, and says what an earlier run left there. Sets
-  /// `end` when that is all.
-  /// - Parameter serverName: the name that the first answer told.
+  /// Takes the target as soon as its name is known, and returns what an earlier run left. Sets
+  /// `end` when nothing is left to do.
+  /// - Parameter serverName: the name that the first answer sent.
   mutating func bind(_ serverName: FileName? = nil) async -> DownloadMachine.Recovered? {
     if let stream = driver.stream {
       target = StreamTarget(buffer: stream, plan: plan)
@@ -57,7 +57,7 @@ extension DownloadRun {
     return await recover(target)
   }
 
-  /// Finds the name that the answer to a request tells, and has the machine decide about its body.
+  /// Takes the name from an answer, and lets the machine decide about its body.
   mutating func bind(toAnswerOf id: SegmentID) async {
     let name = response(id).flatMap { FileName($0.head.headers) }
     if let name { await context.report(.named(name)) }
@@ -67,12 +67,12 @@ extension DownloadRun {
     expectDigests()
   }
 
-  /// Has the digests of what an earlier run left go on with what comes.
+  /// Continues the digests of an earlier run with new bytes.
   func expectDigests() {
     if reused > 0 { target?.expectDigests(machine.checksums.map(\.algorithm)) }
   }
 
-  /// A crash came between the final name and the end of the journal.
+  /// A crash came after publishing and before the journal was removed.
   private mutating func foundPublished(_ target: FileTarget) async {
     let recovery = target.recovery
     reused = recovery.publishedLength ?? 0
@@ -82,21 +82,21 @@ extension DownloadRun {
     end = request.startOver ? .foundPublished(found) : .finished(found)
   }
 
-  /// Why a new number is added to the name; nil where no file that is there is the cause.
+  /// Why a number is added to the name; nil unless an existing file is the cause.
   private func leftAlone(by claim: TargetClaim) async -> String? {
     guard claim.number > 0, claim.replacement == .none, request.ifExists == .update else {
       return nil
     }
-    // Where it cannot be looked at nothing is said of it.
+    // A file that cannot be read is not mentioned.
     let former = try? await engine.io.run { () throws(TransferError) in
       try TargetCheck.state(of: claim.wanted.text, in: claim.directory)
     }
     guard let former, former != .absent else { return nil }
-    return "\(claim.wanted.text) is not what haul made of this address, or was changed since"
+    return "\(claim.wanted.text) was not downloaded by haul from this address, or was changed since"
   }
 
-  /// The name and the part file. Most files are new: a look at the directory tells, and a change of
-  /// threads would take longer.
+  /// Finds the name and the part file. Most files are new: checking the directory here is faster
+  /// than changing threads.
   private func claimTarget(
     _ serverName: FileName?
   ) async throws(TransferError) -> TargetClaim.Outcome {
@@ -117,7 +117,7 @@ extension DownloadRun {
     }
   }
 
-  /// Releases the target: at once, or after the end of the transfer is stored.
+  /// Releases the target now, or after the end of the transfer is stored.
   mutating func releaseTarget(_ end: RunEnd) async {
     guard let claim else { return }
     guard end.isOver else { return engine.targets.keep(claim.key) }

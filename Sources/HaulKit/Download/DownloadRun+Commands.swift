@@ -1,6 +1,6 @@
 import HaulCore
 
-/// Performing what the machine returns.
+/// Performs the machine's commands.
 extension DownloadRun {
   mutating func perform(_ command: DownloadMachine.Command) async {
     switch command {
@@ -42,8 +42,8 @@ extension DownloadRun {
     engine.hub.emit(kind, of: id, context.identity)
   }
 
-  /// What was measured is worth knowing to the host's next transfers; what only the user's number
-  /// says is not.
+  /// Remembers a measured choice for the next transfers of the host; a choice limited only by the
+  /// user's option is not remembered.
   private func settled(on choice: ConnectionChoice) {
     log(choice)
     tell(.connections(choice))

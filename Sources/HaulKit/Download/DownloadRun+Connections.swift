@@ -1,9 +1,9 @@
 import HaulCore
 
-/// Requests and bodies: what is under way of each segment.
+/// Requests and bodies of the segments.
 extension DownloadRun {
-  /// Sends a request: without a task of its own, where the transport can and nothing is to be
-  /// waited for before.
+  /// Sends a request; without a task of its own if the transport can send at once and nothing must
+  /// be awaited first.
   mutating func open(_ id: SegmentID, _ fetch: FetchRequest) {
     requests += 1
     var fetch = fetch
@@ -14,7 +14,7 @@ extension DownloadRun {
       connections.append(Connection(id: id, work: .request(handle), silence: .instant(now)))
       return
     }
-    // A further connection of one transfer gets a thread of its own, where there is one.
+    // An additional connection of a transfer gets its own thread, if there is one.
     let executor = (fetch.isAdditional ? nil : driver.executor) ?? engine.soleExecutor
     let (silence, host, told) = (IdleTimer(since: now), host, told(of: id))
     let task = Task(executorPreference: executor) { [engine, fetch] in
@@ -27,7 +27,7 @@ extension DownloadRun {
     connections.append(Connection(id: id, work: .task(task), silence: .told(silence)))
   }
 
-  /// One transfer of its host alone brings a large body with a little less work in a task.
+  /// A large body of the only transfer of its host costs a little less in a task.
   private func mayBeginAtOnce(_ fetch: FetchRequest) -> Bool {
     guard !fetch.isAdditional, engine.prepare == nil else { return false }
     let host = host
@@ -45,12 +45,12 @@ extension DownloadRun {
     }
   }
 
-  /// Receives the body of an answer: at once, where it has all arrived.
+  /// Receives the body of an answer; at once if all of it has arrived.
   mutating func receive(
     _ id: SegmentID, _ body: ResponseBody, begin version: DownloadMachine.Version?
   ) async {
     guard let response = takeResponse(id), let target else { return }
-    // A new generation begins: nothing of an earlier run is in it.
+    // A new generation begins: it holds nothing of an earlier run.
     if version != nil { reused = 0 }
     let receiver = SegmentReceiver(
       id: id, transfer: self.id, response: response, body: body, begin: version,
@@ -99,7 +99,7 @@ extension DownloadRun {
     connections[index].cancel()
   }
 
-  /// Closes an answer unread.
+  /// Closes an answer without reading it.
   mutating func drop(_ id: SegmentID) { _ = takeResponse(id) }
 
   mutating func takeAnswer(to id: SegmentID) -> ResponseHead? {
@@ -122,17 +122,17 @@ extension DownloadRun {
 
   private func index(of id: SegmentID) -> Int? { connections.firstIndex { $0.id == id } }
 
-  /// What the end of a request or a body means, as it may have been stopped, or given up as silent.
+  /// What the end of a request or body means, if it was stopped or timed out.
   mutating func ended(_ event: DownloadMachine.Event) -> DownloadMachine.Event {
     guard let id = event.endedID, let index = index(of: id) else { return event }
     let connection = connections.remove(at: index)
     if connection.isStopped { return .stopped(id) }
-    // What was done before it was given up is done.
+    // What was completed before the timeout counts.
     if case .ended = event { return event }
     return connection.isSilent ? .failed(id, engine.silent) : event
   }
 
-  /// Gives up what nothing comes from.
+  /// Stops connections that received nothing for the idle timeout.
   mutating func stopSilent(at now: Instant) {
     for index in connections.indices {
       let connection = connections[index]
@@ -144,7 +144,7 @@ extension DownloadRun {
     }
   }
 
-  /// Returns when nothing is under way any more.
+  /// Returns when no connection is left.
   mutating func closeConnections() async {
     connections.removeAll { !$0.isUnderWay }
     for connection in connections { connection.cancel() }
@@ -161,7 +161,7 @@ extension DownloadRun {
 }
 
 extension DownloadMachine.Event {
-  /// The end of a request or a body that failed, or was cancelled.
+  /// The end of a request or body that failed or was cancelled.
   static func ended(_ id: SegmentID, by error: any Error) -> Self {
     (error as? TransferError).map { .failed(id, $0) } ?? .stopped(id)
   }
@@ -175,8 +175,9 @@ extension DownloadMachine.Event {
 }
 
 extension Engine {
-  /// Why a connection is given up that nothing comes from.
+  /// Why a connection without bytes is dropped.
   var silent: TransferError {
-    TransferError(.stalled, "nothing came for \(idleTimeout); try again later", isRetryable: true)
+    TransferError(
+      .stalled, "no bytes received for \(idleTimeout); try again later", isRetryable: true)
   }
 }

@@ -1,6 +1,6 @@
 import HaulCore
 
-/// Progress, checkpoints, and the ways a run ends.
+/// Progress, checkpoints, and the end of a run.
 extension DownloadRun {
   mutating func tick() async {
     let now = engine.clock.now
@@ -10,7 +10,7 @@ extension DownloadRun {
     }
     meter.note(received, at: now)
     ticks += 1
-    // The last progress reports the rate of the whole.
+    // The last progress reports the average rate.
     let rate = received == total ? averageRate : meter.rate
     let progress = TransferProgress(
       bytes: received, total: total, rate: rate, connections: connections)
@@ -42,14 +42,14 @@ extension DownloadRun {
   }
 
   private static let worthReadingBack: Int64 = 4 << 20
-  /// So much at most while nobody asks whether to stop.
+  /// The most bytes to read back at once without checking for a stop.
   private static let readBackAtOnce: Int64 = 64 << 20
 
-  /// Hashes what came out of order while the rest still comes.
+  /// Hashes bytes that came out of order while the rest is received.
   private mutating func readBack(_ target: any DownloadTarget) {
     isReadingBack = true
     helpers.append { [inbox, stop = verifyStop] in
-      // What cannot be read is tried again, and told, when the file is verified.
+      // A read error is retried, and reported, when the file is verified.
       try? await target.advanceDigest(by: Self.readBackAtOnce) { stop.isStopped }
       inbox.post(.digestAdvanced)
     }
@@ -116,8 +116,7 @@ extension DownloadRun {
     return true
   }
 
-  /// The network is not wanted any more: another transfer may have it, as long as not too many wait
-  /// for the disk.
+  /// Releases the connection for another transfer, unless too many already wait for the disk.
   private func waitAsideForDisk() async {
     guard engine.slots.update({ $0.waitsForDisk(id) }) else { return }
     await context.report(.slotsChanged)
@@ -139,7 +138,7 @@ extension DownloadRun {
       let error = await keep()
       end = error.map { .finished(result(.failed, error: $0)) } ?? .paused
     case .failed(let error):
-      // The first reason is the one to tell; a checkpoint that fails now leaves the last good one.
+      // The first reason is reported; a checkpoint that fails now keeps the last good one.
       _ = await keep()
       let bytes = plan.update { $0.plan.receivedCount }
       end = .finished(result(.failed, bytes: bytes, error: error))
@@ -165,7 +164,7 @@ extension DownloadRun {
       firstAnswer: firstAnswer.map { $0 - started }, requests: requests, retries: retries)
   }
 
-  /// Makes what is there durable, as far as that was asked for, and lets the file go.
+  /// Syncs the bytes on disk, as far as the durability asks for it, and releases the file.
   private func keep() async -> TransferError? {
     var failure: TransferError?
     do {

@@ -1,12 +1,12 @@
 import HaulCore
 import Logging
 
-/// What a transfer and the others of its host learn of it from each other.
+/// What the transfers of one host learn from each other.
 extension DownloadRun {
-  /// The host by which the scheduler knows the transfer.
+  /// The host under which the scheduler knows the transfer.
   var host: String { request.url.origin.authority }
 
-  /// Notes an answer, and has the machine know who else is served.
+  /// Notes an answer, and informs the machine whether other transfers of the host are served.
   mutating func noteAnswer() async {
     let (isOutageOver, servesOthers) = engine.slots.update {
       ($0.hostAnswered(for: id), $0.hostServesOthers(than: id))
@@ -15,8 +15,8 @@ extension DownloadRun {
     if isOutageOver { await context.report(.slotsChanged) }
   }
 
-  /// Has the machine know how the host stands before it hears of the end of a fetch, because of
-  /// which it may send another request.
+  /// Informs the machine of the host's state before the end of a fetch, after which it may send
+  /// another request.
   mutating func noteHost(before event: DownloadMachine.Event, at now: Instant) async {
     switch event {
     case .ended, .stopped, .tick: break
@@ -35,11 +35,11 @@ extension DownloadRun {
     await context.report(.slotsChanged)
   }
 
-  /// Notes that the host refused a connection while others of it go on, and tells its lower limit.
+  /// Notes that the host refused a connection while others stay open, and emits its lower limit.
   func limitHost(_ error: TransferError) async {
     if let limit = engine.slots.update({ $0.connectionRefused(for: id) }) {
       engine.logger.info(
-        "\(host) gets \(limit) connection\(limit == 1 ? "" : "s") at most from now on: \(error.message)",
+        "\(host) is limited to \(limit) connection\(limit == 1 ? "" : "s") from now on: \(error.message)",
         metadata: ["transfer": "\(id)"])
       engine.hub.emit(.limited(connections: limit, error: error), of: id, context.identity)
     }

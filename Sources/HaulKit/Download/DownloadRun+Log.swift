@@ -1,7 +1,7 @@
 import HaulCore
 import Logging
 
-/// What is logged of each request and each answer. Never header fields: they hold secrets.
+/// Logs each request and answer. Never header fields: they hold secrets.
 extension Engine {
   func log(asks fetch: FetchRequest, _ metadata: Logger.Metadata = [:]) {
     var metadata = metadata
@@ -19,7 +19,7 @@ extension Engine {
 
 extension DownloadRun {
   func log(_ connection: SegmentID, asks fetch: FetchRequest) {
-    // Text of what nobody reads costs as much as a request's head.
+    // Building the text costs as much as a request's header: skip it when it is not logged.
     guard engine.logger.logLevel <= .debug else { return }
     engine.log(asks: fetch, metadata(connection))
   }
@@ -44,7 +44,7 @@ extension DownloadRun {
 
   func log(lost error: TransferError) {
     engine.logger.debug(
-      "a connection was lost and is made again: \(error.message)",
+      "a connection was lost; reconnecting: \(error.message)",
       metadata: ["transfer": "\(id)"])
   }
 }
@@ -52,11 +52,11 @@ extension DownloadRun {
 extension ConnectionChoice.Reason {
   fileprivate var words: String {
     switch self {
-    case .limit: "as many as are allowed"
-    case .noGain: "a further one brings less than it should"
-    case .slower: "with more of them the whole gets slower"
-    case .refused: "the server refused a further one"
-    case .remembered: "an earlier file of the host was worth that many"
+    case .limit: "the limit is reached"
+    case .noGain: "one more would gain too little"
+    case .slower: "more of them are slower in total"
+    case .refused: "the server refused one more"
+    case .remembered: "the number that an earlier file of this host ended with"
     }
   }
 }

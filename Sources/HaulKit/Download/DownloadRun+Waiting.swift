@@ -3,10 +3,9 @@ import HaulFiles
 import Logging
 import NIOConcurrencyHelpers
 
-/// What is in the way of a download and may go away: then it ends for now, to go on from its bytes
-/// later.
+/// Finds the wait reason of a download. The run then ends, and a later one resumes.
 extension DownloadRun {
-  /// What made it fail, where that may go away.
+  /// The wait reason behind a failure, if there is one.
   func waitReason(behind end: RunEnd) async -> WaitReason? {
     // A stream cannot resume: its reader has the bytes.
     guard driver.stream == nil, case .finished(let result) = end, result.state == .failed,
@@ -16,7 +15,7 @@ extension DownloadRun {
     return reason
   }
 
-  /// What fails for want of a network is told as such.
+  /// Reports a failure without a network as that.
   func seen(_ event: DownloadMachine.Event) -> DownloadMachine.Event {
     guard engine.waitsForNetwork, driver.stream == nil, case .failed(let id, let error) = event,
       error.cause == .noRoute, !engine.network.isUp
@@ -24,7 +23,7 @@ extension DownloadRun {
     return .failed(id, error.with(.noNetwork))
   }
 
-  /// Why a target that was just taken is not written to: its file system is full.
+  /// Why a new target is not written to: its file system is full.
   func refusal(of claim: TargetClaim) async -> WaitReason? {
     let device = claim.key.device
     guard engine.fullDevices.withLockedValue({ $0.contains(device) }) else { return nil }
@@ -33,23 +32,23 @@ extension DownloadRun {
     return try? await engine.io.run { () throws(TransferError) in
       let shortage = try Shortage.find(
         claim.directory, location?.partName, length: length, path: claim.directory.path)
-      // There is room again, and that was not seen yet.
+      // There is room again, and the monitor has not seen it yet.
       if shortage.free.map({ $0 >= WaitMonitor.reserve }) ?? true { return nil }
       claim.part.release()
       return .diskFull(shortage)
     }
   }
 
-  /// The place where an earlier run left its bytes, when that is not there. It is not made again: a
-  /// directory of that name would lie on another file system.
+  /// The directory with an earlier run's bytes, if it is missing. It is not created: it would be on
+  /// another file system.
   func missingLocation() async -> WaitReason? {
     guard engine.waitsForDisk, let former = driver.former else { return nil }
     return try? await engine.io.run { [disk = engine.disk] () throws(TransferError) in
       guard let found = DirectoryLookup.find(former.directory, on: disk) else {
         return .directoryMissing(former.directory, seen: nil)
       }
-      // A file system that was taken away and is back may have another number, and has after a
-      // boot.
+      // After unmounting and mounting, or after a boot, a file system may have another device
+      // number.
       if found.device == former.device || former.boot != disk.bootID
         || found.holds(former.partName)
       {
@@ -63,7 +62,7 @@ extension DownloadRun {
     switch error.cause {
     case .noNetwork: .offline
     case .noRoom where engine.waitsForDisk: await shortage()
-    // Only a place that was there can go away.
+    // Only a location that existed can disappear.
     default: engine.waitsForDisk && error.code == .io ? await vanishedPlace() : nil
     }
   }
@@ -79,8 +78,8 @@ extension DownloadRun {
     }
   }
 
-  /// The directory, when it went away with its file system. One that somebody removed is not waited
-  /// for: its bytes are lost.
+  /// The directory, if it disappeared with its file system. A directory that was removed is not
+  /// waited for: its bytes are lost.
   private func vanishedPlace() async -> WaitReason? {
     guard let location, let directory = claim?.directory else { return nil }
     return try? await engine.io.run { [disk = engine.disk] () throws(TransferError) in
@@ -97,7 +96,7 @@ extension DownloadRun {
 typealias Shortage = WaitReason.Shortage
 
 extension WaitReason.Shortage {
-  /// What a file lacks. Room that its part holds counts as its own.
+  /// How much room a file lacks. Space reserved by its part file counts as its own.
   /// - Parameter length: of the whole file, as far as it is known.
   fileprivate static func find(
     _ directory: any DiskDirectory, _ part: String?, length: Int64?, path: String
@@ -114,7 +113,7 @@ extension WaitReason.Shortage {
 }
 
 extension DownloadRequest {
-  /// Where its file is to go, as the request says.
+  /// The directory of its file, as the request says.
   fileprivate var directoryPath: String {
     switch destination {
     case .stream: "."

@@ -13,11 +13,11 @@ struct DownloadRun: ~Copyable {
   /// Where the bytes go, once the name is known.
   var target: (any DownloadTarget)?
   var claim: TargetClaim?
-  /// Where the bytes lie.
+  /// Where the bytes are.
   var location: FileLocation?
-  /// What is under way, or was answered, of each segment.
+  /// Open requests and answers, by segment.
   var connections: [Connection] = []
-  /// What is to run beside the loop.
+  /// Work to run concurrently with the loop.
   var helpers: [@Sendable () async -> Void] = []
   lazy var verifyStop = StopSignal()
   var meter = RateMeter()
@@ -29,14 +29,14 @@ struct DownloadRun: ~Copyable {
   var firstAnswer: Instant?
   var requests = 0
   var retries = 0
-  /// Whether the manager knows that the old bytes are forgotten.
+  /// Whether the manager knows that the old bytes are discarded.
   private var hasToldStart = false
-  /// The final path, once the file has it.
+  /// The final path, once the file is published.
   var path: String?
   var end: RunEnd?
-  /// What `start` will be told, while the slot that was promised is waited for anew.
+  /// The pending `start` event, while the promised slot is requested again.
   private var waitingStart: DownloadMachine.Event?
-  /// When the next attempt is due, once there was a failure.
+  /// When the next attempt is due, after a failure.
   var retryAt: Instant?
   var checkpoints: CheckpointTimer
 
@@ -60,8 +60,8 @@ struct DownloadRun: ~Copyable {
     checkpoints = CheckpointTimer(isStrict: driver.request.durability == .strict, now: started)
   }
 
-  /// Returns when the download has ended or is paused: every connection closed, every byte written
-  /// is claimed.
+  /// Returns when the download has ended or is paused: every connection is closed and every written
+  /// byte is claimed.
   mutating func perform() async -> RunEnd {
     if let reason = await missingLocation() { return .suspended(reason) }
     await runToEnd()
@@ -85,7 +85,7 @@ struct DownloadRun: ~Copyable {
     driver.stream?.abandoned.whenStopped { [inbox] in inbox.post(.order(.cancel)) }
     engine.heartbeat.add(inbox)
     await begin(.start(recovered))
-    // Most small files end before anything is to run beside the loop.
+    // Most small files end before there is concurrent work.
     while end == nil, helpers.isEmpty { await receive(await inbox.next()) }
     if end == nil { await runWithHelpers() }
     await closeConnections()
@@ -122,7 +122,7 @@ struct DownloadRun: ~Copyable {
         .responded(id, head, leadsElsewhere: leadsElsewhere(head), wallSeconds: wall))
     case .order(let order): await follow(order)
     case .timer(let timer, let instant):
-      // A wait that somebody ended does not end the next one.
+      // A wait that was ended early must not end the next one.
       if timer != .retry || instant == retryAt { await handle(.timer(timer)) }
     case .tick: await tick()
     case .checkpointed(let error):
@@ -139,7 +139,7 @@ struct DownloadRun: ~Copyable {
   private mutating func follow(_ order: RunOrder) async {
     switch order {
     case .slotGranted:
-      // The wait is over, also where it was ended before its time.
+      // The wait is over, even if it was ended early.
       retryAt = nil
       return await begin(waitingStart ?? .slotGranted)
     case .pause: break
@@ -157,9 +157,8 @@ struct DownloadRun: ~Copyable {
     await context.report(.startedOver)
   }
 
-  /// Tells the machine that it may begin, if the connection that came with the slot is still there:
-  /// a pause of the host or a lower limit may have come since. Then the slot is given back, and
-  /// waited for in the old place.
+  /// Starts the machine if the connection of its slot is still available. If the host has a pause
+  /// or a lower limit by now, it gives the slot back and waits in its old position.
   private mutating func begin(_ event: DownloadMachine.Event) async {
     if engine.slots.update({ $0.grantConnection(for: id) }) {
       waitingStart = nil

@@ -7,64 +7,63 @@ import HaulFiles
 protocol DownloadTarget: Sendable {
   /// What an earlier run left.
   var recovery: Recovery { get }
-  /// Bytes that no checkpoint has made durable yet.
+  /// Bytes that no checkpoint has synced yet.
   var dirtyBytes: Int64 { get }
 
   /// Refuses a length that does not fit, before its body is fetched.
   func ensureRoom(for length: Int64) async throws(TransferError)
   /// Begins a version.
-  /// - Parameter checksums: the digests that will be asked about, as far as they are known by now.
+  /// - Parameter checksums: the digests to verify, as far as they are known by now.
   func begin(
     _ version: DownloadMachine.Version, checksums: [Checksum]
   ) async throws(TransferError)
-  /// Has the digests of what an earlier run left go on with what comes.
+  /// Continues the digests of an earlier run with new bytes.
   func expectDigests(_ algorithms: [Checksum.Algorithm])
-  /// Bytes that must be read back for the digest, as they came out of order.
+  /// Bytes that must be read back for the digest, because they came out of order.
   var digestLag: Int64 { get }
   /// Reads some of them.
   func advanceDigest(by limit: Int64, isCancelled: @escaping @Sendable () -> Bool)
     async throws(TransferError)
-  /// Where one segment's bytes go.
+  /// A writer for one segment's bytes.
   /// - Parameters:
   ///   - version: begun with the first bytes, and its digests as far as they are known by now.
-  ///   - onOwnThread: whether it is called on a thread that may wait for a prompt disk.
+  ///   - onOwnThread: whether it is called on a thread that may wait for a fast disk.
   func writer(
     for segment: SegmentID, beginning version: (DownloadMachine.Version, [Checksum])?,
     onOwnThread: Bool
   ) -> any SegmentWriter
-  /// Where what an earlier run left can be compared with the server's; empty where that would tell
+  /// The ranges of an earlier run to compare with the server's bytes; empty where comparing proves
   /// nothing.
   func comparisonPlaces() async throws(TransferError) -> [ByteRange]
-  /// Puts down that bytes from here on are not proved to be of one version with those before.
+  /// Records that nothing proves later bytes to be of the same version as earlier ones.
   func noteUnproved() async throws(TransferError)
-  /// Whether exactly these bytes are there.
+  /// Whether exactly these bytes are on disk.
   func holds(_ bytes: [UInt8], at offset: Int64) async throws(TransferError) -> Bool
   func checkpoint() async throws(TransferError)
 
-  /// - Throws: `checksum-mismatch`, or why it cannot be told.
+  /// - Throws: `checksum-mismatch`, or why it cannot be checked.
   func verify(_ checksums: [Checksum], isCancelled: @escaping @Sendable () -> Bool)
     async throws(TransferError)
-  /// Publishes a whole download and releases it. Returns at once: `told` is called once, on any
-  /// thread, with the path of the file, if it is one.
+  /// Publishes a whole download and releases it. Returns at once; calls `told` once, on any thread,
+  /// with the path if it is a file.
   func publish(
     length: Int64, modified: Double?,
     _ told: @escaping @Sendable (Result<String?, TransferError>) -> Void)
-  /// The same on this thread, which may wait for a prompt disk.
-  /// - Returns: nil where that might take long; nothing was done then.
+  /// The same on this thread, which may wait for a fast disk.
+  /// - Returns: nil if it might take long; nothing was done then.
   func publishHere(length: Int64, modified: Double?) throws(TransferError) -> String?
-  /// Lets go of what is there; it may be gone on with. The end of every run but a discarded one.
+  /// Releases the target so that a later run can resume. Every run ends with this or `discard`.
   func release() async
-  /// Takes away what is there.
+  /// Deletes the bytes on disk.
   func discard() async
 }
 
-/// Writes what one segment receives. Its bytes follow each other, but for those that it skips.
+/// Writes what one segment receives: consecutive bytes, except for those that it skips.
 protocol SegmentWriter: Sendable {
   /// Takes these pieces, all or none of them unless the download fails.
-  /// - Parameter isLast: whether nothing follows; then every byte is accounted for when it returns.
+  /// - Parameter isLast: whether nothing follows; then every byte is claimed when it returns.
   /// - Throws: `TransferError`, `CancellationError`.
   mutating func write(_ pieces: [(bytes: ChunkSlice, offset: Int64)], isLast: Bool) async throws
-  /// Returns when every byte written is accounted for, and the version has begun, however little
-  /// came of it.
+  /// Returns when every written byte is claimed, and the version has begun even if no byte came.
   mutating func end() async throws(TransferError)
 }

@@ -2,8 +2,7 @@ import HaulCore
 import HaulFiles
 
 extension FileLocation {
-  /// Takes away the bytes of an address that are there, where there is no room to take them over
-  /// first. Blocks.
+  /// Deletes the part file of an address without adopting it, because the disk is full. Blocks.
   func discard(_ url: ResourceURL, on disk: any Disk) throws(TransferError) {
     guard let found = DirectoryLookup.find(directory, on: disk) else { return }
     try PartFile.removeLeft(of: name, in: found.directory, on: disk) { $0.isOf(url) }

@@ -2,12 +2,12 @@ import HaulCore
 
 /// Paths as text.
 extension String {
-  /// The path of a name in the directory that this text is the path of.
+  /// The path of a name in the directory at this path.
   func filePath(_ name: String) -> String {
     self == "." ? name : hasSuffix("/") ? self + name : "\(self)/\(name)"
   }
 
-  /// The path of its directory, and the name in it.
+  /// The path of its directory, and its name.
   var pathParts: (directory: String, name: String) {
     guard let slash = lastIndex(of: "/") else { return (".", self) }
     return (

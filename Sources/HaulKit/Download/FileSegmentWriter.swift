@@ -54,8 +54,8 @@ struct FileSegmentWriter: SegmentWriter {
 }
 
 extension PartFile {
-  /// - Parameter isAllThere: what is written at once has no room reserved, but is refused where
-  ///   there is none.
+  /// - Parameter isAllThere: the whole body has arrived: no room is reserved, but it is refused
+  ///   when there is none.
   fileprivate func begin(
     _ beginning: FileSegmentWriter.Beginning, isAllThere: Bool
   ) throws(TransferError) {

@@ -1,7 +1,7 @@
 import HaulCore
 import HaulFiles
 
-/// A download into a part file, which gets its final name when it is whole.
+/// A download to a part file, which is published when it is whole.
 struct FileTarget: DownloadTarget {
   let claim: TargetClaim
   let url: ResourceURL
@@ -109,7 +109,7 @@ struct FileTarget: DownloadTarget {
   }
 
   func release() async {
-    // Letting go cannot fail: there is nothing left to lose.
+    // Releasing cannot fail: nothing is left to lose.
     try? await io.run { [part] () throws(TransferError) in part.release() }
   }
 
@@ -131,10 +131,10 @@ extension TargetClaim {
 
   private func twin(_ name: FileName) -> TransferError {
     TransferError(
-      .inUse, "another program has downloaded this address to \(name.text) meanwhile; try again")
+      .inUse, "another program downloaded this address to \(name.text) in the meantime; try again")
   }
 
-  /// Gives the part its final name, or the next free one where a number may be added.
+  /// Publishes the part under its final name, or the next free one if a number may be added.
   /// - Throws: as `PartFile.publish`.
   func publish(length: Int64, modified: Double?) throws(TransferError) -> FileName {
     var candidate = name

@@ -2,9 +2,9 @@ import HaulCore
 import HaulFiles
 import NIOConcurrencyHelpers
 
-/// Gives small finished files their names, all that are ready at the same time together: they share
-/// the change of threads and, when strict, the sync of their directory. While one group is on its
-/// way to the disk, the next one gathers.
+/// Publishes small finished files that are ready at the same time as one group: they share the
+/// change of threads and, when strict, the sync of their directory. The next group gathers
+/// meanwhile.
 final class GroupPublish: Sendable {
   /// The path of the file.
   typealias Answer = Result<String?, TransferError>
@@ -21,14 +21,14 @@ final class GroupPublish: Sendable {
     var isRunning = false
   }
 
-  /// A file that is told late is fetched again after a crash, however long it has been there.
+  /// A file that is reported late is fetched again after a crash, so a group is limited.
   private static let most = 512
   private let io: BlockingIO
   private let state = NIOLockedValueBox(State())
 
   init(io: BlockingIO) { self.io = io }
 
-  /// As `TargetClaim.publish`; lets go of the part file when that was done.
+  /// As `TargetClaim.publish`; then releases the part file.
   /// - Parameter told: called once, on a helper thread.
   func publish(
     _ claim: TargetClaim, length: Int64, modified: Double?,

@@ -6,7 +6,7 @@ struct RateMeter: Sendable {
   private static let window: Duration = .seconds(5)
   private var samples: Deque<(instant: Instant, bytes: Int64)> = []
 
-  /// Notes that `bytes` have been received in all.
+  /// Notes that `bytes` have been received in total.
   mutating func note(_ bytes: Int64, at now: Instant) {
     samples.append((now, bytes))
     while samples.count > 2, now - samples[1].instant >= Self.window { samples.removeFirst() }

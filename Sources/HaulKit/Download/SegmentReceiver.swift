@@ -1,12 +1,12 @@
 import HaulCore
 
-/// Streams one accepted body to where it goes, as far as the plan lets it.
+/// Receives one accepted body and writes it, as far as the plan allows.
 struct SegmentReceiver: Sendable {
   let id: SegmentID
   let transfer: TransferID
   let response: FetchResponse
   let body: ResponseBody
-  /// A version to be begun with the first byte.
+  /// A version to begin with the first byte.
   let begin: DownloadMachine.Version?
   /// The digests that the version must have.
   let checksums: [Checksum]
@@ -16,11 +16,11 @@ struct SegmentReceiver: Sendable {
   let maximumSize: Int64?
   let inbox: DownloadInbox
 
-  /// How much of an unwanted rest is read so that the connection can be used again.
+  /// The longest unwanted rest that is read so that the connection can be reused.
   private static let worthDraining: Int64 = 128 << 10
 
-  /// Returns when the segment has ended, one way or the other; every byte written is claimed then.
-  /// - Parameter silence: nil where the whole body has arrived.
+  /// Returns when the segment has ended, in whatever way; every written byte is claimed then.
+  /// - Parameter silence: nil if the whole body has arrived.
   func run(_ silence: IdleTimer?) async -> DownloadMachine.Event {
     var state = State(
       position: body.start,
@@ -41,8 +41,8 @@ struct SegmentReceiver: Sendable {
     return failure.map { .failed(id, $0) } ?? .ended(id)
   }
 
-  /// Why a body was cut off from here: when nobody wanted that, the connection was given up as
-  /// silent just when its head came.
+  /// Why a body was cut off here: if it was not asked to stop, the idle timeout came just as the
+  /// header arrived.
   private var stopped: TransferError {
     Task.isCancelled
       ? TransferError(.interrupted, "stopped", isRetryable: true) : engine.silent
@@ -81,7 +81,7 @@ struct SegmentReceiver: Sendable {
     var offset = 0
     while offset < chunk.count {
       let room = body.end.map { $0 - state.position } ?? .max
-      // More bytes than announced: they are not of this range.
+      // More bytes than announced do not belong to this range.
       if room <= 0 { return true }
       let wanted = Int(min(room, Int64(chunk.count - offset)))
       let count = try await engine.take(upTo: wanted, for: transfer)
@@ -95,13 +95,13 @@ struct SegmentReceiver: Sendable {
   private func write(_ slice: ChunkSlice, _ state: inout State) async throws -> Bool {
     if let maximumSize, state.position + Int64(slice.count) > maximumSize {
       throw TransferError(
-        .tooLarge, "the file has more than the \(maximumSize) bytes that are allowed"
+        .tooLarge, "the file has more than the allowed \(maximumSize) bytes"
       ).remedied(by: .maximumSize)
     }
     let start = state.position
     let grant = plan.update { state in
       let grant = state.plan.reserve(id, count: slice.count)
-      // Some of it is there already: a whole is read from its beginning.
+      // Some of it is on disk: a whole body is read from its beginning.
       if grant.pieces.reduce(0, { $0 + $1.length }) < Int64(grant.used) {
         state.cameAgain(start..<(start + Int64(grant.used)))
       }
@@ -119,13 +119,13 @@ struct SegmentReceiver: Sendable {
     }
     if !state.hasDelivered {
       state.hasDelivered = true
-      // Where nothing is left to fetch its end follows, and says the same.
+      // If nothing is left to fetch, the end of the segment follows and says the same.
       if !isWhole { inbox.post(.event(.delivered(id))) }
     }
     return grant.isLast
   }
 
-  /// The body is over: was that all that it announced?
+  /// The body has ended: checks that it was as long as announced.
   private func ended(_ state: State) async throws(TransferError) {
     if let end = body.end, state.position < end {
       throw TransferError(.connectionLost, "the body ended early", isRetryable: true)
@@ -136,12 +136,12 @@ struct SegmentReceiver: Sendable {
     }
   }
 
-  /// Reads a short rest, so that the connection lives. What goes wrong here costs the connection
-  /// only: the bytes are there.
+  /// Reads a short rest, to keep the connection open. An error here costs only the connection: the
+  /// bytes are on disk.
   private func drain(
     _ chunks: inout some AsyncIteratorProtocol<any ByteChunk, any Error>, from position: Int64
   ) async {
-    // With nothing left to fetch, the whole download would wait for it.
+    // If nothing is left to fetch, the whole download would wait for the rest.
     guard let end = body.end, end - position <= Self.worthDraining,
       !plan.update({ $0.plan.isComplete })
     else { return }

@@ -1,15 +1,15 @@
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// What the driver, its segments and its progress share: the plan, and counters.
+/// What the driver, its segments and its progress share: the plan and counters.
 final class SharedPlan: Sendable {
   struct State: Sendable {
     var plan: SegmentPlan
-    /// Bytes of body that came from the network.
+    /// Body bytes received from the network.
     var fetched: Int64 = 0
-    /// What an earlier run left, less what has come again.
+    /// Bytes on disk from an earlier run, without those that were received again.
     var earlier = ByteRangeSet()
-    /// Bytes of an earlier run that have come again, as the server gave the whole.
+    /// Bytes of an earlier run that were received again, because the server sent the whole file.
     var repeated: Int64 = 0
 
     mutating func cameAgain(_ range: ByteRange) {
@@ -28,7 +28,7 @@ final class SharedPlan: Sendable {
   }
 }
 
-/// When a connection began to be silent; nil while its bytes are being dealt with.
+/// Since when a connection is idle; nil while received bytes are processed.
 final class IdleTimer: Sendable {
   private let since: NIOLockedValueBox<Instant?>
 

@@ -1,6 +1,6 @@
 import NIOConcurrencyHelpers
 
-/// Lets one piece of work of many be stopped.
+/// Lets one of several pieces of work be stopped.
 struct StopSignal: Sendable {
   private struct State {
     var isStopped = false
@@ -20,7 +20,7 @@ struct StopSignal: Sendable {
     action?()
   }
 
-  /// Calls `action` when told to stop: at once, when that has been.
+  /// Calls `action` when stopped; at once if it already is.
   func whenStopped(_ action: @escaping @Sendable () -> Void) {
     let isStopped = state.withLockedValue { state in
       if !state.isStopped { state.action = action }

@@ -3,18 +3,18 @@ import HaulCore
 package import HaulFiles
 import NIOConcurrencyHelpers
 
-/// What one reader has not taken yet of a download, whatever order it came in: never more than the
-/// window's size.
+/// The bytes that one reader has not read yet, in whatever order they came; at most the window's
+/// size.
 ///
-/// What the reader has been given counts until it comes back for more. A segment whose bytes do not
-/// fit waits; the one whose bytes are wanted next never does.
+/// The chunk that the reader holds counts until it asks for the next one. A segment whose bytes do
+/// not fit waits, except the one whose bytes are next.
 package final class StreamBuffer: Sendable {
   struct State {
-    /// By the offset of their first byte; they never overlap.
+    /// By the offset of their first byte; without overlaps.
     var chunks: [Int64: ChunkSlice] = [:]
-    /// Everything before this was given to the reader.
+    /// The end of what the reader was given.
     var given: Int64 = 0
-    /// Everything before this it has done with.
+    /// The end of what the reader has finished with.
     var read: Int64 = 0
     var held: Int64 = 0
     var mostHeld: Int64 = 0
@@ -34,12 +34,12 @@ package final class StreamBuffer: Sendable {
 
   struct Waiter {
     let holds: @Sendable (borrowing State) -> Bool
-    /// Called once, when it holds.
+    /// Called once, when the condition holds.
     let goOn: @Sendable () -> Void
   }
 
   let size: Int64
-  /// Told when nobody will read any more.
+  /// Stopped when the stream loses its reader.
   let abandoned = StopSignal()
   private let state = NIOLockedValueBox(State())
   private let io: BlockingIO
@@ -49,12 +49,12 @@ package final class StreamBuffer: Sendable {
     self.io = io
   }
 
-  /// The most bytes that were held at once so far.
+  /// The most bytes held at once so far.
   var mostHeld: Int64 { state.withLockedValue { $0.mostHeld } }
   var waiting: Int { state.withLockedValue { $0.waiters.count } }
   var held: Int64 { state.withLockedValue { $0.held } }
 
-  /// - Parameter moved: called when the reader has gone on by a piece of the window.
+  /// - Parameter moved: called when the reader has advanced by a part of the window.
   func attach(_ plan: SharedPlan, moved: @escaping @Sendable () -> Void) {
     change { state in
       state.plan = plan
@@ -62,7 +62,7 @@ package final class StreamBuffer: Sendable {
     }
   }
 
-  /// Begins a version; nothing of an earlier one was given to the reader.
+  /// Begins a version; the reader has received nothing of an earlier one.
   func begin(_ algorithms: [Checksum.Algorithm]) {
     change { state in
       state.chunks = [:]
@@ -74,7 +74,7 @@ package final class StreamBuffer: Sendable {
 
   var hasEnded: Bool { state.withLockedValue { $0.end != nil } }
 
-  /// Tells the reader that nothing follows what is there.
+  /// Ends the stream after the bytes that it holds.
   func finish(_ end: Result<Void, TransferError>) {
     change { $0.end = $0.end ?? end }
   }
@@ -82,7 +82,7 @@ package final class StreamBuffer: Sendable {
 
 /// The side of the network.
 extension StreamBuffer {
-  /// Takes the pieces, when they fit or are wanted next.
+  /// Takes the pieces if they fit or are next.
   func take(_ pieces: [(bytes: ChunkSlice, offset: Int64)]) -> Bool {
     guard let (first, end) = Self.bounds(pieces) else { return true }
     return change { state in
@@ -130,7 +130,7 @@ extension StreamBuffer {
     if Task.isCancelled { throw TransferError(.interrupted, "stopped", isRetryable: true) }
   }
 
-  /// The digests of all that passed, once that was everything: those that were asked for.
+  /// The requested digests of all bytes, once all have passed.
   func digests(of length: Int64) async throws(TransferError) -> [Checksum] {
     try await waitUntilRead(length)
     return state.withLockedValue { $0.digest?.checksums ?? [] }
@@ -139,7 +139,7 @@ extension StreamBuffer {
 
 /// The reader's side.
 extension StreamBuffer {
-  /// The next bytes, in order; nil at the end. The ones before are let go of.
+  /// The next bytes, in order; nil at the end. Releases the previous ones.
   /// - Throws: why the download failed, `cancelled`.
   func next() async throws(TransferError) -> ChunkSlice? {
     letGo()
@@ -153,7 +153,7 @@ extension StreamBuffer {
         return nil
       }
       await wait { $0.chunks[$0.given] != nil || $0.end != nil }
-      if Task.isCancelled { throw TransferError(.cancelled, "nobody reads any more") }
+      if Task.isCancelled { throw TransferError(.cancelled, "the stream no longer has a reader") }
     }
   }
 
@@ -175,7 +175,7 @@ extension StreamBuffer {
   private func give() -> ChunkSlice? {
     change { state in
       guard let plan = state.plan, let chunk = state.chunks[state.given] else { return nil }
-      // The version may have been given up this very moment.
+      // The version may have been discarded this very moment.
       guard plan.update({ $0.plan.handOut(generation: state.generation) }) else {
         state.chunks = [:]
         state.held = 0
@@ -187,7 +187,7 @@ extension StreamBuffer {
     }
   }
 
-  /// Hashing is work: it has no place on the threads that others wait for.
+  /// Hashing is CPU work: it must not run on threads that others wait for.
   private func hash(_ chunk: ChunkSlice) async throws(TransferError) {
     guard var digest = state.withLockedValue({ $0.digest }) else { return }
     digest = try await io.run { [digest] () throws(TransferError) in
@@ -200,7 +200,8 @@ extension StreamBuffer {
 }
 
 extension StreamBuffer {
-  /// Changes the state and wakes those whose condition holds now; never calls out under the lock.
+  /// Changes the state, and resumes waiters whose condition now holds; never calls out under the
+  /// lock.
   @discardableResult
   private func change<Value>(_ body: (inout State) -> Value) -> Value {
     let (value, ready) = state.withLockedValue { state in
@@ -235,7 +236,7 @@ extension StreamBuffer {
 }
 
 extension ChunkSlice {
-  /// Bytes that have to wait, without the large buffer that a short read leaves around them.
+  /// Copies waiting bytes, to release the large buffer that a short read leaves around them.
   fileprivate var compact: ChunkSlice {
     guard count < 128 << 10 else { return self }
     return ChunkSlice(OwnedBytes(bytes: withBytes { Array($0) }), 0..<count)

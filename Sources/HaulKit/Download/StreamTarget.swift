@@ -28,7 +28,7 @@ struct StreamTarget: DownloadTarget {
       buffer: buffer, plan: plan, segment: segment, beginning: version?.1.map(\.algorithm))
   }
 
-  /// Nothing of an earlier run is there to be compared, and nothing is kept for a later one.
+  /// Nothing of an earlier run can be compared, and nothing is kept for a later one.
   func comparisonPlaces() -> [ByteRange] { [] }
   func noteUnproved() {}
   func holds(_ bytes: [UInt8], at offset: Int64) -> Bool { false }
@@ -41,12 +41,12 @@ struct StreamTarget: DownloadTarget {
     guard let (expected, got) = checksums.mismatch(with: found) else { return }
     throw TransferError(
       .checksumMismatch,
-      "what was written out is not what was asked for: expected \(expected), got \(got)")
+      "the streamed bytes do not match: expected \(expected), got \(got)")
   }
 
   private var wholeLength: Int64 { plan.update { $0.plan.receivedCount } }
 
-  /// Told when the reader has come back for more after the last byte.
+  /// Calls `told` when the reader asks for more after the last byte.
   func publish(
     length: Int64, modified: Double?,
     _ told: @escaping @Sendable (Result<String?, TransferError>) -> Void
@@ -60,7 +60,7 @@ struct StreamTarget: DownloadTarget {
   func discard() {}
 }
 
-/// Hands one segment's bytes to the reader's window, and waits where it runs too far ahead.
+/// Passes one segment's bytes to the reader's window, and waits if it is full.
 struct StreamSegmentWriter: SegmentWriter {
   let buffer: StreamBuffer
   let plan: SharedPlan

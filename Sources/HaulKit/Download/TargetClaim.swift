@@ -1,44 +1,44 @@
 import HaulCore
 import HaulFiles
 
-/// The final name of a download and the part file that will become it. Every call blocks:
-/// `BlockingIO` makes them.
+/// The final name of a download and the part file that will become it. Every call blocks: run it on
+/// `BlockingIO`.
 struct TargetClaim: Sendable {
   let directory: any DiskDirectory
-  /// The name that the finished file gets, unless it is taken by then and another may be.
+  /// The final name; if it is taken by then, another one where that is allowed.
   let name: FileName
   let part: PartFile
   /// The name before any number was added.
   let wanted: FileName
-  /// That number; 0 when there is none.
+  /// That number; 0 for none.
   var number = 0
-  /// Files that may be the one that is asked for.
+  /// Existing files that may be the requested one.
   var existing: [DownloadMachine.ExistingFile] = []
-  /// Whether it is a conflict when none of them is.
+  /// Whether it is a conflict if none of them is.
   var needsExisting = false
-  /// What a file under the name is replaced for.
+  /// Which existing file may be replaced.
   var replacement = Replacement.none
   /// When a number is added to the name.
   let numbering: Numbering
-  /// Held in the book until the run has ended.
+  /// Reserved until the run has ended.
   let key: TargetReservations.Key
 
   enum Numbering: Sendable {
     case never
-    /// When the name is taken by another file, but not by one of the same address.
+    /// When the name is taken by a file of another address.
     case besideOthers
     case always
   }
 
   enum Replacement: Sendable, Hashable {
     case none
-    /// Whatever is there: it was asked for.
+    /// Any file: the user asked for it.
     case any
-    /// The file that an earlier download of the address made, as long as it is as that left it.
+    /// The file that an earlier download of the address made, if it is unchanged.
     case own(FileRecord, user: UInt32)
   }
 
-  /// Whether what is under the name now may be replaced. Blocks.
+  /// Whether the file that has the name now may be replaced. Blocks.
   var mayReplace: Bool {
     switch replacement {
     case .none: false
@@ -50,16 +50,16 @@ struct TargetClaim: Sendable {
 
   enum Outcome: Sendable {
     case claimed(TargetClaim)
-    /// A file is there and is taken as the one that was asked for.
+    /// A file exists and is accepted as the requested one.
     case alreadyThere(path: String, size: Int64, [Checksum])
   }
 
   var path: String { directory.filePath(name.text) }
 
-  /// Finds the name, checks what lies there, and takes its part file for this process.
+  /// Finds the name, checks what exists there, and takes its part file for this process.
   /// - Parameters:
-  ///   - serverName: goes before the name in the address; an exact path goes before both.
-  ///   - book: where the target is held, for the caller to let go of at the end.
+  ///   - serverName: overrides the name in the address; an exact path overrides both.
+  ///   - book: where the target is reserved; the caller releases it at the end.
   /// - Throws: `not-a-regular-file`, `permission-denied`, `name-conflict`, `in-use`, `disk-full`,
   ///   `io`.
   static func make(
@@ -69,9 +69,9 @@ struct TargetClaim: Sendable {
     try TargetSearch(request, of: id, serverName, on: disk, nonce: nonce, book: book).find()
   }
 
-  /// Finds the name of one that runs later, and keeps it for it: names follow the order of these
+  /// Finds and reserves the name of a download that runs later: names follow the order of these
   /// calls.
-  /// - Parameter count: how many files there are that would have the same name.
+  /// - Parameter count: how many files would have the same name.
   /// - Throws: as `make`.
   static func reserve(
     for request: DownloadRequest, of id: TransferID, among count: Int, on disk: any Disk,
@@ -84,8 +84,8 @@ struct TargetClaim: Sendable {
     book.reserve(claim.key, number: claim.number, for: id)
   }
 
-  /// As `make` for a wanted name of which nothing is there, not even of an earlier run; nil, and
-  /// nothing is held, for any other. It waits for no other search and reads no file.
+  /// As `make`, for a wanted name with no file and no part file. For any other it returns nil and
+  /// reserves nothing. It waits for no other search and reads no file.
   static func makeNew(
     for request: DownloadRequest, of id: TransferID, serverName: FileName? = nil,
     on disk: any Disk, nonce: [UInt8], book: TargetReservations
@@ -104,7 +104,7 @@ struct TargetClaim: Sendable {
 }
 
 extension PartFile {
-  /// Whether nothing is in the part, or bytes of this address.
+  /// Whether the part is empty or holds bytes of this address.
   func isOf(_ url: ResourceURL) -> Bool {
     recovery.head?.isOf(url) ?? true
   }

@@ -1,10 +1,10 @@
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// The targets that transfers of one manager are downloading to: tells two of them apart from
-/// another process, which a lock on the part file cannot.
+/// The targets of one manager's transfers. It tells two transfers of one process apart, which a
+/// file lock cannot.
 final class TargetReservations: Sendable {
-  /// A name in a directory, by whatever path it was found.
+  /// A name in a directory, whatever path led to it.
   struct Key: Hashable, Sendable {
     let device: UInt64
     let inode: UInt64
@@ -14,7 +14,7 @@ final class TargetReservations: Sendable {
   fileprivate struct Holder {
     let id: TransferID
     let url: ResourceURL
-    /// Whether it runs; else its bytes are there, and it is to go on.
+    /// Whether it runs; if not, its bytes are on disk and it may resume.
     var isRunning = true
   }
 
@@ -22,14 +22,14 @@ final class TargetReservations: Sendable {
     var holders: [Key: Holder] = [:]
     var departures = 0
     var kept: [TransferID: Key] = [:]
-    /// The numbers that names got which were reserved; 0 is none.
+    /// The numbers of reserved names; 0 for none.
     var numbers: [TransferID: Int] = [:]
   }
 
   private let state = NIOLockedValueBox(State())
   private let searching = NIOLock()
 
-  /// Takes a target for a transfer that runs; false when another has it.
+  /// Reserves a target for a running transfer; false when another has it.
   func hold(_ key: Key, for id: TransferID, _ url: ResourceURL) -> Bool {
     state.withLockedValue { state in
       if let holder = state.holders[key], holder.isRunning || holder.id != id { return false }
@@ -40,12 +40,11 @@ final class TargetReservations: Sendable {
 
   func letGo(_ key: Key) { state.withLockedValue { $0.letGo(key) } }
 
-  /// How often a target was let go of: as long as that stays, nobody but who holds one has left
-  /// anything there.
+  /// How often a target was released. While this is unchanged, only the holders of targets have
+  /// written files.
   var departures: Int { state.withLockedValue { $0.departures } }
 
-  /// It runs no more and is to go on with the bytes that are there: nobody else is to take them
-  /// over.
+  /// It no longer runs but may resume from its bytes on disk: no other transfer may take them.
   func keep(_ key: Key) {
     state.withLockedValue { state in
       guard let id = state.holders[key]?.id else { return }
@@ -56,16 +55,16 @@ final class TargetReservations: Sendable {
     }
   }
 
-  /// Keeps a target for one that has not run yet.
+  /// Reserves a target for a transfer that has not run yet.
   func reserve(_ key: Key, number: Int, for id: TransferID) {
     keep(key)
     state.withLockedValue { $0.numbers[id] = number }
   }
 
-  /// The number that was reserved for it; nil when nothing was.
+  /// The number that was reserved for it; nil for none.
   func number(for id: TransferID) -> Int? { state.withLockedValue { $0.numbers[id] } }
 
-  /// It will not go on.
+  /// It will not resume.
   func forget(_ id: TransferID) {
     state.withLockedValue { state in
       state.numbers[id] = nil
@@ -73,11 +72,11 @@ final class TargetReservations: Sendable {
     }
   }
 
-  /// What is being downloaded to a target, or is to be.
+  /// The address that a target is reserved for.
   func holder(of key: Key) -> ResourceURL? { state.withLockedValue { $0.holders[key]?.url } }
 
-  /// Looks for a name; one search at a time, so that a name at which another search only looks is
-  /// not taken for its.
+  /// Runs one search for a name at a time: otherwise a search could take a name that another only
+  /// checks as reserved.
   func search<Value>(_ body: () throws(TransferError) -> Value) throws(TransferError) -> Value {
     try searching.withLock {
       Result { () throws(TransferError) in try body() }

@@ -4,8 +4,8 @@ import HaulFiles
 /// `--if-exists update`: what the same command again means
 /// (docs/decisions/014-the-same-command-again.md).
 extension TargetSearch {
-  /// The file that an earlier download of this address made is brought up to date; any other is
-  /// left alone.
+  /// Updates the file that an earlier download of this address made; any other file is left
+  /// unchanged.
   func update(isFree: Bool) throws(TransferError) -> TargetClaim.Outcome {
     let files = try filesThere()
     if !request.checksums.isEmpty {
@@ -13,7 +13,7 @@ extension TargetSearch {
         return .alreadyThere(path: file.path, size: file.size, request.checksums)
       }
     }
-    // The first may be that of another transfer of this run.
+    // The first may belong to another transfer of this run.
     for own in files {
       guard let record = own.record, record.isOf(request.url), let part = try acquire(own.name)
       else { continue }
@@ -25,20 +25,20 @@ extension TargetSearch {
       }
       release(part, own.name)
     }
-    // With a digest none of them is the one.
+    // With a digest, none of them matches.
     if isExact, !request.checksums.isEmpty { throw Self.conflict }
     if isFree { return .claimed(try book.search(claimFree)) }
     var claim = isExact ? try claimWanted() : try claimNumbered()
     if request.checksums.isEmpty {
-      // What Haul made of another address is not this one, whatever its date.
+      // A file that Haul made for another address does not count, whatever its date.
       claim.existing = files.filter { $0.record == nil }.map(\.existing)
-      // Where files cannot be marked, each run would make one more.
+      // Without attributes to mark files, each run would make one more.
       claim.needsExisting = isExact || (files.count > 1 && !canMarkFiles)
     }
     return .claimed(claim)
   }
 
-  /// Whether files of this file system have attributes.
+  /// Whether files of this file system can have attributes.
   private var canMarkFiles: Bool {
     guard let file = try? directory.open(name.text, writing: false) else { return true }
     defer { file.close() }
@@ -50,14 +50,14 @@ extension TargetSearch {
     }
   }
 
-  /// A regular file under the wanted name, or one that has a number.
+  /// A regular file with the wanted name, or with a number added.
   private struct ExistingTarget {
     let number: Int
     let name: FileName
     let path: String
     let size: Int64
     let modified: Double
-    /// What Haul put down when it made the file, if it is as it was left.
+    /// Haul's record of the file, if the file is unchanged.
     let record: FileRecord?
 
     var existing: DownloadMachine.ExistingFile {
@@ -67,8 +67,8 @@ extension TargetSearch {
     }
   }
 
-  /// The file under the wanted name, and, where numbers are added, those up to the first number
-  /// behind `farthest` that is free.
+  /// The file with the wanted name and, if numbers are added, those up to the first free number
+  /// after `farthest`.
   private func filesThere() throws(TransferError) -> [ExistingTarget] {
     var files: [ExistingTarget] = []
     var number = 0

@@ -1,7 +1,7 @@
 import HaulCore
 import HaulFiles
 
-/// Looks for a name as `--if-exists` says.
+/// Searches for a name as `--if-exists` says.
 struct TargetSearch {
   let request: DownloadRequest
   let id: TransferID
@@ -9,13 +9,13 @@ struct TargetSearch {
   let nonce: [UInt8]
   let book: TargetReservations
   let directory: any DiskDirectory
-  /// Of the directory.
+  /// The status of the directory.
   let status: FileStatus
   let name: FileName
   let isExact: Bool
-  /// The number that was reserved; nil when none was, and 0 for the name without one.
+  /// The reserved number; nil for none, 0 for the name without a number.
   let reserved: Int?
-  /// Up to this number a file of the address is looked for, whichever are missing before.
+  /// Files of the address are searched up to this number, even if lower ones are missing.
   var farthest: Int
 
   init(
@@ -74,7 +74,7 @@ struct TargetSearch {
 
   private func alreadyThere() throws(TransferError) -> TargetClaim.Outcome {
     guard case .regular(let size, _) = try TargetCheck.state(of: name.text, in: directory) else {
-      throw TransferError(.io, "the file went away while it was looked at; run it again")
+      throw TransferError(.io, "the file was removed while it was being checked; run it again")
     }
     let checksums = request.checksums
     let path = directory.filePath(name.text)
@@ -84,19 +84,19 @@ struct TargetSearch {
     if let (expected, got) = checksums.mismatch(with: found) {
       throw TransferError(
         .checksumMismatch,
-        "the file that is there does not match: expected \(expected), got \(got); "
-          + "have it replaced"
+        "the existing file does not match: expected \(expected), got \(got); "
+          + "replace it"
       ).remedied(by: .overwriting)
     }
     return .alreadyThere(path: path, size: size, checksums)
   }
 
   static let conflict = TransferError(
-    .nameConflict, "a file of that name is there; have it replaced, or give another name"
+    .nameConflict, "a file of that name exists; replace it, or give another name"
   ).remedied(by: .existingFile)
 
-  /// The wanted name is free: it is ours, or, for a derived name whose part is of another address
-  /// or in use by another transfer, the next.
+  /// Claims the free name. For a derived name whose part is of another address or in use by another
+  /// transfer, claims the next one.
   func claimFree() throws(TransferError) -> TargetClaim {
     if let reserved, reserved > 0 { return try nextNumbered() }
     if let part = try acquire(name) {
@@ -108,9 +108,8 @@ struct TargetSearch {
     return try nextNumbered()
   }
 
-  /// The wanted name, if nothing of it is there. It is looked at before it is held, so that no
-  /// other search finds it held in vain, and afterwards where another transfer may have ended
-  /// meanwhile.
+  /// Claims the wanted name if nothing has it. It checks before it reserves, so that other searches
+  /// do not find it reserved in vain, and checks again if another transfer ended meanwhile.
   func claimNew() throws(TransferError) -> TargetClaim? {
     let departures = book.departures
     guard reserved ?? 0 == 0, let part = try acquireNew(),
@@ -134,7 +133,7 @@ struct TargetSearch {
       durability: request.durability, deferringJournalUpTo: Self.smallFile)
   }
 
-  /// The wanted name, whatever is there.
+  /// Claims the wanted name, whatever has it.
   func claimWanted() throws(TransferError) -> TargetClaim {
     guard let part = try acquire(name) else { throw inUse }
     return claim(name, part)
@@ -148,7 +147,7 @@ struct TargetSearch {
     )
   }
 
-  /// A crash came after the file got its name and before its journal was removed.
+  /// A crash came after publishing and before the journal was removed.
   private func finishedBefore() throws(TransferError) -> TargetClaim? {
     guard try hasJournal(name) else { return nil }
     return try book.search { () throws(TransferError) in
@@ -175,7 +174,7 @@ struct TargetSearch {
       let isTaken = try TargetCheck.state(of: candidate.text, in: directory) != .absent
       if isTaken, try !hasJournal(candidate) { continue }
       guard let part = try acquire(candidate) else { continue }
-      // A crash may have come after the file got its name.
+      // A crash may have come after publishing.
       if part.isOf(request.url), !isTaken || part.recovery.published {
         return claim(candidate, part, number: number)
       }
@@ -205,7 +204,7 @@ struct TargetSearch {
     book.letGo(key(name))
   }
 
-  /// Up to this length a file that was cut off by a crash is fetched anew: 1 MiB.
+  /// Up to this length, a file that a crash cut off is fetched again: 1 MiB.
   private static let smallFile: Int64 = 1 << 20
 
   func claim(_ name: FileName, _ part: PartFile, number: Int = 0) -> TargetClaim {

@@ -2,14 +2,14 @@ public import HaulCore
 
 /// The bytes of one download, in order, while they arrive over several connections.
 ///
-/// A reader that is slow slows the network: at most 32 MiB wait for it. One reader at a time; one
-/// that lets go of the sequence before its end cancels the transfer.
+/// A slow reader slows the network: at most 32 MiB are buffered. It allows one reader at a time;
+/// releasing the sequence before its end cancels the transfer.
 public struct TransferBytes: AsyncSequence, Sendable {
-  /// Some bytes that follow those before, as the network brought them.
+  /// Consecutive bytes, as the network brought them.
   public struct Chunk: Sendable {
     let slice: ChunkSlice
 
-    /// How many there are.
+    /// The number of bytes.
     public var count: Int { slice.count }
 
     /// Calls `body` with the bytes, which are valid during the call.
@@ -54,15 +54,15 @@ public struct TransferBytes: AsyncSequence, Sendable {
   /// The one reader.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reading: reading) }
 
-  /// The most bytes that waited for the reader at once so far.
+  /// The most bytes that were buffered at once so far.
   package var mostHeld: Int64 { reading.buffer.mostHeld }
-  /// The bytes that wait now, or that the reader has not come back from.
+  /// The bytes that are buffered, or held by the reader.
   package var held: Int64 { reading.buffer.held }
 
-  /// How many segments wait until the reader has gone on, and the reader if it waits for them.
+  /// How many segments wait for the reader, plus 1 if the reader waits for them.
   package var waiting: Int { reading.buffer.waiting }
 
-  /// Tells when nobody reads any more.
+  /// Reports when the stream has no reader any more.
   final class Reading: Sendable {
     let buffer: StreamBuffer
 

@@ -3,8 +3,8 @@ package import HaulFiles
 import Logging
 import NIOConcurrencyHelpers
 
-/// What every driver shares: the ports and the counters of a manager. A class, as to copy a value
-/// would count some twenty references, which all threads share, with every piece of work.
+/// What all drivers share: the ports and counters of a manager. A class, because copying a value
+/// would retain some twenty references, shared by all threads, for every piece of work.
 package final class Engine: Sendable {
   package let transport: any Transport
   package let disk: any Disk
@@ -13,30 +13,30 @@ package final class Engine: Sendable {
   package let throttle: Throttle
   package let idleTimeout: Duration
   package let network: any NetworkState
-  /// Whether a person waits for its transfers.
+  /// Whether a person watches its transfers.
   let isAttended: Bool
   let waitsForDisk: Bool
   let waitsForNetwork: Bool
-  /// When transfers run, at first; nil for always.
+  /// The initial schedule; nil for always.
   let hours: LocalSchedule?
-  /// File systems that have no room for anybody.
+  /// File systems without room for any file.
   let fullDevices = NIOLockedValueBox<Set<UInt64>>([])
   package let hooks: Hooks
-  /// Runs programs of this machine; nil where none may run.
+  /// Runs programs; nil where none may run.
   let programs: (any Programs)?
-  /// The most bytes of a stream that wait for its reader.
+  /// The most bytes of a stream that are buffered for its reader.
   let streamWindow: Int64
   let httpVersion: TransferManager.Configuration.HTTPVersion
-  /// Gives header fields to send with each request; nil where nobody does.
+  /// Returns header fields to send with each request; nil for none.
   let prepare: RequestPreparation?
   let hub: EventHub
   let heartbeat: Heartbeat
   let commits: GroupPublish
   private let sharing: HTTP2Origins
-  /// Threads that transfers are spread over; empty for the common ones.
+  /// Threads that transfers are spread over; empty for the global executor.
   package let executors: [any TaskExecutor]
-  /// Where everything else runs as well, so that one thread decides what comes when; nil for the
-  /// common threads.
+  /// Where everything else runs too, so that one thread decides the order; nil for the global
+  /// executor.
   let soleExecutor: (any TaskExecutor)?
   let slots: LockedScheduler
   let targets = TargetReservations()
@@ -77,8 +77,8 @@ package final class Engine: Sendable {
     logger = configuration.logger
   }
 
-  /// Waits until some of `bytes` of a transfer may pass, and says how many: of a shared limit it
-  /// has its priority's share.
+  /// Waits until some of `bytes` may pass, and returns how many; a shared limit is divided by
+  /// priority.
   /// - Throws: `CancellationError`.
   func take(upTo bytes: Int, for id: TransferID) async throws -> Int {
     guard throttle.isLimited else { return bytes }
@@ -86,8 +86,8 @@ package final class Engine: Sendable {
     return try await throttle.take(upTo: bytes, for: id, priority: priority ?? .default)
   }
 
-  /// Whether the first request of a transfer may be a stream among others: many files of one host
-  /// then need one connection.
+  /// Whether the first request of a transfer may share a connection: many files of one host then
+  /// need only one.
   func sharesConnections(to origin: ResourceURL.Origin) -> Bool {
     switch httpVersion {
     case .http1: false
@@ -98,13 +98,13 @@ package final class Engine: Sendable {
     }
   }
 
-  /// Notes what an origin answered with.
+  /// Notes the answer of an origin.
   func note(_ head: ResponseHead) {
     if head.version == "HTTP/2" { sharing.answered(head.url.origin, at: clock.now) }
   }
 
-  /// Where a transfer runs. Those that may share one connection share the thread of it too; others
-  /// are spread.
+  /// The executor of a transfer. Transfers that may share a connection share a thread; others are
+  /// spread.
   func executor(for id: TransferID, of origin: ResourceURL.Origin) -> (any TaskExecutor)? {
     guard !executors.isEmpty else { return nil }
     let mayShare = origin.scheme == "https" && sharesConnections(to: origin)
@@ -117,8 +117,8 @@ package final class Engine: Sendable {
   }
 }
 
-/// The one source of randomness of an engine: the system's, or a seeded one (SplitMix64) that gives
-/// the same run again.
+/// The only source of randomness of an engine: the system's, or a seeded one (SplitMix64) that
+/// makes runs repeatable.
 struct SharedRandom: RandomNumberGenerator, Sendable {
   private let state: NIOLockedValueBox<UInt64>?
 
@@ -139,7 +139,7 @@ struct SharedRandom: RandomNumberGenerator, Sendable {
   }
 
   func bytes(_ count: Int) -> [UInt8] {
-    // Eight of a number: each may cost a call of the system.
+    // Eight bytes of one number: each may cost a system call.
     var number: UInt64 = 0
     return (0..<count).map { place in
       if place.isMultiple(of: 8) { number = next() }

@@ -1,9 +1,9 @@
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// Origins that a connection of HTTP/2 is open to: the last of many transfers takes it, too.
+/// Origins with an open HTTP/2 connection: even the last of many transfers uses it.
 final class HTTP2Origins: Sendable {
-  /// The client closes a connection that was idle for a minute.
+  /// The client closes a connection that is idle for a minute.
   private static let lifetime: Duration = .seconds(55)
   private let answers = NIOLockedValueBox<[ResourceURL.Origin: Instant]>([:])
 

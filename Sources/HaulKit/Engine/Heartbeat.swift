@@ -1,13 +1,13 @@
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// One timer for all that looks at the time now and then: a task and a timer of each one's own
-/// would cost more than a small file does.
+/// One timer for all periodic checks: a task and a timer for each would cost more than a small
+/// file.
 final class Heartbeat: Sendable {
   private struct State {
-    /// In the order in which they came.
+    /// In order of registration.
     var inboxes: [DownloadInbox] = []
-    /// What runs, if anything does.
+    /// The running task, if any.
     var task: Task<Void, Never>?
     var isRunning = false
     var isStopped = false
@@ -18,7 +18,7 @@ final class Heartbeat: Sendable {
   private let executor: (any TaskExecutor)?
   private let state = NIOLockedValueBox(State())
 
-  /// - Parameter executor: where it runs; nil for the common threads.
+  /// - Parameter executor: where it runs; nil for the global executor.
   init(clock: any TransferClock, executor: (any TaskExecutor)? = nil) {
     self.clock = clock
     self.executor = executor
@@ -34,7 +34,7 @@ final class Heartbeat: Sendable {
     }
   }
 
-  /// Calls nobody any more; returns when nothing of it runs.
+  /// Stops all ticks; returns when its task has ended.
   func stop() async {
     let task = state.withLockedValue { state in
       state.isStopped = true
@@ -44,7 +44,7 @@ final class Heartbeat: Sendable {
     await task?.value
   }
 
-  /// Ends when it finds nobody to tell.
+  /// Ends when no inbox is left.
   private func run() async {
     while let inboxes = next() {
       let now = clock.now
@@ -53,7 +53,7 @@ final class Heartbeat: Sendable {
       do {
         try await clock.sleep(until: now + Self.interval)
       } catch {
-        // It was stopped; and a clock that refuses to wait must not be asked in a circle.
+        // It was stopped. A clock that refuses to wait must not cause a busy loop.
         return state.withLockedValue { $0.isRunning = false }
       }
     }

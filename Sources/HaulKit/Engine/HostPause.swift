@@ -1,10 +1,10 @@
 import HaulCore
 
 extension Engine {
-  /// Sends a request once its host may be asked: a pause that a server asked for holds for every
-  /// transfer of the host. Waiting for that is no silence of the connection.
+  /// Sends a request once its host may be asked: a pause that a server asks for holds for every
+  /// transfer of the host. That wait does not count toward the idle timeout.
   ///
-  /// - Parameter host: the host that the scheduler knows the transfer by.
+  /// - Parameter host: the host under which the scheduler knows the transfer.
   func fetch(
     _ request: FetchRequest, of host: String, _ silence: IdleTimer? = nil
   ) async throws -> FetchResponse {

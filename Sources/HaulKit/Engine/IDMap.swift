@@ -1,14 +1,13 @@
 import HaulCore
 
-/// Values by id: an `IDTable` finds them with less work than a dictionary does, and they are
-/// changed in place.
+/// Values by id, changed in place. An `IDTable` finds them faster than a dictionary.
 struct IDMap<Value> {
   private var places = IDTable()
-  /// In no order that means anything.
+  /// In no particular order.
   private(set) var ids: ContiguousArray<TransferID> = []
   private(set) var values: ContiguousArray<Value> = []
 
-  /// Where its value is until one is removed.
+  /// The index of its value, valid until the next removal.
   func place(of id: TransferID) -> Int? { places[id].map(Int.init) }
 
   subscript(place: Int) -> Value {
@@ -18,8 +17,8 @@ struct IDMap<Value> {
 
   subscript(id: TransferID) -> Value? { place(of: id).map { values[$0] } }
 
-  /// Gives an id its value, or another one.
-  /// - Returns: its place.
+  /// Sets the value of an id.
+  /// - Returns: its index.
   @discardableResult
   mutating func set(_ id: TransferID, to value: Value) -> Int {
     if let place = place(of: id) {
@@ -32,14 +31,14 @@ struct IDMap<Value> {
     return ids.count - 1
   }
 
-  /// Takes an id out; the last one moves to its place.
+  /// Removes an id; the last value moves to its index.
   @discardableResult
   mutating func remove(_ id: TransferID) -> Value? {
     guard let place = places.remove(id).map(Int.init) else { return nil }
     let last = ids.removeLast()
     if place < ids.count {
       ids[place] = last
-      // Of a buffer they are moved; of an array, copied.
+      // In a buffer they are moved; in an array they would be copied.
       values.withUnsafeMutableBufferPointer { $0.swapAt(place, $0.count - 1) }
       places.set(last, to: UInt32(place))
     }

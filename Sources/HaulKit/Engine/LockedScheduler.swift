@@ -1,8 +1,7 @@
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// The scheduler behind a lock: the manager starts transfers with it, drivers ask it for
-/// connections.
+/// The scheduler behind a lock: the manager uses it to start transfers, drivers to get connections.
 final class LockedScheduler: Sendable {
   private let scheduler: NIOLockedValueBox<Scheduler>
 
@@ -12,7 +11,7 @@ final class LockedScheduler: Sendable {
     limits.activePerHost = configuration.maximumActivePerHost ?? .max
     limits.connectionsPerHost = configuration.connectionsPerHost
     limits.connections = configuration.connectionsInAll
-    // The cap of one transfer is its request's and its machine's.
+    // One transfer's limit comes from its request and its machine.
     limits.connectionsPerTransfer = .max
     var scheduler = Scheduler(limits)
     scheduler.isSuspended = configuration.isSuspended

@@ -2,13 +2,13 @@ import DequeModule
 package import HaulCore
 import NIOConcurrencyHelpers
 
-/// A store that ends with the process.
+/// A store in memory, which ends with the process.
 package struct MemoryStore: Store {
   fileprivate struct State {
     var records = IDMap<TransferRecord>()
-    /// The records by rank; nil since one came, went or was moved.
+    /// The records by rank; nil after one was added, removed or moved.
     var order: [(rank: Int64, id: TransferID)]?
-    /// Whose each identifier is.
+    /// The owner of each identifier.
     var identifiers: [String: TransferID] = [:]
     var batches: [String: [TransferID]] = [:]
     var programs: [TransferID: ProcessIdentity] = [:]
@@ -94,7 +94,7 @@ package struct MemoryStore: Store {
 }
 
 extension MemoryStore.State {
-  /// Whether every id is new and no identifier would be two members' at any time.
+  /// Whether every id is new and no identifier would ever have two owners.
   fileprivate func permits(_ change: StoreChange) -> Bool {
     var new = IDTable()
     new.reserve(change.added.count)
@@ -172,7 +172,7 @@ extension MemoryStore.State {
   }
 }
 
-/// Who would have each identifier, while a change is looked at and nothing is changed yet.
+/// The owner of each identifier while a change is checked, before anything is changed.
 private struct IdentifierOwners {
   private let stored: [String: TransferID]
   private var changed: [String: TransferID?] = [:]
@@ -193,7 +193,7 @@ private struct IdentifierOwners {
 }
 
 extension [(rank: Int64, id: TransferID)] {
-  /// The first place with a rank behind this one; O(log of the length).
+  /// The index of the first record with a higher rank; O(log n).
   fileprivate func firstPlace(after rank: Int64) -> Int {
     var (low, high) = (0, count)
     while low < high {
@@ -205,7 +205,7 @@ extension [(rank: Int64, id: TransferID)] {
 }
 
 extension RecordQuery {
-  /// Whether it asks for this one, behind the rank that it names.
+  /// Whether the query wants this record, after the rank that it names.
   fileprivate func takes(_ record: TransferRecord) -> Bool {
     statuses?.contains(record.storedState.status) ?? true
       && (group == nil || record.request.group == group)

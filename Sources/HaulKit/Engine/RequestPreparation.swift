@@ -2,32 +2,31 @@ public import HaulCore
 
 /// A request that is about to be sent, for `TransferManager.Configuration.prepare`.
 public struct OutgoingRequest: Sendable, Hashable {
-  /// Where it goes; without secrets when printed.
+  /// The address; printed without its secrets.
   public let url: ResourceURL
-  /// 1; 2 when the server has just refused the same request with 401 or 403: what the hook
-  /// remembers is to be made anew.
+  /// 1, or 2 when the server has just refused the same request with 401 or 403: renew cached
+  /// credentials then.
   public let attempt: Int
 
   /// The method.
   public var method: String { "GET" }
-  /// The whole address as it is sent, its query included, for signatures. It may hold secrets:
-  /// neither print nor store it.
+  /// The whole address as sent, with its query, for signatures. It may hold secrets: do not print
+  /// or store it.
   public var address: String { url.absoluteString }
 }
 
-/// Gives the header fields that a request is to carry beside its own; they take the place of those
-/// of the same names.
+/// Returns header fields to add to a request; they replace fields of the same names.
 ///
-/// Called for every request to the transfer's own origin, from several tasks at once; a pause waits
-/// for it unless it heeds its task's cancellation. What it throws fails the attempt: a
-/// `TransferError` as it is, anything else as one with `unauthorized`, which is tried again.
+/// Called for every request to the transfer's own origin, from several tasks at once. A pause waits
+/// for it unless it heeds its task's cancellation. An error fails the attempt: a `TransferError` as
+/// it is, any other as `unauthorized`, which is retried.
 public typealias RequestPreparation =
   @Sendable (OutgoingRequest) async throws -> [(name: String, value: String)]
 
 extension Engine {
-  /// Sends a request with what the hook adds; once more when the server refuses it and there is a
-  /// hook. Its fields are nowhere but in the request: they are not logged, and a redirect to
-  /// another origin leaves them behind.
+  /// Sends a request with the fields of the hook; once more if the server refuses it and there is a
+  /// hook. The fields exist only in the request: they are not logged, and not sent to another
+  /// origin after a redirect.
   func send(_ request: FetchRequest, _ silence: IdleTimer?) async throws -> FetchResponse {
     guard let prepare, !request.hasLeftOrigin else { return try await transport.fetch(request) }
     let response = try await send(request, attempt: 1, prepare, silence)
@@ -38,7 +37,7 @@ extension Engine {
   private func send(
     _ request: FetchRequest, attempt: Int, _ prepare: RequestPreparation, _ silence: IdleTimer?
   ) async throws -> FetchResponse {
-    // The hook's time is not the server's.
+    // The hook's time does not count as the server's.
     silence?.end()
     let fields = try await fields(for: request, attempt: attempt, prepare)
     var prepared = request
@@ -58,7 +57,7 @@ extension Engine {
     } catch let error as CancellationError {
       throw error
     } catch {
-      // What such an error says may be secret.
+      // The text of such an error may hold secrets.
       throw TransferError(
         .unauthorized, "the request could not be prepared (\(type(of: error)))",
         isRetryable: true)

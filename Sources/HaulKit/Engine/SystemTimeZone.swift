@@ -1,22 +1,22 @@
 import FoundationEssentials
 import HaulCore
 
-/// A time zone of the system, or of a name.
+/// The system's time zone, or one with a name.
 ///
-/// `FoundationEssentials` alone knows offsets from UTC and nothing else. The zones are in the rest
-/// of Foundation, which the store's library brings into every program that has this module; where
-/// they are not, every zone is refused, and none taken for UTC.
+/// `FoundationEssentials` alone knows only offsets from UTC. The time zones are in the rest of
+/// Foundation, which the store's library links into every program with this module. Without them,
+/// every zone is refused; none is treated as UTC.
 struct SystemTimeZone: LocalTime {
   private let zone: TimeZone
 
-  /// - Parameter name: of the time zone database; nil for the system's zone.
-  /// - Throws: `internal` for a name that nobody knows.
+  /// - Parameter name: from the time zone database; nil for the system's zone.
+  /// - Throws: `internal` for an unknown name.
   init(_ name: String?) throws(TransferError) {
     guard TimeZone(identifier: "Etc/UTC") != nil else {
-      throw TransferError(.internal, "this program knows no time zones")
+      throw TransferError(.internal, "no time zones are installed")
     }
     guard let zone = name.map({ TimeZone(identifier: $0) }) ?? .autoupdatingCurrent else {
-      throw TransferError(.internal, "there is no time zone \(name ?? "")")
+      throw TransferError(.internal, "unknown time zone \(name ?? "")")
     }
     self.zone = zone
   }
@@ -27,8 +27,7 @@ struct SystemTimeZone: LocalTime {
 }
 
 extension LocalSchedule {
-  /// - Throws: `internal` for a time zone that nobody knows, and a window whose minutes are none of
-  ///   a day.
+  /// - Throws: `internal` for an unknown time zone, or a window outside the minutes of a day.
   package init(_ schedule: Schedule) throws(TransferError) {
     try self.init(schedule, at: SystemTimeZone(schedule.timeZone))
   }

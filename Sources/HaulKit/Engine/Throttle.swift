@@ -2,11 +2,11 @@ package import HaulCore
 import NIOConcurrencyHelpers
 import Synchronization
 
-/// One rate limit that every connection of a manager shares, divided among transfers by the weight
-/// of their priority.
+/// One rate limit that all connections of a manager share, divided among transfers by the weight of
+/// their priority.
 ///
-/// Of those who wait one, the leader, sleeps until the next is due and wakes the others; there is
-/// no task beside theirs.
+/// One of the waiting tasks, the leader, sleeps until the next grant is due and wakes the others;
+/// no other task is needed.
 package final class Throttle: Sendable {
   private let queue: NIOLockedValueBox<ThrottleQueue>
   private let limited: Synchronization.Atomic<Bool>
@@ -21,16 +21,15 @@ package final class Throttle: Sendable {
 
   package var isLimited: Bool { limited.load(ordering: .relaxed) }
 
-  /// Changes the rate, in bytes per second, or lifts the limit; those who wait go on by the new
-  /// one.
+  /// Changes the rate (bytes per second) or removes the limit; waiting tasks use the new rate.
   package func setRate(_ rate: Int64?) {
     limited.store(rate != nil, ordering: .relaxed)
     let now = clock.now
     queue.withLockedValue { $0.setRate(rate, at: now) }.resume()
   }
 
-  /// Waits until some of `bytes` may pass, and says how many. Those who take for one transfer share
-  /// its part; those who name none are as one transfer.
+  /// Waits until some of `bytes` may pass, and returns how many. Callers for one transfer share its
+  /// part; callers without a transfer count as one transfer.
   /// - Throws: `CancellationError`.
   package func take(
     upTo bytes: Int, for id: TransferID? = nil, priority: TransferRequest.Priority = .default
@@ -52,7 +51,7 @@ package final class Throttle: Sendable {
     }
   }
 
-  /// Waits to be told.
+  /// Waits to be resumed.
   private func follow(_ ticket: WeightedShare.Ticket) async -> ThrottleQueue.Part {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -66,7 +65,7 @@ package final class Throttle: Sendable {
     }
   }
 
-  /// Waits to be told, and sees to it that somebody is: whenever one is due.
+  /// Sleeps for all waiting tasks, and resumes each when its grant is due.
   private func lead(
     _ ticket: WeightedShare.Ticket, from instant: Instant
   ) async -> ThrottleQueue.Part {
@@ -80,7 +79,7 @@ package final class Throttle: Sendable {
 
   private func serve(from instant: Instant, as leader: WeightedShare.Ticket) async {
     var instant = instant
-    // A sleep is only cut short when the leader was told something: another leads then.
+    // A sleep is cut short only when the leader was resumed: another task leads then.
     while (try? await clock.sleep(until: instant)) != nil {
       let now = clock.now
       let (next, wakes) = queue.withLockedValue { $0.serve(as: leader, at: now) }

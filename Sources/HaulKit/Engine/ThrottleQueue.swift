@@ -1,21 +1,21 @@
 import HaulCore
 
-/// Those who wait for a `Throttle`, and who of them sleeps for all.
+/// The tasks that wait for a `Throttle`, and which of them sleeps for all.
 struct ThrottleQueue: Sendable {
   typealias Ticket = WeightedShare.Ticket
 
-  /// What one who asked has to do.
+  /// What a task that asked must do.
   enum Part: Sendable {
     case granted(Int)
-    /// Wait to be told, and serve from then on.
+    /// Wait to be resumed, and lead from then on.
     case lead(from: Instant)
-    /// Wait to be told.
+    /// Wait to be resumed.
     case follow
-    /// It was taken out.
+    /// It was removed.
     case withdrawn
   }
 
-  /// Whom to tell what, when the lock is free again.
+  /// The continuations to resume once the lock is released.
   struct Wakes: Sendable {
     fileprivate var parts: [(CheckedContinuation<Part, Never>, Part)] = []
 
@@ -26,7 +26,7 @@ struct ThrottleQueue: Sendable {
 
   private var share: WeightedShare
   private var followers: [Ticket: CheckedContinuation<Part, Never>] = [:]
-  /// What was granted to one that is on its way to follow.
+  /// What was granted to tasks that have not suspended yet.
   private var granted: [Ticket: Int] = [:]
   private var leader: (ticket: Ticket, until: Instant)?
 
@@ -43,7 +43,7 @@ struct ThrottleQueue: Sendable {
     return (ticket, part, wakes)
   }
 
-  /// Lets one wait to be told; what it has to do instead, if there is something.
+  /// Registers a waiting task; returns what it must do instead, if anything.
   mutating func follow(
     _ ticket: Ticket, _ continuation: CheckedContinuation<Part, Never>, at now: Instant
   ) -> Part? {
@@ -53,8 +53,8 @@ struct ThrottleQueue: Sendable {
     return nil
   }
 
-  /// Grants what is due, when the leader has slept.
-  /// - Returns: until when it sleeps again; nil when it does not lead any more.
+  /// Grants what is due, after the leader has slept.
+  /// - Returns: until when it sleeps again; nil when it no longer leads.
   mutating func serve(as sleeper: Ticket, at now: Instant) -> (Instant?, Wakes) {
     var wakes = Wakes()
     grantDue(at: now, &wakes)
@@ -74,7 +74,7 @@ struct ThrottleQueue: Sendable {
     return wakes
   }
 
-  /// Takes a cancelled one out, and lets another lead if it led.
+  /// Removes a cancelled task, and appoints another leader if it led.
   mutating func withdraw(_ ticket: Ticket, at now: Instant) -> Wakes {
     share.withdraw(ticket)
     granted[ticket] = nil
@@ -94,7 +94,7 @@ extension ThrottleQueue {
     }
   }
 
-  /// Ends the waiting of one; false when it is not waiting yet.
+  /// Resumes a waiting task; false when it does not wait yet.
   @discardableResult
   private mutating func tell(_ ticket: Ticket, _ part: Part, _ wakes: inout Wakes) -> Bool {
     if leader?.ticket == ticket { leader = nil }
@@ -103,7 +103,7 @@ extension ThrottleQueue {
     return true
   }
 
-  /// What one that is awake has to do.
+  /// What a task that is awake must do.
   private mutating func part(of ticket: Ticket, at now: Instant) -> Part {
     if let bytes = granted.removeValue(forKey: ticket) { return .granted(bytes) }
     guard share.isWaiting(ticket), let next = share.nextDue(at: now) else { return .withdrawn }
@@ -112,12 +112,13 @@ extension ThrottleQueue {
     return .lead(from: next.instant)
   }
 
-  /// Whether nobody sleeps, or only for too long.
+  /// Whether no task sleeps, or only one that would wake too late.
   private func needsLeader(from instant: Instant) -> Bool {
     leader.map { instant < $0.until } ?? true
   }
 
-  /// Makes one of those who wait lead, if need be. One on its way to wait looks to that itself.
+  /// Appoints a waiting task as leader if needed. A task that has not suspended yet checks that
+  /// itself.
   private mutating func appoint(at now: Instant, _ wakes: inout Wakes) {
     guard let next = share.nextDue(at: now), needsLeader(from: next.instant),
       let ticket = followers[next.ticket] == nil ? followers.keys.first : next.ticket

@@ -2,10 +2,10 @@ import DequeModule
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// Reads everything for one subscriber: from the hub, from the store what fell out of the hub, and
-/// from the coordinator how everything stands, where the store does not reach back either.
+/// Reads everything for one subscriber: from the hub, from the store what the hub has dropped, and
+/// from the coordinator the present state when the store has dropped it too.
 final class EventFeed: Sendable {
-  /// What the subscriber knows.
+  /// What the subscriber knows already.
   enum Start: Sendable {
     /// Everything so far.
     case now
@@ -19,7 +19,7 @@ final class EventFeed: Sendable {
     /// Nil once it has begun.
     var start: Start?
     var ready: Deque<QueueEvent> = []
-    /// Those of a reset that are still to be told.
+    /// Summaries of a reset that are still to be delivered.
     var summaries: Deque<TransferSummary> = []
   }
 
@@ -28,7 +28,7 @@ final class EventFeed: Sendable {
   private let key: EventHub.Key
   private let store: any Store
   private weak let queue: QueueCoordinator?
-  /// Whether a reset is told as one snapshot for each transfer.
+  /// Whether a reset is delivered as one snapshot for each transfer.
   private let tellsEach: Bool
   private let reading: NIOLockedValueBox<Reading>
 
@@ -43,13 +43,13 @@ final class EventFeed: Sendable {
 
   deinit { hub.unsubscribe(key) }
 
-  /// What is ready: as the hub tells it, or made here.
+  /// What is ready: from the hub, or made here.
   private enum Ready {
     case told([TransferEvent])
     case made([QueueEvent])
   }
 
-  /// The next events, in order, as many as are ready up to `most`; none when there will be no more.
+  /// The next events, in order, as many as are ready up to `most`; empty at the end.
   func next(atMost most: Int) async -> [QueueEvent] {
     switch await ready(atMost: most) {
     case .told(let events): events.map { .transfer($0) }
@@ -57,7 +57,7 @@ final class EventFeed: Sendable {
     }
   }
 
-  /// The same for one who is told of no reset.
+  /// The same for a subscriber that receives no resets.
   func nextOfTransfers(atMost most: Int) async -> [TransferEvent] {
     switch await ready(atMost: most) {
     case .told(let events): events
@@ -119,7 +119,7 @@ final class EventFeed: Sendable {
     }
   }
 
-  /// Reads state changes that the hub has let go of.
+  /// Reads state changes that the hub has dropped.
   private func recover(_ numbers: ClosedRange<Int>) async -> Bool {
     do {
       let events = try await store.events(from: numbers.lowerBound, atMost: Self.pageSize)
@@ -132,7 +132,7 @@ final class EventFeed: Sendable {
         return true
       }
     } catch {
-      // What cannot be read is told by how everything stands, as what the log has forgotten is.
+      // If the log cannot be read, or has dropped them, the present state replaces them.
     }
     return await reset()
   }

@@ -3,22 +3,21 @@ import HaulCore
 import NIOConcurrencyHelpers
 import OrderedCollections
 
-/// Tells every subscriber every state change, once and in order, and the newest progress of each
-/// transfer.
+/// Delivers every state change to every subscriber, once and in order, and the newest progress of
+/// each transfer.
 ///
-/// One who reads everything is a position in one shared log and a slot per transfer for progress:
-/// one that reads slowly delays nobody, and what it has not read is held once for all of them. The
-/// log has a limit: what falls out of it before a subscriber has read it, that one has to read from
-/// the store.
+/// A subscriber to everything is a position in one shared log, and a slot for each transfer's
+/// progress. A slow one delays no other, and unread events are held once for all. The log has a
+/// limit: a subscriber reads what was dropped before it was read from the store.
 final class EventHub: Sendable {
-  /// Who subscribed.
+  /// Identifies a subscriber.
   struct Key: Hashable, Sendable {
     fileprivate let number: UInt64
-    /// The transfer that it follows; nil for everything.
+    /// The transfer that it follows; nil for all.
     fileprivate let transfer: TransferID?
   }
 
-  /// What keeps events back while a caller does not have the handles of what it added.
+  /// Holds back events until a caller has the handles of what it added.
   struct Hold: Sendable {
     fileprivate let number: UInt64
   }
@@ -26,9 +25,9 @@ final class EventHub: Sendable {
   /// What there is to read.
   enum Portion: Sendable {
     case events([TransferEvent])
-    /// The state changes of these numbers, to be read from the store.
+    /// State changes with these numbers must be read from the store.
     case missed(ClosedRange<Int>)
-    /// How the transfer stands, to be asked for.
+    /// The present state of the transfer must be read.
     case lost
     case end
   }
@@ -37,30 +36,30 @@ final class EventHub: Sendable {
 
   private let state: NIOLockedValueBox<HubState>
 
-  /// - Parameter limit: how many events wait at most for the slowest subscriber.
+  /// - Parameter limit: the most events that are kept for the slowest subscriber.
   init(limit: Int) { state = NIOLockedValueBox(HubState(limit: limit)) }
 
-  /// Tells what a transfer does; its state is as it was.
+  /// Emits what a transfer does; its state does not change.
   func emit(
     _ kind: TransferEvent.Kind, of id: TransferID, _ identity: TransferIdentity?
   ) {
     emit(CollectionOfOne(TransferEvent(number: nil, id: id, identity: identity, kind: kind)))
   }
 
-  /// Tells events, in order. Progress of what has ended is not told any more.
+  /// Emits events, in order. Progress of transfers that have ended is not emitted.
   func emit(_ events: some Sequence<TransferEvent>) { change { $0.emit(events) } }
 
-  /// Tells progress of what runs; one that was not read yet is replaced.
+  /// Emits progress of a running transfer; it replaces unread progress.
   func emit(progress: TransferProgress, of id: TransferID, _ identity: TransferIdentity?) {
     change { $0.emit(progress: progress, of: id, identity) }
   }
 
-  /// Something runs for a transfer from now on.
+  /// A transfer has a run from now on.
   func begins(_ id: TransferID, tellsProgress: Bool) {
     change { $0.begins(id, tellsProgress: tellsProgress) }
   }
 
-  /// Has those who read everything wait for what is emitted from now on, until `release`.
+  /// Holds back events for subscribers to everything, until `release`.
   func hold() -> Hold {
     state.withLockedValue { state in
       state.lastHold += 1
@@ -76,12 +75,12 @@ final class EventHub: Sendable {
     }
   }
 
-  /// What was last told of one that runs or is paused.
+  /// What was last emitted of a transfer that runs or is paused.
   func live(_ id: TransferID) -> (phase: TransferEvent.Phase?, progress: TransferProgress?) {
     state.withLockedValue { ($0.live[id]?.phase, $0.live[id]?.progress) }
   }
 
-  /// How many events wait for those who have not read them.
+  /// How many events are kept for subscribers that have not read them.
   var held: Int {
     state.withLockedValue { state in
       state.watchers.values.reduce(state.log.count) { sum, watchers in
@@ -90,10 +89,10 @@ final class EventHub: Sendable {
     }
   }
 
-  /// Ends every stream once it has been read to its end.
+  /// Ends every stream after its last event.
   func close() { change { $0.close() } }
 
-  /// Changes the state, then hands what is ready to those who wait; never calls out under the lock.
+  /// Changes the state, then resumes waiting readers; never calls out under the lock.
   private func change(_ body: (inout HubState) -> Void) {
     let wakes = state.withLockedValue { state in
       body(&state)
@@ -104,14 +103,14 @@ final class EventHub: Sendable {
   }
 }
 
-/// The side of those who read.
+/// The readers' side.
 extension EventHub {
-  /// Whether anybody listens.
+  /// Whether there are subscribers.
   var isHeard: Bool {
     state.withLockedValue { !$0.subscribers.isEmpty || !$0.watchers.isEmpty }
   }
 
-  /// Reads everything from now on, or, for one transfer, from how it stands.
+  /// Subscribes to everything from now on, or to one transfer from its present state.
   func subscribe(to transfer: TransferID? = nil) -> Key {
     state.withLockedValue { state in
       state.lastSubscriber += 1
@@ -137,7 +136,7 @@ extension EventHub {
     waiter?.resume(returning: .end)
   }
 
-  /// Has a subscriber go on from this moment: what was told before, it knows, but for these
+  /// Makes a subscriber continue from this moment: it knows everything before, except these
   /// numbers.
   func begin(_ key: Key, missed: ClosedRange<Int>? = nil) {
     state.withLockedValue { state in
@@ -152,7 +151,7 @@ extension EventHub {
     }
   }
 
-  /// A subscriber has read what it missed up to this number.
+  /// A subscriber has read what it missed, up to this number.
   func caughtUp(_ key: Key, to number: Int) {
     state.withLockedValue { state in
       guard let missed = state.subscribers[key.number]?.missed else { return }
@@ -161,7 +160,7 @@ extension EventHub {
     }
   }
 
-  /// The next there is, at most so many events; the end when the task is cancelled, too.
+  /// What is ready, at most that many events; the end also when the task is cancelled.
   func next(_ key: Key, atMost most: Int) async -> Portion {
     await withTaskCancellationHandler {
       await withCheckedContinuation { waiter in
@@ -172,7 +171,7 @@ extension EventHub {
           other = state.wait(key, waiter, atMost: most)
           return nil
         }
-        // Two who read one subscription: the earlier one ends, rather than wait for ever.
+        // Two readers of one subscription: the earlier one ends, because it would wait for ever.
         other?.resume(returning: .end)
         if let ready { waiter.resume(returning: ready) }
       }
@@ -188,7 +187,7 @@ extension HubState {
     return pop(key.number, of: transfer, atMost: most)
   }
 
-  /// Notes who waits; gives who waited before.
+  /// Registers a waiter; returns the previous one.
   fileprivate mutating func wait(
     _ key: EventHub.Key, _ waiter: EventHub.Waiter, atMost most: Int
   ) -> EventHub.Waiter? {

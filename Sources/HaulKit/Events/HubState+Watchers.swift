@@ -2,12 +2,12 @@ import DequeModule
 import HaulCore
 import OrderedCollections
 
-/// Those who follow one transfer each: many of them cost nothing as long as nothing happens to
-/// theirs.
+/// Subscribers that follow one transfer each: many of them cost nothing while their transfers do
+/// not change.
 extension HubState {
   private static let mostEvents = 64
 
-  /// Tells an event to those who follow its transfer.
+  /// Delivers an event to the followers of its transfer.
   mutating func tell(_ event: TransferEvent) {
     guard watchers[event.id] != nil else { return }
     watchers[event.id]?.values.indices.forEach { tell(event, place: $0) }
@@ -21,13 +21,13 @@ extension HubState {
     } else if watcher.events.count < Self.mostEvents {
       watcher.events.append(event)
     } else {
-      // How it stands then says more than how it came to that.
+      // The present state then says more than the events before it.
       watcher = Watcher()
     }
     watchers[event.id]?.values[place] = watcher
   }
 
-  /// Tells progress, the newest only.
+  /// Delivers progress; only the newest is kept.
   mutating func tell(progress event: TransferEvent) {
     guard let count = watchers[event.id]?.count else { return }
     for place in 0..<count {
@@ -40,7 +40,7 @@ extension HubState {
     }
   }
 
-  /// What is ready for one who follows a transfer; nil when it has to wait.
+  /// What is ready for a follower; nil when it has to wait.
   mutating func pop(
     _ number: UInt64, of id: TransferID, atMost most: Int
   ) -> EventHub.Portion? {

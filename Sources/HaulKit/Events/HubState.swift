@@ -2,39 +2,39 @@ import DequeModule
 import HaulCore
 import OrderedCollections
 
-/// What an `EventHub` knows: events that somebody has not read yet, and how far everyone is.
+/// The state of an `EventHub`: events that some subscriber has not read, and each one's position.
 struct HubState {
-  /// One who reads everything: a position in the log, and a slot for each transfer's progress.
+  /// A subscriber to everything: a position in the log, and a slot for each transfer's progress.
   struct Subscriber {
     var cursor: Int
-    /// The numbers of state changes that it has not read and the log has let go of.
+    /// The numbers of state changes that the log dropped before they were read.
     var missed: ClosedRange<Int>?
     var progress: OrderedDictionary<TransferID, TransferEvent> = [:]
     var waiter: EventHub.Waiter?
-    /// How many events the waiter takes at once.
+    /// The most events that the waiter takes at once.
     var most = 1
   }
 
-  /// One who reads what happens to one transfer.
+  /// A subscriber to one transfer.
   struct Watcher {
     var events: Deque<TransferEvent> = []
     var progress: TransferEvent?
-    /// Whether it must be told how the transfer stands before anything else.
+    /// Whether it must read the transfer's present state first.
     var isLost = true
     var waiter: EventHub.Waiter?
   }
 
-  /// What is known of a transfer that runs, or is paused.
+  /// What is known of a transfer that runs or is paused.
   struct Live {
     var isRunning = true
     var tellsProgress = true
     var phase: TransferEvent.Phase?
     var progress: TransferProgress?
-    /// Whether it was told that everything is there.
+    /// Whether progress with all bytes was emitted.
     var isWhole = false
 
-    /// What tells that everything of a completed one is there, if that was not told yet. A step
-    /// counts in units of its own.
+    /// Progress with all bytes of a completed transfer, if it was not emitted yet. A step counts in
+    /// units of its own.
     func whole(_ result: TransferResult, of event: TransferEvent) -> TransferEvent? {
       guard result.state == .completed, tellsProgress, !isWhole,
         let all = event.url == nil ? progress?.total : result.bytes
@@ -51,26 +51,26 @@ struct HubState {
   /// Whether a subscriber may wait.
   var isAwaited = false
   private(set) var log: Deque<TransferEvent> = []
-  /// The position of the first event of the log; positions rise by one.
+  /// The position of the first event in the log; positions increase by one.
   private(set) var first = 1
   var subscribers: OrderedDictionary<UInt64, Subscriber> = [:]
   var watchers: [TransferID: OrderedDictionary<UInt64, Watcher>] = [:]
   var live = IDMap<Live>()
   var lastSubscriber: UInt64 = 0
-  /// The positions from which events are kept back, rising.
+  /// The positions from which events are held back, in increasing order.
   var holds: [(number: UInt64, position: Int)] = []
   var lastHold: UInt64 = 0
   var isClosed = false
-  /// Whom to wake with what, once the lock is free.
+  /// The waiters to resume once the lock is released.
   var wakes: [(waiter: EventHub.Waiter, portion: EventHub.Portion)] = []
   private let limit: Int
 
-  /// - Parameter limit: how many events wait at most for the slowest subscriber.
+  /// - Parameter limit: the most events that are kept for the slowest subscriber.
   init(limit: Int) { self.limit = limit }
 
   var next: Int { first + log.count }
 
-  /// Something runs for a transfer from now on.
+  /// A transfer has a run from now on.
   mutating func begins(_ id: TransferID, tellsProgress: Bool) {
     guard let place = live.place(of: id) else {
       live.set(id, to: Live(tellsProgress: tellsProgress))
@@ -83,14 +83,14 @@ struct HubState {
   mutating func emit(_ events: some Sequence<TransferEvent>) {
     for event in events {
       emit(event)
-      // Many at once are not all kept first.
+      // Trims early, so that many events at once are not all kept first.
       if log.count - Self.worthTrimming > limit { trim() }
     }
     trim()
     wakeSubscribers()
   }
 
-  /// Only of what runs, and of that only once that everything is there.
+  /// Only for a running transfer; with all bytes only once.
   mutating func emit(progress: TransferProgress, of id: TransferID, _ identity: TransferIdentity?) {
     guard let place = live.place(of: id) else { return }
     let known = live[place]
@@ -145,7 +145,7 @@ struct HubState {
     tell(event)
   }
 
-  /// Progress that was not read is not worth reading any more.
+  /// Unread progress is no longer useful.
   private mutating func forgetProgress(of id: TransferID) {
     for place in subscribers.values.indices where !subscribers.values[place].progress.isEmpty {
       subscribers.values[place].progress[id] = nil
@@ -157,7 +157,7 @@ struct HubState {
 
 /// Reading.
 extension HubState {
-  /// What is ready for one who reads everything; nil when it has to wait.
+  /// What is ready for a subscriber to everything; nil when it has to wait.
   mutating func pop(_ number: UInt64, atMost most: Int) -> EventHub.Portion? {
     guard let place = subscribers.index(forKey: number) else { return .end }
     return pop(at: place, atMost: most)
@@ -185,7 +185,7 @@ extension HubState {
   }
 
   mutating func wakeSubscribers() {
-    // Mostly nobody does: events come faster than they are read.
+    // Usually none waits: events come faster than they are read.
     guard isAwaited else { return }
     isAwaited = false
     for place in subscribers.values.indices {
@@ -205,7 +205,8 @@ extension HubState {
     closeWatchers()
   }
 
-  /// Forgets what everyone has read, and what nobody has who is too far behind.
+  /// Drops events that all have read, and those beyond the limit that slow subscribers have not
+  /// read.
   mutating func trim() {
     let enough = subscribers.isEmpty ? 0 : min(Self.worthTrimming, limit)
     guard log.count > enough else { return }
@@ -228,7 +229,7 @@ extension HubState {
     first += count
   }
 
-  /// Has a subscriber go on from that position, and notes which numbers it has to read elsewhere.
+  /// Moves a subscriber to that position, and notes which numbers it has to read from the store.
   private mutating func skip(to position: Int, _ place: Int) {
     let subscriber = subscribers.values[place]
     guard subscriber.cursor < position else { return }

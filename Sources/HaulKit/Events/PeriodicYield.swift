@@ -1,10 +1,10 @@
-/// Has a reader with a backlog suspend now and then: otherwise nothing else on its actor runs for
-/// as long as the backlog lasts.
+/// Makes a reader with a backlog yield now and then. Otherwise nothing else on its actor would run
+/// until the backlog is read.
 struct PeriodicYield: Sendable {
   private static let most = 16
   private var count = 0
 
-  /// To be called before each element is awaited.
+  /// Call it before each element is awaited.
   mutating func next() async {
     count += 1
     guard count == Self.most else { return }

@@ -1,10 +1,10 @@
 public import HaulCore
 
-/// Events of a manager, or of one of its transfers: each state change once and in order, progress
-/// newest only.
+/// Events of a manager, or of one of its transfers: each state change once and in order, and the
+/// newest progress.
 ///
-/// One value is one subscriber, with one reader at a time; letting go of it unsubscribes. One that
-/// does not read delays nobody, and what waits for it is bounded.
+/// One value is one subscriber with one reader at a time; releasing it unsubscribes. A slow reader
+/// delays no other, and what is kept for it is bounded.
 public struct TransferEvents: AsyncSequence, Sendable {
   enum Source: Sendable {
     case everything(EventFeed)
@@ -25,7 +25,7 @@ public struct TransferEvents: AsyncSequence, Sendable {
     }
   }
 
-  /// The next events, in order, as many as are ready up to `most`; none when there will be no more.
+  /// The next events, in order, as many as are ready up to `most`; empty at the end.
   package func next(atMost most: Int) async -> [TransferEvent] {
     switch source {
     case .one(let feed): await feed.next(atMost: most)
@@ -33,15 +33,15 @@ public struct TransferEvents: AsyncSequence, Sendable {
     }
   }
 
-  /// The one subscriber that was made when the events were asked for.
+  /// The subscriber that was made when the events were requested.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(events: self) }
 }
 
-/// What happens to a whole list, for one who keeps a copy of it: state changes by their numbers, or
-/// how everything stands.
+/// Events of a whole list, for a subscriber that keeps a copy of it: state changes by number, or a
+/// reset with the present state.
 ///
-/// One value is one subscriber, with one reader at a time; letting go of it unsubscribes. One that
-/// does not read delays nobody, and what waits for it is bounded.
+/// One value is one subscriber with one reader at a time; releasing it unsubscribes. A slow reader
+/// delays no other, and what is kept for it is bounded.
 public struct QueueEvents: AsyncSequence, Sendable {
   let feed: EventFeed
 
@@ -57,6 +57,6 @@ public struct QueueEvents: AsyncSequence, Sendable {
     }
   }
 
-  /// The one subscriber that was made when the events were asked for.
+  /// The subscriber that was made when the events were requested.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(feed: feed) }
 }

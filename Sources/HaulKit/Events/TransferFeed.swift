@@ -2,7 +2,7 @@ import DequeModule
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// Reads what happens to one transfer, for one subscriber: from how it stands to its end.
+/// Reads the events of one transfer for one subscriber: from its present state to its end.
 final class TransferFeed: Sendable {
   private struct Reading {
     var ready: Deque<TransferEvent> = []
@@ -26,7 +26,7 @@ final class TransferFeed: Sendable {
 
   deinit { hub.unsubscribe(key) }
 
-  /// The next events, in order, as many as are ready up to `most`; none after the end.
+  /// The next events, in order, as many as are ready up to `most`; empty after the end.
   func next(atMost most: Int) async -> [TransferEvent] {
     while true {
       let (ready, isOver) = take(atMost: most)
@@ -47,7 +47,7 @@ final class TransferFeed: Sendable {
     }
   }
 
-  /// Nothing comes after an end; nor where nothing is known.
+  /// Nothing follows an end, or an unknown transfer.
   private func add(_ events: [TransferEvent]) {
     let end = events.firstIndex { $0.kind.isEnd }
     let told = (end.map { events[...$0] } ?? events[...]).map { event in
@@ -62,7 +62,7 @@ final class TransferFeed: Sendable {
 }
 
 extension TransferEvent.Kind {
-  /// Whether its transfer has come to an end by it.
+  /// Whether it is the end of the transfer.
   fileprivate var isEnd: Bool {
     switch self {
     case .finished, .removed: true

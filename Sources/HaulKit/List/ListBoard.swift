@@ -1,7 +1,7 @@
 import HaulCore
 import OrderedCollections
 
-/// The rows of a list, off the main actor, and which of them it has not been told of.
+/// The rows of a list, off the main actor, and those that the main actor does not know yet.
 struct ListBoard: Sendable {
   typealias Row = TransferList.Row
 
@@ -10,7 +10,7 @@ struct ListBoard: Sendable {
   private var changed: OrderedSet<TransferID> = []
   private var removed: Set<TransferID> = []
   private var isWhole = false
-  /// Whether the order of the rows may be another.
+  /// Whether the order of the rows may have changed.
   private(set) var isMoved = false
 
   mutating func take(_ events: [QueueEvent], _ store: any Store) async {
@@ -31,7 +31,7 @@ struct ListBoard: Sendable {
   }
 
   /// What has changed since the last call.
-  /// - Parameter order: of all that are in the list, when it may be another.
+  /// - Parameter order: the order of the whole list, if it may have changed.
   mutating func takeUpdate(isLast: Bool = false, order: [TransferID]? = nil) -> ListUpdate {
     defer { (changed, removed, isWhole, isMoved) = ([], [], false, false) }
     return ListUpdate(
@@ -67,14 +67,14 @@ struct ListBoard: Sendable {
   }
 
   private mutating func remove(_ id: TransferID) {
-    // One that was never shown need not be taken away.
+    // A row that was never shown need not be removed.
     if rows.removeValue(forKey: id) != nil { removed.insert(id) }
     changed.remove(id)
   }
 }
 
 extension TransferEvent.Kind {
-  /// What is to be done may be something else now.
+  /// The request may have changed.
   fileprivate var isSnapshot: Bool { if case .snapshot = self { true } else { false } }
 }
 
@@ -154,7 +154,7 @@ extension TransferList.Row {
     (self.state, phase, waitReason, rate) = (state, nil, nil, 0)
   }
 
-  /// Shows the last part of a path.
+  /// Takes the last component of a path as the name.
   private mutating func take(path: String) {
     if let last = path.split(separator: "/").last { name = String(last) }
   }

@@ -1,11 +1,11 @@
 import HaulCore
 
-/// Gathers what a manager tells, off the main actor, and hands it over at most once a tick.
+/// Collects a manager's events off the main actor, and delivers them at most once a tick.
 final class ListFeed: Sendable {
   private static let tick: Duration = .milliseconds(100)
   private let task: Task<Void, Never>
 
-  /// - Parameter handOver: called with all that has changed since the last call.
+  /// - Parameter handOver: called with all changes since the last call.
   init(_ queue: QueueCoordinator, _ handOver: @escaping @Sendable (ListUpdate) async -> Void) {
     let feed = EventFeed(of: queue, from: .nothing)
     let (store, clock) = (queue.store, queue.engine.clock)
@@ -19,7 +19,7 @@ final class ListFeed: Sendable {
         let until = clock.now + Self.tick
         let order = board.isMoved ? await queue?.ids(of: .all) : nil
         await handOver(board.takeUpdate(order: order))
-        // Cut short when nobody has the list any more: then the next events are none.
+        // Cut short when the list is gone: then there are no further events.
         try? await clock.sleep(until: until)
       }
     }
@@ -28,14 +28,14 @@ final class ListFeed: Sendable {
   deinit { task.cancel() }
 }
 
-/// What the main actor has to know.
+/// A change of the list for the main actor.
 struct ListUpdate: Sendable {
-  /// Whether what it knew does not count any more.
+  /// Whether it replaces everything known before.
   var isWhole = false
   var isLast = false
-  /// Those that are new, in order, or are another.
+  /// New and changed rows, in order.
   var changed: [TransferList.Row] = []
   var removed: Set<TransferID> = []
-  /// Of all that are in the list, when it may be another.
+  /// The order of the whole list, if it may have changed.
   var order: [TransferID]?
 }

@@ -1,15 +1,15 @@
 public import HaulCore
 public import Observation
 
-/// The list of a manager for a user interface: observable, on the main actor, and up to date within
-/// a tenth of a second.
+/// The list of a manager for a user interface: observable, on the main actor, and at most a tenth
+/// of a second old.
 ///
-/// However many transfers run, the main actor is asked for once every 100 ms at most, with
-/// everything that has changed; not at all while nothing does. The list does not keep its manager
-/// alive, and ends with it; letting go of the list ends it too.
+/// However many transfers run, the main actor is used at most once every 100 ms, for everything
+/// that has changed, and not at all while nothing changes. The list does not keep its manager alive
+/// and ends with it; releasing the list ends it too.
 @MainActor @Observable
 public final class TransferList {
-  /// One transfer, ready to be shown.
+  /// One transfer, as a user interface shows it.
   public struct Row: Identifiable, Sendable, Hashable {
     /// The transfer, for every command of the manager.
     public let id: TransferID
@@ -21,15 +21,15 @@ public final class TransferList {
     public internal(set) var identifier: String?
     /// The group that it belongs to.
     public internal(set) var group: String?
-    /// Where it stands.
+    /// Its state.
     public internal(set) var state: TransferState
     /// What it is doing, while it runs.
     public internal(set) var phase: TransferEvent.Phase?
-    /// Why it does not run, when that was told.
+    /// Why it does not run, if that is known.
     public internal(set) var waitReason: WaitReason?
     /// From 0 to 1; nil while the length is unknown.
     public internal(set) var fraction: Double?
-    /// Bytes that are there.
+    /// Bytes on disk.
     public internal(set) var bytes: Int64 = 0
     /// The whole length in bytes; nil while it is unknown.
     public internal(set) var total: Int64?
@@ -40,8 +40,8 @@ public final class TransferList {
     /// Why it failed.
     public internal(set) var error: TransferError?
 
-    /// A row as a list shows it, for previews and tests.
-    /// - Parameters: what the properties of the same names tell.
+    /// A row for previews and tests.
+    /// - Parameters: the values of the properties of the same names.
     public init(
       id: TransferID, name: String, address: String? = nil, identifier: String? = nil,
       group: String? = nil,
@@ -57,11 +57,11 @@ public final class TransferList {
     }
   }
 
-  /// In the order of the list.
+  /// In list order.
   public private(set) var rows: [Row] = []
-  /// Whether there will be no more changes, as the manager has shut down.
+  /// Whether there are no more changes because the manager has shut down.
   public private(set) var hasEnded = false
-  /// How often the main actor was asked for.
+  /// How often the main actor was updated.
   @ObservationIgnored package private(set) var updates = 0
   @ObservationIgnored private var places: [TransferID: Int] = [:]
   @ObservationIgnored private var feed: ListFeed?
@@ -95,7 +95,7 @@ public final class TransferList {
     if update.isLast { (hasEnded, feed) = (true, nil) }
   }
 
-  /// Those that are not in the order any more stand last until it is told that they are gone.
+  /// Rows that are no longer in the order stay last until their removal is reported.
   private func sort(by order: [TransferID]) {
     let ranks = Dictionary(zip(order, order.indices), uniquingKeysWith: { $1 })
     let sorted = rows.enumerated().sorted { left, right in

@@ -1,31 +1,31 @@
 public import HaulCore
 
-/// What a server says of a resource, and what a download would do with it. Texts are the server's
-/// own, not made safe.
+/// What a server says of a resource, and what a download would do with it. Texts are unescaped, as
+/// the server sent them.
 public struct ProbeResult: Sendable, Hashable {
   /// The address that was asked for.
   public let url: ResourceURL
-  /// Where redirects led.
+  /// The address after redirects.
   public let finalURL: ResourceURL
   /// The status of the final answer: 200, 206, or 416 for an empty file.
   public let status: Int
   /// `HTTP/1.0`, `HTTP/1.1` or `HTTP/2`.
   public let httpVersion: String
-  /// In bytes; nil when it is not told.
+  /// In bytes; nil when the server does not send it.
   public let length: Int64?
-  /// Whether parts of it can be asked for.
+  /// Whether the server serves ranges.
   public let servesRanges: Bool
   /// The entity tag as sent, with its quotes.
   public let entityTag: String?
   /// `Last-Modified` as sent.
   public let lastModified: String?
-  /// Whether tag or date prove equal bytes.
+  /// Whether the entity tag or the date proves equal bytes.
   public let hasStrongValidator: Bool
   /// `Content-Type` as sent.
   public let contentType: String?
   /// The name that the server suggests, decoded.
   public let suggestedName: String?
-  /// The name that a download gives the file.
+  /// The name that a download would use.
   public let fileName: String
   /// Digests of the whole that the server announces (RFC 9530).
   public let digests: [Checksum]
@@ -34,17 +34,17 @@ public struct ProbeResult: Sendable, Hashable {
 
   /// How a download would fetch it.
   public struct Plan: Sendable, Hashable {
-    /// Connections, at most.
+    /// The most connections.
     public let connections: Int
-    /// Pieces that the file is divided into, at that number of connections.
+    /// Segments of the file with that number of connections.
     public let segments: Int
-    /// Whether an interrupted download goes on from its bytes.
+    /// Whether an interrupted download resumes.
     public let resumes: Bool
   }
 }
 
 extension ProbeResult {
-  /// - Throws: what the answer says, when it is not one that a file comes with.
+  /// - Throws: the error of the answer, unless it is one that serves a file.
   init(
     _ head: ResponseHead, to fetch: FetchRequest, of request: DownloadRequest, wallSeconds: Double
   )

@@ -33,7 +33,7 @@ struct Prober {
       allowInsecure: request.allowInsecure)
     engine.log(asks: fetch)
     do {
-      // The body is let go of with the response.
+      // Dropping the response closes its body.
       let head = try await engine.fetch(fetch, of: request.url.origin.authority).head
       engine.log(head)
       hasAnswered = true

@@ -1,11 +1,11 @@
 public import HaulCore
 
-/// What a command did not do.
+/// Which transfers a command did not change, and why.
 public struct CommandReport: Sendable, Hashable {
-  /// Those that stayed as they were, and why; those that were already so are not among them.
+  /// Transfers that the command refused; those already in the wanted state are not included.
   public let refused: [TransferID: CommandRefusal]
 
-  /// - Throws: `refused`, if that one stayed as it was.
+  /// - Throws: `refused`, if the command refused that transfer.
   func check(_ id: TransferID) throws(TransferError) {
     if let refusal = refused[id] { throw TransferError(refusal) }
   }

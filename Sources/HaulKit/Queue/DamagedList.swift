@@ -2,7 +2,7 @@
 public enum DamagedList: Sendable, Hashable {
   /// It stays where it is, and opening fails with `io`.
   case refuse
-  /// It is moved aside, whole, and the list starts empty; `TransferManager.damage` says where it is
-  /// now.
+  /// It is moved aside as a whole, and the list starts empty; `TransferManager.damage` says where
+  /// it is now.
   case startEmpty
 }

@@ -1,8 +1,8 @@
 public import HaulCore
 
-/// A small handle of one transfer. It keeps its manager alive, and nothing keeps it.
+/// A handle of one transfer. It keeps its manager alive; the manager does not keep the handle.
 public struct Transfer: Sendable, Identifiable {
-  /// Opaque; unique for ever.
+  /// Opaque, and never used again.
   public let id: TransferID
   let identity: TransferIdentity?
   let manager: TransferManager
@@ -15,36 +15,34 @@ public struct Transfer: Sendable, Identifiable {
   /// The group that it belongs to.
   public var group: String? { identity?.group }
 
-  /// How it ends. Waiting is not owning: a task that is cancelled stops waiting, and the transfer
-  /// goes on.
+  /// Waits for its end. A cancelled task stops waiting; the transfer continues.
   /// - Throws: why it failed; `cancelled` when it was cancelled; `dependency-failed` when a
-  ///   transfer that it waits for was not completed (it stays in the list, goes on when that one is
-  ///   retried and completed, and may be waited for again), and when a step waits for itself;
-  ///   `interrupted` when the manager was shut down, the transfer taken off the list, or the
+  ///   dependency was not completed (the transfer stays in the list, resumes when that one is
+  ///   retried and completed, and can be awaited again), and when a step waits for itself;
+  ///   `interrupted` when the manager was shut down, the transfer removed from the list, or the
   ///   waiting task cancelled.
   public var result: TransferResult {
     get async throws(TransferError) { try await queue.result(of: id) }
   }
 
-  /// How it stands at this moment; nil when it is not in the list any more.
+  /// Its present state; nil when it is no longer in the list.
   public var summary: TransferSummary? {
     get async { await queue.summary(of: id) }
   }
 
-  /// The bytes of a download to `.stream`, as they come; as `TransferManager.bytes(of:)`.
+  /// The bytes of a download to `.stream`, as they arrive; see `TransferManager.bytes(of:)`.
   /// - Throws: as `TransferManager.bytes(of:)`.
   public var bytes: TransferBytes {
     get async throws(TransferError) { try await manager.bytes(of: self) }
   }
 
-  /// Why it does not run at this moment, as in its summary, or why it waits between two attempts;
-  /// nil when it runs, rests, has ended or is not in the list.
+  /// Why it does not run now, or why it waits between two attempts; nil when it runs, is paused,
+  /// has ended or is not in the list.
   public var waitReason: WaitReason? {
     get async { await summary?.waitReason }
   }
 
-  /// How it stands at this moment, with what it does, how far it is, and how it ended; nil when it
-  /// is not in the list any more.
+  /// Its present state with phase, progress and result; nil when it is no longer in the list.
   public var snapshot: TransferSnapshot? {
     get async { await queue.snapshot(of: id) }
   }
@@ -99,7 +97,7 @@ public struct Transfer: Sendable, Identifiable {
 }
 
 extension Transfer {
-  /// As `TransferManager.set`. This handle keeps the address that it was made with.
+  /// As `TransferManager.set`. This handle keeps its original address.
   /// - Throws: as `TransferManager.set`.
   public func set(
     _ change: @Sendable (inout TransferRequest) -> Void
@@ -122,6 +120,6 @@ extension Transfer: Hashable {
   /// Whether they are handles of the same transfer.
   public static func == (left: Transfer, right: Transfer) -> Bool { left.id == right.id }
 
-  /// The id is what counts.
+  /// Hashes the id.
   public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }

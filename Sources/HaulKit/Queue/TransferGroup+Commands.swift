@@ -1,6 +1,6 @@
 public import HaulCore
 
-/// Commands to every member.
+/// Commands to all members.
 extension TransferGroup {
   /// As `TransferManager.pause`.
   /// - Throws: `io`, `disk-full`.
@@ -53,7 +53,7 @@ extension TransferGroup {
 
 extension TransferGroup {
   /// As `TransferManager.set`, for each member.
-  /// - Throws: as `TransferManager.set`; those before it have been changed then.
+  /// - Throws: as `TransferManager.set`; the members before the error are changed then.
   public func set(
     _ change: @Sendable (inout TransferRequest) -> Void
   ) async throws(TransferError) -> CommandReport { try await manager.set(selection, change) }
@@ -66,7 +66,7 @@ extension TransferGroup {
     try await manager.setPriority(priority, of: selection)
   }
 
-  /// As `TransferManager.move`: the members in their order, next to each other.
+  /// As `TransferManager.move`: the members stay in their order, next to each other.
   /// - Throws: `io`, `disk-full`.
   public func move(to place: QueuePosition) async throws(TransferError) -> CommandReport {
     try await manager.move(selection, to: place)

@@ -6,7 +6,7 @@ public enum TransferSelection: Sendable {
   case ids([TransferID])
   /// The members of a group.
   case group(String)
-  /// Those of which this is so. It is asked once for each member of the list.
+  /// The transfers for which this is true. It is called once for each transfer in the list.
   case filter(@Sendable (TransferSummary) -> Bool)
 
   /// One transfer.

@@ -1,12 +1,12 @@
 import HaulCore
 import HaulFiles
 
-/// Removes what the earlier runs of a cancelled transfer left.
+/// Deletes what earlier runs of a cancelled transfer left.
 struct DiscardDriver: TransferDriver {
-  /// Nil where nothing can be left.
+  /// Nil if nothing can be left.
   let request: DownloadRequest?
   var serverName: FileName?
-  /// Where an earlier run left its bytes, if this program knows.
+  /// Where an earlier run left its bytes, if known.
   var former: FileLocation?
 
   func run(_ context: RunContext) async -> RunEnd {
@@ -34,7 +34,7 @@ struct DiscardDriver: TransferDriver {
       book: engine.targets)
     guard case .claimed(let claim) = outcome else { return }
     defer { engine.targets.letGo(claim.key) }
-    // A given name is that of no other address: a run would take the part over as well.
+    // An exact name belongs to this address: a run would adopt its part file as well.
     guard request.destination.isExact || claim.part.isOf(request.url) else {
       return claim.part.release()
     }

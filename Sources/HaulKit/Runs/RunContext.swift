@@ -1,7 +1,7 @@
 package import HaulCore
 import NIOConcurrencyHelpers
 
-/// What a driver is given for one run: orders come in, reports go out.
+/// What a driver is given for one run: it receives orders, and sends reports.
 package final class RunContext: Sendable {
   package typealias Receiver = @Sendable (RunOrder) -> Void
 
@@ -23,21 +23,21 @@ package final class RunContext: Sendable {
     self.coordinator = coordinator
   }
 
-  /// What its events carry; nil before its request was read.
+  /// The identity that its events carry; nil before its request was read.
   var identity: TransferIdentity? {
     get { orders.withLockedValue { $0.identity } }
     set { orders.withLockedValue { $0.identity = newValue } }
   }
 
-  /// Gives an order to the driver, at once or as soon as it listens.
+  /// Sends an order to the driver, at once or as soon as it listens.
   package func send(_ order: RunOrder) {
-    // Under the lock, so that orders keep their order: a receiver only notes them.
+    // Sent under the lock, to keep their order: a receiver only notes them.
     orders.withLockedValue { orders in
       if let receiver = orders.receiver { receiver(order) } else { orders.waiting.append(order) }
     }
   }
 
-  /// Has orders go to the driver, with those that came before first. Called once.
+  /// Sets the receiver of orders, which first gets the earlier ones. Called once.
   package func receiveOrders(_ receiver: @escaping Receiver) {
     orders.withLockedValue { orders in
       orders.receiver = receiver
@@ -46,42 +46,44 @@ package final class RunContext: Sendable {
     }
   }
 
-  /// Nothing of the run is under way any more.
+  /// Reports that nothing of the run is left.
   func ended(_ end: RunEnd, on executor: (any TaskExecutor)?) async {
     await coordinator?.ended(id, end, on: executor)
   }
 
   /// Returns after the coordinator has handled the report.
-  /// - Returns: why it could not be stored, if it was to be.
+  /// - Returns: the error, if it had to be stored and could not be.
   @discardableResult
   func report(_ report: RunReport) async -> TransferError? {
-    guard let coordinator else { return TransferError(.interrupted, "its manager is gone") }
+    guard let coordinator else {
+      return TransferError(.interrupted, "its manager no longer exists")
+    }
     return await coordinator.handle(report, of: id)
   }
 }
 
-/// What the manager may want of a run.
+/// Orders from the manager to a run.
 package enum RunOrder: Sendable {
   case pause, cancel, slotGranted
-  /// The manager ends, and waits a moment yet.
+  /// The manager shuts down, and waits only a moment more.
   case cutShort
 }
 
-/// What a run tells its manager before its end.
+/// Reports from a run to its manager, before its end.
 enum RunReport: Sendable {
-  /// It needs no slot for now: until that time, if it is known.
+  /// It needs no slot for now; until that time, if it is known.
   case slotLeft(until: Instant?)
   case slotWanted
-  /// A connection is free, or a host has a new limit or pause: another may start.
+  /// A connection is free, or a host has a new limit or pause: another transfer may start.
   case slotsChanged
-  /// The server told the name.
+  /// The server sent the name.
   case named(FileName)
-  /// The bytes that were to be forgotten are.
+  /// The bytes that were to be discarded are gone.
   case startedOver
-  /// The file has its name; the closure is called on a thread for files, once that is stored.
+  /// The file is published; the closure is called on a file thread once that is stored.
   case published(onceStored: @Sendable () -> Void)
-  /// Its bytes lie there, for the next run.
+  /// Its bytes are there, for the next run.
   case leaves(FileLocation)
-  /// A program was prepared, and executes its first instruction after this.
+  /// A program is prepared; it executes its first instruction after this.
   case processBegins(ProcessIdentity)
 }

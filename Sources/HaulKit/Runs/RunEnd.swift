@@ -4,13 +4,13 @@ package import HaulCore
 package enum RunEnd: Sendable {
   case finished(TransferResult)
   case paused
-  /// It goes on by itself, when what it waits for is there.
+  /// It resumes by itself when its wait reason is gone.
   case suspended(WaitReason)
-  /// It was to begin again, and the file of an earlier run, whose end nobody stored, has its name
-  /// already.
+  /// It was to start over, but the file of an earlier run, whose end was not stored, is already
+  /// published.
   case foundPublished(TransferResult)
 
-  /// Whether it does not go on with the bytes that are there.
+  /// Whether it will not resume from the bytes on disk.
   var isOver: Bool {
     switch self {
     case .paused, .suspended: false
@@ -18,7 +18,7 @@ package enum RunEnd: Sendable {
     }
   }
 
-  /// Whether its file has its name.
+  /// Whether its file is published.
   var hasFile: Bool {
     switch self {
     case .paused, .suspended: false

@@ -1,7 +1,7 @@
 import HaulCore
 
-/// The transfer for which a closure of the caller's runs, a step or one that prepares requests: it
-/// would wait for ever for its own end.
+/// The transfer whose step or `prepare` closure runs in this task: waiting for its end would never
+/// return.
 enum CurrentTransfer {
   @TaskLocal static var id: TransferID?
 

@@ -2,13 +2,13 @@ import HaulCore
 import HaulFiles
 import NIOConcurrencyHelpers
 
-/// Runs a step's program: performs what `ProgramMachine` says.
+/// Runs a step's program: performs the commands of `ProgramMachine`.
 final class ProgramDriver: TransferDriver {
   private struct State {
     var machine: ProgramMachine
-    /// While there is something to tell.
+    /// Nil when it can no longer be signalled.
     var process: (any ProgramProcess)?
-    /// Ends it when its grace is over.
+    /// Kills it when its grace period is over.
     var killing: Task<Void, Never>?
   }
 
@@ -45,7 +45,7 @@ final class ProgramDriver: TransferDriver {
         process.send(.terminate)
         let clock = engine.clock
         state.killing = Task(executorPreference: engine.soleExecutor) {
-          // It has ended before.
+          // It ended first.
           guard (try? await clock.sleep(until: deadline)) != nil else { return }
           process.send(.kill)
         }
@@ -86,7 +86,7 @@ final class ProgramDriver: TransferDriver {
     return try outcome.get()
   }
 
-  /// From here on orders reach the process.
+  /// From here on the process receives orders.
   private func begins(_ process: any ProgramProcess) -> Bool {
     state.withLockedValue { state in
       guard state.machine.begin() else { return false }

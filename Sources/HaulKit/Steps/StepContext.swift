@@ -1,46 +1,46 @@
 public import HaulCore
 import NIOConcurrencyHelpers
 
-/// What a registered step does. It is found again by its name after a restart.
+/// The work of a registered step, which is found by its name after a restart.
 ///
-/// It returns when its work is done, and throws when it failed. To be paused it calls
-/// `StepContext.checkpoint()` now and then; one that never does runs to its end.
+/// It returns when it is done, and throws when it failed. To allow a pause, it calls
+/// `StepContext.checkpoint()` now and then; a step that never does runs to its end.
 public typealias StepClosure = @Sendable (StepContext) async throws -> Void
 
-/// What a step knows of itself, and how it tells how far it is.
+/// What a step knows of itself, and how it reports progress.
 public struct StepContext: Sendable {
-  /// The step's place in the queue.
+  /// The step's transfer id.
   public let id: TransferID
-  /// What the request says, if anything.
+  /// The input of the request, if any.
   public let input: String?
   let state: StepState
   let tell: @Sendable (TransferProgress) -> Void
 
-  /// Tells how much of the work is done, in units of the step's own.
+  /// Reports how much of the work is done, in units of the step's own.
   public func progress(_ done: Int64, of total: Int64? = nil) {
     tell(TransferProgress(bytes: done, total: total, rate: 0, connections: 0))
   }
 
-  /// Throws when the step was paused or cancelled: let the error pass, and it counts as that. After
-  /// a pause the closure is called again from its beginning.
+  /// Throws when the step was paused or cancelled: let the error pass. After a pause, the closure
+  /// is called again from its beginning.
   public func checkpoint() throws {
     if let order = state.order { throw StepStop(order: order) }
   }
 }
 
-/// Stops a step from within.
+/// Stops a step from inside.
 struct StepStop: Error {
   let order: RunOrder
 }
 
-/// What was ordered of a step, and the task that it runs in.
+/// The order that a step received, and the task that it runs in.
 final class StepState: Sendable {
   private let box = NIOLockedValueBox<(order: RunOrder?, task: Task<Void, any Error>?)>(
     (nil, nil))
 
   var order: RunOrder? { box.withLockedValue { $0.order } }
 
-  /// A cancellation overrides a pause and cancels the task as well.
+  /// A cancellation overrides a pause, and also cancels the task.
   func take(_ order: RunOrder) {
     let task = box.withLockedValue { box in
       switch order {

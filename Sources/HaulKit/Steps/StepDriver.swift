@@ -25,7 +25,7 @@ struct StepDriver: TransferDriver {
   }
 }
 
-/// Fails a step that nothing here can run.
+/// Fails a step that has no implementation here.
 struct MissingStepDriver: TransferDriver {
   let step: StepRequest
 
@@ -45,7 +45,7 @@ extension StepRequest {
 }
 
 extension RunEnd {
-  /// - Parameter order: what was ordered of the step while it ran.
+  /// - Parameter order: the order that the step received while it ran.
   fileprivate init(_ outcome: Result<Void, any Error>, _ order: RunOrder?, duration: Duration) {
     switch (outcome, order) {
     case (.success, _):

@@ -1,21 +1,21 @@
 import HaulCore
 
-/// What becomes of a download when the task that waits for it is cancelled.
+/// What happens to a download when the task that waits for it is cancelled.
 public enum CancelBehavior: Sendable, Hashable, CaseIterable {
-  /// It is paused: the bytes are kept, and `resume` goes on from them.
+  /// It is paused: its bytes are kept, and `resume` continues from them.
   case pause
-  /// It is cancelled: its bytes are taken away.
+  /// It is cancelled: its bytes are deleted.
   case cancel
-  /// It goes on without the task.
+  /// It continues without the task.
   case detach
 }
 
 extension Transfer {
-  /// Carries out what a cancelled task wanted; gives the result of what was completed before.
+  /// Applies the behavior of a cancelled task; returns the result if it was completed before.
   func leave(
     _ behavior: CancelBehavior
   ) async throws(TransferError) -> TransferResult {
-    // Commands wait for what they stop, and in a cancelled task nothing waits: hence another.
+    // Commands wait for what they stop, and a cancelled task cannot wait: so another task does.
     let outcome: Result<TransferResult, TransferError> = await Task {
       () async -> Result<TransferResult, TransferError> in
       do throws(TransferError) {
@@ -39,9 +39,9 @@ extension Transfer {
 extension CancelBehavior {
   fileprivate var error: TransferError {
     switch self {
-    case .pause: TransferError(.interrupted, "it is paused, as its task was cancelled")
-    case .cancel: TransferError(.cancelled, "it was cancelled, as its task was")
-    case .detach: TransferError(.interrupted, "it goes on, and its task was cancelled")
+    case .pause: TransferError(.interrupted, "paused, because its task was cancelled")
+    case .cancel: TransferError(.cancelled, "cancelled, because its task was cancelled")
+    case .detach: TransferError(.interrupted, "its task was cancelled; the transfer continues")
     }
   }
 }

@@ -1,20 +1,19 @@
 public import HaulCore
 
 extension TransferManager {
-  /// Downloads, and returns when the file is there: a call that lives in the caller's task.
+  /// Downloads a file, and returns when it is complete: a call that lives in the caller's task.
   ///
-  /// It is a member of the queue as every other: it waits for a slot, and can be paused and resumed
-  /// by id meanwhile. When the task is cancelled, what `behavior` says has been carried out by the
-  /// time that this throws; a download that was completed by then is returned.
+  /// The download is a normal member of the queue: it waits for a slot, and can be paused and
+  /// resumed by id. When the task is cancelled, `behavior` has been applied by the time this
+  /// throws; a download that was completed by then is returned.
   /// - Parameters:
   ///   - request: a download to a file.
-  ///   - behavior: what becomes of it when the task is cancelled.
-  ///   - progress: called in the caller's isolation: how far it is, newest only; all of it once,
-  ///     before this returns.
-  /// - Throws: why it failed; `cancelled` when it was cancelled, by whomever; `dependency-failed`
-  ///   when a transfer that it waits for was not completed (it stays in the list); `interrupted`
-  ///   when the task was cancelled and it was paused or goes on, or the manager was shut down; as
-  ///   `add`.
+  ///   - behavior: what happens to it when the task is cancelled.
+  ///   - progress: called in the caller's isolation with the newest progress, and once with all
+  ///     bytes before this returns.
+  /// - Throws: why it failed; `cancelled` when it was cancelled, from anywhere; `dependency-failed`
+  ///   when a dependency was not completed (it stays in the list); `interrupted` when the task was
+  ///   cancelled and the download is paused or continues, or the manager was shut down; as `add`.
   @discardableResult
   public nonisolated(nonsending) func download(
     _ request: TransferRequest, onCancel behavior: CancelBehavior = .pause,
@@ -24,7 +23,7 @@ extension TransferManager {
       throw TransferError(.cancelled, "the task was cancelled before the download was added")
     }
     guard request.download?.destination != .stream else {
-      throw TransferError(.internal, "a stream is added, and read with bytes(of:)")
+      throw TransferError(.internal, "add a stream, and read it with bytes(of:)")
     }
     let transfer = try await add(request)
     let events = transfer.events()
@@ -44,7 +43,7 @@ extension TransferManager {
     return try await transfer.leave(behavior)
   }
 
-  /// Downloads an address to a place; as `download(_:onCancel:progress:)`.
+  /// Downloads an address to a destination; see `download(_:onCancel:progress:)`.
   /// - Throws: as `download(_:onCancel:progress:)`.
   @discardableResult
   public nonisolated(nonsending) func download(

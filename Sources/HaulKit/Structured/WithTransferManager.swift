@@ -1,11 +1,11 @@
 import HaulCore
 
-/// Calls `body` with a manager whose list lives in memory, and shuts the manager down when it
-/// returns or throws.
+/// Calls `body` with a manager whose list is in memory, and shuts the manager down when it returns
+/// or throws.
 /// - Parameters:
 ///   - configuration: the rules of the manager.
-///   - body: what it is for; transfers that have not ended by then are stopped, and their bytes
-///     kept.
+///   - body: uses the manager; transfers that have not ended when it returns are stopped, and their
+///     bytes are kept.
 /// - Throws: as `TransferManager.init(_:)`, and what `body` throws.
 public nonisolated(nonsending) func withTransferManager<Result>(
   _ configuration: TransferManager.Configuration = TransferManager.Configuration(),
@@ -14,10 +14,10 @@ public nonisolated(nonsending) func withTransferManager<Result>(
   try await with(try TransferManager(configuration), body)
 }
 
-/// Calls `body` with a manager whose list is kept in a directory, and shuts the manager down when
+/// Calls `body` with a manager whose list is stored in a directory, and shuts the manager down when
 /// it returns or throws.
-/// - Parameters: as `TransferManager.init(directory:_:ifDamaged:steps:)`; what has not ended when
-///   `body` returns goes on the next time.
+/// - Parameters: as `TransferManager.init(directory:_:ifDamaged:steps:)`; transfers that have not
+///   ended when `body` returns resume when the list is opened again.
 /// - Throws: as `TransferManager.init(directory:_:ifDamaged:steps:)`, and what `body` throws.
 public nonisolated(nonsending) func withTransferManager<Result>(
   directory: String,

@@ -33,7 +33,7 @@ enum LocationRows {
     while let row = try rows.next() {
       guard let directory = try StoredText.text(row, 1), let name = try StoredText.text(row, 4),
         let part = try StoredText.text(row, 5)
-      else { throw TransferError.unreadable("the place of a file") }
+      else { throw TransferError.unreadable("a file location") }
       locations[try TransferID(stored: row.decode(Int64.self, atIndex: 0))] = FileLocation(
         directory: directory,
         device: UInt64(bitPattern: try row.decode(Int64.self, atIndex: 2)),

@@ -36,7 +36,7 @@ struct QueueReader {
       if numbers != nil { places.append((id, try RowNumbers.number(sequence))) }
       queue.append(member)
     }
-    if numbers?.add(places) == false { throw TransferError.unreadable("two transfers of one id") }
+    if numbers?.add(places) == false { throw TransferError.unreadable("two transfers with one id") }
     return queue
   }
 
@@ -64,7 +64,7 @@ struct QueueReader {
     if marks.hasIdentifier { member.identifier = try row.text(6) }
     if marks.wasPaused {
       guard let origin = try row.text(7).flatMap(TransferEvent.Initiator.init) else {
-        throw TransferError.unreadable("one who paused")
+        throw TransferError.unreadable("the origin of a pause")
       }
       member.storedState.pausedBy = origin
     }

@@ -28,7 +28,7 @@ final class RowNumbers: Sendable {
       while let row = try rows.next() {
         let number = try Self.number(row.decode(Int64.self, atIndex: 0))
         guard found.set(try TransferID(stored: row.decode(Int64.self, atIndex: 1)), to: number)
-        else { throw TransferError.unreadable("two transfers of one id") }
+        else { throw TransferError.unreadable("two transfers with one id") }
       }
       numbers = found
     }

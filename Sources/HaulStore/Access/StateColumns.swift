@@ -50,7 +50,7 @@ enum StateColumns {
     storedState.desired = try Desired(code: row.decode(Int.self, atIndex: index + 1), "order")
     if let initiator = try row.decode(String?.self, atIndex: index + 2) {
       guard let initiator = TransferEvent.Initiator(rawValue: initiator) else {
-        throw TransferError.unreadable("one who paused")
+        throw TransferError.unreadable("the origin of a pause")
       }
       storedState.pausedBy = initiator
     }

@@ -63,7 +63,7 @@ struct StoredDownload: Codable, Hashable {
   func request(_ address: ResourceURL, target: String?) throws(TransferError) -> DownloadRequest {
     var download = DownloadRequest(url: address, to: try destination(target))
     download.createsDirectories = createsDirectories ?? false
-    download.ifExists = try known(ifExists, Missing.ifExists, "way with existing files")
+    download.ifExists = try known(ifExists, Missing.ifExists, "rule for existing files")
     download.durability = try known(durability, Missing.durability, "durability")
     download.checksums = try [Checksum](stored: checksum)
     download.connections = connections ?? Missing.connections

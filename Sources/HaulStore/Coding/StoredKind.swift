@@ -44,7 +44,8 @@ struct StoredKind: Hashable {
     case .removed: (code, detail) = (Self.removed, nil)
     case .moved: (code, detail) = (Self.moved, nil)
     case .progress, .target, .waiting, .snapshot:
-      throw TransferError(.internal, "no state change was given to the log of them; report this")
+      throw TransferError(
+        .internal, "an event that is not a state change was given to the event log; report this")
     }
   }
 
@@ -92,7 +93,7 @@ struct StoredKind: Hashable {
 
   private func initiator() throws(TransferError) -> TransferEvent.Initiator {
     guard let initiator = detail.flatMap(TransferEvent.Initiator.init) else {
-      throw .unreadable("one who paused")
+      throw .unreadable("the origin of a pause")
     }
     return initiator
   }

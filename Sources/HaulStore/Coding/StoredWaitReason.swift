@@ -29,7 +29,7 @@ struct StoredWaitReason: Codable, Hashable {
     case ("disk-full", let path?, let device?):
       return .diskFull(
         .init(device: device, directory: path, needed: needed ?? 0, free: free))
-    default: throw .unreadable("a reason to wait")
+    default: throw .unreadable("a wait reason")
     }
   }
 }
@@ -40,6 +40,6 @@ extension RowCoding {
   ///   - retryAt: when the next attempt is due, in seconds since 1970.
   func waitReason(_ form: String?, retryAt: Double?) throws(TransferError) -> WaitReason? {
     guard let form else { return retryAt.map { .retry(at: $0) } }
-    return try self.form(StoredWaitReason.self, form, "reason to wait").reason()
+    return try self.form(StoredWaitReason.self, form, "wait reason").reason()
   }
 }

@@ -52,7 +52,7 @@ struct Opening: Sendable {
       finding = try inspection.damage()
     } else if !companions.isEmpty {
       // A log without its database: SQLite would take it for the log of the new one.
-      finding = "the log is there and the database is not"
+      finding = "the log exists and the database does not"
     }
     guard let finding else {
       if !isThere { try directory.makeDatabase() }
@@ -73,7 +73,7 @@ struct Opening: Sendable {
     return TransferError(
       .io,
       "the queue's database was damaged (\(finding)) and is now \(aside); the queue starts empty, "
-        + "files and what was downloaded of them are untouched: add them again to go on")
+        + "files and downloaded bytes are unchanged: add them again to resume")
   }
 
   private func connect(_ lease: StoreLease) throws(TransferError) -> DatabasePool {

@@ -63,7 +63,7 @@ struct StoreDirectory: Sendable {
     guard status.st_mode & 0o022 == 0 else {
       throw TransferError(
         .permissionDenied,
-        "others may write to \(file), and so could change the queue; run: chmod go-w '\(file)'")
+        "other users may write to \(file) and change the queue; run: chmod go-w '\(file)'")
     }
   }
 

@@ -136,7 +136,7 @@ import Testing
       let wrong = try await place.haul(["get", url])
       #expect(wrong.status == 2)
       #expect(
-        wrong.errors.contains("haul.conf: line 1: there is no option directoy"), "\(wrong.errors)")
+        wrong.errors.contains("haul.conf: line 1: unknown option directoy"), "\(wrong.errors)")
       try FileManager.default.removeItem(atPath: place.path(".config/haul/haul.conf"))
       try FileManager.default.createDirectory(
         atPath: place.path(".config/haul/haul.conf"), withIntermediateDirectories: true)

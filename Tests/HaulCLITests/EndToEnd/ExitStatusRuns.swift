@@ -157,7 +157,7 @@ import Testing
     }
   }
 
-  @Test("141 when the reader of standard output went away; the bytes are kept")
+  @Test("141 when the reader of standard output closed it; the bytes are kept")
   func outputGone() async throws {
     try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
       place in

@@ -57,7 +57,7 @@ struct OtherAddressRuns {
       #expect(
         signal == SIGKILL
           || result.errorLines.contains(
-            "haul: \(url): the bytes on disk are of another address; starting over"),
+            "haul: \(url): the bytes on disk are from another address; starting over"),
         "\(result.errors)")
       try place.expectWhole("z", length: Self.length, seed: Self.b)
       #expect(try place.names() == ["z"])

@@ -61,7 +61,9 @@ import Testing
         ["-d", "/proc/x"],
         "cannot make the directory /proc/x: No such file or directory; no directory"
       ),
-      (["-o", "x/y/z"], "there is no directory x/y; make it first (mkdir -p), or name it with -d"),
+      (
+        ["-o", "x/y/z"], "there is no directory x/y; create it first (mkdir -p), or name it with -d"
+      ),
       (["-d", "file/x"], "Not a directory"),
     ])
   func places(options: [String], words: String) async throws {

@@ -139,7 +139,7 @@ import Testing
     #expect(refusal(["-i", "list"], files) == nil)
     for option in ["skip", "overwrite", "fail"] {
       let message = try #require(refusal(["-i", "list", "--if-exists", option], files))
-      #expect(message.contains("the target x is that of another address too, https://h/1/x"))
+      #expect(message.contains("the target x also belongs to another address, https://h/1/x"))
     }
     let exact = sources(["list": "https://h/1/x\nhttps://h/2\n  out=x"])
     #expect(refusal(["-i", "list"], exact)?.contains("line 2: the target x") == true)

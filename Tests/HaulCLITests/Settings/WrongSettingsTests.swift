@@ -8,9 +8,9 @@ import Testing
   @Test(
     "is told with the file and the line, and starts nothing",
     arguments: [
-      ("conections = 3", "line 1: there is no option conections; did you mean connections?"),
-      ("\n# x\r\n  x = 3", "line 3: there is no option x"),
-      ("colour", "line 1: there is no option colour"),
+      ("conections = 3", "line 1: unknown option conections; did you mean connections?"),
+      ("\n# x\r\n  x = 3", "line 3: unknown option x"),
+      ("colour", "line 1: unknown option colour"),
       ("connections = x", "line 1: connections: write a number from 1 to 256"),
       ("connections = true", "line 1: connections: write a number from 1 to 256"),
       ("connections = 3 # three", "line 1: connections: write a number"),
@@ -34,8 +34,8 @@ import Testing
       ("directory = \"~/x\"", "line 1: directory: write the value without quotes"),
       ("directory = 'x'", "line 1: directory: write the value without quotes"),
       ("header = [\"A: b\", \"C: d\"]", "line 1: header: -H: the header's name"),
-      ("header = A: \0", "line 1: there is a NUL or a carriage return in the line"),
-      ("quiet\rjson", "line 1: there is a NUL or a carriage return in the line"),
+      ("header = A: \0", "line 1: the line contains a NUL or a carriage return"),
+      ("quiet\rjson", "line 1: the line contains a NUL or a carriage return"),
     ])
   func refused(text: String, part: String) throws {
     for words in [["get", "https://h/x"], ["probe", "https://h/x"]] {
@@ -84,7 +84,7 @@ import Testing
       #expect(!message.contains("secret"))
     }
     let url = try #require(refusal(["https://h/x"], files("url = https://u:secret@h/")))
-    #expect(url == "\(SettingsTests.path): line 1: there is no option url")
+    #expect(url == "\(SettingsTests.path): line 1: unknown option url")
   }
 
   @Test(

@@ -38,7 +38,7 @@ import Testing
     look(&watch, after: 120)
     #expect(
       watch.closed
-        == .schedule("it is outside the schedule until Sunday 00:00", until: midnight + 86_400))
+        == .schedule("outside the schedule until Sunday 00:00", until: midnight + 86_400))
     #expect(watch.nextLook == start + .seconds(180))
   }
 
@@ -87,7 +87,7 @@ import Testing
     look(&watch, after: 1)
     #expect(
       watch.closed
-        == .schedule("the schedule has no time at which anything runs", until: nil))
+        == .schedule("the schedule has no open window", until: nil))
     watch.set(nil)
     look(&watch, after: 2)
     #expect(watch.isOpen)

@@ -7,33 +7,33 @@ import Testing
 
   /// A reason, its code, its words at 1,000 seconds since 1970, and when it ends.
   private static let cases: [(WaitReason, String, String, Double?)] = [
-    (.slot, "slot", "every slot is taken", nil),
-    (.hostLimit, "host-limit", "the host has as many transfers as it may have", nil),
+    (.slot, "slot", "all slots are taken", nil),
+    (.hostLimit, "host-limit", "the host's limit of transfers is reached", nil),
     (
-      .hostBackOff(until: 1007), "host-back-off", "the host asked to be left alone for 7 s more",
+      .hostBackOff(until: 1007), "host-back-off", "the host asked for a pause, 7 s left",
       1007
     ),
     (
       .hostOutage(until: 1006.5), "host-outage",
-      "the host gives no answer; it is asked again in 7 s", 1006.5
+      "the host does not answer; retrying in 7 s", 1006.5
     ),
     (
       .hostOutage(until: nil), "host-outage",
-      "the host gives no answer; another transfer asks it", nil
+      "the host does not answer; another transfer is retrying", nil
     ),
-    (.retry(at: 1004.2), "retry", "it is tried again in 5 s", 1004.2),
-    (.retry(at: 900), "retry", "it is tried again in 0 s", 900),
-    (.retry(at: .infinity), "retry", "it is tried again in 1000000000000000 s", .infinity),
+    (.retry(at: 1004.2), "retry", "retrying in 5 s", 1004.2),
+    (.retry(at: 900), "retry", "retrying in 0 s", 900),
+    (.retry(at: .infinity), "retry", "retrying in 1000000000000000 s", .infinity),
     (
       .diskFull(.init(device: 1, directory: "/d", needed: 340 << 20, free: 12 << 20)),
       "disk-full", "the disk is full: 12.0 MiB free, 340.0 MiB needed", nil
     ),
     (
-      .directoryMissing("/d", seen: nil), "directory-missing", "the directory /d is not there", nil
+      .directoryMissing("/d", seen: nil), "directory-missing", "the directory /d is missing", nil
     ),
     (
       .directoryMissing("/d", seen: 3), "directory-missing",
-      "the file system that /d was on is not there", nil
+      "the file system of /d is not mounted", nil
     ),
     (.offline, "offline", "there is no network", nil),
     (
@@ -53,7 +53,7 @@ import Testing
   @Test func `Another transfer is named`() throws {
     let other = try #require(Self.other)
     for (isBlocked, words) in [
-      (false, "it waits for \(other)"), (true, "\(other), which it needs, was not completed"),
+      (false, "waiting for \(other)"), (true, "the dependency \(other) was not completed"),
     ] {
       let reason = WaitReason.dependency(other, isBlocked: isBlocked)
       #expect(reason.code == "dependency")

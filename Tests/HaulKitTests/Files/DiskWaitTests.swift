@@ -142,7 +142,9 @@ import Testing
         try await transfer.pause()
         try #require(SmallDisk.remove(mountPoint), "what is paused keeps no file system busy")
         try await transfer.resume()
-        try await queue.log.wait { Self.waits($0, transfer, "is not there") }
+        try await queue.log.wait {
+          $0.reasons(of: transfer).contains { $0.code == "directory-missing" }
+        }
         #expect(try Self.names(in: mountPoint).isEmpty)
         try await queue.look()
         #expect(await transfer.summary?.state == .queued)

@@ -43,7 +43,7 @@ import Testing
         if case .target(_, let reason) = kind { reason } else { nil }
       }
       #expect(
-        reasons == ["f.bin is not what haul made of this address, or was changed since"])
+        reasons == ["f.bin was not downloaded by haul from this address, or was changed since"])
       // The next time the numbered file is the one, and nothing is said.
       let again = try await bench.finish(request)
       #expect(

@@ -98,7 +98,7 @@ import Testing
     _ = try add(scene, "first", length: Self.long)
     scene.pass(.seconds(10))
     let closed = WaitReason.schedule(
-      "it is outside the schedule until Saturday 00:10 (UTC)", until: QueueWorld.wallStart + 600)
+      "outside the schedule until Saturday 00:10 (UTC)", until: QueueWorld.wallStart + 600)
     #expect(reasons.withLockedValue { $0 } == [closed], "what was stopped")
     _ = try add(scene, "second")
     #expect(reasons.withLockedValue { $0 } == [closed, closed], "what is added")
