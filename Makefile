@@ -75,7 +75,7 @@ simulate-disk: ## seeded power losses on the simulated disk; SCHEDULES=10000
 	@Scripts/install build python
 	@Scripts/simulate-disk --schedules $(SCHEDULES) --seed $(DISK_SEED)
 
-outside-package: ## the README's library example in a package outside the repository
+outside-package: ## the README's example, and one with a mock and the test kit, in packages outside the repository
 	@Scripts/install build python
 	@Scripts/outside-package
 

@@ -40,9 +40,9 @@ extension Target.Dependency {
 }
 
 /// A program that shows the library from outside: it sees what is public only.
-func example(_ name: String) -> Target {
+func example(_ name: String, with more: Target.Dependency...) -> Target {
   .executableTarget(
-    name: name, dependencies: ["HaulKit"], path: "Examples/\(name)", packageAccess: false,
+    name: name, dependencies: ["HaulKit"] + more, path: "Examples/\(name)", packageAccess: false,
     swiftSettings: settings)
 }
 
@@ -56,7 +56,9 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18)],
   products: [
     .library(name: "HaulKit", targets: ["HaulKit"]),
+    .library(name: "HaulStore", targets: ["HaulStore"]),
     .library(name: "HaulService", targets: ["HaulService"]),
+    .library(name: "HaulTesting", targets: ["HaulTesting"]),
     .executable(name: "haul", targets: ["haul"]),
   ],
   dependencies: [
@@ -93,15 +95,14 @@ let package = Package(
       dependencies: ["HaulCore", "CHaulSystem", .crypto, .nioConcurrency, .nioPosix],
       swiftSettings: parsers),
     .target(
-      name: "HaulStore", dependencies: ["HaulCore", .grdb, .nioConcurrency], swiftSettings: settings
-    ),
-    .target(
       name: "HaulKit",
       dependencies: [
-        "HaulCore", "HaulHTTP", "HaulFiles", "HaulStore", .deque, .heap, .orderedCollections,
-        .logging,
+        "HaulCore", "HaulHTTP", "HaulFiles", .deque, .heap, .orderedCollections, .logging,
         .nioConcurrency, .nioPosix,
       ],
+      swiftSettings: settings),
+    .target(
+      name: "HaulStore", dependencies: ["HaulKit", "HaulCore", .grdb, .nioConcurrency],
       swiftSettings: settings),
     .target(
       name: "HaulService", dependencies: ["HaulKit", .serviceLifecycle], swiftSettings: settings),
@@ -114,47 +115,49 @@ let package = Package(
     .executableTarget(name: "haul", dependencies: ["HaulCLI"], swiftSettings: settings),
 
     .target(
-      name: "HaulTestSupport",
+      name: "HaulTesting",
       dependencies: [
-        "HaulCore", .asn1, .crypto, .nioConcurrency, .nioCore, .nioHPACK, .nioHTTP1, .nioHTTP2,
+        "HaulKit", "HaulCore", "HaulFiles", .asn1, .crypto, .nioConcurrency, .nioCore, .nioHPACK,
+        .nioHTTP1, .nioHTTP2,
         .nioPosix, .nioSSL, .nioTLS, .x509,
       ],
       swiftSettings: settings),
     .executableTarget(
       name: "haul-faultserver",
-      dependencies: ["HaulTestSupport", .argumentParser],
+      dependencies: ["HaulTesting", .argumentParser],
       swiftSettings: settings),
     .executableTarget(
       name: "haul-drill",
-      dependencies: ["HaulKit", .argumentParser],
+      dependencies: ["HaulKit", "HaulStore", .argumentParser],
       swiftSettings: settings),
     .executableTarget(
       name: "haul-storebench",
       dependencies: ["HaulKit", "HaulStore", "HaulCore", .argumentParser],
       swiftSettings: settings),
 
-    example("DurableQueue"), example("InstallChain"), example("MultiFileTransfer"),
+    example("DurableQueue", with: "HaulStore"), example("InstallChain"),
+    example("MultiFileTransfer"),
     example("SlotMachine"),
 
     .testTarget(
-      name: "HaulCoreTests", dependencies: ["HaulCore", "HaulTestSupport"],
+      name: "HaulCoreTests", dependencies: ["HaulCore", "HaulTesting"],
       swiftSettings: settings),
     .testTarget(
       name: "HaulFilesTests",
-      dependencies: ["HaulFiles", "HaulCore", "HaulTestSupport"],
+      dependencies: ["HaulFiles", "HaulCore", "HaulTesting"],
       swiftSettings: settings),
     .testTarget(
       name: "HaulStoreTests",
-      dependencies: ["HaulStore", "HaulKit", "HaulCore", "HaulTestSupport", .grdb],
+      dependencies: ["HaulStore", "HaulKit", "HaulCore", "HaulTesting", .grdb],
       swiftSettings: settings),
     .testTarget(
-      name: "HaulTestSupportTests",
-      dependencies: ["HaulTestSupport", .nioCore, .nioHTTP1, .nioPosix, .nioSSL],
+      name: "HaulTestingTests",
+      dependencies: ["HaulTesting", .nioCore, .nioHTTP1, .nioPosix, .nioSSL],
       swiftSettings: settings),
     .testTarget(
       name: "HaulKitTests",
       dependencies: [
-        "HaulKit", "HaulCore", "HaulHTTP", "HaulFiles", "HaulStore", "HaulTestSupport",
+        "HaulKit", "HaulCore", "HaulHTTP", "HaulFiles", "HaulStore", "HaulTesting",
         .nioConcurrency,
       ],
       swiftSettings: settings),
@@ -164,7 +167,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "HaulCLITests",
-      dependencies: ["HaulCLI", "HaulCore", "HaulTestSupport", .nioConcurrency],
+      dependencies: ["HaulCLI", "HaulCore", "HaulTesting", .nioConcurrency],
       swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

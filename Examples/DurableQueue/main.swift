@@ -4,6 +4,7 @@
 //   DurableQueue DIRECTORY URL...
 
 import HaulKit
+import HaulStore
 
 let words = CommandLine.arguments.dropFirst()
 guard let directory = words.first else {

@@ -278,28 +278,10 @@ package final class HTTPTransport: Transport {
   }
 
   private func fields(of request: FetchRequest) -> HTTPHeaders {
-    var own: [(String, String)] = []
-    own.reserveCapacity(8)
-    let codings = request.decodingLimit == nil ? "identity" : ContentDecoder.accepted
-    own.append(("Accept-Encoding", codings))
-    if let first = request.firstByte {
-      let last = request.lastByte.map(String.init) ?? ""
-      own.append(("Range", "bytes=\(first)-\(last)"))
-      if let validator = request.ifRange { own.append(("If-Range", validator)) }
-    }
-    let replacing = own.count
-    own.append(("User-Agent", settings.userAgent))
-    own.append(("Accept", "*/*"))
-    if let credentials = request.url.credentials {
-      own.append(("Authorization", credentials.basic))
-    }
-    guard !request.headers.fields.isEmpty else { return HTTPHeaders(own) }
-    var headers = HTTPHeaders(request.headers.fields.map { ($0.name, $0.value) })
-    for (name, value) in own[..<replacing] { headers.replaceOrAdd(name: name, value: value) }
-    for (name, value) in own[replacing...] where !headers.contains(name: name) {
-      headers.add(name: name, value: value)
-    }
-    return headers
+    HTTPHeaders(
+      request.fieldsToSend(
+        codings: request.decodingLimit == nil ? "identity" : ContentDecoder.accepted,
+        defaults: [("User-Agent", settings.userAgent), ("Accept", "*/*")]))
   }
 }
 

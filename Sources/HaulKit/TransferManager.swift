@@ -1,5 +1,4 @@
 public import HaulCore
-import HaulStore
 
 /// Runs transfers: downloads and steps, many at once, in an order, with limits.
 ///
@@ -23,8 +22,71 @@ public final class TransferManager: Sendable {
   public convenience init(
     _ configuration: TransferManager.Configuration = TransferManager.Configuration()
   ) throws(TransferError) {
-    let ports = try SystemPorts(configuration)
+    try self.init(configuration, replacing: ReplacedPorts())
+  }
+
+  /// A manager whose list lives in memory, and whose requests a transport of the caller's sends: a
+  /// mock, or a session of the system's. Haul opens no connection then.
+  /// - Parameters:
+  ///   - configuration: what it says of connections (timeouts, certificates, proxies, addresses,
+  ///     `User-Agent`) is for Haul's own transport, and holds for no other; the limits do.
+  ///   - transport: belongs to the caller, also after `shutdown`.
+  /// - Throws: `internal` for a schedule as `setSchedule` does.
+  public convenience init(
+    _ configuration: TransferManager.Configuration = TransferManager.Configuration(),
+    transport: any Transport
+  ) throws(TransferError) {
+    try self.init(configuration, replacing: ReplacedPorts(transport: transport))
+  }
+
+  /// A manager whose list is in a store of the caller's. What is there goes on at once: what ran
+  /// waits for a slot again, what was paused is paused, orders that were not carried out are.
+  ///
+  /// `TransferManager(directory:)` of the product `HaulStore` has a store that survives the program
+  /// and a power cut.
+  /// - Parameters:
+  ///   - store: for this manager alone, which opens it, and closes it in `shutdown`.
+  ///   - configuration: holds while the manager lives; it is not stored.
+  ///   - transport: what sends the requests, as for `init(_:transport:)`; nil for Haul's own.
+  ///   - steps: the steps that are in the list, by their names: what they do is not stored.
+  /// - Throws: what `Store.open()` throws; `tls` and `internal` as `init(_:)`.
+  /// - Complexity: O(members of the list).
+  public convenience init(
+    store: any Store,
+    _ configuration: TransferManager.Configuration = TransferManager.Configuration(),
+    transport: (any Transport)? = nil, steps: [String: StepClosure] = [:]
+  ) async throws(TransferError) {
+    try await self.init(
+      configuration, replacing: ReplacedPorts(transport: transport), steps: steps
+    ) { _ in OpenedStore(store: store) }
+  }
+
+  /// A manager whose list lives in memory, over some ports of the caller's.
+  package convenience init(
+    _ configuration: TransferManager.Configuration, replacing ports: ReplacedPorts
+  ) throws(TransferError) {
+    let ports = try SystemPorts(configuration, ports)
     self.init(engine: ports.engine, store: MemoryStore(), onShutdown: ports.shutdown)
+  }
+
+  /// A manager over a store that `opening` makes, with what is in it taken up.
+  /// - Throws: what `opening` throws, and as `init(store:_:transport:steps:)`.
+  package convenience init(
+    _ configuration: TransferManager.Configuration, replacing ports: ReplacedPorts,
+    steps: [String: StepClosure],
+    opening: @Sendable (any TransferClock) async throws(TransferError) -> OpenedStore
+  ) async throws(TransferError) {
+    let (ports, opened) = try await SystemPorts.open(configuration, ports, opening)
+    self.init(
+      engine: ports.engine, store: opened.store, damage: opened.damage, onShutdown: ports.shutdown)
+    if let damage { engine.log(damage) }
+    do throws(TransferError) {
+      for (name, step) in steps { await register(step: name, step) }
+      try await open()
+    } catch {
+      await shutdown()
+      throw error
+    }
   }
 
   /// Members that one change of a command stores at most.
@@ -39,39 +101,6 @@ public final class TransferManager: Sendable {
     damageOfList = damage
     self.onShutdown = onShutdown
     coordinator = QueueCoordinator(engine: engine, store: store, portion: portion)
-  }
-
-  /// A manager whose list is kept in a directory, and survives the program and a power cut. What it
-  /// finds there goes on at once: what ran waits for a slot again, what was paused is paused,
-  /// orders that were not carried out are.
-  ///
-  /// The directory is made if missing, and belongs to one manager at a time. What is downloaded
-  /// lies elsewhere.
-  /// - Parameters:
-  ///   - directory: where the list is kept.
-  ///   - configuration: holds while the manager lives; it is not stored.
-  ///   - ifDamaged: whether a damaged list is put aside for an empty one.
-  ///   - steps: the steps that are in the list, by their names: what they do is not stored.
-  /// - Throws: `in-use` when another manager has the directory, in this program or another, which
-  ///   is named; `permission-denied` when others may write there; `io` when the list is damaged or
-  ///   of a newer version of Haul; `disk-full`; `tls` as `init(_:)`.
-  /// - Complexity: O(members of the list).
-  public convenience init(
-    directory: String,
-    _ configuration: TransferManager.Configuration = TransferManager.Configuration(),
-    ifDamaged: DamagedList = .refuse, steps: [String: StepClosure] = [:]
-  ) async throws(TransferError) {
-    let (ports, store) = try await SystemPorts.open(directory, configuration, ifDamaged: ifDamaged)
-    self.init(
-      engine: ports.engine, store: store, damage: store.damage, onShutdown: ports.shutdown)
-    if let damage { engine.log(damage) }
-    do throws(TransferError) {
-      for (name, step) in steps { await register(step: name, step) }
-      try await open()
-    } catch {
-      await shutdown()
-      throw error
-    }
   }
 
   deinit {

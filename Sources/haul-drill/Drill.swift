@@ -1,5 +1,6 @@
 import ArgumentParser
 import HaulKit
+import HaulStore
 
 /// A fixed list of transfers over a stored queue, in a program that ends itself by SIGKILL where it
 /// is told: for tests, which start it again and look at what is there.

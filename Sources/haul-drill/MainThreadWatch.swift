@@ -1,5 +1,6 @@
 import Dispatch
 import HaulKit
+import HaulStore
 
 #if canImport(Glibc)
   import Glibc

@@ -1,5 +1,5 @@
 import ArgumentParser
-import HaulTestSupport
+import HaulTesting
 
 #if canImport(Glibc)
   import Glibc

@@ -1,5 +1,5 @@
 import ArgumentParser
-import HaulTestSupport
+import HaulTesting
 
 struct RelayCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Dispatch
 import FoundationEssentials
-import HaulTestSupport
+import HaulTesting
 
 #if canImport(Glibc)
   import Glibc

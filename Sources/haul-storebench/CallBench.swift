@@ -1,6 +1,7 @@
 import Foundation
 import HaulCore
 import HaulKit
+import HaulStore
 
 /// What single calls of the library cost, beside a loop of one sync each on the same disk.
 extension StoreBench {

@@ -1,5 +1,6 @@
 import HaulCore
 import HaulKit
+import HaulStore
 
 /// What a list of many costs who uses the library.
 extension StoreBench {

@@ -1,5 +1,5 @@
 import HaulCLI
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("What shells and manuals are made from") struct CompletionTests {

@@ -1,6 +1,6 @@
 import HaulCLI
 import HaulCore
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("The schema refuses what is not in the contract") struct EventSchemaTests {

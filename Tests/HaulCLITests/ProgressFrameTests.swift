@@ -1,6 +1,6 @@
 import HaulCLI
 import HaulCore
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("Progress bars") struct ProgressFrameTests {

@@ -1,6 +1,6 @@
 import HaulCore
 import HaulFiles
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 #if canImport(Glibc)

@@ -1,6 +1,6 @@
 import HaulCore
 import HaulFiles
-import HaulTestSupport
+import HaulTesting
 
 /// A run over many small files of two directories that get their names in groups, and a crash
 /// anywhere in it; then runs that go on, until all is there.
@@ -136,7 +136,7 @@ struct GroupSchedule {
     var writer = try part.writer(at: 0, now: Instant())
     let middle = random.below(bytes.count)
     try part.write(
-      [ArrayChunk(bytes[..<middle]), ArrayChunk(bytes[middle...])], with: &writer, now: Instant())
+      [Array(bytes[..<middle]), Array(bytes[middle...])], with: &writer, now: Instant())
     try part.claim(&writer)
   }
 

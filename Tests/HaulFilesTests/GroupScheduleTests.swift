@@ -1,5 +1,5 @@
 import HaulFiles
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("Many small files that get their names together, over the simulated disk")

@@ -1,7 +1,7 @@
 import Foundation
 import HaulCore
 import HaulFiles
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("The independent reader, written from docs/journal-format.md alone")

@@ -1,6 +1,6 @@
 import HaulCore
 import HaulFiles
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("The journal and what is read out of it")

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HaulCore
 import HaulFiles
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 #if canImport(Glibc)

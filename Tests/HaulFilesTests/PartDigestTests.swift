@@ -1,6 +1,6 @@
 import HaulCore
 import HaulFiles
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("The digest of a part file as it is written")

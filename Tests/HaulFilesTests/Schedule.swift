@@ -1,6 +1,6 @@
 import HaulCore
 import HaulFiles
-import HaulTestSupport
+import HaulTesting
 
 /// One random life of a download over a simulated disk: runs that write, claim, sync and publish,
 /// each ended by death or power loss anywhere, with what must hold after each.
@@ -157,7 +157,7 @@ struct Schedule {
         let middle = bytes.startIndex + random.below(bytes.count)
         clock = clock + .milliseconds(random.below(200))
         try part.write(
-          [ArrayChunk(bytes[..<middle]), ArrayChunk(bytes[middle...])], with: &writer, now: clock)
+          [Array(bytes[..<middle]), Array(bytes[middle...])], with: &writer, now: clock)
       }
       if random.oneIn(2) { try part.claim(&writer) }
       if random.oneIn(2) { try checkpoint(part) }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import HaulCore
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("Random schedules of writes, syncs, crashes and recoveries over the simulated disk")

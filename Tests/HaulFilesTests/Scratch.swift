@@ -3,19 +3,6 @@ import HaulCore
 import HaulFiles
 import Testing
 
-/// Bytes for a write, as the network would hand them over.
-struct ArrayChunk: ByteChunk {
-  let bytes: [UInt8]
-
-  init(_ bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
-
-  var count: Int { bytes.count }
-
-  func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-    try bytes.withUnsafeBytes(body)
-  }
-}
-
 /// A directory of its own on the real file system, removed at the end.
 final class Scratch {
   let path: String
@@ -80,7 +67,7 @@ extension PartFile {
   /// Writes a stretch of `content` through a writer of its own, and claims it.
   func write(_ range: Range<Int>, of content: [UInt8], claiming: Bool = true) throws {
     var writer = try writer(at: Int64(range.lowerBound), now: Instant())
-    try write([ArrayChunk(content[range])], with: &writer, now: Instant())
+    try write([Array(content[range])], with: &writer, now: Instant())
     if claiming { try claim(&writer) }
   }
 }

@@ -135,8 +135,9 @@ extension DownloadMachine {
       let pauses =
         (error.retryAfter.map { [Command.pauseHost($0)] } ?? [])
         + (isSilence ? [.hostFailed(askAgain: delay)] : [])
+      // Who moves a manual clock when told of the attempt finds the timer set.
       return pauses + forgetUnresumable(&plan)
-        + [.attempt(attempt, error, delay: delay), .wake(.retry, after: delay)]
+        + [.wake(.retry, after: delay), .attempt(attempt, error, delay: delay)]
         + giveBackConnection()
     }
   }

@@ -1,30 +1,38 @@
 /// Header fields in the order they came; names compare without case (RFC 9110, section 5.1).
-package struct HeaderFields: Hashable, Sendable, Codable {
-  package struct Field: Hashable, Sendable, Codable {
-    package let name: String
-    package let value: String
+public struct HeaderFields: Hashable, Sendable, Codable {
+  /// One field.
+  public struct Field: Hashable, Sendable, Codable {
+    /// As it was spelled.
+    public let name: String
+    /// Without white space around it.
+    public let value: String
 
-    package init(name: String, value: String) {
+    /// A field of that name.
+    public init(name: String, value: String) {
       self.name = name
       self.value = value
     }
   }
 
-  package private(set) var fields: [Field]
+  /// All of them, in their order.
+  public private(set) var fields: [Field]
 
-  package init(_ fields: [(String, String)] = []) {
+  /// Fields of these names and values.
+  public init(_ fields: [(String, String)] = []) {
     self.fields = fields.map { Field(name: $0.0, value: $0.1) }
   }
 
-  package init(_ fields: [Field]) { self.fields = fields }
+  /// These fields.
+  public init(_ fields: [Field]) { self.fields = fields }
 
   /// The value of the first field of that name; O(fields).
-  package subscript(name: String) -> String? {
+  public subscript(name: String) -> String? {
     for field in fields where field.isNamed(name) { return field.value }
     return nil
   }
 
-  package func values(of name: String) -> [String] {
+  /// The values of all fields of that name, in their order.
+  public func values(of name: String) -> [String] {
     var values: [String] = []
     for field in fields where field.isNamed(name) { values.append(field.value) }
     return values
@@ -40,17 +48,24 @@ package struct HeaderFields: Hashable, Sendable, Codable {
     return single
   }
 
-  package mutating func append(_ name: String, _ value: String) {
+  /// Adds a field behind the others, also where there is one of that name.
+  public mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name, value: value))
   }
 
-  package mutating func remove(_ name: String) {
+  /// Takes away every field of that name.
+  public mutating func remove(_ name: String) {
     fields.removeAll { $0.isNamed(name) }
   }
 
   package mutating func keepOnly(_ names: Set<String>) {
     fields.removeAll { !names.contains($0.name.lowercased()) }
   }
+}
+
+extension HeaderFields: ExpressibleByDictionaryLiteral {
+  /// Fields of these names and values: `["ETag": "\"1\""]`.
+  public init(dictionaryLiteral fields: (String, String)...) { self.init(fields) }
 }
 
 extension HeaderFields.Field {

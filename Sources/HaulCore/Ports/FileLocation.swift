@@ -1,18 +1,20 @@
 /// Where a run's file lies.
-package struct FileLocation: Hashable, Sendable {
+public struct FileLocation: Hashable, Sendable {
   /// The path of its directory.
-  package let directory: String
+  public let directory: String
   /// Of its file system, in the boot below: numbers of devices hold for one boot.
-  package let device: UInt64
-  package let boot: String
+  public let device: UInt64
+  /// Tells one boot of the machine from another.
+  public let boot: String
   /// What it is to be called, unless that is taken by then.
-  package let name: String
+  public let name: String
   /// What its bytes are called until it is whole.
-  package let partName: String
+  public let partName: String
   /// In bytes; nil while nobody knows.
-  package var length: Int64?
+  public var length: Int64?
 
-  package init(
+  /// A location of these parts.
+  public init(
     directory: String, device: UInt64, boot: String, name: String, partName: String,
     length: Int64? = nil
   ) {
@@ -26,11 +28,14 @@ package struct FileLocation: Hashable, Sendable {
 }
 
 /// Where the bytes lie of a transfer that is to go on; nil when it does not go on with them.
-package struct StoredLocation: Hashable, Sendable {
-  package let id: TransferID
-  package let location: FileLocation?
+public struct StoredLocation: Hashable, Sendable {
+  /// Of which transfer.
+  public let id: TransferID
+  /// Where they lie.
+  public let location: FileLocation?
 
-  package init(id: TransferID, location: FileLocation?) {
+  /// The location of a transfer's bytes.
+  public init(id: TransferID, location: FileLocation?) {
     self.id = id
     self.location = location
   }

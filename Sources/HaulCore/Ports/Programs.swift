@@ -1,14 +1,15 @@
 /// A process, told apart from every other one of this machine, also after a restart: a number alone
 /// may be another's by then.
-package struct ProcessIdentity: Sendable, Hashable {
+public struct ProcessIdentity: Sendable, Hashable {
   /// Its number, and that of its group and its session.
-  package var pid: Int32
+  public var pid: Int32
   /// When it began, in clock ticks since the machine did.
-  package var start: UInt64
+  public var start: UInt64
   /// Which run of the machine that was.
-  package var boot: String
+  public var boot: String
 
-  package init(pid: Int32, start: UInt64, boot: String) {
+  /// An identity of these parts.
+  public init(pid: Int32, start: UInt64, boot: String) {
     self.pid = pid
     self.start = start
     self.boot = boot

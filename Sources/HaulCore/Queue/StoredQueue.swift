@@ -1,20 +1,29 @@
 /// What is there when a store is opened, as small as a queue keeps it: a million members as they
 /// are told would be 120 MB.
-package struct StoredQueue: Sendable {
+public struct StoredQueue: Sendable {
   var shelf = CompactTransferTable()
   /// What those come after that come after something.
   var nodes: [DependencyGraph.Node] = []
   /// The files that are to be somebody's own.
   var targets: [(id: TransferID, target: TargetPath)] = []
   /// The number of the newest event; 0 before the first.
-  package var lastEvent = 0
+  public var lastEvent = 0
   /// The last process of each member that was under way when it was stored last.
-  package var programs: [StoredProgram] = []
+  public var programs: [StoredProgram] = []
   /// Where the bytes lie of those that are to go on.
-  package var locations: [TransferID: FileLocation] = [:]
+  public var locations: [TransferID: FileLocation] = [:]
   /// The place of the last one, as long as they come in order.
   private var last: (rank: Int64, id: TransferID)?
   private var isInOrder = true
+
+  /// What a store of these records holds.
+  /// - Parameters:
+  ///   - records: least work in the order of their ranks.
+  ///   - lastEvent: the number of the newest event ever stored; 0 before the first.
+  public init(records: some Sequence<TransferRecord>, lastEvent: Int = 0) {
+    self.init(lastEvent: lastEvent)
+    for record in records { append(QueuedMember(record)) }
+  }
 
   package init(
     members: [QueuedMember] = [], lastEvent: Int = 0, programs: [StoredProgram] = []

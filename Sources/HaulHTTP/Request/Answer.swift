@@ -40,26 +40,6 @@ struct Answer: Sendable {
   }
 }
 
-/// A body that is there.
-struct CollectedBody: AsyncSequence, Sendable {
-  typealias Element = any ByteChunk
-  typealias Failure = any Error
-
-  let chunks: [any ByteChunk]
-
-  struct AsyncIterator: AsyncIteratorProtocol {
-    var base: [any ByteChunk].Iterator
-
-    mutating func next() async throws -> (any ByteChunk)? { base.next() }
-
-    mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
-      base.next()
-    }
-  }
-
-  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base: chunks.makeIterator()) }
-}
-
 extension HTTPVersion {
   /// As people write it: version 2 has no minor number.
   fileprivate var name: String {

@@ -1,10 +1,12 @@
-import HaulCore
-import NIOCore
+public import HaulCore
+public import NIOCore
 
 extension ByteBuffer: ByteChunk {
-  package var count: Int { readableBytes }
+  /// Its readable bytes.
+  public var count: Int { readableBytes }
 
-  package func withBytes<Result>(
+  /// What `body` returns, which must not keep the buffer.
+  public func withBytes<Result>(
     _ body: (UnsafeRawBufferPointer) throws -> Result
   ) rethrows -> Result {
     try withUnsafeReadableBytes(body)

@@ -1,8 +1,17 @@
-import HaulCore
+package import HaulCore
 import HaulFiles
 import HaulHTTP
-import HaulStore
 import NIOPosix
+
+/// The ports that somebody brings in place of this machine's own; nil where it is to be that.
+package struct ReplacedPorts: Sendable {
+  package var transport: (any Transport)?
+  package var disk: (any Disk)?
+  package var clock: (any TransferClock)?
+  package var network: (any NetworkState)?
+
+  package init(transport: (any Transport)? = nil) { self.transport = transport }
+}
 
 /// The network, the disk and the clock of this machine, for one manager.
 struct SystemPorts {
@@ -20,56 +29,67 @@ struct SystemPorts {
     #endif
   }
 
+  /// Opens no client of its own where a transport is given, which stays with whoever has made it.
   /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none; `internal`
   ///   for a schedule that is none.
-  init(_ configuration: TransferManager.Configuration) throws(TransferError) {
+  init(
+    _ configuration: TransferManager.Configuration, _ replaced: ReplacedPorts = ReplacedPorts()
+  ) throws(TransferError) {
     var hours: LocalSchedule?
     if let schedule = configuration.schedule { hours = try LocalSchedule(schedule) }
-    var settings = HTTPTransport.Settings()
-    settings.connectTimeout = configuration.connectTimeout
-    settings.headTimeout = configuration.idleTimeout
-    settings.certificateAuthorities = configuration.certificateAuthorities
-    settings.clientCertificate = configuration.clientCertificate
-    settings.minimumTLS = configuration.minimumTLS
-    settings.proxies = configuration.proxies
-    settings.addressFamily = configuration.addressFamily
-    settings.localAddress = configuration.localAddress
-    settings.addresses = configuration.addresses
-    settings.userAgent = configuration.userAgent
-    let transport = try HTTPTransport(settings)
+    let transport: any Transport
+    let closeTransport: @Sendable () async -> Void
+    if let callers = replaced.transport {
+      (transport, closeTransport) = (CallersTransport(base: callers), {})
+    } else {
+      let own = try HTTPTransport(HTTPTransport.Settings(configuration))
+      (transport, closeTransport) = (own, { await own.shutdown() })
+    }
     let pool = NIOThreadPool(numberOfThreads: Self.fileThreads)
     pool.start()
-    let clock = SystemClock()
+    let clock = replaced.clock ?? SystemClock()
     engine = Engine(
-      transport: transport, disk: POSIXDisk(), io: BlockingIO(pool: pool, clock: clock),
-      clock: clock, configuration: configuration, hooks: configuration.hooks,
-      executors: LoopExecutor.all,
-      network: SystemNetwork(), programs: Self.programs, hours: hours)
+      transport: transport, disk: replaced.disk ?? POSIXDisk(),
+      io: BlockingIO(pool: pool, clock: clock), clock: clock, configuration: configuration,
+      hooks: configuration.hooks, executors: replaced.transport == nil ? LoopExecutor.all : [],
+      network: replaced.network ?? SystemNetwork(), programs: Self.programs, hours: hours)
     shutdown = {
-      await transport.shutdown()
+      await closeTransport()
       // Fails only when it was stopped before.
       try? await pool.shutdownGracefully()
     }
   }
 
-  /// The same, and the list that is kept in a directory; not on the caller's actor, as certificates
-  /// are read from files.
-  /// - Throws: as `TransferManager.init(directory:)`; nothing is left open then.
-  @concurrent static func open(
-    _ directory: String, _ configuration: TransferManager.Configuration, ifDamaged: DamagedList
-  ) async throws(TransferError) -> (ports: SystemPorts, store: SQLiteStore) {
-    try directory.checkPath()
-    let ports = try SystemPorts(configuration)
-    var options = SQLiteStore.Options()
-    options.ifCorrupt = ifDamaged == .startEmpty ? .startEmpty : .refuse
-    options.passes = { configuration.hooks.passes(.storing) }
+  /// The same, and a store; not on the caller's actor, as certificates are read from files.
+  /// - Parameter store: opens it; waits are measured with the clock that it gets.
+  /// - Throws: as `init`, and what `store` throws; nothing is left open then.
+  @concurrent static func open<Opened: Sendable>(
+    _ configuration: TransferManager.Configuration, _ replaced: ReplacedPorts,
+    _ store: @Sendable (any TransferClock) async throws(TransferError) -> Opened
+  ) async throws(TransferError) -> (ports: SystemPorts, store: Opened) {
+    let ports = try SystemPorts(configuration, replaced)
     do throws(TransferError) {
-      let store = try await SQLiteStore(
-        directory: directory, clock: ports.engine.clock, options: options)
-      return (ports, store)
+      return (ports, try await store(ports.engine.clock))
     } catch {
       await ports.shutdown()
       throw error
     }
+  }
+}
+
+extension HTTPTransport.Settings {
+  /// What a configuration says of connections.
+  fileprivate init(_ configuration: TransferManager.Configuration) {
+    self.init()
+    connectTimeout = configuration.connectTimeout
+    headTimeout = configuration.idleTimeout
+    certificateAuthorities = configuration.certificateAuthorities
+    clientCertificate = configuration.clientCertificate
+    minimumTLS = configuration.minimumTLS
+    proxies = configuration.proxies
+    addressFamily = configuration.addressFamily
+    localAddress = configuration.localAddress
+    addresses = configuration.addresses
+    userAgent = configuration.userAgent
   }
 }

@@ -1,11 +1,17 @@
 import FoundationEssentials
 import HaulCore
 
-/// The system's time zone, or one with a name.
+#if canImport(FoundationInternationalization)
+  // Has the zones; nothing of it is called by its name.
+  import FoundationInternationalization
+#else
+  import Foundation
+#endif
+
+/// A time zone of the system, or of a name.
 ///
-/// `FoundationEssentials` alone knows only offsets from UTC. The time zones are in the rest of
-/// Foundation, which the store's library links into every program with this module. Without them,
-/// every zone is refused; none is treated as UTC.
+/// `FoundationEssentials` alone knows offsets from UTC and nothing else. Where the rest of
+/// Foundation was not linked, every zone is refused, and none taken for UTC.
 struct SystemTimeZone: LocalTime {
   private let zone: TimeZone
 

@@ -11,26 +11,11 @@ public nonisolated(nonsending) func withTransferManager<Result>(
   _ configuration: TransferManager.Configuration = TransferManager.Configuration(),
   _ body: (TransferManager) async throws -> Result
 ) async throws -> Result {
-  try await with(try TransferManager(configuration), body)
+  try await shuttingDown(try TransferManager(configuration), body)
 }
 
-/// Calls `body` with a manager whose list is stored in a directory, and shuts the manager down when
-/// it returns or throws.
-/// - Parameters: as `TransferManager.init(directory:_:ifDamaged:steps:)`; transfers that have not
-///   ended when `body` returns resume when the list is opened again.
-/// - Throws: as `TransferManager.init(directory:_:ifDamaged:steps:)`, and what `body` throws.
-public nonisolated(nonsending) func withTransferManager<Result>(
-  directory: String,
-  _ configuration: TransferManager.Configuration = TransferManager.Configuration(),
-  ifDamaged: DamagedList = .refuse, steps: [String: StepClosure] = [:],
-  _ body: (TransferManager) async throws -> Result
-) async throws -> Result {
-  try await with(
-    try await TransferManager(
-      directory: directory, configuration, ifDamaged: ifDamaged, steps: steps), body)
-}
-
-private nonisolated(nonsending) func with<Result>(
+/// Calls `body` with the manager, and shuts it down when that returns or throws.
+package nonisolated(nonsending) func shuttingDown<Result>(
   _ manager: TransferManager, _ body: (TransferManager) async throws -> Result
 ) async throws -> Result {
   do {

@@ -1,5 +1,5 @@
 import Foundation
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("Secrets from files", .serialized, .timeLimit(.minutes(5))) struct CredentialRuns {

@@ -1,6 +1,6 @@
 import Foundation
 import HaulCore
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("--if-exists", .serialized, .timeLimit(.minutes(5))) struct ExistingFileRuns {

@@ -1,5 +1,5 @@
 import Foundation
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("Exit status", .serialized, .timeLimit(.minutes(5))) struct ExitStatusRuns {

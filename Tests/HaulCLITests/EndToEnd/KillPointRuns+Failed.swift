@@ -1,5 +1,5 @@
 import Foundation
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 /// Killed while its list has one in each state at rest.

@@ -1,5 +1,5 @@
 import Foundation
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 /// SIGKILL of a real program between any two statements of a state change of the queue: I3, I5, I6.

@@ -1,5 +1,5 @@
 import Foundation
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("A user interface is never blocked", .serialized, .timeLimit(.minutes(5)))

@@ -1,5 +1,5 @@
 import Foundation
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("A body is not held in memory", .serialized, .timeLimit(.minutes(3)))

@@ -1,6 +1,6 @@
 import Foundation
 import HaulCore
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 /// The network's options with the real program.

@@ -1,6 +1,6 @@
 import Foundation
 import HaulCore
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("Outcomes and their JSON", .serialized, .timeLimit(.minutes(5))) struct OutcomeRuns {

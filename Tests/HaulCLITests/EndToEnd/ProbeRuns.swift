@@ -1,4 +1,4 @@
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("haul probe and --remote-name, as programs", .timeLimit(.minutes(5))) struct ProbeRuns {

@@ -1,5 +1,5 @@
 import Foundation
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("Bars of the real program on a terminal", .serialized, .timeLimit(.minutes(3)))

@@ -1,5 +1,5 @@
 import Foundation
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("Secrets", .timeLimit(.minutes(20))) struct SecretRuns {

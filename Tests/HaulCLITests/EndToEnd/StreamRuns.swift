@@ -1,5 +1,5 @@
 import Foundation
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("haul get -o -", .serialized, .timeLimit(.minutes(5))) struct StreamRuns {

@@ -1,6 +1,6 @@
 import Foundation
 import HaulCore
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("Targets that cannot be used, on the real file system", .serialized, .timeLimit(.minutes(5)))

@@ -1,6 +1,6 @@
 import Foundation
 import HaulCore
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 /// A fault server and an empty directory to run the program in.

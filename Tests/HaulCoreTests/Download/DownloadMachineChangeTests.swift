@@ -94,7 +94,7 @@ struct DownloadMachineChangeTests {
     var script = try MachineScript()
     _ = script.start()
     _ = try script.range(1, 0, 99)
-    check(script.lose(1), is: ["attempt 1", "wake retry", "leave"])
+    check(script.lose(1), is: ["wake retry", "attempt 1", "leave"])
     check(script.send(.timer(.retry)), is: ["enter"])
     check(script.send(.slotGranted), is: ["open 2 0-"])
     check(
@@ -120,7 +120,7 @@ struct DownloadMachineChangeTests {
         is: ["transferring", "receive \(attempt) 0 new"])
       check(script.deliver(attempt, 40), is: [])
       check(
-        script.lose(attempt), is: ["restarted", "attempt \(attempt)", "wake retry", "leave"])
+        script.lose(attempt), is: ["restarted", "wake retry", "attempt \(attempt)", "leave"])
       check(script.send(.timer(.retry)), is: ["enter"])
       check(script.send(.slotGranted), is: ["open \(attempt + 1) 0-"])
     }

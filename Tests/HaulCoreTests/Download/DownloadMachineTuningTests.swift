@@ -46,7 +46,7 @@ struct DownloadMachineTuningTests {
   func brief() throws {
     var script = try two()
     script.write(2, 200_000)
-    check(script.lose(2), is: ["attempt 1", "wake retry", "release"])
+    check(script.lose(2), is: ["wake retry", "attempt 1", "release"])
   }
 
   @Test("So does the last one: nothing shows that the server is well")
@@ -55,7 +55,7 @@ struct DownloadMachineTuningTests {
     script.write(1, 300_000)
     script.write(2, 300_000)
     check(script.lose(2), is: ["resume", "open 3 2300002-3999999 if"])
-    check(script.lose(3), is: ["attempt 1", "wake retry", "release"])
+    check(script.lose(3), is: ["wake retry", "attempt 1", "release"])
     check(script.lose(1), is: ["leave"])
   }
 
@@ -64,7 +64,7 @@ struct DownloadMachineTuningTests {
     var script = try two()
     script.write(2, 300_000)
     _ = script.lose(2)
-    check(script.lose(3), is: ["attempt 1", "wake retry", "release"])
+    check(script.lose(3), is: ["wake retry", "attempt 1", "release"])
     _ = script.send(.timer(.retry))
     check(script.send(.connectionGranted), is: ["open 4 2300002-3999999 if"])
   }

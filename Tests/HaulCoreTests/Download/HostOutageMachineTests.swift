@@ -25,7 +25,7 @@ struct HostOutageMachineTests {
     _ = script.start()
     check(
       fail(&script, 1, TransferError(code, "no answer", isRetryable: true)),
-      is: ["host failed", "attempt 1", "wake retry", "leave"])
+      is: ["host failed", "wake retry", "attempt 1", "leave"])
     check(script.send(.timer(.retry)), is: ["enter"])
   }
 
@@ -48,7 +48,7 @@ struct HostOutageMachineTests {
     _ = try script.range(2, 51, 99)
     _ = script.deliver(2)
     script.machine.host = other()
-    check(script.lose(1), is: ["attempt 1", "wake retry", "release"])
+    check(script.lose(1), is: ["wake retry", "attempt 1", "release"])
     check(script.lose(2), is: ["leave"])
     check(script.send(.timer(.retry)), is: ["enter"])
     check(script.send(.slotGranted), is: ["open 3 1-50 if"])
@@ -60,10 +60,10 @@ struct HostOutageMachineTests {
     var script = try MachineScript()
     _ = script.start()
     script.machine.host = other()
-    check(fail(&script, 1, Self.refused.ofRedirect), is: ["attempt 1", "wake retry", "leave"])
+    check(fail(&script, 1, Self.refused.ofRedirect), is: ["wake retry", "attempt 1", "leave"])
     var lost = try MachineScript.running()
     lost.machine.host = other()
-    check(lost.lose(1), is: ["attempt 1", "wake retry", "leave"])
+    check(lost.lose(1), is: ["wake retry", "attempt 1", "leave"])
     var busy = try MachineScript()
     _ = busy.start()
     busy.machine.host = other()
@@ -84,7 +84,7 @@ struct HostOutageMachineTests {
     later.machine.host.since = later.now
     later.machine.host.hasAnswered = true
     check(
-      fail(&later, 1, Self.refused), is: ["host failed", "attempt 1", "wake retry", "leave"])
+      fail(&later, 1, Self.refused), is: ["host failed", "wake retry", "attempt 1", "leave"])
   }
 
   @Test("A stream whose reader has bytes ends when nothing can go on with them")

@@ -1,5 +1,5 @@
 import HaulCore
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite struct IDTableTests {

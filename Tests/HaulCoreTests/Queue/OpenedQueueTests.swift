@@ -1,5 +1,5 @@
 import HaulCore
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 /// A list that is opened: who is scheduled at once, and who needs a decision.

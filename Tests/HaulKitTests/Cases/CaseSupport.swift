@@ -1,6 +1,6 @@
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 /// Every case serves one resource under this path unless it says otherwise.

@@ -1,6 +1,6 @@
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("Cases 17 to 22, 33 to 35 and 48: heads and the ends of bodies")

@@ -1,6 +1,6 @@
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("Cases 29 to 32: answers that are not the file")

@@ -1,5 +1,5 @@
 import HaulCore
-import HaulTestSupport
+import HaulTesting
 import NIOConcurrencyHelpers
 
 /// Runs tasks one after the other on the thread that calls `run(until:)`, and lets time pass when

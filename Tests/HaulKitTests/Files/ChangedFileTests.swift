@@ -1,5 +1,5 @@
 import HaulCore
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 /// A file that is replaced by another of the same length, between two runs or under one.

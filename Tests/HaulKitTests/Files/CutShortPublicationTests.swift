@@ -2,7 +2,7 @@ import HaulCore
 import HaulFiles
 import HaulHTTP
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 /// The production manager and network on a simulated disk, on which the process dies anywhere.

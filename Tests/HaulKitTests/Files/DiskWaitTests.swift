@@ -3,7 +3,7 @@ import HaulCore
 import HaulFiles
 import HaulHTTP
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 /// Full and vanished file systems of this machine, and a queue that waits for them; its clock moves

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import HaulCore
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 #if canImport(Glibc)

@@ -1,7 +1,7 @@
 import Foundation
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 /// Two resources of one server, or of two, that nginx would give one entity tag: of one length, and

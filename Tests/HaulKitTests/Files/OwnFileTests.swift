@@ -1,7 +1,7 @@
 import Foundation
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 /// Which file is ours, and what of it the new one keeps.

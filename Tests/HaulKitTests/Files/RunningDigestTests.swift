@@ -2,7 +2,7 @@ import HaulCore
 import HaulFiles
 import HaulHTTP
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("A digest is computed while the bytes arrive", .timeLimit(.minutes(2)))

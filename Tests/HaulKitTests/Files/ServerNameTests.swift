@@ -1,5 +1,5 @@
 import HaulCore
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("The name that the server suggests (--remote-name)") struct ServerNameTests {

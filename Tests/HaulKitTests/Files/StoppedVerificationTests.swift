@@ -2,7 +2,7 @@ import HaulCore
 import HaulFiles
 import HaulHTTP
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("A download is commanded while its digest is computed", .timeLimit(.minutes(2)))

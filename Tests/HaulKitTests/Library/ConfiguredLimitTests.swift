@@ -1,5 +1,5 @@
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 

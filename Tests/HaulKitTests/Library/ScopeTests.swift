@@ -1,5 +1,6 @@
 import HaulKit
-import HaulTestSupport
+import HaulStore
+import HaulTesting
 import Testing
 
 /// How long a manager lives.

@@ -3,7 +3,7 @@ import HaulCore
 import HaulFiles
 import HaulHTTP
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 

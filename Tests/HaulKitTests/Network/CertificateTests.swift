@@ -2,7 +2,7 @@ import FoundationEssentials
 import HaulCore
 import HaulHTTP
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite struct CertificateTests {

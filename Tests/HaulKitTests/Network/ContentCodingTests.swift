@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("Content codings", .timeLimit(.minutes(2))) struct ContentCodingTests {

@@ -1,5 +1,5 @@
 import HaulCore
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("Links that expire, on one connection and on additional ones") struct ExpiringLinkTests {

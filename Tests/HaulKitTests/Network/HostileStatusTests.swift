@@ -1,6 +1,6 @@
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("Answers that would stop the client", .timeLimit(.minutes(2))) struct HostileStatusTests {

@@ -1,6 +1,6 @@
 import HaulCore
 import HaulHTTP
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 /// Connections between requests: by our own client of plain HTTP, and by that of TLS.

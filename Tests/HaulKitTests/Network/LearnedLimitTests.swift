@@ -1,6 +1,6 @@
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("Limits of a server are learned") struct LearnedLimitTests {

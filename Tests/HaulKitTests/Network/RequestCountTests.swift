@@ -1,6 +1,6 @@
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 // How many requests a server gets, to the one: a request that is not needed is a fault.

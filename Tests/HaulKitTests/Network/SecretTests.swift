@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 /// Case 45: what must stay within one scheme, host and port.

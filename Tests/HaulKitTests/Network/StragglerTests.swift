@@ -1,6 +1,6 @@
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("A connection that lags behind, or breaks, does not hold up the others")

@@ -1,6 +1,6 @@
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 /// Commands to one that waits, rests, or has ended.

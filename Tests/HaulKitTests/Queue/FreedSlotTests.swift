@@ -1,6 +1,6 @@
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 /// A slot is free only when everything that ran in it has stopped: on the real engine, over the

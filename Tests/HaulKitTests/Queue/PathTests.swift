@@ -1,7 +1,8 @@
 import FoundationEssentials
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulStore
+import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 

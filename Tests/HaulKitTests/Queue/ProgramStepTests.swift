@@ -2,7 +2,7 @@ import FoundationEssentials
 import HaulCore
 import HaulFiles
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 

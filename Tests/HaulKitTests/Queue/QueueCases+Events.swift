@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 /// Hard cases of a queue: what is told, and what is stored.

@@ -1,7 +1,7 @@
 import Foundation
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 /// What a member is to do, changed while it is in the list.

@@ -3,7 +3,8 @@ import HaulCore
 import HaulFiles
 import HaulHTTP
 import HaulKit
-import HaulTestSupport
+import HaulStore
+import HaulTesting
 import Testing
 
 /// A manager over a directory, as a program opens it.

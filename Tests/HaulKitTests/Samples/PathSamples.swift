@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HaulKit
+import HaulStore
 
 // The samples of docs/library.md, in its order; as in Samples.swift.
 

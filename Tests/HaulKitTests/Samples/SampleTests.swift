@@ -31,11 +31,11 @@ import Testing
   @Test(
     "compile as they are printed",
     arguments: [
-      ("README.md", 1), ("docs/library.md", 16), ("docs/events.md", 1), ("docs/waiting.md", 2),
+      ("README.md", 1), ("docs/library.md", 19), ("docs/events.md", 1), ("docs/waiting.md", 2),
       ("docs/library-reference.md", 1), ("Sources/HaulKit/HaulKit.docc/HaulKit.md", 1),
     ])
   func compiled(document: String, count: Int) throws {
-    let compiled = try ["Samples", "PathSamples"].flatMap {
+    let compiled = try ["Samples", "PathSamples", "TestingSamples"].flatMap {
       try lines("Tests/HaulKitTests/Samples/\($0).swift")
     }.filter { !$0.isEmpty }
     let samples = try samples(document)

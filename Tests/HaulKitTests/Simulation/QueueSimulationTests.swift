@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 /// The production manager, drivers and machines in worlds of which everything is decided by a seed.

@@ -1,5 +1,5 @@
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import NIOConcurrencyHelpers
 
 /// What comes in the way of everything, and goes away: a full disk, a network or a host that is not

@@ -1,6 +1,6 @@
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import NIOConcurrencyHelpers
 
 /// What steps of the world do.

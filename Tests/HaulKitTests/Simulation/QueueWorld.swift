@@ -1,7 +1,7 @@
 import HaulCore
 import HaulFiles
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import NIOConcurrencyHelpers
 
 /// A queue and everything around it, made from a seed: the production manager, drivers and machines

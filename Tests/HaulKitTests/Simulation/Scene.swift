@@ -1,7 +1,7 @@
 import HaulCore
 import HaulFiles
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 

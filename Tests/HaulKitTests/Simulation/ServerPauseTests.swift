@@ -1,6 +1,6 @@
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 /// What a server asks for with `Retry-After`, in simulated time: every request is sent at a time

@@ -1,6 +1,6 @@
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 @Suite("What a reader has got is never mixed and never taken back", .timeLimit(.minutes(2)))

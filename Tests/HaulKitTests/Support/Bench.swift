@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 /// A fault server, an empty directory, and a manager on the real file system and the real network

@@ -4,7 +4,7 @@ import HaulFiles
 import HaulHTTP
 import HaulKit
 import HaulStore
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 #if canImport(Glibc)

@@ -2,7 +2,7 @@ import HaulCore
 import HaulFiles
 import HaulHTTP
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 /// Acceptance 8 of the queue: nothing keeps what nobody needs.

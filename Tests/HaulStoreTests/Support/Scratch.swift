@@ -2,7 +2,7 @@ import FoundationEssentials
 import GRDB
 import HaulCore
 import HaulStore
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 #if canImport(Glibc)

@@ -1,4 +1,5 @@
 import HaulKit
+import HaulStore
 
 actor Downloads {
   private let manager: TransferManager

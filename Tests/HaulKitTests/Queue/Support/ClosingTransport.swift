@@ -1,6 +1,6 @@
 import HaulCore
 import HaulHTTP
-import HaulTestSupport
+import HaulTesting
 import NIOConcurrencyHelpers
 
 /// The real network, except that a stopped answer ends only when the server has seen its connection

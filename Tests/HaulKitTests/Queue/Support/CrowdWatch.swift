@@ -1,4 +1,4 @@
-import HaulTestSupport
+import HaulTesting
 import NIOConcurrencyHelpers
 
 /// Sees every moment at which a server answers more requests than it may be asked at once.

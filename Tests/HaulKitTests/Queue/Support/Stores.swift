@@ -2,7 +2,7 @@ import FoundationEssentials
 import HaulCore
 import HaulKit
 import HaulStore
-import HaulTestSupport
+import HaulTesting
 
 /// Where a list is kept.
 enum StoreKind: CaseIterable, Sendable {

@@ -1,6 +1,6 @@
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 
 /// When the simulated week is open: written down a second time, so that the schedule is not its own
 /// judge.

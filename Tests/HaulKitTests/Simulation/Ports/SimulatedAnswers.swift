@@ -1,5 +1,5 @@
 import HaulCore
-import HaulTestSupport
+import HaulTesting
 import NIOConcurrencyHelpers
 
 /// How servers answer.
@@ -145,30 +145,8 @@ struct SimulatedBody: AsyncSequence, Sendable {
       defer { position += count }
       // All that it has: it is free for another request.
       if position + count == body.range.upperBound { body.connection.close() }
-      return ArrayChunk(bytes: body.content.bytes(at: position, count: Int(count)))
+      return body.content.bytes(at: position, count: Int(count))
     }
-  }
-}
-
-/// A body that came with its head.
-struct CollectedBody: AsyncSequence, Sendable {
-  typealias Element = any ByteChunk
-  typealias Failure = any Error
-  let chunks: [any ByteChunk]
-
-  func makeAsyncIterator() -> Iterator { Iterator(chunks: chunks[...]) }
-
-  struct Iterator: AsyncIteratorProtocol {
-    var chunks: ArraySlice<any ByteChunk>
-    mutating func next() async throws -> (any ByteChunk)? { chunks.popFirst() }
-  }
-}
-
-struct ArrayChunk: ByteChunk {
-  let bytes: [UInt8]
-  var count: Int { bytes.count }
-  func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-    try bytes.withUnsafeBytes(body)
   }
 }
 

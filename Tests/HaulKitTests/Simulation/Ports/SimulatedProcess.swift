@@ -1,7 +1,7 @@
 import HaulCore
 import HaulFiles
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import NIOConcurrencyHelpers
 
 /// One run of a program: a manager of its own over a store, a disk and servers that outlive it.

@@ -1,6 +1,6 @@
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import NIOConcurrencyHelpers
 
 /// The store of one simulated process, over one that outlives it: it takes its time, refuses

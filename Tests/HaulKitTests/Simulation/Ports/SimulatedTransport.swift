@@ -1,6 +1,6 @@
 import HaulCore
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import NIOConcurrencyHelpers
 
 typealias SharedLedger = NIOLockedValueBox<Ledger>
@@ -116,7 +116,7 @@ final class SimulatedTransport: Transport {
     var chunks: [any ByteChunk] = []
     for try await chunk in response.body { chunks.append(chunk) }
     return FetchResponse(
-      head: response.head, body: CollectedBody(chunks: chunks), collected: chunks)
+      head: response.head, body: CollectedBody(chunks: chunks), executor: nil, collected: chunks)
   }
 
   private func open(_ request: FetchRequest) throws -> SimulatedConnection {

@@ -2,7 +2,7 @@ import HaulCore
 import HaulFiles
 import HaulHTTP
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 
 extension Bench {
   /// A manager on the real network and the real file system, by that clock, with one transfer at a

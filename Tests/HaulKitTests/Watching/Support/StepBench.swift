@@ -1,7 +1,7 @@
 import HaulCore
 import HaulFiles
 import HaulKit
-import HaulTestSupport
+import HaulTesting
 import Testing
 
 /// A manager without a network, whose members are steps: many state changes, and nothing else.

@@ -1,0 +1,50 @@
+/// What the queue must know of each member to decide: no request, no result.
+package struct QueuedMember: Sendable, Hashable {
+  package let id: TransferID
+  package var storedState: StoredState
+  package var host: String?
+  package var group: String?
+  package var identifier: String?
+  /// Ids only: identifiers were looked up when it was added.
+  package var after: [TransferID]
+  package var whenDependencyFails: TransferRequest.DependencyPolicy
+  package var isStep: Bool
+  package var isIdempotent: Bool
+  /// The file that is to be its own.
+  package var target: TargetPath?
+
+  package init(_ record: TransferRecord) {
+    id = record.id
+    target = record.request.exactTarget
+    storedState = record.storedState
+    host = record.request.host
+    group = record.request.group
+    identifier = record.request.identifier
+    after = record.request.after.compactMap {
+      if case .transfer(let id) = $0 { id } else { nil }
+    }
+    whenDependencyFails = record.request.whenDependencyFails
+    if case .step(let step) = record.request.work {
+      (isStep, isIdempotent) = (true, step.isIdempotent)
+    } else {
+      (isStep, isIdempotent) = (false, true)
+    }
+  }
+
+  /// The same from its parts, without the record.
+  package init(
+    id: TransferID, storedState: StoredState, host: String?, group: String?, identifier: String?,
+    after: [TransferID], whenDependencyFails: TransferRequest.DependencyPolicy, isStep: Bool,
+    isIdempotent: Bool
+  ) {
+    self.id = id
+    self.storedState = storedState
+    self.host = host
+    self.group = group
+    self.identifier = identifier
+    self.after = after
+    self.whenDependencyFails = whenDependencyFails
+    self.isStep = isStep
+    self.isIdempotent = isIdempotent
+  }
+}

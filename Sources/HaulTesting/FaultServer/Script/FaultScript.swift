@@ -1,0 +1,139 @@
+/// Which resources a fault server has and how it misbehaves; JSON for the program
+/// `haul-faultserver`.
+public struct FaultScript: Codable, Hashable, Sendable {
+  package var resources: [Resource]
+
+  package init(_ resources: [Resource] = []) {
+    self.resources = resources
+  }
+
+  /// One path of the server. Without faults it is served as RFC 9110 says.
+  public struct Resource: Hashable, Sendable {
+    /// How ranges are answered.
+    public enum AcceptRanges: String, Codable, Hashable, Sendable {
+      /// Tells and serves ranges.
+      case bytes
+      /// Tells `none` and answers every range with the whole.
+      case none
+      /// Serves ranges without telling.
+      case absent
+    }
+
+    package struct Redirect: Codable, Hashable, Sendable {
+      package var status: Int
+      /// `{port}` stands for the server's own port.
+      package var location: String
+
+      package init(status: Int = 302, location: String) {
+        self.status = status
+        self.location = location
+      }
+    }
+
+    /// Without a query; queries are ignored when a resource is looked for.
+    public var path: String
+    /// What the content is made from.
+    public var seed: UInt64
+    /// Of the content, in bytes.
+    public var length: Int64
+    /// As on the wire, quotes and `W/` included; nil sends none.
+    public var entityTag: String?
+    /// Seconds since 1970; nil sends none.
+    public var lastModified: Int64?
+    /// Seconds that `Date` differs from now; nil sends no `Date`.
+    package var dateOffset: Int64?
+    /// The value of `Content-Type`; nil sends none.
+    public var contentType: String?
+    /// The value of `Content-Disposition`; nil sends none.
+    public var contentDisposition: String?
+    /// More fields, each `Name: value`.
+    public var headers: [String]
+    /// Whether ranges are served; they are, unless told.
+    public var acceptRanges: AcceptRanges
+    /// Bytes per second of body on one connection; nil for no limit.
+    public var rate: Int64?
+    /// Answers every request with this instead of content.
+    package var redirect: Redirect?
+    /// What goes wrong; nothing unless told.
+    public var faults: [Fault]
+
+    /// A resource with a strong entity tag made from the seed and an old `Last-Modified`.
+    public init(_ path: String, seed: UInt64 = 1, length: Int64, faults: [Fault] = []) {
+      self.path = path
+      self.seed = seed
+      self.length = length
+      entityTag = Self.strongTag(seed: seed)
+      lastModified = Self.oldDate
+      dateOffset = 0
+      contentType = "application/octet-stream"
+      headers = []
+      acceptRanges = .bytes
+      self.faults = faults
+    }
+
+    /// The content: the same for the same seed and length.
+    public var content: [UInt8] { SeededContent(seed: seed).bytes(at: 0, count: Int(length)) }
+
+    /// The strong tag a resource of that seed has unless it is told another.
+    package static func strongTag(seed: UInt64) -> String {
+      "\"seed-\(String(seed, radix: 16))\""
+    }
+
+    /// 2020-01-01 00:00 UTC.
+    package static let oldDate: Int64 = 1_577_836_800
+
+    /// A copy with some properties changed.
+    package func with(_ change: (inout Resource) -> Void) -> Resource {
+      var copy = self
+      change(&copy)
+      return copy
+    }
+  }
+}
+
+extension FaultScript.Resource: Codable {
+  private enum Key: String, CodingKey {
+    case path, seed, length, entityTag, lastModified, dateOffset, contentType
+    case contentDisposition, headers, acceptRanges, rate, redirect, faults
+  }
+
+  /// A missing key keeps the default; `null` sends no such field.
+  public init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: Key.self)
+    self.init(
+      try values.decode(String.self, forKey: .path),
+      seed: try values.decodeIfPresent(UInt64.self, forKey: .seed) ?? 1,
+      length: try values.decode(Int64.self, forKey: .length),
+      faults: try values.decodeIfPresent([Fault].self, forKey: .faults) ?? [])
+    func nullable<T: Decodable>(_ key: Key, _ property: inout T?) throws {
+      if values.contains(key) { property = try values.decodeIfPresent(T.self, forKey: key) }
+    }
+    try nullable(.entityTag, &entityTag)
+    try nullable(.lastModified, &lastModified)
+    try nullable(.dateOffset, &dateOffset)
+    try nullable(.contentType, &contentType)
+    try nullable(.contentDisposition, &contentDisposition)
+    try nullable(.rate, &rate)
+    try nullable(.redirect, &redirect)
+    headers = try values.decodeIfPresent([String].self, forKey: .headers) ?? []
+    acceptRanges = try values.decodeIfPresent(AcceptRanges.self, forKey: .acceptRanges) ?? .bytes
+  }
+
+  /// The JSON form.
+  public func encode(to encoder: any Encoder) throws {
+    var values = encoder.container(keyedBy: Key.self)
+    try values.encode(path, forKey: .path)
+    try values.encode(seed, forKey: .seed)
+    try values.encode(length, forKey: .length)
+    try values.encode(entityTag, forKey: .entityTag)
+    try values.encode(lastModified, forKey: .lastModified)
+    try values.encode(dateOffset, forKey: .dateOffset)
+    try values.encode(contentType, forKey: .contentType)
+    try values.encode(contentDisposition, forKey: .contentDisposition)
+    try values.encode(headers, forKey: .headers)
+    try values.encode(acceptRanges, forKey: .acceptRanges)
+    try values.encode(rate, forKey: .rate)
+    try values.encode(redirect, forKey: .redirect)
+    try values.encode(faults, forKey: .faults)
+  }
+}

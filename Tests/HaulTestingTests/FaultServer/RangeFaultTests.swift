@@ -1,0 +1,142 @@
+import HaulTesting
+import Testing
+
+@Suite("Range faults", .timeLimit(.minutes(1)))
+struct RangeFaultTests {
+  private func get(
+    _ actions: [Fault.Action], _ fields: [String] = ["Range: bytes=100-199"]
+  ) async throws -> WireResponse {
+    var fault = Fault()
+    fault.actions = actions
+    var result: WireResponse?
+    try await withResource(fault) { client, _ in
+      try await client.request("GET", "/f", fields)
+      result = await client.takeResponse()
+    }
+    return try #require(result)
+  }
+
+  @Test("the range is ignored")
+  func ignoresRange() async throws {
+    let response = try await get([.ignoreRange])
+    #expect(response.status == 200)
+    #expect(response.head["Content-Range"] == nil)
+    #expect(response.body.count == 100_000)
+  }
+
+  @Test("If-Range is ignored: 206 of the new version whatever the validator")
+  func ignoresIfRange() async throws {
+    let fields = ["Range: bytes=100-199", "If-Range: \"old\""]
+    let response = try await get(
+      [.content(seed: 9), .entityTag(value: "\"new\""), .ignoreIfRange], fields)
+    #expect(response.status == 206)
+    #expect(response.head["ETag"] == "\"new\"")
+    #expect(SeededContent.matches(seed: 9, response.body, at: 100))
+  }
+
+  @Test("If-Range is refused: 200 even with the right validator")
+  func refusesIfRange() async throws {
+    let fields = ["Range: bytes=100-199", "If-Range: \"seed-2a\""]
+    #expect(try await get([.refuseIfRange], fields).status == 200)
+    #expect(try await get([.refuseIfRange]).status == 206)
+  }
+
+  @Test(
+    "Content-Range is as told",
+    arguments: [
+      ("bytes {first}-{last}/*", "bytes 100-199/*"), ("garbage", "garbage"),
+      ("{first}-{last}/{total}", "100-199/100000"), ("bytes 0-9/10", "bytes 0-9/10"),
+      ("bytes={first}-{last}/{total}", "bytes=100-199/100000"),
+      ("bytes {first}-{last}/99", "bytes 100-199/99"), (nil, nil),
+    ] as [(String?, String?)])
+  func tellsContentRange(template: String?, told: String?) async throws {
+    let response = try await get([.contentRange(value: template)])
+    #expect(response.status == 206)
+    #expect(response.head["Content-Range"] == told)
+    #expect(response.body == content.bytes(at: 100, count: 100))
+  }
+
+  @Test("another range comes, told truly")
+  func shiftsHonestly() async throws {
+    let response = try await get([.shiftRange(by: 7)])
+    #expect(response.head["Content-Range"] == "bytes 107-199/100000")
+    #expect(response.body == content.bytes(at: 107, count: 93))
+    let earlier = try await get([.shiftRange(by: -100)])
+    #expect(earlier.head["Content-Range"] == "bytes 0-199/100000")
+    #expect(earlier.body == content.bytes(at: 0, count: 200))
+  }
+
+  @Test("another range comes, told as the one asked for")
+  func shiftsSecretly() async throws {
+    let response = try await get([.shiftRange(by: 7, honest: false)])
+    #expect(response.head["Content-Range"] == "bytes 100-199/100000")
+    #expect(response.body == content.bytes(at: 107, count: 100))
+  }
+
+  @Test("a shorter range comes, told truly")
+  func shortens() async throws {
+    let response = try await get([.shortenRange(to: 10)])
+    #expect(response.status == 206)
+    #expect(response.head["Content-Range"] == "bytes 100-109/100000")
+    #expect(response.head["Content-Length"] == "10")
+    #expect(response.body == content.bytes(at: 100, count: 10))
+  }
+
+  @Test("a 206 comes without being asked for")
+  func sendsUnaskedPartial() async throws {
+    let response = try await get([.unaskedPartial], [])
+    #expect(response.status == 206)
+    #expect(response.head["Content-Range"] == "bytes 0-99999/100000")
+    #expect(response.body.count == 100_000)
+  }
+
+  @Test("one range comes as multipart/byteranges")
+  func sendsMultipart() async throws {
+    let response = try await get([.multipart])
+    #expect(response.status == 206)
+    #expect(
+      response.head["Content-Type"] == "multipart/byteranges; boundary=fault-server-part")
+    #expect(response.head["Content-Range"] == nil)
+    let before = Array(
+      """
+      --fault-server-part\r\nContent-Type: application/octet-stream\r\n\
+      Content-Range: bytes 100-199/100000\r\n\r\n
+      """.utf8)
+    let after = Array("\r\n--fault-server-part--\r\n".utf8)
+    #expect(response.body == before + content.bytes(at: 100, count: 100) + after)
+  }
+
+  @Test("416 comes with the total or without")
+  func refusesRange() async throws {
+    let told = try await get([.rangeNotSatisfiable()])
+    #expect(told.status == 416)
+    #expect(told.head["Content-Range"] == "bytes */100000")
+    #expect(try await get([.rangeNotSatisfiable(withTotal: false)]).head["Content-Range"] == nil)
+  }
+
+  @Test("the length of the resource changes")
+  func changesLength() async throws {
+    let response = try await get([.content(seed: 42, length: 150)])
+    #expect(response.head["Content-Range"] == "bytes 100-149/150")
+    #expect(response.body == content.bytes(at: 100, count: 50))
+  }
+
+  @Test("the content changes with the validators kept, from the second request on")
+  func changesContentInSilence() async throws {
+    let fault = Fault(.content(seed: 43), when: .init(firstRequest: 2))
+    try await withResource(fault) { client, _ in
+      let first = try await client.get("/f")
+      let second = try await client.get("/f")
+      #expect(content.matches(first.body))
+      #expect(SeededContent.matches(seed: 43, second.body))
+      #expect(first.head["ETag"] == second.head["ETag"])
+    }
+  }
+
+  @Test("the entity tag becomes weak or goes")
+  func changesTag() async throws {
+    #expect(try await get([.entityTag(value: "W/\"x\"")]).head["ETag"] == "W/\"x\"")
+    #expect(try await get([.entityTag(value: nil)]).head["ETag"] == nil)
+    #expect(try await get([.lastModified(seconds: nil)]).head["Last-Modified"] == nil)
+  }
+}

@@ -1,0 +1,159 @@
+import HaulTesting
+import NIOCore
+import Testing
+
+private let buffer = RelayFlow.bufferSize
+private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
+
+@Suite("When a relay lets bytes go")
+struct RelayFlowTests {
+  @Test("no more than a window is on its way, and an acknowledgement lets more go")
+  func holdsWindow() {
+    var flow = RelayFlow(window: 100_000, rate: nil, start: start)
+    #expect(flow.turn(held: 1_000_000, now: start) == .send(buffer))
+    flow.sent(buffer)
+    #expect(flow.turn(held: 1_000_000, now: start) == .send(100_000 - buffer))
+    flow.sent(100_000 - buffer)
+    #expect(flow.turn(held: 1_000_000, now: start) == .blocked)
+    flow.acknowledged(10)
+    #expect(flow.turn(held: 1_000_000, now: start) == .send(10))
+    #expect(flow.turn(held: 3, now: start) == .send(3))
+  }
+
+  @Test("nothing leaves before the start")
+  func waitsForStart() {
+    var flow = RelayFlow(window: buffer, rate: nil, start: start)
+    #expect(flow.turn(held: 1, now: start - .nanoseconds(1)) == .wait(start))
+    #expect(flow.turn(held: 1, now: start) == .send(1))
+  }
+
+  @Test(
+    "a rate lets its bytes go in a second, and no more", arguments: [65536, 4 << 20, 100 << 20])
+  func keepsRate(_ rate: Int64) {
+    var flow = RelayFlow(window: .max, rate: rate, start: start)
+    let end = start + .seconds(1)
+    var (now, passed) = (start, Int64(0))
+    while now < end {
+      switch flow.turn(held: .max, now: now) {
+      case .send(let count):
+        #expect(count <= buffer)
+        flow.sent(count)
+        passed += Int64(count)
+      case .wait(let due): now = due
+      case .blocked:
+        Issue.record("nothing blocks")
+        return
+      }
+    }
+    // The first piece leaves at once.
+    #expect(rate...(rate + rate / 20) ~= passed)
+  }
+
+  @Test("a connection has its own rate, or that of all")
+  func choosesRate() {
+    var rules = RelayRules()
+    #expect(rules.rate(ofConnection: 1) == nil)
+    rules.rate = 100
+    rules.rates = [3: 7]
+    #expect([1, 2, 3, 4].map { rules.rate(ofConnection: $0) } == [100, 100, 7, 100])
+  }
+}
+
+@Suite("A relay's total rate")
+struct RelayTotalTests {
+  private let rates = RelayRules.TotalRate(64 << 20, above: [4: 16 << 20, 8: 4 << 20])
+
+  @Test("depends on the number of open connections")
+  func dependsOnOpen() {
+    #expect([0, 4, 5, 8, 9, 100].map { rates.rate(open: $0) >> 20 } == [64, 64, 16, 16, 4, 4])
+  }
+
+  /// Bytes by connection after some time in which each asks again as soon as it has sent.
+  private func run(_ connections: Int, for time: TimeAmount) -> [Int] {
+    var total = RelayTotal(rates, now: start)
+    total.open = connections
+    for number in 0..<connections { total.ask(number) }
+    var sent = Array(repeating: 0, count: connections)
+    var now = start
+    while true {
+      switch total.turn(now) {
+      case .grant(let number):
+        sent[number] += buffer
+        total.sent(buffer)
+        total.ask(number)
+      case .wait(let due) where due < start + time: now = due
+      default: return sent
+      }
+    }
+  }
+
+  @Test("is shared evenly, and is lower in all when there are more", arguments: [1, 4, 5, 16])
+  func sharesEvenly(_ connections: Int) throws {
+    let sent = run(connections, for: .seconds(2))
+    let wanted = Int(rates.rate(open: connections)) * 2
+    #expect((wanted - buffer)...(wanted + buffer) ~= sent.reduce(0, +))
+    #expect(try #require(sent.max()) - #require(sent.min()) <= buffer)
+  }
+
+  @Test("a pause does not end in a burst")
+  func forgetsPause() {
+    var total = RelayTotal(.init(1 << 20), now: start)
+    let later = start + .hours(1)
+    var sent = 0
+    for _ in 0..<1000 {
+      total.ask(1)
+      guard case .grant = total.turn(later) else { break }
+      total.sent(1024)
+      sent += 1024
+    }
+    #expect(sent <= 32 * 1024)
+  }
+
+  @Test("who has nothing to send costs nothing")
+  func idleIsFree() {
+    var total = RelayTotal(.init(1), now: start)
+    #expect(total.turn(start) == .idle)
+    total.ask(1)
+    #expect(total.turn(start) == .grant(1))
+    total.sent(0)
+    total.ask(2)
+    #expect(total.turn(start) == .grant(2))
+  }
+}
+
+@Suite("A relay's resets")
+struct RelayDiceTests {
+  private func resets(_ probability: Double, seed: UInt64, connection: Int = 1, pieces: [Int])
+    -> [Int]
+  {
+    var rules = RelayRules()
+    rules.resetProbability = probability
+    rules.seed = seed
+    var dice = RelayDice(rules, connection: connection)
+    var (offset, found) = (0, [Int]())
+    for piece in pieces {
+      offset += piece
+      if dice.resets(after: piece) { found.append(offset / buffer) }
+    }
+    return found
+  }
+
+  @Test("come as often as they are to")
+  func matchesProbability() {
+    let whole = Array(repeating: buffer, count: 100_000)
+    let count = resets(0.002, seed: 5, pieces: whole).count
+    #expect(150...250 ~= count)
+    #expect(resets(0, seed: 5, pieces: whole).isEmpty)
+    #expect(resets(1, seed: 5, pieces: [buffer - 1, 1]) == [1])
+  }
+
+  @Test("depend on seed and connection, not on how the bytes are cut")
+  func dependsOnSeed() {
+    let whole = Array(repeating: buffer, count: 10_000)
+    let halves = Array(repeating: buffer / 2, count: 20_000)
+    let expected = resets(0.01, seed: 9, pieces: whole)
+    #expect(resets(0.01, seed: 9, pieces: halves) == expected)
+    #expect(resets(0.01, seed: 10, pieces: whole) != expected)
+    #expect(resets(0.01, seed: 9, connection: 2, pieces: whole) != expected)
+  }
+}
