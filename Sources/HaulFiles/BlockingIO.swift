@@ -2,13 +2,13 @@ package import HaulCore
 import NIOConcurrencyHelpers
 package import NIOPosix
 
-/// The one place that may block a thread: a bounded pool for calls of the file system.
+/// The only place that may block a thread: a bounded pool for file system calls.
 package struct BlockingIO: Sendable {
   private let pool: NIOThreadPool?
   private let pace: DiskLatency?
   private var waitsInPlace = false
 
-  /// Runs calls on the threads of a pool that has been started; without a `clock` never in place.
+  /// Runs calls on the threads of a started pool; without a `clock` never in place.
   package init(pool: NIOThreadPool = .singleton, clock: (any TransferClock)? = nil) {
     self.pool = pool
     pace = clock.map { DiskLatency(clock: $0) }
@@ -19,20 +19,19 @@ package struct BlockingIO: Sendable {
     pace = nil
   }
 
-  /// Runs calls where they are made: for simulation, where no disk ever waits.
+  /// Runs calls on the calling thread: for simulation, where no disk blocks.
   package static let inline = BlockingIO(withoutPool: ())
 
-  /// The same, but calls are made where they come from for as long as the disk is prompt: for a
-  /// thread of which nothing else is wanted so soon. A change of threads takes longer than a write
-  /// into the page cache.
+  /// The same, but calls run on the calling thread while the disk is fast: for a thread with
+  /// nothing urgent to do. Changing threads takes longer than a write into the page cache.
   package var inPlace: BlockingIO {
     var other = self
     other.waitsInPlace = pace != nil
     return other
   }
 
-  /// Runs `body` on a helper thread. A cancelled task waits for it as any other: what was begun on
-  /// a disk has an end that must be known.
+  /// Runs `body` on a helper thread. Cancelling the task does not end the wait: a disk operation
+  /// that was started must finish, and its result must be known.
   package func run<Value: Sendable>(
     _ body: @escaping @Sendable () throws(TransferError) -> Value
   ) async throws(TransferError) -> Value {
@@ -53,13 +52,13 @@ package struct BlockingIO: Sendable {
 }
 
 extension BlockingIO {
-  /// Calls `body` with each number below `count`: here, and on other helper threads that have
-  /// nothing else to do. To be called on a helper thread; returns when every call has returned.
+  /// Calls `body` with each number below `count`, here and on idle helper threads. Call it on a
+  /// helper thread; returns when every call has returned.
   package func forEach(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
     let wave = ParallelCalls(count, body)
     if let pool {
       for _ in 0..<max(0, min(Self.mostHelpers, count - 1)) {
-        // One that comes too late, or never, leaves nothing undone.
+        // A thread that starts too late, or never, leaves no work undone.
         pool.submit { state in if case .active = state { wave.work() } }
       }
     }
@@ -69,8 +68,9 @@ extension BlockingIO {
 
   private static let mostHelpers = 3
 
-  /// Begins `body` on a helper thread, and does not wait for it.
-  /// - Parameter body: is told when the threads have been stopped, and must not use the disk then.
+  /// Starts `body` on a helper thread, without waiting for it.
+  /// - Parameter body: its argument is true when the threads have been stopped; it must not use the
+  ///   disk then.
   package func start(_ body: @escaping @Sendable (_ isStopped: Bool) -> Void) {
     guard let pool else { return body(false) }
     pool.submit { state in
@@ -81,8 +81,8 @@ extension BlockingIO {
     }
   }
 
-  /// What `body` returns, where calls are made in place and the disk is prompt; otherwise nil, and
-  /// `body` is not called.
+  /// The result of `body`, if calls run in place and the disk is fast; otherwise nil, without a
+  /// call.
   package func runHere<Value>(
     _ body: () throws(TransferError) -> Value
   ) throws(TransferError) -> Value? {
@@ -91,7 +91,7 @@ extension BlockingIO {
   }
 }
 
-/// Calls that several threads share out among themselves.
+/// Calls that several threads divide among themselves.
 private final class ParallelCalls: Sendable {
   private let count: Int
   private let body: @Sendable (Int) -> Void
@@ -105,7 +105,7 @@ private final class ParallelCalls: Sendable {
     isOver = ConditionLock(value: count == 0)
   }
 
-  /// Makes calls until none is left to begin.
+  /// Makes calls until none is left to start.
   func work() {
     while let number = take() {
       body(number)

@@ -6,7 +6,7 @@ package import HaulCore
   import Darwin
 #endif
 
-/// Makes disk calls and turns their failure into a transfer's: the one mapping of the two.
+/// Makes disk calls and maps their errors to a transfer's: the only such mapping.
 /// - Parameter action: what was tried, as in "cannot ACTION".
 package func mapping<Value>(
   _ action: @autoclosure () -> String, _ body: () throws(DiskError) -> Value

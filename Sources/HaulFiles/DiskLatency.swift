@@ -1,11 +1,11 @@
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// Whether the disk has been prompt: a write into the page cache takes microseconds, until there
-/// are too many dirty pages, or until a server of files is far away.
+/// Whether the disk has been fast: a write into the page cache takes microseconds, unless there are
+/// too many dirty pages or the file server is far away.
 final class DiskLatency: Sendable {
   private static let slow: Duration = .milliseconds(50)
-  /// How long nothing waits in place after a slow call.
+  /// How long no call runs in place after a slow one.
   private static let caution: Duration = .seconds(1)
 
   private let clock: any TransferClock
@@ -16,13 +16,13 @@ final class DiskLatency: Sendable {
     cautiousUntil = NIOLockedValueBox(clock.now)
   }
 
-  /// The time, if it is prompt now.
+  /// The time, if the disk is fast now.
   var promptNow: Instant? {
     let now = clock.now
     return cautiousUntil.withLockedValue { $0 <= now } ? now : nil
   }
 
-  /// Carries `body` out and notes how long it took.
+  /// Calls `body` and notes how long it took.
   func timing<Value>(
     _ body: () throws(TransferError) -> Value, since began: Instant
   ) throws(TransferError) -> Value {

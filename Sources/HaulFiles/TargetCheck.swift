@@ -6,7 +6,7 @@ package import HaulCore
   import Darwin
 #endif
 
-/// The state of a final name before anything is asked of the network.
+/// The state of a final name, checked before any network request.
 package enum TargetState: Hashable, Sendable {
   case absent
   /// Length in bytes, modification time in seconds since 1970.
@@ -15,7 +15,8 @@ package enum TargetState: Hashable, Sendable {
 
 package enum TargetCheck {
   /// Opens the directory of a target.
-  /// - Throws: `permission-denied`, `not-a-regular-file` (part of the path is no directory), `io`.
+  /// - Throws: `permission-denied`, `not-a-regular-file` (part of the path is not a directory),
+  ///   `io`.
   package static func openDirectory(_ path: String, on disk: any Disk, creating: Bool)
     throws(TransferError) -> any DiskDirectory
   {
@@ -32,7 +33,7 @@ package enum TargetCheck {
     }
   }
 
-  /// What lies under the final name.
+  /// The file that has the final name.
   /// - Throws: `not-a-regular-file` for a directory, symlink, FIFO, socket or device;
   ///   `permission-denied`; `io`.
   package static func state(of name: String, in directory: any DiskDirectory)
@@ -58,7 +59,7 @@ package enum TargetCheck {
   }
 }
 
-/// Text from outside, made fit for a message.
+/// Untrusted text, made safe for a message.
 enum Printable {
   static func text(_ text: String) -> String {
     String(

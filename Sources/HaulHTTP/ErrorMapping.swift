@@ -7,7 +7,7 @@ import NIOPosix
 import NIOSSL
 
 extension TransferError {
-  /// The one place where the client's errors get our codes. `origin` is where the request went.
+  /// The only place that maps the client's errors to our codes. `origin` is where the request went.
   init(mapping error: any Error, from origin: ResourceURL.Origin, via route: Route = .direct) {
     if let proxy = route.proxy, let error = TransferError(of: proxy, mapping: error) {
       self = error
@@ -60,7 +60,7 @@ extension TransferError {
 
   private init(connection error: NIOConnectionError) {
     let endpoint = "\(error.host):\(error.port)"
-    // An address of a family that is not wanted says nothing about the server.
+    // An address of an unwanted family says nothing about the server.
     let failures = error.connectionErrors
     let ofOurFamily = failures.first { !(($0.error as? IOError)?.isOfOtherFamily ?? false) }
     guard let first = ofOurFamily ?? failures.first else {
@@ -109,7 +109,7 @@ extension TransferError {
     .tls, "the server's certificate is not trusted; is its authority known?"
   ).remedied(by: .certificateAuthority)
 
-  /// With TLS 1.3 a server refuses a client's certificate after the handshake (RFC 8446, section
+  /// With TLS 1.3 a server refuses a client certificate after the handshake (RFC 8446, section
   /// 4.4.2.4).
   private init(alert error: BoringSSLError) {
     let text = "\(error)"
@@ -154,7 +154,7 @@ extension TransferError {
     }
   }
 
-  /// Connections are bound to an address of this machine, and that did not fit.
+  /// A connection could not be bound to the local address.
   private init(localAddress error: IOError) {
     if error.isOfOtherFamily {
       self = TransferError(.connect, "the host has no address of the requested family")
@@ -169,10 +169,10 @@ extension TransferError {
 }
 
 extension IOError {
-  /// Whether a socket was bound to an address of one family and connected to one of the other.
+  /// Whether a socket was bound to one address family and connected to the other.
   fileprivate var isOfOtherFamily: Bool { errnoCode == EAFNOSUPPORT || errnoCode == EINVAL }
 
-  /// Whether no interface leads there.
+  /// Whether there is no route to the address.
   fileprivate var hasNoRoute: Bool {
     [ENETUNREACH, EHOSTUNREACH, ENETDOWN].contains(errnoCode)
   }

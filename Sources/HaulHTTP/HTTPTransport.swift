@@ -5,28 +5,28 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// `Transport` over AsyncHTTPClient, and over `DirectClient` for plain HTTP.
+/// `Transport` with AsyncHTTPClient, and with `DirectClient` for plain HTTP.
 ///
 /// One loop follows redirects, and every error is mapped once.
 ///
-/// The scheduler limits connections; the pools of the clients never do.
+/// The scheduler limits connections; the clients' pools never do.
 package final class HTTPTransport: Transport {
-  /// What holds for every connection.
+  /// Settings for all connections.
   package struct Settings: Sendable {
     package var connectTimeout: Duration = .seconds(10)
-    /// From sending a request to its answer's head.
+    /// From sending a request to the header of its answer.
     package var headTimeout: Duration = .seconds(30)
-    /// How long a connection without a request is kept for the next one.
+    /// How long an idle connection is kept.
     package var keepAlive: Duration = .seconds(60)
-    /// A PEM file to trust instead of the system's authorities.
+    /// A PEM file of authorities to trust instead of the system's.
     package var certificateAuthorities: String?
     package var clientCertificate: ClientCertificate?
     package var minimumTLS = TLSVersion.tls12
     package var proxies = ProxyRules()
     package var addressFamily: AddressFamily?
-    /// Where connections come from.
+    /// The local address of connections.
     package var localAddress: String?
-    /// Addresses by names in lower case, in place of looking them up.
+    /// Addresses by lower-case name, used instead of a lookup.
     package var addresses: [String: String] = [:]
     package var userAgent = "haul"
 
@@ -36,10 +36,10 @@ package final class HTTPTransport: Transport {
   private let clients: Clients
   private let settings: Settings
   private let loops = LoopRotation()
-  /// Origins that were seen to get HTTP/2 wrong, or to want none.
+  /// Origins whose HTTP/2 is faulty, or that asked for HTTP/1.1.
   private let withoutHTTP2 = NIOLockedValueBox<Set<ResourceURL.Origin>>([])
 
-  /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none.
+  /// - Throws: `tls` when a certificate or key file cannot be read or holds none.
   package init(_ settings: Settings) throws(TransferError) {
     self.settings = settings
     clients = try Clients(settings)
@@ -48,8 +48,8 @@ package final class HTTPTransport: Transport {
   /// Closes every connection.
   package func shutdown() async { await clients.shutdown() }
 
-  /// A connection that is made for the request lives on the loop that the request was sent from:
-  /// the caller's, if it is on one.
+  /// A new connection lives on the event loop that the request was sent from: the caller's, if it
+  /// is on one.
   package func fetch(_ request: FetchRequest) async throws -> FetchResponse {
     let executor = loops.executor(for: request)
     return try await withTaskExecutorPreference(executor) {
@@ -57,7 +57,7 @@ package final class HTTPTransport: Transport {
     }
   }
 
-  /// - Parameter first: how the request ended, when it was sent before.
+  /// - Parameter first: how the request ended, if it was sent before.
   func fetch(
     _ request: FetchRequest, on executor: LoopExecutor?, first: Result<Answer, any Error>? = nil
   ) async throws -> FetchResponse {
@@ -147,7 +147,7 @@ package final class HTTPTransport: Transport {
     }
   }
 
-  /// Has the right client send it, on the loop that this is called on if it is one.
+  /// Sends it with the right client, on the present event loop if there is one.
   /// - Throws: when it cannot be sent; `told` is not called then.
   private func start(
     _ sent: SentRequest, _ request: FetchRequest, over route: Route, usesHTTP2: Bool,
@@ -189,7 +189,7 @@ package final class HTTPTransport: Transport {
     }
   }
 
-  /// A redirect, and whatever goes wrong, is left to `fetch`, which goes on with it.
+  /// Redirects and errors are left to `fetch`, which continues with them.
   package func begin(
     _ request: FetchRequest,
     _ answer: @escaping @Sendable (Result<FetchResponse, any Error>) -> Void
@@ -224,7 +224,7 @@ package final class HTTPTransport: Transport {
     return sent
   }
 
-  /// A bare address is compared in the handshake.
+  /// An IP address is checked in the handshake.
   private func certifiedHost(of request: FetchRequest) -> String? {
     let origin = request.url.origin
     guard origin.scheme == "https", !request.allowInsecure, IPAddress(origin.host) == nil else {
@@ -233,7 +233,7 @@ package final class HTTPTransport: Transport {
     return origin.host
   }
 
-  /// The address that the client is to connect to.
+  /// The address that the client connects to.
   private func address(of url: ResourceURL, over route: Route) -> String {
     let target = url.hasTextualPath ? url.pathAndQuery : "/"
     if route.hidesOrigin, let proxy = route.proxy { return "http://\(proxy)\(target)" }
@@ -241,8 +241,8 @@ package final class HTTPTransport: Transport {
       ? url.absoluteString : "\(url.origin.scheme)://\(url.origin.authority)/"
   }
 
-  /// A certificate is compared with the address of the other end, which behind a proxy is the
-  /// proxy's: the owner of a certificate for that could read along.
+  /// A certificate is compared with the peer's address, which behind a proxy is the proxy's: the
+  /// owner of a certificate for that could read the traffic.
   private func checkTrust(of request: FetchRequest, over route: Route) throws(TransferError) {
     guard route.proxy != nil, request.url.origin.scheme == "https", !request.allowInsecure,
       IPAddress(request.url.origin.host) != nil
@@ -251,11 +251,11 @@ package final class HTTPTransport: Transport {
       .tls, "the certificate of an IP address cannot be checked through a proxy; use a host name")
   }
 
-  /// What goes to the origin itself.
+  /// The part of the request that goes to the origin.
   private func head(of request: FetchRequest) -> HTTPRequestHead {
     var headers = fields(of: request)
     if !request.headers.fields.isEmpty {
-      // A request without a body has no framing.
+      // A request without a body needs no framing.
       headers.remove(name: "Content-Length")
       headers.remove(name: "Transfer-Encoding")
     }

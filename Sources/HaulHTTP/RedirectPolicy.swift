@@ -1,6 +1,6 @@
 import HaulCore
 
-/// Follows redirects without taking secrets or safety along (RFC 9110, section 15.4).
+/// Follows redirects without leaking secrets or losing TLS (RFC 9110, section 15.4).
 struct RedirectPolicy: Sendable {
   static let maximum = 20
   private(set) var count = 0
@@ -8,13 +8,12 @@ struct RedirectPolicy: Sendable {
 
   init(start: ResourceURL) { seen = [start] }
 
-  /// Where the response wants us to go; nil when it is not a redirect to be followed.
+  /// The target of a redirect; nil for any response that must not be followed.
   static func location(status: Int, headers: HeaderFields) -> String? {
     [301, 302, 303, 307, 308].contains(status) ? headers["location"] : nil
   }
 
-  /// The request that follows the redirect. A change of scheme, host or port leaves every secret
-  /// behind.
+  /// The request that follows the redirect. A change of scheme, host or port drops every secret.
   /// - Throws: `redirect-refused`, `too-many-redirects`.
   mutating func next(after request: FetchRequest, location: String) throws(TransferError)
     -> FetchRequest

@@ -2,12 +2,12 @@ import GRDB
 import HaulCore
 import Synchronization
 
-/// The connections of a store, and its calls on their threads.
+/// The connections of a store, and calls on their threads.
 final class OpenDatabase: Sendable {
   private let pool: DatabasePool
   private let lease: StoreLease
   private let isClosed = Atomic(false)
-  /// Whether damage was met: the next opening must look at all of it.
+  /// Whether damage was found: the next opening must check the whole database.
   private let isDamaged = Atomic(false)
 
   init(pool: DatabasePool, lease: StoreLease) {
@@ -15,7 +15,7 @@ final class OpenDatabase: Sendable {
     self.lease = lease
   }
 
-  /// Calls with completions: those of GRDB that are `async` end with their task.
+  /// Calls with completion handlers: GRDB's `async` calls end with their task.
   func read<Value: Sendable>(
     _ action: String, _ body: @escaping @Sendable (Database) throws -> Value
   ) async throws(TransferError) -> Value {
@@ -58,15 +58,15 @@ final class OpenDatabase: Sendable {
   func close() async {
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     await OneShot.wait { handover in
-      // Behind every write that was begun, on a thread that may block.
+      // After every write that was started, on a thread that may block.
       StoreThreads.run { [pool, lease, isSound = !isDamaged.load(ordering: .acquiring)] in
         do {
           try pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
           try pool.close()
           lease.release(isClean: isSound)
         } catch {
-          // All that was committed is in the log; without the mark of a clean end the next opening
-          // looks at it.
+          // All commits are in the log; without the mark of a clean close, the next opening checks
+          // it.
           lease.release(isClean: false)
         }
         handover.give(())

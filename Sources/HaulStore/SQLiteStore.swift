@@ -2,37 +2,36 @@ import GRDB
 package import HaulCore
 import Synchronization
 
-/// A queue in an SQLite database of its own, which survives the process and a power cut.
+/// A queue in its own SQLite database, which survives the end of the process and a power cut.
 ///
-/// One connection writes; reads have their own and see whole changes only. No call is ended by the
-/// cancellation of its task: what was ordered is stored, or fails.
+/// One connection writes; reads have their own connections and see only whole changes. Cancelling a
+/// task ends no call: a change is stored, or fails.
 package struct SQLiteStore: Store {
   /// How a store is opened.
   package struct Options: Sendable {
-    /// What happens to a database that is damaged.
+    /// What happens to a damaged database.
     package enum IfCorrupt: Sendable {
       /// It stays where it is, and opening fails with `io`.
       case refuse
-      /// It is moved aside and `damage` tells where to; the queue starts empty.
+      /// It is moved aside, and `damage` says where to; the queue starts empty.
       case startEmpty
     }
 
     package var ifCorrupt = IfCorrupt.refuse
-    /// How many events the log keeps.
+    /// The most events that the log keeps.
     package var keptEvents = 100_000
-    /// The largest database, in bytes; what would make it larger fails with `disk-full`. Nil: as
-    /// large as the disk permits.
+    /// The largest database, in bytes; a change that would exceed it fails with `disk-full`. Nil
+    /// for no limit.
     package var maximumSize: Int64?
-    /// Who is told to others that want the same store. Nil: the name of the process.
+    /// The name shown to others that want the same store. Nil: the name of the process.
     package var program: String?
-    /// Called between any two statements of a change that is being written, where a test may end
-    /// the process.
+    /// Called between any two statements of a change, where a test may end the process.
     package var passes: @Sendable () -> Void = {}
 
     package init() {}
   }
 
-  /// What was moved aside when it was opened, with the place: to be told to the user.
+  /// What was moved aside on opening, and where to: report it to the user.
   package let damage: TransferError?
   private let database: OpenDatabase
   private let rows = RowNumbers()
@@ -41,10 +40,10 @@ package struct SQLiteStore: Store {
 
   package var isDurable: Bool { true }
 
-  /// Opens the store in this directory, which is made if missing, for this process alone.
+  /// Opens the store in this directory (created if missing) for this process alone.
   /// - Throws: `in-use` when another process, or another store of this one, has it;
   ///   `permission-denied` when others may write there; `io` when it is damaged, of a newer
-  ///   version, or no queue at all; `disk-full`.
+  ///   version, or not a queue; `disk-full`.
   package init(
     directory: String, clock: any TransferClock, options: Options = Options()
   ) async throws(TransferError) {
@@ -74,7 +73,7 @@ package struct SQLiteStore: Store {
       try rows.load(db)
       var reader = try RecordReader(db: db)
       return try rows.numbers(of: ids).compactMap { id, number in
-        // A row may have been given to another since.
+        // The row may have been reused since.
         try reader.record(number).flatMap { $0.id == id ? $0 : nil }
       }
     }

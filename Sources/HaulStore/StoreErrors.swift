@@ -2,7 +2,7 @@ import GRDB
 import HaulCore
 
 extension TransferError {
-  /// What a failed call of the database means.
+  /// The transfer's error for a failed database call.
   /// - Parameter action: what was tried, as in "cannot ACTION".
   init(storing error: any Error, while action: String) {
     switch error {
@@ -16,7 +16,7 @@ extension TransferError {
     }
   }
 
-  /// Never the statement: only what SQLite says, which has no values in it.
+  /// Never includes the statement: SQLite's message has no values in it.
   private init(_ error: DatabaseError, while action: String) {
     let reason = error.message ?? "no reason given"
     switch error.resultCode {
@@ -52,7 +52,7 @@ extension TransferError {
       "cannot \(action): the disk is full; free some space and try again, nothing has changed")
   }
 
-  /// What a column or a stored form should hold and does not.
+  /// A column or a stored form with an unexpected value.
   static func unreadable(_ what: String) -> TransferError {
     TransferError(
       .io,

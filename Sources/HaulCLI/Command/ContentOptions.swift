@@ -1,7 +1,7 @@
 import ArgumentParser
 import HaulCore
 
-/// What the file must be.
+/// Requirements for the file's content.
 struct ContentOptions: ParsableArguments {
   @Option(
     name: [.customShort("i", allowingJoined: true), .customLong("input-file")],

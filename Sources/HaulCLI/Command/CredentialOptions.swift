@@ -1,7 +1,6 @@
 import ArgumentParser
 
-/// As whom servers are asked. Secrets themselves are never words of a command line: others can
-/// read those.
+/// Credentials. Secrets are never arguments of a command line, which other users can read.
 struct CredentialOptions: ParsableArguments {
   @Option(
     name: .customLong("user"),

@@ -1,4 +1,4 @@
-/// Options of curl, wget and aria2 that people type out of habit, and what to write instead.
+/// Options of curl, wget and aria2 that people type out of habit, with what to write instead.
 enum ForeignOption {
   /// Letters and long names without their dashes.
   private static let hints: [String: String] = {
@@ -46,14 +46,14 @@ enum ForeignOption {
     return Dictionary(pairs, uniquingKeysWith: { $1 })
   }()
 
-  /// A hint for the first such word; only asked when parsing failed.
+  /// A hint for the first such option; only used when parsing has failed.
   static func hint(in arguments: [String], own: Set<Character>) -> String? {
     for word in arguments.prefix(while: { $0 != "--" }) where word.hasPrefix("-") {
       if word.hasPrefix("--") {
         let name = word.dropFirst(2).prefix { $0 != "=" }
         if let hint = hints[String(name)], name.count > 1 { return "--\(name): \(hint)" }
       } else if let letter = word.dropFirst().first(where: { !own.contains($0) }),
-        // What comes behind a letter with a value is the value.
+        // Text after a letter that takes a value is the value.
         word.dropFirst().prefix(while: { $0 != letter }).allSatisfy({ "qv".contains($0) }),
         let hint = hints[String(letter)]
       {

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The words of `haul get`; `GetPlan` gives them their meaning.
+/// The arguments of `haul get`; `GetPlan` interprets them.
 struct GetCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "get",

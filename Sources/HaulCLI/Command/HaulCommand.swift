@@ -5,7 +5,7 @@ package enum HaulVersion {
   package static let text = "0.1.0"
 }
 
-/// The command line's root: only parses; nothing is done in here.
+/// The root of the command line: it only parses.
 struct HaulCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "haul",

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `haul help COMMAND`: the parser's own does not refuse unknown ones.
+/// `haul help COMMAND`: the parser's own version accepts unknown commands.
 struct HelpCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "help", abstract: "Shows the help of a command.", shouldDisplay: false)

@@ -1,4 +1,4 @@
-/// What completion scripts lack: the commands after `haul help`.
+/// Adds the commands after `haul help` to completion scripts.
 enum HelpCompletion {
   private static let names = "get probe verify"
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 import HaulCore
 
-/// What the words of a command line ask for.
+/// What a command line asks for.
 package enum Invocation: Hashable, Sendable {
   case get(GetPlan)
   case probe(ProbePlan)
@@ -11,8 +11,8 @@ package enum Invocation: Hashable, Sendable {
 }
 
 extension Invocation {
-  /// Reads the arguments (without the program's name); starts nothing.
-  /// - Parameter sources: what options may bring in from elsewhere.
+  /// Parses the arguments (without the program's name); starts nothing.
+  /// - Parameter sources: where options may read values from.
   package init(_ arguments: [String], from sources: CommandSources) throws(UsageError) {
     if let name = NotYetSupported.command(in: arguments) {
       throw UsageError("the command '\(name)' is not yet supported")
@@ -91,12 +91,12 @@ extension Invocation {
     return UsageError("there is no command '\(word)'; did you mean 'haul \(guess)'?")
   }
 
-  /// As a shell takes it for one word.
+  /// Quoted so that a shell reads it as one word.
   private static func quoted(_ text: String) -> String {
     text.contains { "&?*;()<>|$ !#[]".contains($0) } ? "'\(text)'" : text
   }
 
-  /// Help and version are errors to the parser; the rest is wrong usage.
+  /// The parser throws help and version as errors; any other error is wrong usage.
   private static func outcome(
     of error: any Error, _ arguments: [String]
   ) throws(UsageError) -> Invocation {
@@ -109,8 +109,8 @@ extension Invocation {
       throw UsageError(hint)
     }
     var line = ParserMessage.line(HaulCommand.message(for: error))
-    // The parser repeats the words that it does not understand; an address may hold secrets.
-    // By scalars: a word that begins with a combining mark is no word of its own otherwise.
+    // The parser repeats words that it does not understand, and an address may hold secrets. By
+    // scalars: otherwise a word that starts with a combining mark is not found.
     for address in arguments where AddressArgument.isLikely(address) {
       let shown = AddressArgument.redacted(address).unicodeScalars
       line = String(line.unicodeScalars.replacing(address.unicodeScalars, with: shown))

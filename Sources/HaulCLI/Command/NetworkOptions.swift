@@ -2,7 +2,7 @@ import ArgumentParser
 import HaulCore
 import HaulKit
 
-/// How servers are spoken to.
+/// How to connect to servers.
 struct NetworkOptions: ParsableArguments {
   @Option(
     name: [.customShort("H", allowingJoined: true), .customLong("header")],
@@ -148,7 +148,7 @@ struct NetworkOptions: ParsableArguments {
     }
     if http1 == true { limits.httpVersion = .http1 }
     if http2 == true { limits.httpVersion = .http2 }
-    // Not while parsing: the parser repeats what it refuses, and that may hold a password.
+    // Not while parsing: the parser repeats what it refuses, which may hold a password.
     limits.proxy = try proxy.map(NetworkArgument.proxy)
     limits.noProxy = try noproxy.map(NetworkArgument.exceptions)
     try applyAddresses(to: &limits)

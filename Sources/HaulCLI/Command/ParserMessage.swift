@@ -1,4 +1,4 @@
-/// The parser's errors in the style of all others: what is wrong first, and no sentence.
+/// Rewrites the parser's errors in our style: what is wrong, in one line.
 enum ParserMessage {
   /// - Parameter text: the parser's message, which may have several lines.
   static func line(_ text: String) -> String {
@@ -20,7 +20,7 @@ enum ParserMessage {
     if let found = text.wholeMatch(of: /Missing value for '(.+)'/) {
       return "\(name(found.1)): a value is missing"
     }
-    // The parser may add the option's help.
+    // The parser may append the option's help.
     if let found = text.firstMatch(of: /^Missing expected argument '(.+?)'/) {
       let word =
         found.1.hasPrefix("-") ? name(found.1) : found.1.filter { $0 != "<" && $0 != ">" }[...]
@@ -38,7 +38,7 @@ enum ParserMessage {
     return lowered(text)
   }
 
-  /// A list of values as it is written elsewhere.
+  /// A list of values in our style.
   private static func choices(_ text: String) -> String {
     guard let found = text.wholeMatch(of: /(?:[Pp]lease provide one of|must be one of:?) +(.+?)\.?/)
     else { return lowered(text) }
@@ -46,7 +46,7 @@ enum ParserMessage {
     return "write one of \(names.joined(separator: ", "))"
   }
 
-  /// The option without the name of its value.
+  /// The option without its value's name.
   private static func name(_ text: Substring) -> Substring {
     text.prefix { $0 != " " && $0 != "<" }
   }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import HaulCore
 
-/// What of the options of `get` changes what `probe` tells of it.
+/// Options of `get` that change what `probe` reports.
 struct PlanOptions: ParsableArguments {
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The words of `haul probe`.
+/// The arguments of `haul probe`.
 struct ProbeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "probe",

@@ -1,4 +1,4 @@
-/// What `haul get -h` prints: the options that most people use.
+/// The text of `haul get -h`: the options that most people use.
 enum ShortHelp {
   static let get = """
     Usage: haul get [OPTION...] URL...

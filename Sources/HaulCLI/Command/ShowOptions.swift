@@ -2,7 +2,7 @@ import ArgumentParser
 
 extension OutputOptions.ProgressMode: ExpressibleByArgument {}
 
-/// What is shown.
+/// What to print.
 struct ShowOptions: ParsableArguments {
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,

@@ -1,7 +1,7 @@
 import ArgumentParser
 import HaulCore
 
-/// How much at once, and how fast.
+/// Limits of concurrency and speed.
 struct SpeedOptions: ParsableArguments {
   @Option(
     name: [.customShort("j", allowingJoined: true), .customLong("max-active")],

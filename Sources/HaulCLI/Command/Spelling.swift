@@ -1,6 +1,6 @@
-/// How alike words are.
+/// The similarity of words.
 enum Spelling {
-  /// Letters to put in, leave out or change, to make one word of the other.
+  /// The number of letters to insert, delete or change to turn one word into the other.
   static func distance(_ one: String, _ other: String) -> Int {
     var row = Array(0...other.count)
     for (place, letter) in one.prefix(20).enumerated() {

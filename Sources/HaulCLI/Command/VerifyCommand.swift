@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The words of `haul verify`.
+/// The arguments of `haul verify`.
 struct VerifyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",

@@ -1,13 +1,13 @@
 import FoundationEssentials
 import HaulCore
 
-/// What the credential options put into the header fields of each address.
+/// The `Authorization` header field for each address, from the credential options.
 struct Authorization {
   private enum Source {
     case none
     /// The same value for every address.
     case bearer(String)
-    /// The user's password, once it is known; otherwise from the netrc file, or asked for.
+    /// The user's password if known; otherwise it comes from the netrc file, or is asked for.
     case user(String, password: String?)
     case netrc
   }
@@ -45,7 +45,7 @@ struct Authorization {
     request.fields.append("Authorization", value)
   }
 
-  /// The value for the address; nil when there is none, or when the address brings its own.
+  /// The value for the address; nil if there is none, or if the address has its own.
   private mutating func value(for url: ResourceURL) throws(UsageError) -> String? {
     let host = url.origin.host
     switch source {

@@ -5,16 +5,16 @@ struct Cookie: Hashable, Sendable {
   let includesSubdomains: Bool
   let path: String
   let isSecure: Bool
-  /// Seconds since 1970; nil when it lasts as long as a session.
+  /// Seconds since 1970; nil for a session cookie.
   let expires: Double?
   let name: String
   let value: String
-  /// Its place in the file.
+  /// Its index in the file.
   let order: Int
 
   init(_ text: Substring, line: Int, order: Int) throws(CookieFile.Malformation) {
     let fields = text.split(separator: "\t", omittingEmptySubsequences: false)
-    // A value may be missing with its tab.
+    // An empty value may be missing together with its tab.
     guard fields.count == 7 || fields.count == 6 else {
       throw CookieFile.Malformation(
         line: line, message: "a cookie has seven fields, separated by tabs")
@@ -51,7 +51,7 @@ struct Cookie: Hashable, Sendable {
       || requested.utf8.dropFirst(path.utf8.count).first == UInt8(ascii: "/")
   }
 
-  /// Whether the text may stand in a `Cookie` field next to others.
+  /// Whether the text is allowed in a `Cookie` field with others.
   static func isSendable(_ text: some StringProtocol) -> Bool {
     text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ";") }
   }

@@ -1,6 +1,6 @@
 import HaulCore
 
-/// What the cookie options put into the `Cookie` field of each address.
+/// The `Cookie` header field for each address, from the cookie options.
 struct CookieField {
   private let given: [String]
   private let files: [CookieFile]
@@ -28,14 +28,13 @@ struct CookieField {
     request.fields.append("Cookie", value)
   }
 
-  /// The value of the one field for the address (RFC 6265, section 5.4); nil when no cookie belongs
-  /// there.
+  /// The value for the address (RFC 6265, section 5.4); nil if no cookie applies.
   private func value(for url: ResourceURL) -> String? {
     let pairs = given + files.flatMap { $0.pairs(for: url, at: wallSeconds) }
     return pairs.isEmpty ? nil : pairs.joined(separator: "; ")
   }
 
-  /// One `--cookie`; several cookies may stand in it as in the field.
+  /// One `--cookie`, which may have several cookies, as in the field.
   private static func pairs(_ text: String) throws(UsageError) -> [String] {
     let pairs = text.split(separator: ";").map { $0.drop { $0 == " " } }.filter { !$0.isEmpty }
     guard !pairs.isEmpty, pairs.allSatisfy({ $0.contains("=") && !$0.hasPrefix("=") }) else {

@@ -1,8 +1,8 @@
 package import HaulCore
 
-/// The cookies of a file in Netscape's form: seven fields a line, separated by tabs.
+/// A cookie file in Netscape format: seven fields a line, separated by tabs.
 package struct CookieFile: Hashable, Sendable {
-  /// Why a text is no such file; never repeats what stands in it.
+  /// Why a text is not such a file; never repeats its content.
   package struct Malformation: Error, Hashable, Sendable {
     package let line: Int
     package let message: String
@@ -10,7 +10,7 @@ package struct CookieFile: Hashable, Sendable {
 
   private var byDomain: [String: [Cookie]] = [:]
 
-  /// Reads the text of a file. `#HttpOnly_` begins a cookie, any other `#` a comment.
+  /// Parses a file. `#HttpOnly_` begins a cookie, any other `#` a comment.
   package init(_ text: String) throws(Malformation) {
     var number = 0
     for line in text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false) {
@@ -30,8 +30,8 @@ package struct CookieFile: Hashable, Sendable {
 
   private static let httpOnly = "#HttpOnly_"
 
-  /// The cookies that belong to the address, in the order they are sent: longer paths first
-  /// (RFC 6265, section 5.4).
+  /// The cookies for the address, in the order they are sent: longer paths first (RFC 6265, section
+  /// 5.4).
   /// - Parameter wallSeconds: the time, in seconds since 1970.
   package func pairs(for url: ResourceURL, at wallSeconds: Double) -> [String] {
     let host = url.origin.host
@@ -48,7 +48,7 @@ package struct CookieFile: Hashable, Sendable {
     return found.map { "\($0.name)=\($0.value)" }
   }
 
-  /// The host and every domain above it; an IP address has none (RFC 6265, section 5.1.3).
+  /// The host and all its parent domains; an IP address has none (RFC 6265, section 5.1.3).
   private static func domains(of host: String) -> [String] {
     guard !host.contains(":"), host.contains(where: { $0 != "." && !$0.isNumber }) else {
       return [host]

@@ -1,13 +1,13 @@
-/// The names and passwords of a netrc file, as ftp(1) has it, with the quoted tokens of curl.
+/// The names and passwords of a netrc file, in the format of ftp(1), with curl's quoted tokens.
 package struct Netrc: Hashable, Sendable {
-  /// A `machine`, or `default` when it has no host.
+  /// A `machine`, or `default` if it has no host.
   struct Entry: Hashable, Sendable {
     var host: String?
     var login: String?
     var password: String?
   }
 
-  /// Why a text is no netrc file; never repeats what stands in it.
+  /// Why a text is not a netrc file; never repeats its content.
   package struct Malformation: Error, Hashable, Sendable {
     package let line: Int
     package let message: String
@@ -16,7 +16,7 @@ package struct Netrc: Hashable, Sendable {
   private var byHost: [String: [Entry]] = [:]
   private var defaults: [Entry] = []
 
-  /// Reads the text of a file; macros are skipped.
+  /// Parses a file; macros are skipped.
   package init(_ text: String) throws(Malformation) {
     var scanner = NetrcScanner(text)
     var current: Entry?
@@ -55,8 +55,8 @@ package struct Netrc: Hashable, Sendable {
     }
   }
 
-  /// The first name and password for the host; the `default` entry stands for hosts without one.
-  /// - Parameter user: when given, only the password of this user will do.
+  /// The first name and password for the host; the `default` entry is for hosts without one.
+  /// - Parameter user: if given, only this user's password is returned.
   package func credentials(
     host: String, user: String? = nil
   ) -> (user: String, password: String)? {

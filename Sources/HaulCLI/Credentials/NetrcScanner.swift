@@ -1,11 +1,11 @@
-/// Takes a netrc file apart into words; knows lines, quotes and comments.
+/// Splits a netrc file into words, with lines, quotes and comments.
 struct NetrcScanner {
   private var rest: Substring.UTF8View
   private var line = 1
 
   init(_ text: String) { rest = text[...].utf8 }
 
-  /// The next keyword and its line; nil at the end. A comment may stand in its place.
+  /// The next keyword and its line; nil at the end. Skips comments.
   mutating func keyword() throws(Netrc.Malformation) -> (word: String, line: Int)? {
     skipSpace()
     while rest.first == UInt8(ascii: "#") {

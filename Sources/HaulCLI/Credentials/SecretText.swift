@@ -1,4 +1,4 @@
-/// Secrets as their files have them. No message repeats any of it.
+/// Reads secrets from files. No message repeats any of them.
 enum SecretText {
   /// The value of an `Authorization` field from a file with a bearer token (RFC 6750, section 2.1).
   static func bearer(
@@ -12,7 +12,7 @@ enum SecretText {
     return "Bearer \(token)"
   }
 
-  /// The password in the file, else in the environment.
+  /// The password from the file, otherwise from the environment.
   static func password(
     in path: String?, _ sources: CommandSources
   ) throws(UsageError) -> String? {
@@ -21,7 +21,7 @@ enum SecretText {
       of: try sources.text(of: path, for: .password, named: "--password-file \(path)"))
   }
 
-  /// The file that `NETRC` names, else `.netrc` in the home directory.
+  /// The file named by `NETRC`, otherwise `.netrc` in the home directory.
   static func netrc(_ sources: CommandSources, isRequired: Bool) throws(UsageError) -> Netrc? {
     guard let path = netrcPath(sources.environment) else {
       guard isRequired else { return nil }

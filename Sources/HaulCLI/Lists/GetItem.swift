@@ -1,17 +1,16 @@
 import HaulCore
 
-/// One address that `haul get` is given, on the command line or in a list, with what holds for it
-/// alone.
+/// One address for `haul get`, from the command line or a list, with its own options.
 struct GetItem {
   let url: ResourceURL
-  /// The list that it stands in, and the line; nil for the command line.
+  /// The list and the line that it comes from; nil for the command line.
   var entry: (list: String, line: Int)?
   var out: String?
   var dir: String?
   var checksums: [Checksum] = []
   var headers: [HeaderArgument.Field] = []
 
-  /// Everything to fetch, the command line's first.
+  /// All addresses, the command line's first.
   static func all(
     _ command: GetCommand, _ sources: CommandSources
   ) throws(UsageError) -> [GetItem] {
@@ -69,13 +68,13 @@ struct GetItem {
 }
 
 extension GetItem {
-  /// Where it stands, in words; nil for the command line.
+  /// Where it comes from, in words; nil for the command line.
   var origin: String? { entry.map { "\($0.list): line \($0.line)" } }
 
-  /// Whether it goes somewhere else than the options of the command line say.
+  /// Whether it has its own destination, different from the command line's.
   var hasOwnPlace: Bool { out != nil || dir != nil }
 
-  /// The options of the command line, with its own `out` and `dir` in place of theirs.
+  /// The command line's options, with its own `out` and `dir` in their place.
   private func place(_ common: DestinationOptions) throws(UsageError) -> DestinationOptions {
     guard let origin, hasOwnPlace else { return common }
     if out != nil, common.output != nil {
@@ -88,7 +87,7 @@ extension GetItem {
     return place
   }
 
-  /// Where it goes, and whether the directory of an exact path is made.
+  /// Its destination, and whether the directory of an exact path is created.
   func destination(
     _ common: DestinationOptions
   ) throws(UsageError) -> (DownloadRequest.Destination, createsDirectories: Bool) {
@@ -102,7 +101,7 @@ extension GetItem {
     }
   }
 
-  /// The header fields: the command line's, and its own in place of those of the same name.
+  /// The header fields: the command line's, replaced by its own of the same name.
   func fields(with common: [HeaderArgument.Field]) -> [HeaderArgument.Field] {
     guard !headers.isEmpty else { return common }
     let own = Set(headers.map { $0.name.lowercased() })

@@ -1,6 +1,6 @@
-/// A file of addresses: one a line, each with the indented `key=value` lines below it.
+/// A file of addresses: one a line, each followed by its indented `key=value` lines.
 package struct InputList: Hashable, Sendable {
-  /// An address and what stands below it, as text.
+  /// An address and the lines below it, as text.
   package struct Entry: Hashable, Sendable {
     package var line: Int
     package var address: String
@@ -18,7 +18,7 @@ package struct InputList: Hashable, Sendable {
 
   package private(set) var entries: [Entry] = []
 
-  /// Reads the text of a list.
+  /// Parses a list.
   package init(_ text: String) throws(TextLine.Malformation) {
     try TextLine.read(text) { (line) throws(TextLine.Malformation) in
       if line.isIndented { try takeOption(line) } else { try takeAddress(line) }

@@ -1,13 +1,12 @@
 import HaulCore
 
-/// The targets of a run, as far as they are known before it starts: finds two transfers of one
-/// file.
+/// The targets of a run, as far as known before it starts: finds two transfers for one file.
 struct TargetSet {
   private struct Target {
     let first: GetItem
     let isExact: Bool
     let request: DownloadRequest
-    /// What is asked of each further address, and where that stands.
+    /// Further addresses, with their requests and where they come from.
     var others: [ResourceURL: (request: DownloadRequest, origin: String?)] = [:]
 
     func earlier(_ url: ResourceURL) -> (request: DownloadRequest, origin: String?)? {
@@ -16,19 +15,19 @@ struct TargetSet {
   }
 
   private var targets: [Target] = []
-  /// Where the target of each path is.
+  /// The index of the target of each path.
   private var places: [TargetPath: Int] = [:]
 
-  /// Two addresses that name their files alike are two files, where a number may be added; one
-  /// address twice is one.
-  /// - Returns: a warning when the same is asked for already, so that it is left out.
+  /// Two addresses with the same file name are two files, if a number may be added; a repeated
+  /// address is one file.
+  /// - Returns: a warning if the same request exists already, so that it is left out.
   /// - Throws: when another item has the same target.
   mutating func insert(
     _ request: DownloadRequest, of item: GetItem
   ) throws(UsageError) -> String? {
     guard let (path, isExact) = Self.target(of: request) else { return nil }
     let key = TargetPath(path)
-    // Few are there already, and to look for a path is most of the work.
+    // Few exist already, and looking up a path is most of the work.
     guard let place = places.updateValue(targets.count, forKey: key) else {
       targets.append(Target(first: item, isExact: isExact, request: request))
       return nil
@@ -58,7 +57,7 @@ struct TargetSet {
     return nil
   }
 
-  /// Nil when it is no file, or the server tells its name.
+  /// Nil if it is not a file, or if the server sends its name.
   private static func target(of request: DownloadRequest) -> (path: String, isExact: Bool)? {
     switch request.destination {
     case .stream: nil
@@ -69,7 +68,7 @@ struct TargetSet {
     }
   }
 
-  /// In one piece: a string that grows is copied.
+  /// Built at once: a growing string is copied.
   private static func path(_ name: String, in directory: String) -> String {
     guard directory != "." else { return name }
     var path = ""

@@ -1,4 +1,4 @@
-/// A line of a list or of the configuration file, without the spaces around it.
+/// A line of a list or of the configuration file, without surrounding spaces.
 package struct TextLine {
   /// Why a line cannot be read.
   package struct Malformation: Error, Hashable, Sendable {
@@ -11,12 +11,12 @@ package struct TextLine {
   let isIndented: Bool
   let content: ArraySlice<UInt8>
 
-  /// Hands over the lines in order. Empty lines and lines that begin with `#` are left out.
+  /// Passes on the lines in order, without empty lines and lines that begin with `#`.
   static func read(
     _ text: String, _ take: (TextLine) throws(Malformation) -> Void
   ) throws(Malformation) {
     var number = 0
-    // An array: it is gone through byte by byte several times.
+    // An array, because its bytes are read several times.
     for line in Array(text.utf8).split(separator: 0x0A, omittingEmptySubsequences: false) {
       number += 1
       let content = trimmed(line)
@@ -35,7 +35,7 @@ package struct TextLine {
     Malformation(line: number, message: message)
   }
 
-  /// What stands before and behind the first `=`; nil when there is none.
+  /// The text before and after the first `=`; nil without one.
   var option: (key: String, value: String)? {
     guard let equals = content.firstIndex(of: UInt8(ascii: "=")) else { return nil }
     return (

@@ -1,19 +1,19 @@
 package import HaulCore
 
-/// What is known of one transfer at one moment.
+/// The state of one transfer at one moment.
 package struct FileProgress: Hashable, Sendable {
-  /// The name to show; from outside.
+  /// The name to show; untrusted text.
   package var name: String
   /// Nil while it waits.
   package var phase: TransferEvent.Phase?
   package var progress: TransferProgress?
   package var hasEnded: Bool
-  /// What was there of it when it began.
+  /// Its bytes on disk when it began.
   var firstBytes: Int64?
-  /// The wait for the next attempt.
+  /// The countdown to the next attempt.
   package var retry: Retry?
 
-  /// A wait that counts down.
+  /// A countdown.
   package struct Retry: Hashable, Sendable {
     /// Since the run began.
     package var end: Duration
@@ -36,7 +36,7 @@ package struct FileProgress: Hashable, Sendable {
     self.retry = retry
   }
 
-  /// What it adds to the sum of all files.
+  /// Its part of the sum of all files.
   struct Share: Equatable {
     let isActive: Bool
     let hasEnded: Bool

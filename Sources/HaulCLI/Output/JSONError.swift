@@ -17,7 +17,7 @@ struct JSONError: Encodable {
   private enum Key: String, CodingKey { case code, message, status, retryable }
 }
 
-/// Numbers that JSON can hold: finite, not negative.
+/// Numbers that JSON can represent: finite, not negative.
 enum JSONNumber {
   /// Whole bytes per second; nil for a rate that is not a number.
   static func rate(_ bytesPerSecond: Double) -> Int64? {
@@ -25,7 +25,7 @@ enum JSONNumber {
     return Int64(max(0, bytesPerSecond).rounded())
   }
 
-  /// Seconds, in milliseconds' precision; nil when it is not a number.
+  /// Seconds with millisecond precision; nil if it is not a number.
   static func seconds(_ seconds: Double) -> Double? {
     guard seconds.isFinite, seconds < 1e12 else { return nil }
     return (max(0, seconds) * 1000).rounded() / 1000

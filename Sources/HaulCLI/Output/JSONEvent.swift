@@ -1,6 +1,6 @@
 package import HaulCore
 
-/// One line of `--json`. What is unknown is written as `null`, never left out.
+/// One line of `--json`. Unknown values are written as `null`, never left out.
 package struct JSONEvent: Encodable, Sendable {
   package enum Content: Sendable {
     /// The number of its address in the command, from 1.
@@ -93,7 +93,7 @@ extension TransferEvent.Kind {
       try line.encode(choice.rate.map(JSONNumber.rate), forKey: .rate)
     case .finished(let result):
       try result.encode(to: &line)
-    // Of others' lists; not told of what a `get` downloads.
+    // For lists; a `get` emits none of these.
     case .removed: try line.encode("removed", forKey: .type)
     case .moved: try line.encode("moved", forKey: .type)
     case .snapshot: try line.encode("snapshot", forKey: .type)

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Numbers, dates and writes the lines of `--json`.
+/// Numbers, dates and encodes the lines of `--json`.
 package struct JSONLines: Sendable {
   private var count = 0
 
@@ -19,8 +19,8 @@ package struct JSONLines: Sendable {
     return Self.harmless(text) + "\n"
   }
 
-  /// The same JSON with DEL, C1 and invisible formatting written as `\u` escapes: the encoder
-  /// leaves them as they are, and a terminal may show the lines.
+  /// The same JSON with DEL, C1 and invisible formatting as `\u` escapes: the encoder does not
+  /// escape them, and the lines may be shown on a terminal.
   static func harmless(_ json: String) -> String {
     guard json.unicodeScalars.contains(where: isUnsafe) else { return json }
     return json.unicodeScalars.reduce(into: "") { text, scalar in
@@ -38,7 +38,7 @@ package struct JSONLines: Sendable {
     }
   }
 
-  /// RFC 3339 in UTC with milliseconds, cut and not rounded.
+  /// RFC 3339 in UTC with milliseconds, truncated.
   static func time(_ wallSeconds: Double) -> String {
     let whole = wallSeconds.rounded(.down)
     let milliseconds = Int(((wallSeconds - whole) * 1000).rounded(.down))

@@ -1,7 +1,7 @@
 import HaulCore
 
-/// `{ "code", "until", "transfer", "blocked", "directory", "needed", "free" }`: what does not
-/// belong to the code is null.
+/// `{ "code", "until", "transfer", "blocked", "directory", "needed", "free" }`; fields that do not
+/// belong to the code are null.
 struct JSONWaitReason: Encodable {
   private let reason: WaitReason
 
@@ -24,7 +24,7 @@ struct JSONWaitReason: Encodable {
     try object.encode(shortage?.free, forKey: .free)
   }
 
-  /// Nil for what is no date.
+  /// Nil if it is not a date.
   private static func time(_ wallSeconds: Double) -> String? {
     (0..<1e11).contains(wallSeconds) ? JSONLines.time(wallSeconds) : nil
   }

@@ -1,6 +1,6 @@
 import HaulCore
 
-/// The lines for a person. Everything from outside is escaped here.
+/// Lines for a person. All untrusted text is escaped here.
 enum Messages {
   static func usage(_ message: String) -> String { shown("haul: \(message)") }
 
@@ -8,7 +8,7 @@ enum Messages {
     about(url, error.commandLineText)
   }
 
-  /// Without the advice that a message ends with: nobody needs to do anything yet.
+  /// Without the advice at the end of the message: no action is needed yet.
   static func retry(number: Int, _ error: TransferError, delay: Duration, of url: ResourceURL)
     -> String
   {
@@ -18,14 +18,14 @@ enum Messages {
     return about(url, "\(cause); attempt \(number) failed; retrying \(time)\(reason)")
   }
 
-  /// A wait for the next attempt that counts down.
+  /// The countdown to the next attempt.
   static func wait(_ left: Duration, reason: String) -> String {
     let seconds = Int(max(0, Units.seconds(left)).rounded(.up))
     let time = seconds < 60 ? "\(seconds) s" : Units.clock(seconds: Double(seconds))
     return seconds == 0 ? "retrying now\(reason)" : "retrying in \(time)\(reason)"
   }
 
-  /// Why an attempt is made later, in a few words.
+  /// Why the next attempt is delayed, in a few words.
   static func waitReason(_ error: TransferError) -> String {
     if error.retryAfter != nil { return ", as the server asked" }
     return shown(": \(withoutAdvice(error))")
@@ -103,7 +103,7 @@ enum Messages {
     "haul: \(cause.words); only a part was written out"
   }
 
-  /// The lines at the end of many files: each failure, then all in numbers.
+  /// The lines after many files: each failure, then the counts.
   static func summary(_ counts: RunCounts) -> [String] {
     var lines = counts.failures.map { shown("haul: failed: \($0.url.redacted): \($0.reason)") }
     let more = counts.failed - counts.failures.count
@@ -122,7 +122,7 @@ enum Messages {
     return lines
   }
 
-  /// Text from outside made fit for one line of a terminal, and cut when it is absurdly long.
+  /// Untrusted text, escaped for one line of a terminal and cut if it is absurdly long.
   static func shown(_ text: String) -> String {
     TerminalText.cut(TerminalText.escaped(text), to: 2000)
   }

@@ -2,9 +2,9 @@ import FoundationEssentials
 import HaulCore
 import HaulKit
 
-/// What `haul probe` prints. Everything from outside is escaped here.
+/// The output of `haul probe`. All untrusted text is escaped here.
 enum ProbeOutput {
-  /// One line for each thing that is known.
+  /// One line for each known value.
   static func table(_ result: ProbeResult) -> String {
     rows(result).map { name, value in
       name + String(repeating: " ", count: max(1, 15 - name.count)) + Messages.shown(value) + "\n"
@@ -80,7 +80,7 @@ enum ProbeOutput {
   }
 }
 
-/// The one object of `haul probe --json`; what is not known is `null`.
+/// The object of `haul probe --json`; unknown values are `null`.
 private struct ProbeObject: Encodable {
   struct Plan: Encodable {
     let connections: Int

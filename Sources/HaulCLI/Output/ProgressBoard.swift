@@ -1,12 +1,12 @@
 import HaulCore
 
-/// Every file of a run, and what the bars need of all of them. A change costs as much as there are
-/// running files, however many wait or have ended.
+/// All files of a run, and the totals for the bars. An update costs O(running files), however many
+/// wait or have ended.
 package struct ProgressBoard: Sendable {
   package private(set) var files: [FileProgress] = []
-  /// How many files there will be; not all need to be known yet.
+  /// The total number of files; not all need to be known yet.
   package let expected: Int
-  /// The places of the running files, in order.
+  /// The indices of the running files, in order.
   private(set) var active: [Int] = []
   private(set) var ended = 0
   /// Since the run began.
@@ -18,7 +18,7 @@ package struct ProgressBoard: Sendable {
     for file in files { append(file) }
   }
 
-  /// - Returns: its place.
+  /// - Returns: its index.
   @discardableResult
   package mutating func append(_ file: FileProgress) -> Int {
     files.append(file)
@@ -32,7 +32,7 @@ package struct ProgressBoard: Sendable {
       let former = files[place].share
       yield &files[place]
       let share = files[place].share
-      // Most events of a file change no sum.
+      // Most events do not change the totals.
       guard share != former else { return }
       discount(former, at: place)
       count(share, at: place)
@@ -42,7 +42,7 @@ package struct ProgressBoard: Sendable {
   /// Files that neither run nor have ended.
   var waiting: Int { max(0, expected - ended - active.count) }
 
-  /// The sum of all files; lengths are summed only when each is known that may still come.
+  /// The total of all files; lengths are included only if all remaining ones are known.
   var total: TransferProgress {
     let isWhole = files.count == expected && sum.unknown == 0
     return TransferProgress(
@@ -51,13 +51,12 @@ package struct ProgressBoard: Sendable {
       connections: active.reduce(0) { $0 + (files[$1].progress?.connections ?? 0) })
   }
 
-  /// Files that are there, those under way by what is there of them.
+  /// Finished files, plus running ones as fractions.
   private var done: Double {
     active.reduce(Double(ended)) { $0 + (files[$1].progress?.fraction ?? 0) }
   }
 
-  /// Seconds until the last file, as far as one can tell: by bytes when all lengths are known, by
-  /// files else.
+  /// Estimated seconds until the last file: by bytes if all lengths are known, otherwise by files.
   var secondsLeft: Double? {
     if let left = total.secondsLeft { return left }
     let (done, seconds) = (done, Units.seconds(elapsed))
@@ -65,7 +64,7 @@ package struct ProgressBoard: Sendable {
     return seconds / done * (Double(expected) - done)
   }
 
-  /// Of all bytes, or, as long as lengths are unknown, of the files.
+  /// Of all bytes or, while lengths are unknown, of the files.
   var percent: Int? {
     total.percent ?? (expected > 0 ? min(100, Int(done * 100 / Double(expected))) : nil)
   }
@@ -95,7 +94,7 @@ package struct ProgressBoard: Sendable {
     sum.lengths += Int128(sign) * Int128(share.length ?? 0)
   }
 
-  /// Where it stands, or belongs, among the running ones.
+  /// Its index among the running files, or where it belongs.
   private func position(of place: Int) -> Int {
     active.firstIndex { $0 >= place } ?? active.count
   }

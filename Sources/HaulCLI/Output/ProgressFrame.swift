@@ -1,6 +1,6 @@
 import HaulCore
 
-/// How a frame may look.
+/// The style of a frame.
 package struct FrameStyle: Hashable, Sendable {
   /// Colour, unless `NO_COLOR` is set.
   package var colored: Bool
@@ -23,10 +23,10 @@ package struct ProgressFrame: Hashable, Sendable {
 
   package private(set) var lines: [Line]
 
-  /// Draws the running files, what does not fit or waits in one line, and a total when there is
-  /// more than one file. Costs as much as is shown.
+  /// Draws the running files, one line for those that wait or do not fit, and a total for several
+  /// files. Costs O(lines shown).
   /// - Parameters:
-  ///   - width: the terminal's cells; the last one stays free, so that no line wraps.
+  ///   - width: the terminal's width in cells; the last cell stays free, so that no line wraps.
   ///   - height: the terminal's lines; at least one stays free.
   package init(_ board: ProgressBoard, width: Int, height: Int, style: FrameStyle) {
     let room = max(1, width - 1)
@@ -52,7 +52,7 @@ package struct ProgressFrame: Hashable, Sendable {
 
 /// How many files have no line of their own.
 private struct RestLine {
-  /// Those that run and do not fit the height.
+  /// Running files that do not fit the height.
   let running: Int
   let waiting: Int
 

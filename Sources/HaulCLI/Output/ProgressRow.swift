@@ -1,9 +1,9 @@
 import HaulCore
 
-/// The columns of one progress line, before they are fitted into a width.
+/// The columns of one progress line, before they are fitted to a width.
 struct ProgressRow {
   private let name: String
-  /// What stands for a name that would be cut.
+  /// Replaces a name that would be cut.
   private let shortName: String
   private let percent: Int?
   private let bytes: String
@@ -11,7 +11,7 @@ struct ProgressRow {
   private let timeLeft: String
   private let connections: String
 
-  /// What stands in place of all numbers.
+  /// Replaces all numbers.
   private let note: String?
 
   /// - Parameter elapsed: since the run began.
@@ -33,7 +33,7 @@ struct ProgressRow {
     }
   }
 
-  /// The sum of all files.
+  /// The total of all files.
   init(totalOf board: ProgressBoard) {
     let sum = board.total
     name = "\(Units.count(board.ended)) of \(Units.count(board.expected)) files"
@@ -46,7 +46,7 @@ struct ProgressRow {
     note = nil
   }
 
-  /// The richest arrangement that leaves the bar and the name a readable width.
+  /// The most columns that leave the bar and the name a readable width.
   func line(room: Int, style: FrameStyle) -> ProgressFrame.Line {
     if let note { return line(note: note, room: room) }
     for columns in Self.arrangements {
@@ -80,17 +80,17 @@ struct ProgressRow {
   private static let leastName = 12
   private static let leastBar = 6
   private static let mostBar = 60
-  /// What a bar has before there is room for another number.
+  /// The width of a bar before another number is shown.
   private static let goodBar = 30
-  /// As many columns stay beside a bar that is shorter.
+  /// This many columns stay beside a shorter bar.
   private static let leastColumns = 4
 
-  /// Of what the bar and the name share, about two thirds.
+  /// About two thirds of the width that the bar and the name share.
   private static func barCells(spare: Int) -> Int {
     min(mostBar, spare * 64 / 100, spare - leastName)
   }
 
-  /// Fixed widths, so that columns stand still while numbers change.
+  /// Fixed widths, so that columns do not move while numbers change.
   private func cells(of column: Column) -> Int {
     switch column {
     case .bar: 0
@@ -117,7 +117,7 @@ struct ProgressRow {
         text += spaces(width - value(column).count) + value(column)
         continue
       }
-      // Without a length the bytes say how far it is.
+      // Without a length, the bytes show the progress.
       let stands = columns.contains(.bytes) ? "" : bytes
       text += percent == nil ? stands + spaces(width - stands.count) : bar(width, style)
     }

@@ -1,6 +1,6 @@
 import HaulCore
 
-/// The one place where an error of the library is given the options of the command.
+/// The only place that adds the command's options to errors of the library.
 extension TransferError {
   /// The message, with the options that help.
   var commandLineText: String {

@@ -3,7 +3,7 @@ package import HaulCore
 /// How the transfers of a run ended.
 package struct RunCounts: Hashable, Sendable {
   package var completed = 0
-  /// Of the completed, those whose file was there already.
+  /// Completed files that already existed.
   package var skipped = 0
   package var failed = 0
   package var cancelled = 0
@@ -12,7 +12,7 @@ package struct RunCounts: Hashable, Sendable {
   package var bytes: Int64 = 0
   /// Bytes from the network.
   package var fetched: Int64 = 0
-  /// The first that failed, and why.
+  /// The first failures, and why.
   package private(set) var failures: [Failure] = []
   package var duration: Duration = .zero
 

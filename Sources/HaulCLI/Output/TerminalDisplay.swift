@@ -1,15 +1,15 @@
-/// Keeps a frame at the bottom of a terminal while lines scroll above it: a value that tells
-/// which characters to write.
+/// Keeps a frame at the bottom of a terminal while lines scroll above it: a value that returns the
+/// characters to write.
 ///
-/// Between two drawings the cursor stands where the frame begins. When a terminal is resized it may
-/// wrap the lines anew or cut them off, as it likes; in either case the cursor stays with the text
-/// it stands on, and all that is below it is the old frame.
+/// Between drawings, the cursor is at the start of the frame. A terminal that is resized may wrap
+/// or cut the lines; either way, the cursor stays with its text, and everything below it is the old
+/// frame.
 package struct TerminalDisplay: Sendable {
   private var isDrawn = false
 
   package init() {}
 
-  /// What replaces the frame on the screen by `lines`, to stay, and `frame` under them.
+  /// Replaces the frame on the screen with `lines`, which stay, and `frame` below them.
   package mutating func update(lines: [String] = [], frame: ProgressFrame?) -> String {
     let next = frame?.lines ?? []
     var text = isDrawn ? "\r\u{1B}[J" : ""

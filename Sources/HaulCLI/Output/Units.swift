@@ -1,17 +1,17 @@
 import HaulCore
 
-/// Bytes, rates and times for a person.
+/// Bytes, rates and times as text.
 enum Units {
   /// `512 B`, `1.5 KiB`, `12.0 MiB`; never negative, at most 10 characters.
   static func bytes(_ count: Int64) -> String { ByteCount.text(count) }
 
-  /// Bytes per second; nothing for a rate that is not a number.
+  /// Bytes per second; empty for a rate that is not a number.
   static func rate(_ bytesPerSecond: Double) -> String {
     guard bytesPerSecond.isFinite, bytesPerSecond >= 0, bytesPerSecond < 1e18 else { return "" }
     return "\(bytes(Int64(bytesPerSecond)))/s"
   }
 
-  /// `0:09`, `12:34`, `1:02:03`, `12d 4h`; at most 8 characters, nothing from 1000 days on.
+  /// `0:09`, `12:34`, `1:02:03`, `12d 4h`; at most 8 characters; empty from 1000 days on.
   static func clock(seconds: Double) -> String {
     guard seconds.isFinite, seconds >= 0, seconds < 86_399_999 else { return "" }
     let whole = Int(seconds.rounded(.up))

@@ -3,7 +3,7 @@ package import HaulCore
 
 /// A URL as it was typed.
 package enum AddressArgument {
-  /// - Throws: a message that names the address that was probably meant when the scheme is missing.
+  /// - Throws: if the scheme is missing, an error with the address that was probably meant.
   package static func url(_ text: String) throws(UsageError) -> ResourceURL {
     if text.hasByte(UInt8(ascii: "\t")) {
       throw UsageError("\(redacted(text)): mirrors of one address are not yet supported")
@@ -20,7 +20,7 @@ package enum AddressArgument {
     }
   }
 
-  /// The address with a scheme put before it; nil when it has one.
+  /// The address with a scheme added; nil if it has one.
   private static func probablyMeant(_ text: String) -> String? {
     if text.hasPrefix("https://") || text.hasPrefix("http://") { return nil }
     if text.contains("://"), let first = text.first, first.isLetter { return nil }
@@ -34,7 +34,7 @@ package enum AddressArgument {
     return rest.isEmpty ? nil : "\(isLoopback(rest) ? "http" : "https")://\(rest)"
   }
 
-  /// Tells `host:8080/x` from `mailto:x`.
+  /// Distinguishes `host:8080/x` from `mailto:x`.
   private static func looksLikeHost(_ text: Substring) -> Bool {
     let authority = text.drop { $0 == "/" }.prefix { $0 != "/" && $0 != "?" }
     guard let colon = authority.firstIndex(of: ":"), !authority.hasPrefix("[") else { return true }
@@ -47,10 +47,10 @@ package enum AddressArgument {
     ["localhost", "127.", "[::1]"].contains { text.hasPrefix($0) }
   }
 
-  /// What may be shown of a text that could not be read as an address: no user information,
-  /// no query, no fragment.
+  /// The part that may be shown of text that is not an address: no user information, query or
+  /// fragment.
   package static func redacted(_ text: String) -> String {
-    // By scalars: with a combining mark behind it, a sign is another character.
+    // By scalars: a sign followed by a combining mark is another character.
     let scalars = text.unicodeScalars
     let base = scalars.prefix { $0 != "?" && $0 != "#" }
     let hidden = base.endIndex < scalars.endIndex ? "?***" : ""

@@ -1,7 +1,7 @@
-/// Values as they are written on the command line.
+/// Parses values of the command line.
 package enum ArgumentValue {
   /// A number of bytes, at least 1, with an optional `K`, `M`, `G` or `T` (powers of 1024), also
-  /// written `KiB`, or a fraction of one, rounded down.
+  /// written as `KiB`; fractions are rounded down.
   package static func bytes(_ text: String) throws(UsageError) -> Int64 {
     let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
     let unit: Int64

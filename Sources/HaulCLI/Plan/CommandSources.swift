@@ -1,7 +1,7 @@
-/// What the options may bring in from outside the command line, before anything starts: the
-/// composition root gives the real ones, a test its own.
+/// Input from outside the command line, read before anything starts: the composition root passes
+/// the real sources, a test its own.
 package struct CommandSources {
-  /// What a file is for; it decides how large it may be and who else may read it.
+  /// The use of a file; it decides the largest size and who else may read it.
   package enum Purpose: Hashable, Sendable {
     case headers, password, bearer, netrc, cookies, list, configuration
 
@@ -26,11 +26,11 @@ package struct CommandSources {
   package typealias Reader = (_ path: String, _ purpose: Purpose) throws(UsageError) -> String?
 
   package var environment: [String: String]
-  /// Seconds since 1970: what an expired cookie is compared with.
+  /// Seconds since 1970, to find expired cookies.
   package var wallSeconds: Double
-  /// The text of a file, `-` being standard input for a list; nil when there is none of that name.
+  /// The text of a file (for a list, `-` is standard input); nil if it does not exist.
   package var read: Reader
-  /// Asks for the password of a user, without echo; nil when there is no terminal to ask on.
+  /// Asks for the password of a user, without echo; nil without a terminal.
   package var askPassword: (_ user: String) throws(UsageError) -> String?
 
   package init(
@@ -48,7 +48,7 @@ package struct CommandSources {
 }
 
 extension CommandSources {
-  /// The text of a file that must be there.
+  /// The text of a file that must exist.
   /// - Parameter name: the option and the path, for messages.
   func text(
     of path: String, for purpose: Purpose, named name: String

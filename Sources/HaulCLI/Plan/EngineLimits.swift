@@ -2,8 +2,8 @@ package import HaulCore
 package import HaulKit
 package import Logging
 
-/// What all transfers of a run share; compared as a value, which `TransferManager.Configuration`
-/// with its logger cannot be.
+/// Settings of all transfers of a run, comparable as a value; `TransferManager.Configuration` is
+/// not, because of its logger.
 package struct EngineLimits: Hashable, Sendable {
   package var maximumActive: Int
   package var maximumActivePerHost: Int
@@ -17,9 +17,9 @@ package struct EngineLimits: Hashable, Sendable {
   package var clientCertificate: ClientCertificate?
   package var minimumTLS: TLSVersion
   package var httpVersion: TransferManager.Configuration.HTTPVersion
-  /// In place of the environment's; empty for none.
+  /// Replaces the environment's; empty for none.
   package var proxy: String?
-  /// In place of the environment's.
+  /// Replaces the environment's.
   package var noProxy: String?
   package var addressFamily: AddressFamily?
   package var localAddress: String?
@@ -42,8 +42,8 @@ package struct EngineLimits: Hashable, Sendable {
     userAgent = defaults.userAgent
   }
 
-  /// The manager's configuration; without a logger it stays silent.
-  /// - Throws: when the environment names a proxy that cannot be read.
+  /// The manager's configuration; without a logger it logs nothing.
+  /// - Throws: when a proxy of the environment cannot be read.
   package func configuration(
     logger: Logger?, environment: [String: String] = [:]
   ) throws(TransferError) -> TransferManager.Configuration {
@@ -65,11 +65,11 @@ package struct EngineLimits: Hashable, Sendable {
     configuration.localAddress = localAddress
     configuration.addresses = addresses
     configuration.userAgent = userAgent
-    // In the foreground somebody waits, who is to know at once.
+    // In the foreground a person waits, and is informed at once.
     configuration.isAttended = true
     configuration.waitsForDisk = false
     configuration.waitsForNetwork = false
-    // The one subscriber reads all the time, and is to be told every file of a long list.
+    // The only subscriber reads all the time, and must get the events of a long list.
     configuration.keptEvents = .max
     if let logger { configuration.logger = logger }
     return configuration

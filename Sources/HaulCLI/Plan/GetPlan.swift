@@ -1,14 +1,14 @@
 import FoundationEssentials
 package import HaulCore
 
-/// Everything `haul get` is going to do: made from the options without touching anything.
+/// Everything that `haul get` will do: made from the options, without side effects.
 package struct GetPlan: Hashable, Sendable {
   package var requests: [DownloadRequest]
   package var limits: EngineLimits
   package var output: OutputOptions
-  /// Of each request, the place of its address among those that were given, from 1.
+  /// For each request, the number of its address in the arguments, from 1.
   package var indices: [Int] = []
-  /// What the user should know before anything starts: lines for standard error.
+  /// Notes for the user before the start: lines for standard error.
   package var notes: [String] = []
 }
 
@@ -26,7 +26,7 @@ extension GetPlan {
     var authorization = try Authorization(command.who, headers: headers, sources)
     var targets = TargetSet()
     requests = []
-    // What the options say is the same for all of a long list.
+    // The options are the same for all of a long list.
     let place = command.place
     var common = DownloadRequest(url: items[0].url, to: .stream)
     place.apply(to: &common)
@@ -63,7 +63,7 @@ extension GetPlan {
     output.streams = try Self.streams(requests, output)
   }
 
-  /// A user who asks for more at once than one host gets wonders why there are not more.
+  /// Explains why fewer files run at once than asked for: the limit of one host.
   private static func hint(
     onHostsOf requests: [DownloadRequest], _ speed: SpeedOptions, _ limits: EngineLimits
   ) -> String? {
@@ -76,7 +76,7 @@ extension GetPlan {
     return "at most \(most) files of one host run at once; --max-per-host \(wanted) allows more"
   }
 
-  /// Whether standard output gets the one file.
+  /// Whether standard output gets the only file.
   private static func streams(
     _ requests: [DownloadRequest], _ output: OutputOptions
   ) throws(UsageError) -> Bool {
@@ -107,7 +107,7 @@ extension GetPlan {
   }
 
   private static let nowhere = "/dev/null"
-  /// What is no file, and gets the bytes in order.
+  /// Paths that are not files, and get the bytes in order.
   private static let streams: Set = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", nowhere]
 
   static func destination(
@@ -137,14 +137,14 @@ extension GetPlan {
     return .file(directory.hasSuffix("/") ? directory + output : "\(directory)/\(output)")
   }
 
-  /// All of them are checked, so each algorithm has one.
+  /// All of them are checked; each algorithm may appear once.
   static func checksums(_ texts: [String]) throws(UsageError) -> [Checksum] {
     var checksums: [Checksum] = []
     for text in texts { try add(text, to: &checksums, from: "--checksum") }
     return checksums
   }
 
-  /// - Parameter origin: what is to be named in an error.
+  /// - Parameter origin: the source to name in an error.
   static func add(
     _ text: String, to checksums: inout [Checksum], from origin: String
   ) throws(UsageError) {
@@ -160,7 +160,7 @@ extension GetPlan {
     let names = Checksum.Algorithm.allCases.map(\.rawValue).joined(separator: ", ")
     let name = text.prefix { $0 != "=" }
     guard text.contains("="), let algorithm = Checksum.Algorithm(name: name) else {
-      // What sha256sum and its like print: the digest, and the name of the file.
+      // The output of sha256sum and the like: the digest, and the name of the file.
       let digest = text.prefix { $0.isHexDigit }
       let meant = Checksum.Algorithm.allCases.reversed().first {
         $0.byteCount * 2 == digest.count && $0 != .crc32c
@@ -173,7 +173,7 @@ extension GetPlan {
         + "\(text.count - name.count - 1)")
   }
 
-  /// The user's word on connections raises the limits above it: an option is never without effect.
+  /// An option for connections raises the limits above it, so that it always has an effect.
   private static func limits(_ command: GetCommand) throws(UsageError) -> EngineLimits {
     let speed = command.speed
     var limits = EngineLimits()

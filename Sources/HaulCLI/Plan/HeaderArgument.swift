@@ -18,7 +18,7 @@ package enum HeaderArgument {
     return fields
   }
 
-  /// One field (RFC 9110, section 5); values are never repeated in a message, they may be secrets.
+  /// One field (RFC 9110, section 5); messages never repeat values, which may be secrets.
   package static func field(_ text: String, from origin: String) throws(UsageError) -> Field {
     guard let colon = text.firstIndex(of: ":") else {
       throw UsageError("\(origin): a header is written 'Name: value'")
@@ -37,7 +37,7 @@ package enum HeaderArgument {
     return (name, value)
   }
 
-  /// What decides which bytes come and how they are framed.
+  /// Fields that determine which bytes come and how they are framed.
   private static let reserved: Set<String> = [
     "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
     "accept-encoding", "connection", "content-length", "expect", "host", "keep-alive",

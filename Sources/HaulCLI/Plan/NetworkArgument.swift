@@ -1,6 +1,6 @@
 import HaulCore
 
-/// Values of the network's options. A message never repeats one that may hold a password.
+/// Parses values of network options. Messages never repeat one that may hold a password.
 package enum NetworkArgument {
   /// One host with the address to use for it.
   package struct Resolution: Hashable, Sendable {
@@ -8,7 +8,7 @@ package enum NetworkArgument {
     package let address: String
   }
 
-  /// A proxy's address, as it was typed; empty for none.
+  /// A proxy's address as typed; empty for none.
   package static func proxy(_ text: String) throws(UsageError) -> String {
     guard !text.isEmpty else { return text }
     do {
@@ -19,8 +19,8 @@ package enum NetworkArgument {
     }
   }
 
-  /// Hosts to reach without a proxy. `no_proxy` of the environment is not checked: other programs
-  /// read it too.
+  /// Hosts to reach without a proxy. The environment's `no_proxy` is not checked, because other
+  /// programs read it too.
   package static func exceptions(_ text: String) throws(UsageError) -> String {
     guard let entry = ProxyExceptions.unreadable(in: text) else { return text }
     throw UsageError(
@@ -48,7 +48,7 @@ package enum NetworkArgument {
     return Resolution(host: name, address: bare)
   }
 
-  /// A host's name or IPv4 address, in lower case.
+  /// A host name or IPv4 address, in lower case.
   package static func host(_ text: String) throws(UsageError) -> String {
     guard !text.isEmpty, text.utf8.allSatisfy(isHostByte) else {
       throw UsageError("write the name of a host, like example.org")

@@ -1,4 +1,4 @@
-/// What is shown, and how.
+/// What to print, and how.
 package struct OutputOptions: Hashable, Sendable {
   /// How progress is shown on standard error.
   package enum ProgressMode: String, CaseIterable, Sendable {
@@ -18,7 +18,7 @@ package struct OutputOptions: Hashable, Sendable {
   package var progress = ProgressMode.auto
   /// The file itself goes to standard output.
   package var streams = false
-  /// Its bytes are thrown away instead.
+  /// Its bytes are discarded instead.
   package var discards = false
 
   package init() {}

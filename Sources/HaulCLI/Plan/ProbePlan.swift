@@ -1,6 +1,6 @@
 package import HaulCore
 
-/// What `haul probe` asks about.
+/// What `haul probe` requests.
 package struct ProbePlan: Hashable, Sendable {
   package var request: DownloadRequest
   package var limits: EngineLimits
@@ -22,7 +22,7 @@ extension ProbePlan {
     var authorization = try Authorization(command.who, headers: headers, sources)
     try authorization.apply(to: &request)
     try CookieField(command.who, headers: headers, sources).apply(to: &request)
-    // A question is answered soon, unless the user says otherwise.
+    // A probe answers soon, unless the user's options say otherwise.
     request.retry.retries = 2
     command.network.apply(to: &request)
     command.plan.apply(to: &request)

@@ -4,16 +4,16 @@
   import Darwin
 #endif
 
-/// Asks for a password on the terminal, which may be another than standard input.
+/// Asks for a password on the controlling terminal, which may differ from standard input.
 enum PasswordPrompt {
-  /// The answer; nil when the process has no terminal.
+  /// The password; nil when the process has no terminal.
   static func ask(for user: String) throws(UsageError) -> String? {
     let descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard descriptor >= 0 else { return nil }
     defer { _ = close(descriptor) }  // nothing is lost
     var saved = termios()
     guard tcgetattr(descriptor, &saved) == 0 else { return nil }
-    // Keys come one by one and make no signal: the terminal is set back before the process ends.
+    // Keys arrive one by one and send no signal: the terminal is restored before the process ends.
     var silent = saved
     silent.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
     guard tcsetattr(descriptor, TCSAFLUSH, &silent) == 0 else { return nil }

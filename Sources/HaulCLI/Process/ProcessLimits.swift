@@ -6,12 +6,12 @@ import CHaulSystem
   import Darwin
 #endif
 
-/// What the system lets this process have, and what that means for the work at once; nil stands for
-/// no limit, and for one that cannot be told.
+/// The resource limits of this process, and what they mean for concurrency; nil for no limit, or an
+/// unknown one.
 package struct ProcessLimits: Sendable, Hashable {
   /// Files and connections that may be open.
   package var openFiles: Int?
-  /// Bytes of addresses.
+  /// Bytes of address space.
   package var memory: Int?
   package var cores: Int
 
@@ -21,14 +21,14 @@ package struct ProcessLimits: Sendable, Hashable {
     self.cores = cores
   }
 
-  /// Of one core: an event loop has three.
+  /// Descriptors for each core: an event loop has three.
   private static let filesOfCore = 4
   /// Standard streams, signals, one transfer, one connection.
   private static let leastFiles = 20
   private static let memoryOfCore = 32 << 20
   private static let leastMemory = 448 << 20
 
-  /// A line that tells why nothing can be done within these limits; nil when something can.
+  /// Why nothing can run within these limits; nil if something can.
   package var refusal: String? {
     let (files, bytes) = (
       Self.leastFiles + cores * Self.filesOfCore, Self.leastMemory + cores * Self.memoryOfCore
@@ -46,15 +46,15 @@ package struct ProcessLimits: Sendable, Hashable {
 }
 
 extension ProcessLimits {
-  /// Standard streams, event loops, certificates, and what libraries open now and then.
+  /// Standard streams, event loops, certificates, and files that libraries open now and then.
   private static let others = 64
-  /// Of a transfer besides its connections: part file, journal, directory.
+  /// For a transfer besides its connections: part file, journal, directory.
   private static let ofTransfer = 3
-  /// Of a connection: the one, and another that is being opened in its place.
+  /// For a connection: itself, and one that is being opened in its place.
   private static let ofConnection = 2
 
-  /// Lowers what is done at once so that it fits.
-  /// - Returns: a line that tells so; nil when nothing was lowered.
+  /// Lowers the concurrency to fit the limits.
+  /// - Returns: a line about that; nil if nothing was lowered.
   package func apply(to limits: inout EngineLimits) -> String? {
     guard let openFiles else { return nil }
     let room = max(openFiles - Self.others, Self.ofTransfer + Self.ofConnection)
@@ -76,9 +76,8 @@ extension ProcessLimits {
 }
 
 extension ProcessLimits {
-  /// Raises the limit of open files as far as the system lets anyone, and prepares for the others:
-  /// a file that may not grow is an error and not a signal, and within limited memory each thread
-  /// does without its own heap.
+  /// Raises the limit of open files as far as allowed, and prepares for the others: exceeding the
+  /// file size becomes an error instead of a signal, and with limited memory, threads share a heap.
   static func ofThisProcess() -> ProcessLimits {
     #if canImport(Glibc)
       signal(SIGXFSZ, SIG_IGN)
@@ -110,7 +109,7 @@ extension ProcessLimits {
     guard getrlimit(resource, &limit) == 0 else { return nil }
     if limit.rlim_cur < limit.rlim_max {
       limit.rlim_cur = limit.rlim_max
-      // Where that is refused the old one holds.
+      // If that is refused, the old limit stays.
       if setrlimit(resource, &limit) != 0 { return Self.limit(resource) }
     }
     return Int(exactly: limit.rlim_cur)

@@ -9,7 +9,7 @@ import HaulKit
 #endif
 
 extension CommandSources {
-  /// What the process has. Standard input is read once, however often it is asked for.
+  /// The real sources. Standard input is read once, however often it is requested.
   static func process() -> CommandSources {
     var standardInput: String?
     return CommandSources(

@@ -6,11 +6,11 @@ import HaulCore
   import Darwin
 #endif
 
-/// Files that options name, read whole.
+/// Reads files named by options.
 enum SourceFile {
-  /// The text of the file; nil when there is none of that name.
-  /// - Throws: when it cannot be read, is too large or not UTF-8, or is a secret's and others could
-  ///   read it.
+  /// The text of the file; nil if it does not exist.
+  /// - Throws: when it cannot be read, is too large or not UTF-8, or is secret and others can read
+  ///   it.
   static func text(
     of path: String, for purpose: CommandSources.Purpose
   ) throws(UsageError) -> String? {
@@ -50,8 +50,8 @@ enum SourceFile {
     return text
   }
 
-  /// As ssh does with keys: a secret that others can read is none. The descriptor is asked, so
-  /// that it is the file that will be read.
+  /// Like ssh with keys, refuses a secret that others can read. It checks the descriptor, and so
+  /// the file that will be read.
   private static func checkIsPrivate(_ descriptor: Int32, _ path: String) throws(UsageError) {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else {

@@ -14,14 +14,14 @@ package enum ExitStatus: Int32, Sendable {
   case hungUp = 129
   case interrupted = 130
   case quit = 131
-  /// The reader of standard output went away.
+  /// Standard output was closed by its reader.
   case outputGone = 141
   case terminated = 143
 }
 
 /// Why a run ended before its transfers did.
 package enum Interruption: Hashable, Sendable {
-  /// The one that a signal is; nil for signals that are not taken over.
+  /// The interruption for a signal; nil for signals that are not handled.
   init?(signal: Int32) {
     switch signal {
     case SIGINT: self = .interrupt
@@ -37,7 +37,7 @@ package enum Interruption: Hashable, Sendable {
   case terminate
   /// SIGHUP.
   case hangUp
-  /// Nobody reads standard output any more.
+  /// Standard output has no reader any more.
   case outputGone
 
   package var status: ExitStatus {

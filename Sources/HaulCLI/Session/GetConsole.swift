@@ -1,7 +1,6 @@
 package import HaulCore
 
-/// Owns the report and the screen of one run; everything that is written goes through here, in
-/// one order.
+/// Owns the report and the screen of one run; all output goes through it, in one order.
 package actor GetConsole {
   /// What the run does next.
   package enum Verdict: Hashable, Sendable { case goOn, allEnded, outputGone }
@@ -30,7 +29,7 @@ package actor GetConsole {
 
   package func handle(_ event: TransferEvent) async -> Verdict { await handle([event]) }
 
-  /// Takes events, and writes what they say in one go.
+  /// Handles events, and writes their lines at once.
   package func handle(_ events: [TransferEvent]) async -> Verdict {
     let wall = surroundings.clock.wallSeconds
     var outputs: [GetReport.Output] = []
@@ -49,19 +48,19 @@ package actor GetConsole {
     return report.isDone ? .allEnded : .goOn
   }
 
-  /// Redraws the bars with what was said since the last time, or writes the plain lines that are
+  /// Redraws the bars with what changed since the last time, or writes the plain lines that are
   /// due.
   package func tick() async {
     await write(report.tick(at: surroundings.clock.now))
     await show(screen.redraw(report.board))
   }
 
-  /// What became of the file's bytes on standard output.
+  /// Notes the result of writing the file to standard output.
   package func noticeOutput(_ outcome: OutputStream.Outcome) async { await notice(outcome) }
 
   package func interrupt(_ cause: Interruption) { report.interrupt(cause) }
 
-  /// Says why the run is ended, which is a failure.
+  /// Reports why the run ends, which is a failure.
   package func refuse(_ line: String) async {
     hasProblem = true
     await write([.message(line)])
@@ -70,7 +69,7 @@ package actor GetConsole {
   /// A line of the engine's log.
   package func log(_ line: String) async { await write([.message(line)]) }
 
-  /// Writes what is said last, and tells the status to exit with.
+  /// Writes the last lines, and returns the exit status.
   package func end() async -> ExitStatus {
     do {
       let wall = surroundings.clock.wallSeconds
@@ -97,7 +96,7 @@ package actor GetConsole {
     if outputError == nil { await notice(await standardOutput.write(json)) }
   }
 
-  /// Nobody can be told that standard error cannot be written.
+  /// A failure to write to standard error cannot be reported.
   private func show(_ text: String) async { await standardError.write(text) }
 
   private func notice(_ outcome: OutputStream.Outcome) async {

@@ -1,6 +1,6 @@
 package import HaulCore
 
-/// What a run tells the world: a value that turns the engine's events into lines.
+/// The output of a run: a value that turns the engine's events into lines.
 package struct GetReport: Sendable {
   /// Something to write.
   package enum Output: Hashable, Sendable {
@@ -10,7 +10,7 @@ package struct GetReport: Sendable {
     case json(String)
   }
 
-  /// How progress is shown, once it is known where standard error leads.
+  /// How progress is shown, once it is known whether standard error is a terminal.
   package enum ProgressView: Hashable, Sendable { case bar, plain, none }
 
   package private(set) var board: ProgressBoard
@@ -20,18 +20,17 @@ package struct GetReport: Sendable {
   private let view: ProgressView
   private let start: Instant
   private var places = IDTable()
-  /// What is known of each file, in the order of the board.
+  /// The state of each file, in the order of the board.
   private var transfers: [(id: TransferID, url: ResourceURL?, isPaused: Bool)] = []
   private var hasStarted: Set<TransferID> = []
   private var summary = RunCounts()
   private var lines = JSONLines()
   private var lastPlain: Instant
 
-  /// The place of each transfer's address among those given, from 1.
+  /// The number of each transfer's address in the arguments, from 1.
   private let indices: [Int]
 
-  /// - Parameter indices: of each transfer that was asked for, the place of its address among those
-  ///   given, from 1.
+  /// - Parameter indices: for each transfer, the number of its address in the arguments, from 1.
   package init(indices: [Int], options: OutputOptions, view: ProgressView, at start: Instant) {
     board = ProgressBoard(expected: indices.count)
     self.indices = indices
@@ -48,7 +47,7 @@ package struct GetReport: Sendable {
   /// Whether every transfer has ended.
   package var isDone: Bool { ended >= expected }
 
-  /// Takes one event of the engine.
+  /// Handles one event of the engine.
   /// - Parameter wallSeconds: seconds since 1970, for the JSON line.
   package mutating func handle(
     _ event: TransferEvent, wallSeconds: Double
@@ -65,7 +64,7 @@ package struct GetReport: Sendable {
     return outputs
   }
 
-  /// The plain progress lines that are due: one a running file every 10 s.
+  /// The plain progress lines that are due: one for each running file every 10 s.
   package mutating func tick(at now: Instant) -> [Output] {
     board.elapsed = now - start
     guard view == .plain, now - lastPlain >= .seconds(10) else { return [] }
@@ -77,16 +76,16 @@ package struct GetReport: Sendable {
     }
   }
 
-  /// Takes note of a signal, or of a reader that went away; the first one counts.
+  /// Notes a signal, or the loss of the reader; the first one counts.
   package mutating func interrupt(_ cause: Interruption) {
     if interruption == nil { interruption = cause }
   }
 
-  /// What is said last; the engine has stopped.
+  /// The last lines, after the engine has stopped.
   package mutating func end(at now: Instant, wallSeconds: Double) throws -> [Output] {
     summary.paused = max(0, expected - ended)
     summary.duration = now - start
-    // What has not ended tells no result.
+    // A transfer that has not ended has no result.
     for file in board.files where !file.hasEnded {
       summary.fetched += max(0, (file.progress?.bytes ?? 0) - (file.firstBytes ?? 0))
     }
@@ -113,10 +112,10 @@ package struct GetReport: Sendable {
     return outputs
   }
 
-  /// Whose ends need no summary.
+  /// Up to this many files need no summary.
   private static let fewFiles = 5
 
-  /// What did not stop in time, and is paused all the same.
+  /// Transfers that did not stop in time count as paused.
   private mutating func lateSuspensions(wallSeconds: Double) throws -> [Output] {
     try transfers.indices.filter { !board.files[$0].hasEnded && !transfers[$0].isPaused }
       .map { place in
@@ -151,7 +150,7 @@ extension GetReport {
 
   private mutating func place(of event: TransferEvent) -> Int {
     if let known = places[event.id] { return Int(known) }
-    // The first event tells the target mostly, and with it a better name.
+    // The first event usually has the target, and with it a better name.
     var name = ""
     if case .added(.some) = event.kind {
     } else {
@@ -178,7 +177,7 @@ extension GetReport {
     case .phase(.restarted, let reason):
       return Messages.restarted(url, reason: reason)
     case .progress where [.transferring, .verifying, .publishing].contains(file.phase):
-      // With the first progress, not with the phase: only then the length is known.
+      // With the first progress, not with the phase: only then is the length known.
       return started(file, event, url, total: file.progress?.total)
     case .paused(let origin):
       return Messages.paused(url, by: origin)
@@ -191,7 +190,7 @@ extension GetReport {
     }
   }
 
-  /// The start of a file that was whole before any progress was told.
+  /// The start of a file that was complete before any progress was reported.
   private mutating func lateStart(of event: TransferEvent) -> String? {
     guard case .finished(let result) = event.kind, result.state == .completed, !options.quiet,
       result.fetched > 0 || result.bytes == 0, let place = places[event.id].map(Int.init),
@@ -208,7 +207,7 @@ extension GetReport {
     return Messages.started(file.name, url, total: total)
   }
 
-  /// The name at the end of a path or an address; the whole of it when there is none.
+  /// The last component of a path or an address; all of it if there is none.
   fileprivate static func lastComponent(_ text: String) -> String {
     let path = Array(text.utf8).prefix { $0 != UInt8(ascii: "?") }
     guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else {
@@ -233,7 +232,7 @@ extension FileProgress {
     case .progress(let progress):
       self.progress = progress
       firstBytes = firstBytes ?? progress.bytes
-      // Progress of before the attempt may be told behind it.
+      // Progress from before the attempt may be reported after it.
       if progress.connections > 0, let end = retry?.end, elapsed >= end { retry = nil }
     case .attempt(_, let error, let delay):
       progress?.stop()
@@ -242,7 +241,8 @@ extension FileProgress {
     }
   }
 
-  /// Takes the end over: small files and those that were there already tell no progress before.
+  /// Takes the final numbers: small files, and those that already existed, report no progress
+  /// before.
   private mutating func end(_ result: TransferResult) {
     (hasEnded, retry) = (true, nil)
     progress?.stop()
@@ -253,7 +253,7 @@ extension FileProgress {
 }
 
 extension TransferProgress {
-  /// Nothing flows while an attempt waits for the next.
+  /// No bytes arrive while an attempt waits.
   fileprivate mutating func stop() {
     self = TransferProgress(bytes: bytes, total: total, rate: 0, connections: 0)
   }

@@ -1,5 +1,5 @@
-/// What one run shows on standard error: lines, and bars under them that are redrawn only when
-/// `redraw` asks for it. In between, lines wait, so that each costs no drawing of its own.
+/// The output of one run on standard error: lines, and bars below them that are redrawn only by
+/// `redraw`. Lines wait for it, so that each does not need its own drawing.
 package struct GetScreen: Sendable {
   private let hasBars: Bool
   private let style: FrameStyle
@@ -8,15 +8,15 @@ package struct GetScreen: Sendable {
   private var waiting: [String] = []
   private var drawn: Drawn?
 
-  /// What is on the screen; the size tells whether the terminal may have wrapped it since.
+  /// What is on the screen; the size shows whether the terminal may have wrapped it since.
   private struct Drawn: Hashable {
     var frame: ProgressFrame
     var width: Int
     var height: Int
   }
 
-  /// - Parameter size: asked at each drawing: a terminal may be resized at any time. Nil while
-  ///   nothing may be drawn there.
+  /// - Parameter size: read for each drawing, because a terminal may be resized. Nil while nothing
+  ///   may be drawn.
   package init(
     hasBars: Bool, style: FrameStyle, size: @escaping @Sendable () -> (width: Int, height: Int)?
   ) {
@@ -25,14 +25,14 @@ package struct GetScreen: Sendable {
     self.size = size
   }
 
-  /// What to write now for these lines; nothing while bars are shown.
+  /// What to write now for these lines; empty while bars are shown.
   package mutating func add(_ lines: [String]) -> String {
     guard hasBars else { return lines.map { $0 + "\n" }.joined() }
     waiting += lines
     return ""
   }
 
-  /// The waiting lines and the bars under them; nothing when nothing has changed.
+  /// The waiting lines and the bars below them; empty if nothing has changed.
   package mutating func redraw(_ board: ProgressBoard) -> String {
     guard hasBars else { return "" }
     guard let (width, height) = size() else {
@@ -49,7 +49,7 @@ package struct GetScreen: Sendable {
     return display.update(lines: waiting, frame: frame)
   }
 
-  /// The waiting lines, and no bars any more.
+  /// The waiting lines, without bars.
   package mutating func close() -> String {
     defer { waiting = [] }
     return display.update(lines: waiting, frame: nil)

@@ -1,13 +1,13 @@
 import HaulCore
 import HaulKit
 
-/// Runs one plan with a manager, and feeds the console with what happens.
+/// Runs one plan with a manager, and passes its events to the console.
 struct GetSession {
   let plan: GetPlan
   let surroundings: ProcessContext
   let interruptions: AsyncStream<Interruption>
 
-  /// Runs until everything has ended or was stopped.
+  /// Runs until all transfers have ended or were stopped.
   func run() async -> ExitStatus {
     let (log, logLines) = AsyncStream.makeStream(
       of: String.self, bufferingPolicy: .bufferingNewest(4096))
@@ -36,8 +36,7 @@ struct GetSession {
       await OutputStream.standardError.write(Messages.usage(error.message) + "\n")
       return .failed
     }
-    // Not a child: it may be blocked by a reader who has stopped reading, and is not waited for
-    // then.
+    // Not a child task: a reader that has stopped reading may block it, and it is not awaited then.
     let copying = plan.output.streams ? transfers.first : nil
     if let copying { Task { await copy(copying, manager, console) } }
     let (end, ends) = AsyncStream.makeStream(of: Void.self)
@@ -56,14 +55,13 @@ struct GetSession {
     return await console.end()
   }
 
-  /// How long what was told to stop is waited for: a disk or a name server may not answer for
-  /// minutes.
+  /// How long to wait for transfers to stop: a disk or a name server may not answer for minutes.
   private static let patience: Duration = .milliseconds(700)
 
-  /// Many files end in one moment: what came meanwhile is told in one go.
+  /// Many files end at the same moment: their events are handled together.
   private static let eventsAtOnce = 256
 
-  /// Hands every event on, until the manager has shut down.
+  /// Passes on every event, until the manager has shut down.
   private func follow(
     _ events: TransferEvents, _ manager: TransferManager, _ console: GetConsole
   ) async {
@@ -73,7 +71,7 @@ struct GetSession {
       guard !some.isEmpty else { return }
       let verdict = await console.handle(some)
       guard !isStopping, verdict != .goOn else {
-        // Events come one by one, and to be woken for each costs more than what it says.
+        // Events come one by one, and waking up for each costs more than handling it.
         let clock = surroundings.clock
         try? await clock.sleep(until: clock.now + .milliseconds(5))  // ends early when cancelled
         continue
@@ -84,7 +82,7 @@ struct GetSession {
     }
   }
 
-  /// Writes the file to standard output as it comes; stops everything when nobody takes it.
+  /// Writes the file to standard output as it arrives; stops everything if the reader is gone.
   private func copy(_ transfer: Transfer, _ manager: TransferManager, _ console: GetConsole) async {
     let output = OutputStream.standardOutput
     let isShown = surroundings.standardOutputIsTerminal && !plan.output.discards
@@ -102,7 +100,7 @@ struct GetSession {
         return
       }
     } catch {
-      // The transfer's own end tells it.
+      // The end of the transfer reports it.
     }
   }
 
@@ -118,7 +116,7 @@ struct GetSession {
     }
   }
 
-  /// Takes a checkpoint of everything when asked to end, as far as there is time for it.
+  /// Takes a checkpoint of everything on a request to end, as far as time permits.
   private func stop(
     _ manager: TransferManager, _ console: GetConsole,
     _ ends: AsyncStream<Void>.Continuation

@@ -8,10 +8,10 @@ import HaulKit
   import Darwin
 #endif
 
-/// The composition root: the only place that sees the process.
+/// The composition root: the only code that uses the process's globals.
 @MainActor
 package enum HaulProgram {
-  /// Does what the command line says.
+  /// Runs the command line.
   /// - Parameter arguments: without the program's name.
   /// - Returns: the exit status.
   package static func run(_ arguments: [String]) async -> Int32 {

@@ -10,10 +10,10 @@ package import HaulKit
 
 /// Standard output or error: writes whole texts, in order, off the cooperative threads.
 package struct OutputStream: Sendable {
-  /// What became of a text.
+  /// The result of a write.
   package enum Outcome: Hashable, Sendable {
     case written
-    /// The reader went away.
+    /// The reader has closed it.
     case gone
     /// `errno`.
     case failed(Int32)
@@ -71,7 +71,7 @@ package struct OutputStream: Sendable {
     return .written
   }
 
-  /// Somebody else has made the shared descriptor non-blocking.
+  /// Another process has made the shared descriptor non-blocking.
   private static func waitUntilWritable(_ descriptor: Int32) {
     var poller = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     _ = poll(&poller, 1, -1)  // on failure the write is tried again and tells why
@@ -88,28 +88,28 @@ private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -
 extension OutputStream {
   var isTerminal: Bool { isatty(descriptor) == 1 }
 
-  /// Whether the terminal's keys are for this process; also where that cannot be told.
+  /// Whether this process is in the terminal's foreground; also if that is unknown.
   var isForeground: Bool {
     let group = tcgetpgrp(descriptor)
     return group == -1 || group == getpgrp()
   }
 
-  /// The terminal's width and height in cells; nil when it is none or does not tell.
+  /// The terminal's width and height in cells; nil if it is not a terminal or has no size.
   var terminalSize: (width: Int, height: Int)? {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
     return (Int(size.ws_col), size.ws_row > 0 ? Int(size.ws_row) : 24)
   }
 
-  /// Makes a pipe hold as much as the system lets anyone: fewer turns for both of its ends.
+  /// Enlarges a pipe as far as allowed, for fewer switches between its ends.
   func widenPipe() {
     #if canImport(Glibc)
       _ = fcntl(descriptor, haulSetPipeSize, 1 << 20)  // anything but a pipe refuses it
     #endif
   }
 
-  /// Fills closed standard descriptors, so that no file of a transfer is opened as one of them and
-  /// gets messages written into it. Writing to the filler fails, as to the closed descriptor.
+  /// Fills closed standard descriptors, so that no transfer's file gets one of their numbers and
+  /// receives messages. Writing to the filler fails, as to a closed descriptor.
   static func occupyClosedDescriptors() {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
       _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)

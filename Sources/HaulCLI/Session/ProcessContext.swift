@@ -1,13 +1,13 @@
 package import HaulCore
 
-/// What a run sees of the process around it.
+/// The environment of a run.
 package struct ProcessContext: Sendable {
   package var environment: [String: String]
   package var standardOutputIsTerminal: Bool
   package var standardErrorIsTerminal: Bool
-  /// The terminal's cells; nil when standard error is none or does not tell.
+  /// The terminal's size in cells; nil if standard error is not a terminal or has no size.
   package var terminalSize: @Sendable () -> (width: Int, height: Int)?
-  /// Whether the terminal listens to this process, and not to another, as after `&`.
+  /// Whether this process is in the terminal's foreground, unlike after `&`.
   package var isForeground: @Sendable () -> Bool
   package var clock: any TransferClock
 
@@ -24,8 +24,8 @@ package struct ProcessContext: Sendable {
     self.clock = clock
   }
 
-  /// How progress is shown. Bars are left out by `auto` where JSON lines, the file or the log share
-  /// the terminal with them.
+  /// How progress is shown. `auto` shows no bars where JSON lines, the file or the log share the
+  /// terminal.
   package func view(for options: OutputOptions) -> GetReport.ProgressView {
     if options.quiet { return .none }
     switch options.progress {
@@ -41,7 +41,7 @@ package struct ProcessContext: Sendable {
     }
   }
 
-  /// Whether the terminal says that it cannot move its cursor, or nothing at all.
+  /// Whether the terminal cannot move its cursor, or does not say.
   private var isDumb: Bool { ["dumb", ""].contains(environment["TERM"] ?? "") }
 
   package var style: FrameStyle {
@@ -54,7 +54,7 @@ package struct ProcessContext: Sendable {
       unicode: charset.contains("utf-8") || charset.contains("utf8"))
   }
 
-  /// Where the bars may be drawn; nil while another process has the terminal.
+  /// The size for the bars; nil while another process has the terminal.
   package var room: (width: Int, height: Int)? { isForeground() ? size : nil }
 
   package var size: (width: Int, height: Int) {

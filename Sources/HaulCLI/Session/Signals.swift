@@ -6,16 +6,16 @@ import Dispatch
   import Darwin
 #endif
 
-/// SIGINT, SIGTERM and SIGHUP as a stream: the first asks to end, a second ends the process at
-/// once, and so does a second of time. SIGQUIT ends it at once. Signals that are ignored when it
-/// starts, as `nohup` has it, stay ignored.
+/// SIGINT, SIGTERM and SIGHUP as a stream: the first asks the run to end; a second one, or one
+/// second, ends the process. SIGQUIT ends it at once. Signals that were ignored at the start, as
+/// with `nohup`, stay ignored.
 ///
-/// A handler and a pipe, not `sigwait`: the runtime's main thread waits in `sigsuspend` with no
-/// signal blocked, so that a blocked signal would end the process there.
+/// It uses a handler and a pipe, not `sigwait`: the runtime's main thread waits in `sigsuspend`
+/// with no signal blocked, so a blocked signal would end the process there.
 package struct Signals: Sendable {
   package let interruptions: AsyncStream<Interruption>
 
-  /// Takes the signals over, and ignores SIGPIPE: `EPIPE` reports a lost reader.
+  /// Installs the handlers, and ignores SIGPIPE: `EPIPE` reports a lost reader.
   package static func takeOver() -> Signals {
     let (stream, continuation) = AsyncStream.makeStream(of: Interruption.self)
     signal(SIGPIPE, SIG_IGN)
@@ -39,7 +39,7 @@ package struct Signals: Sendable {
     _exit(128 + (isSecond ? nextSignal(from: reader) ?? number : number))
   }
 
-  /// In milliseconds: whatever it waits for, it has ended by then.
+  /// In milliseconds: the process has ended by then, whatever it waits for.
   private static let longestEnd: Int32 = 950
 
   private static func nextSignal(from reader: Int32) -> Int32? {
@@ -51,8 +51,8 @@ package struct Signals: Sendable {
     }
   }
 
-  /// Has SIGQUIT end the process without a word: the runtime's own handler takes seconds for a
-  /// report, and goes on.
+  /// Lets SIGQUIT end the process silently: the runtime's own handler takes seconds for a report,
+  /// and continues.
   static func quitAtOnce() {
     handle(SIGQUIT) { _ in _exit(128 + SIGQUIT) }
   }
@@ -61,13 +61,13 @@ package struct Signals: Sendable {
     _ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Void
   ) {
     let former = signal(number, handler)
-    // The constant is a number, which is no function to compare with.
+    // The constant is a number, not a function that could be compared.
     if unsafeBitCast(former, to: Int.self) == 1 { signal(number, SIG_IGN) }
   }
 }
 
-/// Made before a handler is installed; both ends are -1 when there is no descriptor left, and the
-/// signals then end the process as they do by default.
+/// Created before a handler is installed; both ends are -1 without a free descriptor, and signals
+/// then end the process as by default.
 private let signalPipe: (reader: Int32, writer: Int32) = {
   var ends: [Int32] = [-1, -1]
   guard pipe(&ends) == 0 else { return (-1, -1) }
@@ -76,7 +76,7 @@ private let signalPipe: (reader: Int32, writer: Int32) = {
   return (ends[0], ends[1])
 }()
 
-/// The handler: only what is safe in one, and it leaves `errno` as it was.
+/// The handler: calls only async-signal-safe functions, and restores `errno`.
 private func note(_ number: Int32) {
   let saved = errno
   var byte = UInt8(truncatingIfNeeded: number)

@@ -6,12 +6,12 @@ package struct StandardErrorLog: LogHandler {
   package var logLevel: Logger.Level = .debug
   private let lines: AsyncStream<String>.Continuation
 
-  /// A logger to these lines.
+  /// A logger that sends to these lines.
   package static func logger(to lines: AsyncStream<String>.Continuation) -> Logger {
     Logger(label: "haul") { _ in StandardErrorLog(to: lines) }
   }
 
-  /// - Parameter lines: takes each escaped line, without its line break.
+  /// - Parameter lines: receives each escaped line, without its line break.
   package init(to lines: AsyncStream<String>.Continuation) { self.lines = lines }
 
   package subscript(metadataKey key: String) -> Logger.Metadata.Value? {

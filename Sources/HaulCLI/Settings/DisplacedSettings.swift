@@ -15,7 +15,7 @@ extension ProbeCommand: ConfiguredCommand {
 }
 
 extension VerifyCommand: ConfiguredCommand {
-  /// The digest of a file is never that of another.
+  /// The digest of one file does not apply to another.
   var displaced: Set<String> { ["checksum"] }
 }
 

@@ -1,17 +1,17 @@
 import ArgumentParser
 
-/// A command whose options have defaults in the configuration file.
+/// A command whose options may have defaults in the configuration file.
 protocol ConfiguredCommand: ParsableCommand {
-  /// Subjects of lines that contradict what the user wrote: the user's words win. (An option that
+  /// Subjects of lines that contradict the user's options, which override them. (An option that
   /// both have need not be here: the last one counts.)
   var displaced: Set<String> { get }
 }
 
 /// A command line with the defaults of the configuration file.
 enum Settings {
-  /// The plan of what the user wrote, after what the file has.
-  /// - Parameter arguments: all words, of which `own` was made.
-  /// - Throws: as `plan`; an error that the file is the cause of names the file and the line.
+  /// The plan for the user's options, with defaults from the file.
+  /// - Parameter arguments: all arguments, from which `own` was parsed.
+  /// - Throws: as `plan`; an error that the file causes names the file and the line.
   static func plan<Command: ConfiguredCommand, Plan>(
     _ own: Command, from arguments: [String], _ sources: CommandSources,
     _ plan: (Command, CommandSources) throws(UsageError) -> Plan
@@ -28,7 +28,7 @@ enum Settings {
     }
     let displaced = own.displaced
     let defaults = try Default.all(in: file).filter { line in
-      // Every command takes what it knows of the options of `get`.
+      // Every command uses those options of `get` that it has.
       !displaced.contains(line.subject)
         && (Command.self == GetCommand.self || (try? command([line])) != nil)
     }
@@ -44,8 +44,8 @@ enum Settings {
     }
   }
 
-  /// The error, with the file where the user's words alone do not have it, and with the line that
-  /// has it alone.
+  /// The error, with the file's name if the user's options alone are valid, and the line if that
+  /// line alone is invalid.
   private static func blamed(
     _ error: UsageError, on defaults: [Default], of file: SettingsFile,
     _ attempt: ([Default]) throws(UsageError) -> Void
@@ -66,17 +66,17 @@ enum Settings {
 }
 
 extension Settings {
-  /// A line of the file as a word of a command line.
+  /// A line of the file as a command-line argument.
   struct Default {
     let entry: SettingsFile.Entry
     let word: String
 
-    /// What it is about: the option, or one header field.
+    /// Its subject: the option, or one header field.
     var subject: String {
       entry.key == "header" ? Settings.subject(ofHeader: entry.value ?? "") : entry.key
     }
 
-    /// - Throws: the first line that `haul get` would not understand if it stood alone.
+    /// - Throws: the first line that is not a valid option of `haul get` by itself.
     static func all(in file: SettingsFile) throws(UsageError) -> [Default] {
       var defaults: [Default] = []
       for entry in file.entries {
@@ -106,12 +106,12 @@ extension SettingsFile.Entry {
       throw UsageError("\(key) is not yet supported")
     }
     if problem.hasSuffix("takes no value") { throw UsageError("\(key): write true or false") }
-    // Without the value: the line tells it.
+    // Without the value: the line has it.
     throw UsageError(
       problem.replacing(" '\(value ?? "")'", with: "").replacing("--", with: ""))
   }
 
-  /// Why the word is none of `haul get`; nil when it is one.
+  /// Why the argument is not a valid option of `haul get`; nil if it is.
   private static func problem(of word: String) -> String? {
     do {
       _ = try GetCommand.parse([word])

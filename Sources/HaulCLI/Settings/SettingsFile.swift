@@ -1,17 +1,17 @@
-/// The configuration file: defaults of options, under their long names.
+/// The configuration file: defaults of options, by their long names.
 package struct SettingsFile {
   /// One line of the file.
   package struct Entry {
     package let line: Int
     package let key: String
-    /// Nil for a name alone.
+    /// Nil for a name without a value.
     package let value: String?
   }
 
   package let path: String
   package private(set) var entries: [Entry] = []
 
-  /// The file of this user; nil when there is none.
+  /// The user's file; nil if it does not exist.
   static func read(_ sources: CommandSources) throws(UsageError) -> SettingsFile? {
     guard let directory = directory(sources.environment) else { return nil }
     let path = "\(directory)/haul.conf"
@@ -37,20 +37,20 @@ package struct SettingsFile {
     }
   }
 
-  /// By the XDG Base Directory Specification: a relative `XDG_CONFIG_HOME` does not count.
+  /// By the XDG Base Directory Specification: a relative `XDG_CONFIG_HOME` is ignored.
   private static func directory(_ environment: [String: String]) -> String? {
     if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return "\(base)/haul" }
     guard let home = environment["HOME"], !home.isEmpty else { return nil }
     return "\(home)/.config/haul"
   }
 
-  /// Reads the text; whether there are such options is not looked at.
+  /// Parses the text; option names are not checked here.
   package init(_ text: String, path: String, home: String?) throws(UsageError) {
     self.path = path
     do {
       try TextLine.read(text) { (line) throws(TextLine.Malformation) in
         let option = line.option
-        // A value stays as it is but for this, which no shell does here.
+        // The value is used as it is, except for `~`, which no shell expands here.
         var value = option?.value
         if let home, let text = value, text == "~" || text.hasPrefix("~/") {
           value = home + text.dropFirst()
@@ -78,8 +78,7 @@ package struct SettingsFile {
 }
 
 extension SettingsFile.Entry {
-  /// Why it is no line of this file. What is not sure to be a name is not repeated: it may be a
-  /// secret.
+  /// Why the line is invalid. Text that may not be a name is not repeated: it may be a secret.
   fileprivate var malformation: String? {
     if key.contains("://") {
       return "an address is for the command line, or for a list that -i names"
@@ -107,7 +106,7 @@ extension SettingsFile.Entry {
     return nil
   }
 
-  /// Options that name what one run is about, and those that print something and end.
+  /// Options for one run only, and those that print something and end.
   private static let commandLineOnly: Set = [
     "output", "input-file", "help", "help-hidden", "version", "generate-completion-script",
     "experimental-dump-help",

@@ -1,13 +1,13 @@
-/// Where bytes on disk are compared with the server's, when no validator proves that both are of
-/// one version.
+/// Where to compare bytes on disk with the server's, when no validator proves that both are of the
+/// same version.
 package enum ComparisonOffsets {
-  /// How many bytes are compared at a place.
+  /// How many bytes are compared at each offset.
   package static let length: Int64 = 16 << 10
-  /// The least number of places, spread evenly over all that is there.
+  /// The least number of offsets, spread evenly over the bytes on disk.
   package static let least: Int64 = 16
 
-  /// Places in order, which do not overlap: the end of every range, the start of every segment, and
-  /// at least `least` in between. Of little all is compared.
+  /// Offsets in order, without overlaps: the end of every range, the start of every segment, and at
+  /// least `least` in between. A small file is compared as a whole.
   /// - Parameter segmentStarts: where segments of earlier runs began.
   package static func candidates(
     in received: ByteRangeSet, segmentStarts: [Int64]
@@ -20,7 +20,7 @@ package enum ComparisonOffsets {
     return places(at: offsets.sorted(), in: received)
   }
 
-  /// Where the byte is that has so many of the received ones before it.
+  /// The offset of the received byte that has `count` received bytes before it.
   private static func position(of count: Int64, in received: ByteRangeSet) -> Int64 {
     var rest = count
     for range in received.ranges {

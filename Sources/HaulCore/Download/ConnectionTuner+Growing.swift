@@ -1,4 +1,4 @@
-/// Doubling.
+/// The doubling of connections.
 extension ConnectionTuner {
   mutating func grow(_ sample: Sample, since mark: Mark?, at now: Instant) {
     if let mark, sample.delivering > mark.count, let better = better(sample, since: mark, at: now) {
@@ -7,8 +7,7 @@ extension ConnectionTuner {
     if let mark, !sample.isHeldBack, sample.delivering <= mark.count, sample.open <= mark.count,
       now - mark.instant >= Self.patience, mark.count < target
     {
-      // More are not to be had: the rest is not worth more, or other transfers have the
-      // connections.
+      // No more are possible: the rest is too small, or other transfers have the connections.
       return begin(.base, at: now)
     }
     guard sample.delivering > 0, sample.delivering == sample.open else { return }
@@ -39,20 +38,20 @@ extension ConnectionTuner {
     if left >= Self.shortestGrowth { target = min(target * 2, sample.limit) }
   }
 
-  /// How long the rest takes if those that have just begun bring as much as the others.
+  /// The seconds left if new connections become as fast as the others.
   private func secondsLeft(_ sample: Sample, since mark: Mark?, at now: Instant) -> Double {
     guard let rest = sample.rest, let mark else { return .infinity }
     let rate = mark.rate(sample, at: now) * Double(sample.open) / Double(mark.count)
     return rate > 0 ? Double(rest) / rate : .infinity
   }
 
-  /// Whether a look is several round trips long. Over a longer way bytes come in bursts, one in
-  /// each of them, and a step lasts long enough by itself.
+  /// Whether a look lasts several round trips. With a longer latency, bytes come in one burst per
+  /// round trip, and a step lasts long enough by itself.
   private func isNear(_ sample: Sample) -> Bool { sample.latency * 2 <= Self.look }
 
-  /// Whether so many connections are looked at for a moment before there are more: a long download
-  /// loses nothing by it, and much where fewer are better. What was seen for an instant does not
-  /// say that it is short: buffers fill at once.
+  /// Whether to measure this number of connections before doubling it. A long download loses
+  /// nothing by that, and gains where fewer are better. A first burst does not prove that a
+  /// download is short: buffers fill at once.
   private func mustLook(
     at mark: Mark, _ secondsLeft: Double, since seen: Instant, _ now: Instant
   ) -> Bool {
@@ -60,8 +59,8 @@ extension ConnectionTuner {
     return now - seen < Self.glance || (Self.shortestRest..<Double.infinity).contains(secondsLeft)
   }
 
-  /// The number to go back to when the last step was not worth it; nil when it was, and when it was
-  /// too short to tell.
+  /// The number to return to if the last step was not worth it; nil if it was, or if it was too
+  /// short to tell.
   private mutating func better(_ sample: Sample, since mark: Mark, at now: Instant) -> Int? {
     let shortest = isNear(sample) ? Self.look : max(Self.shortest, sample.latency)
     guard !sample.isHeldBack, now - mark.instant >= shortest else { return nil }

@@ -1,19 +1,19 @@
-/// Measuring at rest.
+/// Measuring after the doubling.
 extension ConnectionTuner {
   mutating func begin(_ trial: Trial, at now: Instant) {
     phase = .settling(trial, begun: now, there: nil)
   }
 
-  /// A quarter; where the last trial was a plain success, more at once.
+  /// A quarter fewer; more if the last trial was a clear success.
   private func fewer(than count: Int) -> Int {
     count - max(1, isPlain && count > Self.many ? count / 2 : count / 4)
   }
 
   private func more(than count: Int) -> Int { count + max(1, isPlain ? count : count / 4) }
 
-  /// Whether enough is left for a trial to be repaid.
+  /// Whether enough is left to repay a trial.
   private func isWorthTrying(_ sample: Sample) -> Bool {
-    // At a standstill nothing can be told.
+    // Nothing can be measured while no bytes come.
     guard let rest = sample.rest, base.rate > 0 else { return false }
     let trial =
       max(Self.shortest, sample.latency)
@@ -21,13 +21,13 @@ extension ConnectionTuner {
     return Double(rest) / max(base.rate, 1) >= max(Self.shortestRest, 10 * (trial / .seconds(1)))
   }
 
-  /// Waits until there are as many as there should be, and what was on its way has arrived.
+  /// Waits until the target number is open, and the bytes of the old number have arrived.
   mutating func settle(
     _ sample: Sample, _ trial: Trial, since begun: Instant, _ there: Instant?, at now: Instant
   ) {
     guard !sample.isHeldBack, sample.delivering > 0 else { return }
     let isThere = sample.open == target && sample.delivering == sample.open
-    // Where that takes long, others have the connections: what is there is measured.
+    // If that takes long, other transfers have the connections: measure the ones that are open.
     guard isThere || now - begun >= Self.patience else {
       phase = .settling(trial, begun: begun, there: nil)
       return
@@ -56,7 +56,7 @@ extension ConnectionTuner {
     case .fewer: judgeFewer(level)
     case .more: judgeMore(level)
     }
-    // Back where it was, what that brings is measured anew: the network may have changed.
+    // Back at the old number: measure it again, because the network may have changed.
     if trial != .base, target != level.count { return begin(.base, at: now) }
     tryNext(sample, at: now)
   }
@@ -74,8 +74,8 @@ extension ConnectionTuner {
     } else if reason != .slower {
       reason = .noGain
     }
-    // As many as were there before need not be tried again; after a long stride perhaps fewer than
-    // those.
+    // The earlier number need not be tried again; after a large step down, a number below it may
+    // be.
     hasTriedMore = !(isPlain && base.count > Self.many)
     isPlain = level.rate > base.rate * 1.1
     base = level
@@ -96,7 +96,7 @@ extension ConnectionTuner {
     }
     best = max(best, level.rate)
     isPlain = level.rate >= base.rate * (1 + 0.8 * share)
-    // Fewer of them were there before.
+    // Fewer connections were measured before.
     hasTriedFewer = true
     base = level
   }
@@ -121,7 +121,7 @@ extension ConnectionTuner {
 
   mutating func rest(_ sample: Sample, until: Instant, at now: Instant) {
     guard now >= until, !sample.isHeldBack else { return }
-    // What is only remembered may have been true of another file: more are tried first.
+    // A remembered number may have fitted another file: try more first.
     (hasTriedFewer, hasTriedMore, isPlain) = (reason == .remembered, false, false)
     begin(.base, at: now)
   }

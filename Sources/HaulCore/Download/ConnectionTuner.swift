@@ -1,25 +1,24 @@
-/// How many connections one download is worth, judged by the bytes that they bring.
+/// Finds how many connections pay for one download, by the bytes that they bring.
 ///
-/// It begins with one and doubles, each step after the last one delivered, as long as nothing
-/// measured speaks against it. Then it measures at rest: a few connections less for a moment, or a
-/// few more, and keeps what pays. Now and then it tries again, ever more rarely, for networks
-/// change.
+/// It starts with one and doubles, after the newest ones have delivered, while no measurement
+/// speaks against it. Then it tries a few less or more for a moment, and keeps what pays. It tries
+/// again, less and less often, because networks change.
 package struct ConnectionTuner: Sendable, Hashable {
-  /// What is seen of the connections at one moment.
+  /// The state of the connections at one moment.
   package struct Sample: Sendable, Hashable {
     /// Connections that are open or being opened.
     package var open: Int
-    /// Those of them whose first bytes have come.
+    /// Those of them that have delivered bytes.
     package var delivering: Int
-    /// Bytes received so far, in all.
+    /// Bytes received so far, in total.
     package var bytes: Int64
     /// Bytes that are missing; nil while the length is unknown.
     package var rest: Int64?
-    /// The most that may be open: the user's number, or the server's where that is lower.
+    /// The most that may be open: the user's limit, or the server's if lower.
     package var limit: Int
-    /// From asking for a connection to its first bytes.
+    /// The time from requesting a connection to its first bytes.
     package var latency: Duration
-    /// Whether something else than the network may set the pace, so that nothing can be measured.
+    /// Whether something other than the network limits the rate, so that nothing can be measured.
     package var isHeldBack: Bool
 
     package init(
@@ -37,19 +36,19 @@ package struct ConnectionTuner: Sendable, Hashable {
   }
 
   package enum Event: Sendable, Hashable {
-    /// Something was delivered, or some time has passed.
+    /// Bytes were delivered, or time has passed.
     case measured(Sample)
-    /// No connection is left: it begins with one again.
+    /// No connection is left: start again with one.
     case lost
   }
 
-  /// A number of connections and what it brought, in bytes per second.
+  /// A number of connections and its throughput, in bytes per second.
   struct Level: Sendable, Hashable {
     var count: Int
     var rate: Double
   }
 
-  /// A point that throughput is measured from.
+  /// A starting point for measuring throughput.
   struct Mark: Sendable, Hashable {
     var instant: Instant
     var bytes: Int64
@@ -68,9 +67,9 @@ package struct ConnectionTuner: Sendable, Hashable {
   enum Trial: Sendable, Hashable { case base, fewer, more }
 
   enum Phase: Sendable, Hashable {
-    /// Doubling; the mark is where all of the present number had delivered.
+    /// Doubling; the mark is where all present connections had delivered.
     case growing(Mark?)
-    /// Until there are as many as there should be; `there` is since when.
+    /// Until the target number is open; `there` is when that was reached.
     case settling(Trial, begun: Instant, there: Instant?)
     case measuring(Trial, Mark)
     case resting(until: Instant)
@@ -78,28 +77,28 @@ package struct ConnectionTuner: Sendable, Hashable {
 
   /// How many connections there should be.
   package internal(set) var target = 1
-  /// The number that was settled on and why; nil before the first time.
+  /// The chosen number and why; nil before the first choice.
   package internal(set) var choice: ConnectionChoice?
   var phase = Phase.growing(nil)
-  /// The last step of the doubling that could be judged.
+  /// The last doubling that could be judged.
   var step: Level?
   var base = Level(count: 1, rate: 0)
   var best = 0.0
   var hasTriedFewer = false
   var hasTriedMore = false
-  /// Whether the last trial left no doubt.
+  /// Whether the last trial was clear.
   var isPlain = false
-  /// Why there are not more, as far as it is known.
+  /// Why there are not more, as far as known.
   var reason = ConnectionChoice.Reason.limit
   var pause = ConnectionTuner.firstPause
-  /// What another transfer of the host, or this one before, settled on.
+  /// The number that another transfer of the host, or this one earlier, ended with.
   var remembered: Int?
   var highestLimit = 1
 
-  /// - Parameter remembered: the number that an earlier transfer of the host settled on.
+  /// - Parameter remembered: the number that an earlier transfer of the host ended with.
   package init(remembered: Int? = nil) { self.remembered = remembered }
 
-  /// Takes one event in; `target`, and perhaps `choice`, are others then.
+  /// Handles one event; may change `target` and `choice`.
   package mutating func handle(_ event: Event, at now: Instant) {
     switch event {
     case .lost:
@@ -127,32 +126,32 @@ package struct ConnectionTuner: Sendable, Hashable {
   }
 }
 
-/// How long, how many, how much.
+/// Constants.
 extension ConnectionTuner {
-  /// A measurement is this long at least.
+  /// The shortest measurement.
   static let shortest: Duration = .milliseconds(100)
   static let measurement: Duration = .milliseconds(200)
-  /// Long enough to judge a step of the doubling by, and too short for that.
+  /// The shortest time for judging a doubling.
   static let look: Duration = .milliseconds(50)
   static let glance: Duration = .milliseconds(20)
   static let longest: Duration = .seconds(2)
   static let patience: Duration = .seconds(1)
-  /// How long what was remembered is believed.
+  /// How long a remembered number is trusted.
   static let doubt: Duration = .seconds(2)
   static let firstPause: Duration = .seconds(5)
   static let longestPause: Duration = .seconds(60)
-  /// Bytes of each connection, of four at most, that make a measurement good enough.
+  /// Bytes of each connection, for at most four, that make a good measurement.
   static let bytesThatTell: Int64 = 64 << 10
-  /// The part of its fair share of the throughput that a further connection must bring.
+  /// The part of its fair share of the throughput that an additional connection must bring.
   static let leastGain = 0.4
-  /// Fewer connections must bring this part of the best that was seen.
+  /// The part of the best measured throughput that fewer connections must bring.
   static let leastKept = 0.93
-  /// Of more than these as many as half are taken away at once.
+  /// Above this number, up to half of them are removed at once.
   static let many = 8
-  /// Nothing is tried that shorter downloads would lose more by than they could gain.
+  /// With fewer seconds left, nothing is tried: a trial could cost more than it gains.
   static let shortestRest = 3.0
   /// With fewer seconds left at the present speed, more connections would come too late.
   static let shortestGrowth = 1.0
-  /// So many connections are asked for without a look at what they bring.
+  /// Up to this number, connections are opened without measuring.
   static let few = 4
 }

@@ -1,4 +1,4 @@
-/// Judging answers: trust, change, and what to ask instead.
+/// Judges answers: whether to trust them, whether the file changed, and what to request instead.
 extension DownloadMachine {
   mutating func responded(
     _ id: SegmentID, _ head: ResponseHead, _ leadsElsewhere: Bool, plan: inout SegmentPlan,
@@ -47,12 +47,12 @@ extension DownloadMachine {
     }
   }
 
-  /// What an answer tells beside its body.
+  /// What an answer says apart from its body.
   struct Answer {
     let location: ResourceURL
-    /// Whether it is of another resource than the bytes on disk, as far as addresses tell.
+    /// Whether it is of another resource than the bytes on disk, judging by addresses.
     let isElsewhere: Bool
-    /// The digest of the whole that it announces.
+    /// The digest of the whole file that it announces.
     let digest: Checksum?
     /// The content coding of its body.
     let coding: String?
@@ -66,20 +66,20 @@ extension DownloadMachine {
     }
     let newer = Validator(head.headers, now: wallSeconds)
     if isRefusedBeside(id, total: total, newer) {
-      // The server does not serve this range now; the connections that work bring it.
+      // The server does not serve this range now; the working connections fetch it.
       return letGo(id, &plan)
     }
     if let version, version.length == nil, plan.received.covers(0..<first),
       version.validator.comparison(with: newer) != .different
     {
-      // The length was not told so far: it may be that nothing is missing.
+      // The length was unknown until now: perhaps nothing is missing.
       if total == nil { return withoutRange(id, "416 without a length", plan: &plan) }
       if total == first { return nothingIsMissing(id, length: first, plan: &plan) }
     }
     return changed(id, "the server no longer has the range (416)", plan: &plan)
   }
 
-  /// Whether a 416 came on an additional connection, and says nothing of another version.
+  /// Whether a 416 came on an additional connection and does not mean another version.
   private func isRefusedBeside(_ id: SegmentID, total: Int64?, _ newer: Validator) -> Bool {
     guard let version, let length = version.length, total == nil || total == length else {
       return false
@@ -125,7 +125,7 @@ extension DownloadMachine {
       case .unknown: isProved = false
       }
     }
-    // What a reader has got already cannot be hashed any more.
+    // Bytes that a reader has received cannot be hashed any more.
     if self.version?.announced == nil, !rules.isStream { self.version?.announced = answer.digest }
     if goal == .confirm { (goal, confirmations) = (.transfer, 0) }
     if version.length == nil, let total = body.total {
@@ -145,7 +145,7 @@ extension DownloadMachine {
     of body: ResponseBody, _ digest: Checksum? = nil, to version: Version
   ) -> Validator.Comparison {
     if let total = body.total, let length = version.length, total != length { return .different }
-    // Equal digests are equal bytes; a validator that says something else is that of another node.
+    // Equal digests mean equal bytes; a different validator is then that of another node.
     if let digest, let announced = version.announced, digest.algorithm == announced.algorithm {
       return digest == announced ? .same : .different
     }
@@ -160,7 +160,7 @@ extension DownloadMachine {
     return [.phase(.transferring, reason: nil), command]
   }
 
-  /// The first answer of a version: everything that can refuse it does so before a byte of the body
+  /// The first answer of a version: everything that can refuse it does so before a byte of its body
   /// is read.
   private mutating func adopt(
     _ id: SegmentID, _ body: ResponseBody, isWhole: Bool, _ answer: Answer,
@@ -224,7 +224,7 @@ extension DownloadMachine {
     return [.drop(id), .begin(version)] + finishing()
   }
 
-  /// A whole body where a range was asked for: writes what is missing and skips the rest, on one
+  /// A whole body where a range was requested: writes what is missing and skips the rest, on one
   /// connection.
   private mutating func streamWhole(
     _ id: SegmentID, _ body: ResponseBody, plan: inout SegmentPlan
@@ -236,7 +236,7 @@ extension DownloadMachine {
     return receive(id, body)
   }
 
-  /// Ends an additional fetch; the others go on, and there are no more than those.
+  /// Ends an additional fetch and lowers the limit to the remaining ones, which continue.
   private mutating func letGo(_ id: SegmentID, _ plan: inout SegmentPlan) -> [Command] {
     _ = close(id)
     plan.release(id)
@@ -244,8 +244,8 @@ extension DownloadMachine {
     return [.drop(id)] + openMore(&plan)
   }
 
-  /// A 200 to `If-Range` may mean a change, or a server that answers so to any: a plain range
-  /// tells.
+  /// A 200 to `If-Range` may mean a change, or that the server ignores ranges then: a plain range
+  /// request tells which.
   private mutating func askPlainly(_ id: SegmentID, _ plan: SegmentPlan) -> [Command] {
     sendsIfRange = false
     return [.drop(id), open(id, plan)]
@@ -267,12 +267,11 @@ extension DownloadMachine {
   }
 }
 
-/// Another version, or bytes that nothing vouches for.
+/// Another version, or bytes that nothing proves.
 extension DownloadMachine {
-  /// Believed only when it was asked for twice more, a second apart: nodes of one server may
-  /// differ.
+  /// Accepted only after two more requests, a second apart, agree: nodes of one server may differ.
   mutating func changed(_ id: SegmentID, _ reason: String, plan: inout SegmentPlan) -> [Command] {
-    // Nothing was to be the same: there is nothing to ask again.
+    // The resource was expected to differ: no need to ask again.
     if pending == .otherAddress { return startAnew(id, plan: &plan) }
     guard restarts == 0, !plan.isCommitted else { return abandon(id, reason, plan: &plan) }
     _ = close(id)
@@ -284,7 +283,7 @@ extension DownloadMachine {
     return [.drop(id)] + stopAll(for: .startOver(reason), plan: &plan)
   }
 
-  /// Starts over, unless the run has before, or a reader has bytes: that ends it.
+  /// Starts over. If the run already did once, or a reader has bytes, it fails instead.
   mutating func abandon(_ id: SegmentID, _ reason: String, plan: inout SegmentPlan) -> [Command] {
     _ = close(id)
     plan.release(id)

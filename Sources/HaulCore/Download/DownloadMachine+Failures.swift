@@ -1,6 +1,6 @@
-/// Failed fetches: which count, which teach, which end the transfer.
+/// Failed fetches: which count as attempts, which lower a limit, which end the transfer.
 extension DownloadMachine {
-  /// An answer that is an error.
+  /// Handles an error response.
   mutating func refused(
     _ id: SegmentID, _ error: TransferError, from head: ResponseHead, plan: inout SegmentPlan,
     at now: Instant, using rng: inout some RandomNumberGenerator
@@ -16,7 +16,7 @@ extension DownloadMachine {
     }
   }
 
-  /// The server serves no more connections than those alive: no attempt is counted, they go on.
+  /// The server serves no more connections than those open: no attempt is counted, they continue.
   mutating func learnLimit(
     _ id: SegmentID, _ error: TransferError, plan: inout SegmentPlan
   ) -> [Command] {
@@ -26,8 +26,8 @@ extension DownloadMachine {
     return limit(error) + openMore(&plan)
   }
 
-  /// The host serves other transfers and not this one too: it waits for its turn, and no attempt is
-  /// counted. Each time the host's limit goes down, so that this ends.
+  /// The host serves other transfers but not this one: it waits for its turn, and no attempt is
+  /// counted. The host's limit is lowered each time, so that this ends.
   private mutating func makeWay(
     _ id: SegmentID, _ error: TransferError, plan: inout SegmentPlan
   ) -> [Command] {
@@ -54,8 +54,8 @@ extension DownloadMachine {
     if let commands = leaveFormer(id, plan) { return commands }
     if error.cause == .noNetwork { return disconnected(id, error, plan: &plan) }
     let isTurnedAway = fetch.body == nil && [.connectionLost, .connect].contains(error.code)
-    // As many as it has borne before are not too many for it, as far as no limit is known: that was
-    // an accident.
+    // If it has served that many before, and no limit is known, the number is not too high: this
+    // was an accident.
     let isTooMany = fetches.count > max(borne, 1) || cap < rules.connections
     if fetches.count > 1, deliveredWave == wave, isTooMany, isTurnedAway {
       return learnLimit(id, error, plan: &plan)
@@ -68,7 +68,7 @@ extension DownloadMachine {
     if isCheap { return [.resume(error)] + openMore(&plan) }
     goal = .transfer
     confirming = nil
-    // Another of its wave has been counted; but when nothing else will go on, this one must.
+    // Another failure of its wave was counted; but if nothing else will continue, this one must.
     if fetch.wave != wave, isWaitingToRetry || !fetches.isEmpty { return giveBackConnection() }
     if let loss = lossOfStream(error, plan) { return stopAll(for: .fail(loss), plan: &plan) }
     wave += 1
@@ -76,21 +76,21 @@ extension DownloadMachine {
     return countAttempt(error, isSilence: isSilence, plan: &plan, at: now, using: &rng)
   }
 
-  /// Whether the host of the transfer gave no answer at all to what was its only request.
+  /// Whether the host did not answer the only request of the transfer at all.
   private func isSilence(_ error: TransferError, _ fetch: Fetch) -> Bool {
     let codes: [TransferError.Code] = [.dns, .connect, .proxy, .timeout, .stalled, .connectionLost]
     return fetch.body == nil && fetches.count == 1 && codes.contains(error.code)
       && !error.isOfRedirect && fetch.request.url.origin == rules.url.origin
   }
 
-  /// The host answers nobody, as another transfer has found: this one waits for its turn to ask,
-  /// and no attempt is counted.
+  /// Another transfer found that the host does not answer: this one waits for its turn, and no
+  /// attempt is counted.
   private mutating func waitForHost(_ plan: inout SegmentPlan) -> [Command] {
     forgetUnresumable(&plan) + giveBackConnection() + (fetches.isEmpty ? [.enterSlot] : [])
   }
 
-  /// Nothing can be reached: no attempt is counted, and nothing is learned of the host. Connections
-  /// that are there may live on; without any the transfer ends.
+  /// Nothing can be reached: no attempt is counted, and the host is not blamed. Open connections
+  /// may survive; without any, the transfer ends.
   private mutating func disconnected(
     _ id: SegmentID, _ error: TransferError, plan: inout SegmentPlan
   ) -> [Command] {
@@ -100,9 +100,9 @@ extension DownloadMachine {
     return giveBackConnection()
   }
 
-  /// Whether the segment of a lost connection goes on over a new one at once, as no attempt: while
-  /// others bring bytes the server is well, and one request for at least so many bytes is no burden
-  /// to it.
+  /// Whether the segment of a lost connection resumes at once, without counting an attempt: while
+  /// other connections deliver, the server is well, and one request for this many bytes is no
+  /// burden.
   private func resumesAtOnce(_ id: SegmentID, _ error: TransferError, _ plan: SegmentPlan) -> Bool {
     guard goal == .transfer, let fetch = fetches[id], fetch.body != nil,
       [.connectionLost, .stalled].contains(error.code), error.retryAfter == nil, mayResume,
@@ -120,7 +120,7 @@ extension DownloadMachine {
     var failure = RetryState.Failure(
       error, silentHost: isSilence ? host : nil, hasAnswered: hasAnswered,
       isAttended: rules.isAttended)
-    // What must be fetched again is no progress, or it would be fetched for ever.
+    // Bytes that must be fetched again are no progress, or they would be fetched for ever.
     failure.progressed = mayResume ? received - receivedAtLastFailure : 0
     failure.remaining = plan.length.map { $0 - receivedAtLastFailure } ?? .max
     let decision = retry.failed(failure, at: now, using: &rng)
@@ -142,8 +142,8 @@ extension DownloadMachine {
     }
   }
 
-  /// Forgets a version that has no byte on disk yet, or that nothing proves to be the one of the
-  /// next answer.
+  /// Forgets a version that has no byte on disk yet, or that nothing proves to be the version of
+  /// the next answer.
   mutating func forgetUnresumable(_ plan: inout SegmentPlan) -> [Command] {
     guard version != nil, pending == nil, fetches.isEmpty, !hasBegun || !mayResume else {
       return []
@@ -162,8 +162,8 @@ extension DownloadMachine {
     return isLoss ? [.phase(.restarted, reason: reason)] : []
   }
 
-  /// Why a stream ends here: a reader has bytes that nothing proves to be of the next answer's
-  /// version.
+  /// Why a stream ends here: its reader has bytes, and nothing proves that the next answer is of
+  /// the same version.
   private func lossOfStream(_ error: TransferError, _ plan: SegmentPlan) -> TransferError? {
     guard plan.isCommitted, !mayResume else { return nil }
     let reason = error.message.prefix { $0 != ";" }
@@ -191,7 +191,7 @@ extension DownloadMachine {
 extension TransferError {
   fileprivate func after(attempts: Int) -> TransferError {
     guard attempts > 1 else { return self }
-    // What to do stands last.
+    // The advice comes last in a message.
     let reason = message.prefix { $0 != ";" }
     return TransferError(
       code, "\(reason) after \(attempts) attempts\(message[reason.endIndex...])", status: status,

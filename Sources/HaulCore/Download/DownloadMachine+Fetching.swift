@@ -1,11 +1,11 @@
-/// Opening, feeding and ending fetches.
+/// Opens, feeds and ends fetches.
 extension DownloadMachine {
-  /// Opens what may be opened, and asks for what more is wanted.
+  /// Opens as many fetches as it may, and requests more connections if useful.
   mutating func openMore(_ plan: inout SegmentPlan) -> [Command] {
     guard goal == .transfer, !isFinishing else { return [] }
-    // The first answer begins the file; nothing else is written before.
+    // The first answer begins the file; nothing else is written before it.
     if version != nil, !hasBegun, !fetches.isEmpty { return [] }
-    // A request would only wait, and with it the slot when the others have ended.
+    // A request would only wait, and keep the slot when the others have ended.
     if isHostPaused {
       return fetches.isEmpty && hasWork(plan)
         ? makeRoom() : keepConnections(max(fetches.count, 1))
@@ -25,13 +25,13 @@ extension DownloadMachine {
     return trial.assign(minimumSplit: rules.minimumSplit, outlook: outlook) != nil
   }
 
-  /// Nothing may be asked for a while: the slot is another's meanwhile, and is waited for in the
-  /// old place.
+  /// No request may be sent for a while: another transfer gets the slot, and this one keeps its
+  /// position.
   private mutating func makeRoom() -> [Command] {
     held > 0 ? giveBackConnection() + [.enterSlot] : []
   }
 
-  /// Gives back connections that have no work; asks for more while there is work for them.
+  /// Gives back connections without work; requests more while there is work for them.
   private mutating func balanceConnections(_ plan: SegmentPlan) -> [Command] {
     guard held > 0, fetches.count == held, held < most, !isWaitingToRetry else {
       return keepConnections(max(fetches.count, 1))
@@ -46,7 +46,7 @@ extension DownloadMachine {
     return Array(repeating: .requestConnection, count: count)
   }
 
-  /// How many connections there should be.
+  /// The most connections there should be.
   var most: Int { min(tuner.target, cap) }
 
   private mutating func keepConnections(_ count: Int) -> [Command] {
@@ -56,8 +56,8 @@ extension DownloadMachine {
     return Array(repeating: .releaseConnection, count: idle)
   }
 
-  /// Gives a failed fetch's connection back; a delay holds no slot, so with the last one the slot
-  /// goes too.
+  /// Gives a failed fetch's connection back. A delay holds no slot, so the last connection frees
+  /// the slot as well.
   mutating func giveBackConnection() -> [Command] {
     guard fetches.isEmpty else { return keepConnections(max(fetches.count, held - 1)) }
     guard held > 0 else { return [] }
@@ -84,7 +84,7 @@ extension DownloadMachine {
       request.firstByte = segment.next
       if asksForExisting { request.lastByte = 0 }
       if version != nil, segment.end != .max { request.lastByte = segment.end - 1 }
-      // An entity tag of another resource says nothing of this one.
+      // An entity tag of another resource says nothing about this one.
       if segment.next > 0, sendsIfRange, pending != .otherAddress {
         request.ifRange = version?.validator.ifRange
       }
@@ -93,8 +93,8 @@ extension DownloadMachine {
     return .open(id, request)
   }
 
-  /// Whether one byte is asked for first, as the file may be there already and its body be sent for
-  /// nothing.
+  /// Whether to request one byte first: if the file exists already, a whole body would be sent in
+  /// vain.
   var asksForExisting: Bool {
     !rules.existing.isEmpty && version == nil && !hasComparedExisting
   }
@@ -121,7 +121,7 @@ extension DownloadMachine {
     guard let fetch = close(id) else { return [] }
     noteSpeed(of: fetch, upTo: plan.segments[id]?.next)
     hasBegun = true
-    // A range of a whole of unknown length ends where the server liked: more may follow.
+    // A range of a file of unknown length ends where the server chose: more may follow.
     let isToTheEnd = fetch.body?.end == nil
     if goal == .transfer, isToTheEnd, plan.length == nil, let segment = plan.segments[id] {
       plan.learn(length: segment.next)
@@ -141,8 +141,7 @@ extension DownloadMachine {
     return forgetUnresumable(&plan) + openMore(&plan)
   }
 
-  /// Whether a body without an announced end ended before the known length: it told nothing about
-  /// its own end.
+  /// Whether a body without an announced end ended before the known length: its end proves nothing.
   private func endsEarly(
     _ id: SegmentID, _ segment: SegmentPlan.Segment, _ plan: SegmentPlan
   ) -> Bool {
@@ -152,7 +151,7 @@ extension DownloadMachine {
 
   mutating func close(_ id: SegmentID) -> Fetch? { fetches.removeValue(forKey: id) }
 
-  /// In its place: to take so large a value out of the dictionary and to put it back costs more.
+  /// In place: moving such a large value out of the dictionary and back costs more.
   mutating func change(_ id: SegmentID, _ body: (inout Fetch) -> Void) {
     if let place = fetches.index(forKey: id) { body(&fetches.values[place]) }
   }
@@ -197,19 +196,19 @@ extension DownloadMachine {
   }
 }
 
-/// Stopping everything, for one reason at a time.
+/// Stops everything, for one reason at a time.
 extension DownloadMachine {
-  /// Stops every fetch; `settle` goes on when the last has stopped.
+  /// Stops every fetch; `settle` continues when the last has stopped.
   mutating func stopAll(for newGoal: Goal, plan: inout SegmentPlan) -> [Command] {
     if isFinishing {
-      // A stream only waits for its reader, who may never come back.
+      // A stream only waits for its reader, which may never return.
       if newGoal == .pause, rules.isStream { return finish(.paused) }
-      // A publish that has begun is ended; a verification is dropped when it returns.
+      // A publish that has begun is finished; a verification is dropped when it returns.
       if newGoal == .pause { goal = .pause }
       if case .fail(let error) = newGoal, !isPublishing { return finish(.failed(error)) }
       return []
     }
-    // A failure that is being wound up is not turned into a pause, nor a pause into a restart.
+    // A pause does not replace a failure in progress, nor a restart a pause.
     switch (goal, newGoal) {
     case (.fail, _), (.pause, .confirm), (.pause, .startOver): break
     default: goal = newGoal
@@ -232,7 +231,7 @@ extension DownloadMachine {
     return forgetUnresumable(&plan) + openMore(&plan)
   }
 
-  /// Goes on once nothing runs any more.
+  /// Continues once nothing is running.
   mutating func settle(_ plan: inout SegmentPlan) -> [Command] {
     guard fetches.isEmpty else { return [] }
     switch goal {
@@ -245,7 +244,7 @@ extension DownloadMachine {
   }
 
   mutating func startOver(_ reason: String, _ plan: inout SegmentPlan) -> [Command] {
-    // The reader may have got its first bytes while the server was being asked again.
+    // The reader may have received its first bytes while the server was asked again.
     guard !plan.isCommitted else { return finish(.failed(Self.changedInStream(reason))) }
     goal = .transfer
     pending = nil
@@ -272,7 +271,7 @@ extension DownloadMachine {
     case .confirm:
       guard goal == .confirm else { return [] }
       guard let id = plan.assign(minimumSplit: rules.minimumSplit) else {
-        // A reader who has not begun yet has to come first.
+        // A stream must have a reader first.
         return plan.window == nil ? [] : [.wake(.confirm, after: .seconds(1))]
       }
       sendsIfRange = false
@@ -281,7 +280,7 @@ extension DownloadMachine {
     }
   }
 
-  /// Gives up connections under 1 KiB/s for 60 s.
+  /// Drops connections under 1 KiB/s for 60 s.
   mutating func stopSlowFetches(plan: inout SegmentPlan, at now: Instant) -> [Command] {
     guard rules.givesUpSlowConnections, goal == .transfer, !isFinishing else { return [] }
     var commands: [Command] = []

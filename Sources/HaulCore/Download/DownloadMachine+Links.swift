@@ -1,17 +1,16 @@
-/// Links that expire: an address that redirects led to is good for a while only.
+/// Links that expire: an address behind a redirect is valid only for a while.
 extension DownloadMachine {
-  /// 401, 403, 404 or 410: a link that has expired, a limit of connections said by 403, or a
-  /// refusal for good.
+  /// Handles 401, 403, 404 and 410: an expired link, a connection limit (403), or a final refusal.
   ///
-  /// A fetch from an address that was resolved earlier asks the original address again. Only what a
-  /// fresh link answers says something about the server.
+  /// A fetch from a resolved address asks the original address again. Only the answer of a fresh
+  /// link says something about the server.
   mutating func denied(
     _ id: SegmentID, _ error: TransferError, from head: ResponseHead, plan: inout SegmentPlan,
     at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [Command] {
     if let commands = leaveFormer(id, plan) { return commands }
     if let used = fetches[id]?.request.url, used != rules.url {
-      // Another fetch may have found a fresh one meanwhile.
+      // Another fetch may have found a fresh link meanwhile.
       if resolved == used { resolved = nil }
       hasResolvedAgain = true
       return [open(id, plan)]
@@ -19,7 +18,7 @@ extension DownloadMachine {
     if fetches.count > 1 {
       return deniedAdditional(id, error, from: head, plan: &plan)
     }
-    // Without bytes there is nothing that a new link could go on from.
+    // Without bytes, a new link has nothing to resume.
     guard plan.receivedCount > 0 else {
       return failed(id, error, plan: &plan, at: now, using: &rng)
     }
@@ -32,8 +31,8 @@ extension DownloadMachine {
     return failed(id, last, plan: &plan, at: now, using: &rng)
   }
 
-  /// While another connection works, 403 is the server's way to say that it serves no more of them.
-  /// While none has been answered yet, the last to be answered decides.
+  /// While another connection works, 403 means a limit of connections. While none has been answered
+  /// yet, the last answer decides.
   private mutating func deniedAdditional(
     _ id: SegmentID, _ error: TransferError, from head: ResponseHead, plan: inout SegmentPlan
   ) -> [Command] {

@@ -1,4 +1,4 @@
-/// Names from the server: the first accepted answer waits, unread, until the target is bound.
+/// File names from the server: the first accepted answer waits, unread, until the target is bound.
 extension DownloadMachine {
   mutating func askForTarget(
     _ id: SegmentID, _ head: ResponseHead, length: Int64?, plan: inout SegmentPlan
@@ -9,7 +9,7 @@ extension DownloadMachine {
     return [.bind(id)]
   }
 
-  /// The answer is taken, unless bytes of an earlier run count: then only the rest is asked for.
+  /// Accepts the answer, unless bytes of an earlier run count: then only the rest is requested.
   mutating func bound(
     _ recovered: Recovered?, plan: inout SegmentPlan, at now: Instant,
     using rng: inout some RandomNumberGenerator
@@ -17,7 +17,7 @@ extension DownloadMachine {
     guard let (id, head) = naming else { return [] }
     naming = nil
     rules.learnsName = false
-    // The answer is to the whole: its head tells what one byte would.
+    // The answer is for the whole file: its header says what one byte would.
     hasComparedExisting = true
     var commands: [Command] = []
     if let recovered, !recovered.received.isEmpty {
@@ -36,8 +36,8 @@ extension DownloadMachine {
 }
 
 extension ResponseVerdict {
-  /// The announced length of an answer that may be the file, itself nil where none was announced;
-  /// nil for any other answer.
+  /// The announced length of an answer that may be the file, itself nil if none was announced; nil
+  /// for any other answer.
   var acceptedLength: Int64?? {
     switch self {
     case .range(let body), .whole(let body): .some(body.total)

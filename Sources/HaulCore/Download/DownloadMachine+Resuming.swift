@@ -1,19 +1,19 @@
-/// Bytes that an earlier run left: a part belongs to its address, and an entity tag tells versions
-/// of one resource apart.
+/// Bytes of an earlier run: a part file belongs to its address, and an entity tag identifies a
+/// version of one resource.
 extension DownloadMachine {
-  /// What an earlier run left, and what is known of where it came from.
+  /// What an earlier run left, and what is known of its source.
   package struct Recovered: Sendable, Hashable {
     package var version: Version
-    /// Whether the address is the one that the bytes came from, but for values of known signing
-    /// keys.
+    /// Whether the address is the one that the bytes came from, apart from known signing
+    /// parameters.
     package var isSameAddress: Bool
-    /// Whether the tokens are equal too; otherwise places are compared before the bytes count.
+    /// Whether the tokens are equal too; if not, bytes are compared before they count.
     package var hasSameTokens: Bool
-    /// Whether they may be of several versions: only a digest of the whole proves them then.
+    /// Whether they may be of several versions: only a digest of the whole file proves them then.
     package var isUnproved: Bool
-    /// Where they can be compared with the server's; empty where that would tell nothing.
+    /// Ranges to compare with the server's bytes; empty where that would prove nothing.
     package var places: [ByteRange]
-    /// Where redirects led then, as far as that is known.
+    /// Where redirects led at that time, if known.
     package var location: ResourceURL?
     /// The bytes on disk.
     package var received: ByteRangeSet
@@ -52,7 +52,8 @@ extension DownloadMachine {
     return commands + openMore(&plan)
   }
 
-  /// Whether the bytes may count, if the first answer agrees. Of a whole the server is not asked.
+  /// Whether the bytes may count if the first answer agrees. For a whole file the server is not
+  /// asked.
   func mayCount(_ recovered: Recovered, _ plan: SegmentPlan) -> Bool {
     if !rules.checksums.isEmpty { return true }
     let isVersion = recovered.version.validator.isStrong && !recovered.isUnproved
@@ -100,7 +101,7 @@ extension DownloadMachine {
       : "the bytes on disk are from another address"
   }
 
-  /// Whether bytes of an earlier run wait for an answer to agree.
+  /// Whether bytes of an earlier run still need an answer that agrees.
   package var hasPending: Bool { pending != nil }
   /// Whether the part file holds bytes of this run.
   package var hasReplaced: Bool { hasBegun && pending == nil }
@@ -108,7 +109,7 @@ extension DownloadMachine {
   /// Bytes of an earlier run that count only if the first answer agrees.
   enum Pending: Sendable, Hashable { case sameAddress, otherAddress }
 
-  /// Whether an answer is of another resource than the bytes on disk, as far as addresses tell.
+  /// Whether an answer is of another resource than the bytes on disk, judging by addresses.
   func isElsewhere(_ head: ResponseHead, _ leadsElsewhere: Bool) -> Bool {
     switch pending {
     case .otherAddress: return true
@@ -119,13 +120,13 @@ extension DownloadMachine {
     }
   }
 
-  /// Why bytes of another resource may be joined with those on disk; nil when they may not. Lengths
-  /// are equal then.
+  /// Why bytes of another resource may be joined with those on disk; nil when they may not. Their
+  /// lengths are equal.
   enum Join: Sendable, Hashable {
-    /// The user's word, and the same strong validator. Otherwise a validator tells nothing of
-    /// another resource.
+    /// The user's option, and the same strong validator. Without the option, a validator says
+    /// nothing about another resource.
     case sameVersion
-    /// A digest proves the whole at the end.
+    /// A digest proves the whole file at the end.
     case digest
   }
 
@@ -141,11 +142,11 @@ extension DownloadMachine {
     return .digest
   }
 
-  /// Whether a digest of the whole is checked at the end, and nobody has bytes before.
+  /// Whether a digest of the whole file is checked at the end, before anyone has its bytes.
   private var hasDigest: Bool { !checksums.isEmpty && !rules.isStream }
 
-  /// The same address leads elsewhere now, to what looks like the same version: mirrors take turns.
-  /// The one that the bytes came from is asked for the rest, once.
+  /// The address now redirects elsewhere, to what looks like the same version, as mirrors do. The
+  /// address that the bytes came from is asked for the rest, once.
   mutating func askFormer(
     _ id: SegmentID, _ body: ResponseBody, _ plan: SegmentPlan
   ) -> [Command]? {
@@ -157,7 +158,7 @@ extension DownloadMachine {
     return [.drop(id), open(id, plan)]
   }
 
-  /// The former one is gone: the address is asked again.
+  /// The former address fails: ask the original one again.
   mutating func leaveFormer(_ id: SegmentID, _ plan: SegmentPlan) -> [Command]? {
     guard isAskingFormer else { return nil }
     isAskingFormer = false
@@ -165,19 +166,19 @@ extension DownloadMachine {
     return [open(id, plan)]
   }
 
-  /// Another resource answers: what is on disk stays until the first byte of it.
+  /// Another resource answers: the bytes on disk stay until the first byte of it.
   mutating func startAnew(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
     let reason =
       pending == .otherAddress
       ? "the bytes on disk are from another address" : "the address now leads to another one"
-    // To forget what an earlier run left is no change during this one.
+    // Discarding what an earlier run left is not a change during this one.
     let isChange = pending == nil
     let commands = abandon(id, reason, plan: &plan)
     if isChange { restarts += 1 }
     return commands
   }
 
-  /// Notes that from here on nothing but a digest proves that all bytes are of one version.
+  /// Notes that from here on only a digest proves that all bytes are of one version.
   mutating func noteUnproved() -> [Command] {
     guard !isUnproved else { return [] }
     isUnproved = true

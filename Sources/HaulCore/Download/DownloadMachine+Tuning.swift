@@ -1,7 +1,6 @@
-/// Connections by what they bring: how many, which of them lag behind, and who is no longer needed.
+/// Connections by throughput: how many, which ones lag, and which are no longer needed.
 extension DownloadMachine {
-  /// When a connection that lags far behind the others was replaced last; each time it takes longer
-  /// until the next.
+  /// When a slow connection was last replaced; the time until the next replacement grows.
   struct Replacements: Sendable {
     private var next = Instant()
     private var pause: Duration = .seconds(1)
@@ -16,11 +15,11 @@ extension DownloadMachine {
 
   mutating func measured(_ plan: inout SegmentPlan) -> [Command] {
     let commands = look(&plan)
-    // Who has nothing to do may help the one that would end last.
+    // An idle connection may help the segment that would end last.
     return plan.unassigned.isEmpty ? commands + openMore(&plan) : commands
   }
 
-  /// Looks how fast bytes come, and what that says about the connections.
+  /// Measures how fast bytes come, and acts on it.
   mutating func look(_ plan: inout SegmentPlan) -> [Command] {
     guard goal == .transfer, !isFinishing, !fetches.isEmpty else { return [] }
     watch(plan)
@@ -28,7 +27,7 @@ extension DownloadMachine {
     return plan.window == nil ? commands + replaceSlowest(plan) : commands
   }
 
-  /// Tells the tuner what is seen, and does what it says.
+  /// Passes a sample to the tuner, and follows its target.
   mutating func tune(_ plan: inout SegmentPlan) -> [Command] {
     let before = tuner.target
     tuner.handle(.measured(sample(plan)), at: now)
@@ -53,7 +52,7 @@ extension DownloadMachine {
     return [.settled(choice)]
   }
 
-  /// Stops the slowest of those that are too many.
+  /// Stops the slowest of the surplus connections.
   private mutating func layOff(_ plan: SegmentPlan) -> [Command] {
     guard goal == .transfer, plan.window == nil, fetches.count > most else { return [] }
     let active = fetches.filter { !$0.value.isLaidOff && $0.value.slowness == nil }
@@ -68,13 +67,13 @@ extension DownloadMachine {
     return .stop(id)
   }
 
-  /// Stops those whose bytes another has brought.
+  /// Stops segments whose bytes another has fetched.
   mutating func stopOvertaken(_ plan: SegmentPlan) -> [Command] {
     plan.overtaken.filter { fetches[$0]?.isLaidOff == false }.map { stopUnneeded($0) }
   }
 }
 
-/// How fast each connection is.
+/// The speed of each connection.
 extension DownloadMachine {
   mutating func noteLatency(of id: SegmentID) {
     guard let opened = fetches[id]?.openedAt else { return }
@@ -82,8 +81,8 @@ extension DownloadMachine {
     outlook.latency = outlook.latency == 0 ? seconds : outlook.latency * 0.7 + seconds * 0.3
   }
 
-  /// What one that has ended says of those beside it, when they were too short to be watched: else
-  /// a silent one would be waited for.
+  /// Uses the speed of an ended segment for the others, if they were too short to be measured:
+  /// otherwise a silent one would be waited for.
   mutating func noteSpeed(of ended: Fetch, upTo position: Int64?) {
     let seconds = (now - ended.openedAt) / .seconds(1)
     guard outlook.typical == nil, !fetches.isEmpty, seconds > 0, let position,
@@ -92,8 +91,8 @@ extension DownloadMachine {
     outlook.typical = max(Double(position - ended.start) / seconds, 1)
   }
 
-  /// Looks where each one is. Rates count once a connection was watched for a while; one that has
-  /// not delivered yet is given longer.
+  /// Notes each segment's position. A rate counts after some time; a connection that has not
+  /// delivered yet gets longer.
   private mutating func watch(_ plan: SegmentPlan) {
     outlook.rates = [:]
     for (id, fetch) in fetches where !fetch.isLaidOff && fetch.slowness == nil {
@@ -113,7 +112,7 @@ extension DownloadMachine {
     if rates.count > 1 { outlook.typical = max(rates[rates.count / 2], 1) }
   }
 
-  /// Replaces a connection that is far slower than the others: a new one may be luckier.
+  /// Replaces a connection that is far slower than the others: a new one may be faster.
   private mutating func replaceSlowest(_ plan: SegmentPlan) -> [Command] {
     guard rules.givesUpSlowConnections, replacements.isDue(at: now), outlook.rates.count > 2,
       let typical = outlook.typical,

@@ -1,10 +1,10 @@
-/// Decides everything about one download: which ranges to ask for, which answers to trust, when to
-/// try again, when another version means starting over. It performs nothing: it is told events and
+/// Decides everything about one download: which ranges to request, which answers to trust, when to
+/// retry, and when another version means starting over. It does nothing itself: it takes events and
 /// returns commands.
 ///
-/// Bytes never pass through it. It shares a `SegmentPlan` with those who write them.
+/// Bytes never pass through it. It shares a `SegmentPlan` with the code that writes them.
 package struct DownloadMachine: Sendable {
-  /// What the request and the disk say before the first event.
+  /// What is known from the request and the disk before the first event.
   package struct Rules: Sendable {
     package var url: ResourceURL
     package var headers = HeaderFields()
@@ -14,40 +14,40 @@ package struct DownloadMachine: Sendable {
     package var minimumSplit: Int64 = 1 << 20
     package var checksums: [Checksum] = []
     package var allowUnverified = false
-    /// Whether the user says that another address is of the same resource.
+    /// Whether the user says that another address serves the same resource.
     package var isSameResource = false
     package var maximumSize: Int64?
-    /// Whether coded bodies are asked for, and decoded: then there are no ranges.
+    /// Whether encoded bodies are requested and decoded; ranges are not possible then.
     package var decodes = false
     package var retry = RetryPolicy()
-    /// Files that may be the one that is asked for.
+    /// Existing files that may be the requested one.
     package var existing: [ExistingFile] = []
-    /// Whether it is a conflict when none of them is.
+    /// Whether it is a conflict if none of them is.
     package var needsExisting = false
-    /// Whether the name comes with the first answer: nothing is written before that.
+    /// Whether the name comes with the first answer; nothing is written before that.
     package var learnsName = false
-    /// Whether a person waits for it: an outage of its host is reported within seconds.
+    /// Whether a person watches it: an outage of its host is reported within seconds.
     package var isAttended = false
-    /// Whether a connection under 1 KiB/s for 60 s is given up; not when a rate limit may be the
+    /// Whether a connection under 1 KiB/s for 60 s is dropped; not if a rate limit may be the
     /// cause.
     package var givesUpSlowConnections = true
-    /// Whether a reader gets the bytes as they come: what it has cannot be taken back.
+    /// Whether a reader gets the bytes as they come, so that they cannot be replaced later.
     package var isStream = false
-    /// The number of connections that an earlier transfer of the host settled on.
+    /// The number of connections that an earlier transfer of the host ended with.
     package var rememberedConnections: Int?
 
     package init(url: ResourceURL) { self.url = url }
   }
 
-  /// A regular file that may be the one that is asked for.
+  /// An existing file that may be the requested one.
   package struct ExistingFile: Sendable, Hashable {
     package let path: String
     package let size: Int64
     /// Seconds since 1970.
     package let modified: Double
-    /// The entity tag that it came with, where Haul made it.
+    /// Its entity tag, if Haul made it.
     package let entityTag: String?
-    /// Whether its date does not tell its version.
+    /// Whether its date does not identify its version.
     package let isUnsure: Bool
 
     package init(
@@ -60,11 +60,11 @@ package struct DownloadMachine: Sendable {
       self.isUnsure = isUnsure
     }
 
-    /// Whether it is that version, as far as length and date tell, or length and tag where there is
-    /// no date (RFC 9110, section 13.1.2: a weak comparison).
+    /// Whether it is that version, judging by length and date, or by length and tag without a date
+    /// (RFC 9110, section 13.1.2: a weak comparison).
     func isOf(_ version: Version, wallSeconds: Double) -> Bool {
       guard version.length == size else { return false }
-      // An empty file is the same whatever its date, which a 416 does not tell.
+      // An empty file is the same whatever its date, which a 416 does not send.
       if size == 0 { return true }
       if isUnsure { return false }
       let isTagOurs = entityTag.flatMap(EntityTag.init).flatMap { ours in
@@ -81,11 +81,11 @@ package struct DownloadMachine: Sendable {
     package var validator: Validator
     /// In bytes; nil until the end of a body that does not announce it.
     package var length: Int64?
-    /// The digest of the whole that the server announced (RFC 9530).
+    /// The digest of the whole file that the server announced (RFC 9530).
     package var announced: Checksum?
-    /// Where the answer came from; nil until one of this run has.
+    /// Where the answer came from; nil until one of this run has arrived.
     package var location: ResourceURL?
-    /// The content coding that its bytes have.
+    /// The content coding of its bytes.
     package var coding: String?
 
     package init(
@@ -102,29 +102,29 @@ package struct DownloadMachine: Sendable {
 
   package enum Event: Sendable {
     case start(Recovered?)
-    /// The target is bound: what an earlier run left there. The rules hold what else is known.
+    /// The target is bound, with what an earlier run left there. The rules hold what else is known.
     case bound(Recovered?)
     /// Another connection may be opened.
     case connectionGranted
-    /// `leadsElsewhere`: it does not come from where the bytes of an earlier run came from.
+    /// `leadsElsewhere`: it comes from another address than the bytes of an earlier run.
     indirect case responded(SegmentID, ResponseHead, leadsElsewhere: Bool, wallSeconds: Double)
     /// The first bytes of the segment are written.
     case delivered(SegmentID)
-    /// The body ended where it should, or the segment's own end was reached.
+    /// The body ended where it should, or at the segment's own end.
     case ended(SegmentID)
     case failed(SegmentID, TransferError)
-    /// Told to stop, it stopped.
+    /// It stopped, as requested.
     case stopped(SegmentID)
-    /// Whether the last bytes on disk are those that the server has there.
+    /// Whether the last bytes on disk equal the server's bytes there.
     case compared(SegmentID, isSame: Bool)
     case timer(Timer)
     /// Once a second.
     case tick
-    /// Several times a second: how fast bytes come is looked at.
+    /// Several times a second, to measure the rate.
     case measured
-    /// The slot that was given back during a delay is there again.
+    /// The slot that was given back during a delay has been granted again.
     case slotGranted
-    /// The reader of a stream has gone on.
+    /// The reader of a stream has advanced.
     case windowMoved
     case pause
     case verified(TransferError?)
@@ -135,16 +135,16 @@ package struct DownloadMachine: Sendable {
 
   package indirect enum Command: Sendable, Hashable {
     case open(SegmentID, FetchRequest)
-    /// Find the file by the name that this response tells; `bound` follows, before anything else.
+    /// Find the file by the name in this response; `bound` follows, before anything else.
     case bind(SegmentID)
-    /// Write the body of the response that was told; `begin` starts a new journal generation with
-    /// its first byte.
+    /// Write the body of this response; `begin` starts a new journal generation with its first
+    /// byte.
     case receive(SegmentID, ResponseBody, begin: Version?)
-    /// Compare the body of the response that was told with the bytes on disk.
+    /// Compare the body of this response with the bytes on disk.
     case compare(SegmentID, ByteRange)
-    /// Put down that bytes from here on are not proved to be of one version with those before.
+    /// Record that nothing proves later bytes to be of the same version as earlier ones.
     case noteUnproved
-    /// Close the response that was told, unread.
+    /// Close this response without reading it.
     case drop(SegmentID)
     /// Stop a fetch; `stopped`, `ended` or `failed` follows.
     case stop(SegmentID)
@@ -155,15 +155,15 @@ package struct DownloadMachine: Sendable {
     case wake(Timer, after: Duration)
     case leaveSlot
     case enterSlot
-    /// The host refused this connection while others of it go on: it serves no more than those.
+    /// The host refused this connection while others stay open: that is its limit.
     case limitHost(TransferError)
-    /// So many connections are worth it, for this reason there are not more.
+    /// This number of connections was chosen, and why there are not more.
     case settled(ConnectionChoice)
-    /// A lost connection is made again at once.
+    /// A lost connection is reopened at once.
     case resume(TransferError)
     case pauseHost(Duration)
-    /// The host gave no answer: nobody asks it for so long, then one transfer at a time; nil when
-    /// its transfers are not to wait for each other.
+    /// The host did not answer: no transfer asks it for this long, then one at a time; nil if its
+    /// transfers do not wait for each other.
     case hostFailed(askAgain: Duration?)
     case verify([Checksum])
     case publish(Version)
@@ -176,13 +176,13 @@ package struct DownloadMachine: Sendable {
 
   package enum End: Sendable, Hashable {
     case completed(TransferResult.Verification)
-    /// That file is the one that is asked for.
+    /// That file is the requested one.
     case alreadyThere(ExistingFile)
     case paused
     case failed(TransferError)
   }
 
-  /// A fetch that is under way.
+  /// A fetch in progress.
   struct Fetch: Sendable {
     var request: FetchRequest
     var purpose = Purpose.receive
@@ -191,15 +191,15 @@ package struct DownloadMachine: Sendable {
     var hasDelivered = false
     /// Failures of one wave count as one attempt.
     var wave: Int
-    /// Why it is being stopped, when it is for being slow.
+    /// Why it is being stopped, if it is too slow.
     var slowness: TransferError?
     var slowSince: (instant: Instant, position: Int64)?
-    /// Whether it is being stopped as it is not needed: that is no failure.
+    /// Whether it is being stopped because it is not needed: that is no failure.
     var isLaidOff = false
     let openedAt: Instant
     /// Where its bytes began.
     let start: Int64
-    /// Nil until it was looked at after its first bytes.
+    /// Nil until it was measured after its first bytes.
     var pace: SegmentPace?
 
     init(
@@ -215,38 +215,38 @@ package struct DownloadMachine: Sendable {
 
   enum Purpose: Sendable { case receive, compare(ByteRange) }
 
-  /// What everything under way is being stopped for.
+  /// Why everything in progress is being stopped.
   enum Goal: Sendable, Hashable {
     case transfer, confirm, startOver(String), pause, fail(TransferError), done
   }
 
-  /// What they say of the disk is set when the name is known.
+  /// The fields about the disk are set when the name is known.
   package var rules: Rules
   var goal = Goal.transfer
   package internal(set) var version: Version?
   var fetches: [SegmentID: Fetch] = [:]
-  /// Whether that was told, for this version.
+  /// Whether `transferring` was reported for this version.
   var isTransferring = false
   var isFinishing = false
   var isPublishing = false
 
-  /// Connections that may be open, none while a slot is waited for, and the most that the rules and
+  /// Connections that may be open (0 while a slot is waited for), and the most that the rules and
   /// the server allow.
   var held = 0
   var cap = 1
-  /// How many are worth it.
+  /// Finds how many pay.
   var tuner: ConnectionTuner
-  /// What was told of that.
+  /// The choice that was reported.
   var toldChoice: ConnectionChoice?
   var outlook = SegmentOutlook()
-  /// The most fetches that brought bytes at the same time: the server bears those.
+  /// The most fetches that delivered at the same time: the server serves at least that many.
   var borne = 0
   var replacements = Replacements()
-  /// When the present event came.
+  /// The time of the present event.
   var now: Instant
   var isWaitingToRetry = false
 
-  /// Bytes of a decoded body, where no limit was given: 1 GiB.
+  /// The most bytes of a decoded body without a limit of the user's: 1 GiB.
   static let decodingLimit: Int64 = 1 << 30
 
   var sendsRange: Bool
@@ -254,35 +254,35 @@ package struct DownloadMachine: Sendable {
   /// Where redirects led, for the ranges after the first.
   var resolved: ResourceURL?
   var hasResolvedAgain = false
-  /// Whether other transfers of the host get bytes at this moment; told before each answer.
+  /// Whether other transfers of the host receive bytes now; set before each answer.
   package var hostServesOthers = false
-  /// Whether the host asked to be left alone; set before each end of a fetch and each tick.
+  /// Whether the host asked for a pause; set before each end of a fetch and each tick.
   package var isHostPaused = false
-  /// What is known of the host; told before each end of a fetch.
+  /// The health of the host; set before each end of a fetch.
   package var host = HostHealth()
   /// How often the server was asked again whether the resource has really changed.
   var confirmations = 0
-  /// The fetch that asks so: answers to others, which were on their way, confirm nothing.
+  /// The fetch that asks so: answers to other fetches, which were on their way, confirm nothing.
   var confirming: SegmentID?
   var restarts = 0
-  /// Bytes of an earlier run that no answer has agreed with yet.
+  /// Bytes of an earlier run that no answer has confirmed yet.
   var pending: Pending?
-  /// Where those came from when redirects led there, until it was asked.
+  /// The redirected address that those came from, until it was asked.
   var former: ResourceURL?
   var isAskingFormer = false
-  /// What is to be compared with the server's bytes before those on disk count.
+  /// Ranges to compare with the server's bytes before those on disk count.
   var toCompare: [ByteRange] = []
   /// Whether only a digest can prove that all bytes are of one version.
   var isUnproved = false
   var hasComparedExisting = false
-  /// The answer that told the name, until the disk was looked at.
+  /// The answer with the name, until the disk was checked.
   var naming: (id: SegmentID, head: ResponseHead)?
   /// Whether the part file holds bytes of `version`, and of no other.
   var hasBegun = false
 
   var retry: RetryState
   var wave = 0
-  /// The wave in which bytes came last: since then no failure was counted.
+  /// The wave in which bytes came last: no failure was counted since.
   var deliveredWave: Int?
   var hasAnswered = false
   var receivedAtLastFailure: Int64 = 0
@@ -306,8 +306,7 @@ package struct DownloadMachine: Sendable {
     retry = RetryState(rules.retry, startedAt: now)
   }
 
-  /// Takes one event in, changes the plan where it must, and returns what to do, in order;
-  /// O(segments + ranges).
+  /// Handles one event, updates the plan, and returns what to do, in order; O(segments + ranges).
   package mutating func handle(
     _ event: Event, plan: inout SegmentPlan, at now: Instant,
     using rng: inout some RandomNumberGenerator
@@ -318,7 +317,7 @@ package struct DownloadMachine: Sendable {
     case .start(let recovered): return start(recovered, plan: &plan)
     case .bound(let recovered): return bound(recovered, plan: &plan, at: now, using: &rng)
     case .connectionGranted:
-      // It crossed with the giving back of the slot, which gave this connection back too.
+      // It crossed with the return of the slot, which gave this connection back too.
       guard held > 0 else { return [] }
       held += 1
       return openMore(&plan)
@@ -332,13 +331,13 @@ package struct DownloadMachine: Sendable {
     case .compared(let id, let isSame): return compared(id, isSame: isSame, plan: &plan)
     case .timer(let timer): return fired(timer, plan: &plan)
     case .tick:
-      // A connection that was refused earlier is asked for again.
+      // Requests a connection that was refused earlier.
       return stopSlowFetches(plan: &plan, at: now) + look(&plan) + openMore(&plan)
     case .measured: return measured(&plan)
     case .slotGranted:
       held = 1
       isHostPaused = false
-      // Somebody may have ended the wait for the next attempt.
+      // The wait for the next attempt may have been ended early.
       isWaitingToRetry = false
       return openMore(&plan)
     case .windowMoved: return openMore(&plan)
@@ -350,7 +349,7 @@ package struct DownloadMachine: Sendable {
     }
   }
 
-  /// After the end only answers still arrive that must be let go of.
+  /// After the end, only late answers still arrive; they must be released.
   private func late(_ event: Event) -> [Command] {
     if case .responded(let id, _, _, _) = event { return [.drop(id)] }
     return []
@@ -362,7 +361,7 @@ package struct DownloadMachine: Sendable {
   }
 
   /// Whether bytes may be joined that no validator proves to be of one version: a digest of the
-  /// whole tells in the end, but too late for a reader who has them.
+  /// whole file checks them at the end, which is too late for a stream.
   var joinsUnproved: Bool {
     (!rules.checksums.isEmpty && !rules.isStream) || rules.allowUnverified
   }

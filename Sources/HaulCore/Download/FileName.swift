@@ -1,21 +1,20 @@
-/// A name that is safe as one component of a path, here and on the systems the file may be copied
+/// A name that is safe as one path component, here and on the systems that the file may be copied
 /// to.
 ///
-/// Unicode is kept as it came: FoundationEssentials has no normaliser to NFC, and Swift already
-/// compares canonically equal names as equal, so the same name in two forms is one name to us.
+/// Unicode is not normalised: FoundationEssentials cannot convert to NFC. Swift compares
+/// canonically equal names as equal, so two forms of a name are one name here.
 package struct FileName: Hashable, Sendable {
-  /// The name: never empty, no separator, no control, at most `byteLimit` bytes.
+  /// The name: never empty, without separators or controls, at most `byteLimit` bytes.
   package let text: String
-  /// Whether `text` is not what the source said, so that the person is told what the file is
-  /// called.
+  /// Whether `text` differs from the original name, so that the user is informed of the new one.
   package let wasChanged: Bool
 
-  /// A file name holds 255 bytes; beside this one there will be `NAME (999).EXT.haul.journal`.
+  /// A file name has at most 255 bytes; `NAME (999).EXT.haul.journal` must fit too.
   package static let byteLimit = 255 - longestSuffix - " (999)".utf8.count
-  /// The longest name made from an address that has none.
+  /// The name for an address that has none.
   package static let fallback = "download"
 
-  /// A name that the user gave whole: taken as it is.
+  /// A name that the user gave in full: used as it is.
   package init(exactly text: String) {
     self.text = text
     wasChanged = false
@@ -23,31 +22,30 @@ package struct FileName: Hashable, Sendable {
 
   private static let longestSuffix = ".haul.journal".utf8.count
 
-  /// The name from the address as the user gave it, never from a redirect's target: the last
-  /// component of the path, decoded once, the query ignored; `download` when nothing is left. A
-  /// leading dot is the user's own and is kept.
+  /// The name from the user's address, never from a redirect: the last path component, decoded
+  /// once, without the query; `download` if nothing is left. A leading dot is kept.
   package init(_ url: ResourceURL) {
-    // A plain name has no escapes, and those before its slash do not matter.
+    // A plain name has no escapes, and the directories before it do not matter.
     let plain = url.path.utf8.withContiguousStorageIfAvailable(Self.plain) ?? nil
     self =
       plain ?? Self.safe(PercentCoding.decoded(url.path), keepingDot: true)
       ?? FileName(plain: Self.fallback, wasChanged: false)
   }
 
-  /// The name from `Content-Disposition`, already decoded; nil when nothing is left, so that the
-  /// address decides.
+  /// The name from `Content-Disposition`, already decoded; nil if nothing is left: then the address
+  /// decides.
   package init?(contentDisposition name: String) {
     guard let name = Self.safe(Array(name.utf8), keepingDot: false) else { return nil }
     self = name
   }
 
-  /// The name that an answer suggests; nil when it suggests none that can be read.
+  /// The name that an answer suggests; nil without a readable one.
   package init?(_ headers: HeaderFields) {
     guard let suggested = ContentDisposition(headers)?.fileName else { return nil }
     self.init(contentDisposition: suggested)
   }
 
-  /// The name that the user wrote; nil when nothing is left. A leading dot is kept.
+  /// The name that the user wrote; nil if nothing is left. A leading dot is kept.
   package init?(user name: String) {
     guard let name = Self.safe(Array(name.utf8), keepingDot: true) else { return nil }
     self = name
@@ -58,8 +56,8 @@ package struct FileName: Hashable, Sendable {
     self.wasChanged = wasChanged
   }
 
-  /// `NAME (n).EXT`; `.tar.gz` and its like stay together. Shortened when it would leave no room
-  /// for the journal's name.
+  /// `NAME (n).EXT`; `.tar.gz` and the like stay together. Shortened so that the journal's name
+  /// fits.
   package func numbered(_ n: Int) -> FileName {
     let parts = FileNameParts(text)
     let numbered = parts.shortened(to: 255 - Self.longestSuffix, inserting: " (\(n))")
@@ -73,7 +71,7 @@ package struct FileName: Hashable, Sendable {
     let trimmed = trim(replaceReserved(raw))
     guard !trimmed.isEmpty else { return nil }
     let harmless = shortened(defuse(trimmed, keepingDot: keepingDot))
-    // Cutting may have laid bare a space, a dot, or an extension that acts.
+    // Cutting may have exposed a space, a dot, or an active extension.
     let final = shortened(defuse(harmless, keepingDot: keepingDot))
     guard !final.isEmpty else { return nil }
     return FileName(plain: final, wasChanged: !final.utf8.elementsEqual(bytes[start...]))
@@ -81,7 +79,7 @@ package struct FileName: Hashable, Sendable {
 }
 
 extension FileName {
-  /// The last component, where nothing of it is to be made safe.
+  /// The last component, if it is safe as it is.
   private static func plain(_ bytes: UnsafeBufferPointer<UInt8>) -> FileName? {
     let start = lastStart(bytes)
     guard isPlain(bytes[start...]) else { return nil }
@@ -93,15 +91,14 @@ extension FileName {
     bytes.lastIndex(where: isSeparator).map { $0 + 1 } ?? 0
   }
 
-  /// Whether nothing is to be made safe: most names are of letters, digits and few signs, and many
-  /// of them come at once.
+  /// Whether it is safe as it is: most names are letters, digits and few signs, and checking that
+  /// is fast.
   private static func isPlain(_ name: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
     guard name.count <= byteLimit, let first = name.first, let last = name.last,
       isLetterOrDigit(first), isLetterOrDigit(last),
       name.allSatisfy({ isLetterOrDigit($0) || isSign($0) })
     else { return false }
-    // Of these characters no device has so long a name; what acts by being there has a short
-    // extension.
+    // Device names of these characters are never that long; active extensions are short.
     let dot = UInt8(ascii: ".")
     guard (name.firstIndex(of: dot) ?? name.endIndex) - name.startIndex > 4 else { return false }
     return name.lastIndex(of: dot).map { name.endIndex - $0 > 4 || !isActing(name[$0...]) } ?? true
@@ -155,8 +152,8 @@ extension FileName {
     return text
   }
 
-  /// Without controls and invisible formatting (U+202E turns `gpj.exe` around); what other systems
-  /// reserve as `_`.
+  /// Without controls and invisible formatting (U+202E reverses `gpj.exe`); characters that other
+  /// systems reserve become `_`.
   private static func replaceReserved(_ text: String) -> String {
     var scalars = String.UnicodeScalarView()
     for scalar in text.unicodeScalars where !isInvisible(scalar) {
@@ -176,8 +173,8 @@ extension FileName {
 
   /// Without leading spaces and trailing spaces and dots, which some systems drop by themselves.
   ///
-  /// Scalar by scalar: a dot with a combining mark is another character, but still a dot to the
-  /// file system.
+  /// By scalar: a dot with a combining mark is another character, but still a dot to the file
+  /// system.
   private static func trim(_ text: String) -> String {
     var scalars = text.unicodeScalars[...]
     while let first = scalars.first, isSpace(first) { scalars.removeFirst() }
@@ -189,8 +186,7 @@ extension FileName {
     scalar.isASCII ? scalar == " " : scalar.properties.generalCategory == .spaceSeparator
   }
 
-  /// Puts `_` before what a shell or a system takes for something else, and makes names that act by
-  /// being there inert.
+  /// Puts `_` before a name that a shell or system would interpret, and makes active names inert.
   private static func defuse(_ text: String, keepingDot: Bool) -> String {
     var name = text
     let lowercased = text.lowercased()
@@ -203,7 +199,7 @@ extension FileName {
   }
 
   private static let reserved = Set("\"*/:<>?\\|".unicodeScalars)
-  /// Shown with a foreign icon or started by a look at the directory.
+  /// Files that show a foreign icon or start when their directory is viewed.
   private static let acting = [".lnk", ".scf", ".url"]
   private static let devices = Set(
     ["con", "prn", "aux", "nul", "conin$", "conout$", "clock$"]

@@ -1,11 +1,11 @@
-/// A file name in two parts: what a person calls it, and the extension that programs look at.
+/// A file name in two parts: its stem, and the extension that programs use.
 struct FileNameParts: Hashable {
   let stem: String
   /// With its dot; empty when there is none.
   let pathExtension: String
 
-  /// Splits at the last dot, or before `.tar` when an archive is compressed. What is long, has a
-  /// space, or follows nothing is no extension.
+  /// Splits at the last dot, or before `.tar` of a compressed archive. Something long, with a
+  /// space, or after nothing is not an extension.
   init(_ name: String) {
     let pieces = name.split(separator: ".", omittingEmptySubsequences: false)
     var count = pieces.count > 1 && Self.isExtension(pieces[pieces.count - 1]) ? 1 : 0
@@ -25,7 +25,7 @@ struct FileNameParts: Hashable {
     }
   }
 
-  /// The stem, `infix` and the extension in at most `limit` bytes; the stem is cut between two
+  /// The stem, `infix` and the extension in at most `limit` bytes; the stem is cut between
   /// graphemes.
   func shortened(to limit: Int, inserting infix: String) -> String {
     let room = limit - infix.utf8.count - pathExtension.utf8.count

@@ -1,15 +1,14 @@
-/// What a response to a GET means for the bytes that were asked for (RFC 9110, sections 14 and
-/// 15.3.7).
+/// What a response to a GET means for the requested bytes (RFC 9110, sections 14 and 15.3.7).
 package enum ResponseVerdict: Sendable, Hashable {
-  /// The body begins at the byte that was asked for.
+  /// The body begins at the requested byte.
   case range(ResponseBody)
   /// The body is the whole resource.
   case whole(ResponseBody)
   /// The resource is empty.
   case empty(Validator)
-  /// Nothing of it may be written, but a request without `Range` may work.
+  /// Its body must not be written, but a request without `Range` may work.
   case unusableRange(String)
-  /// 416: the range lies outside; the length when the server told it.
+  /// 416: the range is outside the file; with the length if the server sent it.
   case unsatisfiable(length: Int64?)
   case failure(TransferError)
 }
@@ -25,7 +24,7 @@ package struct ResponseBody: Sendable, Hashable {
     case close
   }
 
-  /// Where its bytes lie in the resource; the end is nil when it was not announced.
+  /// The range of its bytes; the end is nil if it was not announced.
   package let start: Int64
   package let end: Int64?
   /// The length of the whole resource.
@@ -34,8 +33,7 @@ package struct ResponseBody: Sendable, Hashable {
   package let validator: Validator
 }
 
-/// Reads a response head against the request that it answers. Nothing is written before it has
-/// agreed.
+/// Checks a response header against its request. Nothing is written before it agrees.
 package struct ResponseJudge: Sendable {
   /// Seconds since 1970, for dates in `Retry-After`.
   package let wallSeconds: Double
@@ -56,14 +54,14 @@ package struct ResponseJudge: Sendable {
     }
   }
 
-  /// Whether it has a transfer coding other than chunked, which would stay in the file
-  /// (RFC 9112, section 7).
+  /// Whether it has a transfer coding other than chunked, which would stay in the file (RFC 9112,
+  /// section 7).
   private func hasUnaskedCoding(_ head: ResponseHead) -> Bool {
     let codings = head.headers.values(of: "Transfer-Encoding")
     return codings.count > 1 || codings.contains { !Self.plainCodings.contains($0.lowercased()) }
   }
 
-  /// The second is of old servers, and means nothing.
+  /// Old servers send `identity`, which means nothing.
   private static let plainCodings: Set = ["chunked", "identity"]
 
   private func whole(_ head: ResponseHead) -> ResponseVerdict {
@@ -110,7 +108,7 @@ package struct ResponseJudge: Sendable {
     return .unsatisfiable(length: length)
   }
 
-  /// Nil when it cannot be read; `.some(nil)` when there is none.
+  /// Nil when it is unreadable; `.some(nil)` when there is none.
   private func announcedLength(_ head: ResponseHead) -> Int64?? {
     if head.headers["Transfer-Encoding"] != nil { return .some(nil) }
     switch ContentLength(head.headers) {
@@ -124,10 +122,10 @@ package struct ResponseJudge: Sendable {
     TransferError(.protocolViolation, "the server sent a Content-Length that cannot be read"))
 
   private func framing(of head: ResponseHead) -> ResponseBody.Framing {
-    // A coded stream marks its end.
+    // A compressed stream marks its own end.
     if head.undoneCoding != nil || head.headers["Transfer-Encoding"] != nil { return .chunked }
     if head.headers["Content-Length"] != nil { return .length }
-    // The end of a stream is told (RFC 9113, section 8.1), the end of a connection is not.
+    // The end of a stream is explicit (RFC 9113, section 8.1), the end of a connection is not.
     return head.version == "HTTP/2" ? .chunked : .close
   }
 }
@@ -159,7 +157,7 @@ extension ResponseJudge {
     }
   }
 
-  /// Credentials of the request itself: a redirect to another origin leaves them behind.
+  /// Only for the request's own credentials: a redirect to another origin drops them.
   private static func advice(
     onCredentialsOf request: FetchRequest, from head: ResponseHead
   ) -> (words: String, TransferError.Remedy?) {

@@ -1,4 +1,4 @@
-/// How fast one connection is, over its last half to whole second.
+/// The speed of one connection over the last half to whole second.
 struct SegmentPace: Sendable, Hashable {
   private struct Mark: Sendable, Hashable {
     var instant: Instant
@@ -15,14 +15,14 @@ struct SegmentPace: Sendable, Hashable {
     (newer, last) = (older, older)
   }
 
-  /// Notes that the connection has come to `position`.
+  /// Notes that the connection has reached `position`.
   mutating func note(_ position: Int64, at now: Instant) {
     last = Mark(instant: now, position: position)
     guard now - newer.instant >= Self.period else { return }
     (older, newer) = (newer, last)
   }
 
-  /// How long what `rate` tells of lasted.
+  /// The time that `rate` covers.
   var span: Duration { last.instant - older.instant }
 
   /// Bytes per second.
@@ -32,13 +32,13 @@ struct SegmentPace: Sendable, Hashable {
   }
 }
 
-/// What is known of the speed of connections, for telling which segment will end last.
+/// The known speeds of connections, to estimate which segment will end last.
 package struct SegmentOutlook: Sendable, Hashable {
-  /// Bytes per second of the segments that were watched for long enough.
+  /// Bytes per second of the segments that were measured for long enough.
   package var rates: [SegmentID: Double]
-  /// What one connection brings, as far as several were seen at work at once.
+  /// The throughput of one connection, if several were measured at once.
   package var typical: Double?
-  /// From asking for a connection to its first bytes, in seconds.
+  /// The time from requesting a connection to its first bytes, in seconds.
   package var latency: Double
 
   package init(rates: [SegmentID: Double] = [:], typical: Double? = nil, latency: Double = 0) {
@@ -47,7 +47,8 @@ package struct SegmentOutlook: Sendable, Hashable {
     self.latency = latency
   }
 
-  /// Seconds until so many bytes of a segment have come; its own unit while nothing is known.
+  /// Seconds until that many bytes of a segment have come; in an arbitrary unit while no speed is
+  /// known.
   func seconds(_ bytes: Int64, of id: SegmentID) -> Double {
     Double(bytes) / max(rates[id] ?? typical ?? 1, 1)
   }

@@ -1,4 +1,4 @@
-/// One connection's piece of work in one run.
+/// The part of a download that one connection fetches, in one run.
 package struct SegmentID: Hashable, Sendable, Comparable {
   package let number: Int
 
@@ -7,11 +7,11 @@ package struct SegmentID: Hashable, Sendable, Comparable {
   package static func < (left: SegmentID, right: SegmentID) -> Bool { left.number < right.number }
 }
 
-/// Which bytes are there, and which connection fetches which of the rest.
+/// Which bytes are on disk, and which connection fetches which of the rest.
 ///
-/// No byte is written twice: a segment asks before it writes, and its end may have moved down since
-/// it began. Segments never overlap each other or what is received, but for a straggler's rest,
-/// which a second one may fetch as well: there the first to ask for a byte has it.
+/// No byte is written twice: a segment asks before it writes, and its end may have moved down
+/// meanwhile. Segments never overlap each other or received bytes, except that a second one may
+/// also fetch a straggler's rest: each byte belongs to the first to ask for it.
 package struct SegmentPlan: Sendable, Hashable {
   package struct Segment: Sendable, Hashable {
     /// Everything before this is written.
@@ -20,13 +20,13 @@ package struct SegmentPlan: Sendable, Hashable {
     package fileprivate(set) var next: Int64
     /// Moves down when another connection takes the tail.
     package fileprivate(set) var end: Int64
-    /// Whether the body begins at byte 0 and bytes that are there already are skipped.
+    /// Whether the body begins at byte 0 and bytes on disk are skipped.
     package fileprivate(set) var skipsReceived = false
-    /// Whether it waited for the reader since it was last asked about.
+    /// Whether it has waited for the reader since this was last read.
     package fileprivate(set) var wasHeldBack = false
     /// Whether another segment fetches the same bytes, or did.
     package fileprivate(set) var isShared = false
-    /// What a shared one is writing: its own part of `written..<next`.
+    /// What a shared segment is writing: its own part of `written..<next`.
     fileprivate var writing: [ByteRange] = []
 
     package var remaining: Int64 { end - next }
@@ -52,7 +52,8 @@ package struct SegmentPlan: Sendable, Hashable {
   package private(set) var length: Int64?
   package private(set) var received: ByteRangeSet
   package private(set) var segments: [SegmentID: Segment] = [:]
-  /// For bytes that a reader takes in order; nil for a file, where they may arrive in any.
+  /// For a stream, which a reader takes in order; nil for a file, whose bytes may arrive in any
+  /// order.
   package private(set) var window: StreamWindow?
   private var lastNumber = 0
 
@@ -64,10 +65,10 @@ package struct SegmentPlan: Sendable, Hashable {
     self.window = window
   }
 
-  /// Whether bytes were given to a reader: nothing can be begun again then.
+  /// Whether bytes were given to a reader: then nothing can start over.
   package var isCommitted: Bool { window?.isCommitted ?? false }
 
-  /// The bytes that are on their way to the disk or there.
+  /// The bytes that are on disk or on their way to it.
   package var receivedCount: Int64 { received.byteCount }
 
   package var isComplete: Bool {
@@ -77,19 +78,19 @@ package struct SegmentPlan: Sendable, Hashable {
 
   private var whole: ByteRange { 0..<(length ?? .max) }
 
-  /// The bytes that nobody has and nobody fetches.
+  /// The bytes that are not on disk and that no segment fetches.
   package var unassigned: ByteRangeSet {
     segments.values.reduce(into: received.gaps(in: whole)) { gaps, segment in
       if segment.written < segment.end { gaps.remove(contentsOf: segment.written..<segment.end) }
     }
   }
 
-  /// A segment for an idle connection: the first gap; else a part of the rest that is expected to
-  /// end last, so that both end together; else, where that one is a straggler, the same rest once
-  /// more.
+  /// A segment for an idle connection: the first gap; otherwise a part of the segment that is
+  /// expected to end last, so that both end together; otherwise, for a straggler, the same rest
+  /// once more.
   ///
-  /// Nil when nothing is left that is worth `minimumSplit` bytes to each of two connections, or,
-  /// where their speed is known, that they would end noticeably earlier with; O(segments + ranges).
+  /// Nil when nothing is left that is worth `minimumSplit` bytes to each of two connections or,
+  /// with known speeds, that would end noticeably earlier; O(segments + ranges).
   package mutating func assign(
     minimumSplit: Int64, outlook: SegmentOutlook = SegmentOutlook()
   ) -> SegmentID? {
@@ -99,22 +100,22 @@ package struct SegmentPlan: Sendable, Hashable {
     return split(victim, minimumSplit: minimumSplit, outlook) ?? race(victim, outlook)
   }
 
-  /// The segment that is expected to end last, of those that can be shared with another.
+  /// The segment that is expected to end last, of those that can be shared.
   private func last(by outlook: SegmentOutlook) -> SegmentID? {
     segments.filter { !$0.value.skipsReceived && !$0.value.isShared && $0.value.remaining > 0 }
       .map { (id: $0.key, seconds: outlook.seconds($0.value.remaining, of: $0.key)) }
       .max { ($0.seconds, $1.id) < ($1.seconds, $0.id) }?.id
   }
 
-  /// Gives the tail of a segment to a new one: half of it, or as much more as the new one is likely
-  /// to be faster.
+  /// Gives the tail of a segment to a new one: half of it, or more if the new one is expected to be
+  /// faster.
   private mutating func split(
     _ victim: SegmentID, minimumSplit: Int64, _ outlook: SegmentOutlook
   ) -> SegmentID? {
     guard let segment = segments[victim] else { return nil }
     var kept = (segment.remaining + 1) / 2
     if let rate = outlook.rates[victim], let typical = outlook.typical, typical > 0 {
-      // What a silent one keeps is little enough to be fetched once more in the end.
+      // What a silent connection keeps is small enough to be fetched again at the end.
       kept = max(
         Int64(Double(segment.remaining) * rate / (rate + typical)), min(kept, Self.leastPiece))
     }
@@ -127,8 +128,8 @@ package struct SegmentPlan: Sendable, Hashable {
     return add(middle..<segment.end)
   }
 
-  /// Whether a smaller piece than usual is worth it, as the download would wait for this segment:
-  /// its connection is as fast as others, and several have been at work before.
+  /// Whether a smaller part than usual pays, because the download would wait for this segment: its
+  /// connection is as fast as others, and several have worked before.
   private func isWorthLess(
     _ victim: SegmentID, taken: Int64, _ outlook: SegmentOutlook
   ) -> Bool {
@@ -138,7 +139,7 @@ package struct SegmentPlan: Sendable, Hashable {
     return outlook.seconds(segment.remaining, of: victim) >= max(0.1, 4 * outlook.latency)
   }
 
-  /// Fetches the rest of a straggler once more, when that is likely to be there sooner.
+  /// Fetches a straggler's rest once more, if that is expected to be faster.
   private mutating func race(_ straggler: SegmentID, _ outlook: SegmentOutlook) -> SegmentID? {
     guard let segment = segments[straggler], outlook.rates[straggler] != nil,
       let typical = outlook.typical, typical > 0
@@ -156,7 +157,7 @@ package struct SegmentPlan: Sendable, Hashable {
 
   /// A connection this many times slower than others is a straggler.
   private static let straggler = 4.0
-  /// The least that is ever given to a connection of its own when a segment is split.
+  /// The smallest part that a split gives to another connection.
   private static let leastPiece: Int64 = 64 << 10
 
   private mutating func add(_ range: ByteRange) -> SegmentID {
@@ -166,12 +167,12 @@ package struct SegmentPlan: Sendable, Hashable {
     return id
   }
 
-  /// Turns the only segment into one whose body begins at byte 0, whatever it had asked for.
+  /// Turns the only segment into one whose body begins at byte 0, whatever it requested.
   package mutating func streamWhole(_ id: SegmentID) {
     segments[id] = Segment(written: 0, next: 0, end: whole.upperBound, skipsReceived: true)
   }
 
-  /// Asks before writing `count` bytes that have arrived for the segment.
+  /// Reserves received bytes of a segment before they are written.
   package mutating func reserve(_ id: SegmentID, count: Int) -> Grant {
     guard let segment = segments[id] else { return Grant(pieces: [], used: 0, isLast: true) }
     let used = min(Int64(count), segment.remaining)
@@ -183,8 +184,7 @@ package struct SegmentPlan: Sendable, Hashable {
     return Grant(pieces: pieces, used: Int(used), isLast: range.upperBound == segment.end)
   }
 
-  /// What nobody has asked for before; the last bytes are those behind which nothing is left that
-  /// nobody has.
+  /// Reserves what no segment has asked for before; `isLast` is set when nothing is left after it.
   private mutating func reserveShared(_ id: SegmentID, _ range: ByteRange) -> Grant {
     guard let segment = segments[id] else { return Grant(pieces: [], used: 0, isLast: true) }
     var taken = received
@@ -210,14 +210,14 @@ package struct SegmentPlan: Sendable, Hashable {
     change(id) { $0.written = segment.next }
   }
 
-  /// In its place, without taking the value out of the dictionary.
+  /// In place, without moving the value out of the dictionary.
   private mutating func change(_ id: SegmentID, _ body: (inout Segment) -> Void) {
     if let place = segments.index(forKey: id) { body(&segments.values[place]) }
   }
 
-  /// Gives the rest of the segment back: to the one that it was taken from, when nothing of it came
-  /// and that one still goes on (its body has these bytes, or ends before them and leaves them),
-  /// else to whoever is next.
+  /// Gives the rest of the segment back. If none of it came, it returns to the segment that it was
+  /// split from, if that one still runs (its body has these bytes, or ends before them and leaves
+  /// them). Otherwise the next segment gets it.
   package mutating func release(_ id: SegmentID) {
     guard let released = segments.removeValue(forKey: id), !released.skipsReceived,
       !released.isShared, released.remaining > 0,
@@ -229,20 +229,20 @@ package struct SegmentPlan: Sendable, Hashable {
     segments[before]?.end = released.end
   }
 
-  /// The shared segments of which nothing is missing any more: the other one was first.
+  /// Shared segments that miss nothing any more: the other one was faster.
   package var overtaken: [SegmentID] {
     segments.filter { $0.value.isShared && received.covers($0.value.next..<$0.value.end) }
       .keys.sorted()
   }
 
-  /// Learns the length: from the first response, or from the end of a body without one.
+  /// Sets the length: from the first response, or from the end of a body without one.
   package mutating func learn(length: Int64) {
     self.length = length
     let open = segments.keys.filter { segments[$0]?.end == .max }
     for id in open { change(id) { $0.end = length } }
   }
 
-  /// Forgets every byte: another version of the resource begins.
+  /// Forgets all bytes: another version of the resource begins.
   package mutating func startOver(length: Int64?) {
     let number = lastNumber
     self = SegmentPlan(length: length, window: window?.begunAgain)
@@ -250,9 +250,9 @@ package struct SegmentPlan: Sendable, Hashable {
   }
 }
 
-/// Bytes that a reader takes in order.
+/// Streams, which a reader takes in order.
 extension SegmentPlan {
-  /// The next piece that the reader will want: nobody runs further ahead of it than the window.
+  /// The next piece that the reader will need, at most one window ahead of it.
   private mutating func assign(
     within window: StreamWindow, _ length: Int64, minimumSplit: Int64
   ) -> SegmentID? {
@@ -261,7 +261,7 @@ extension SegmentPlan {
       guard gap.lowerBound < window.end else { return nil }
       return add(gap.lowerBound..<min(gap.upperBound, gap.lowerBound.adding(piece)))
     }
-    // All of the rest is one connection's: it keeps what the reader will want first.
+    // One connection has all of the rest: it keeps the part that the reader needs first.
     guard let victim = segments.max(by: { $0.value.end < $1.value.end }),
       !victim.value.skipsReceived, victim.value.remaining >= 2 * max(minimumSplit, 1)
     else { return nil }
@@ -272,21 +272,20 @@ extension SegmentPlan {
     return add(middle..<min(segment.end, middle.adding(piece)))
   }
 
-  /// Notes that the reader has done with everything before `position`.
+  /// Notes that the reader is done with everything before `position`.
   package mutating func read(upTo position: Int64) { window?.position = position }
 
-  /// Asks before the reader gets the first bytes of a version, and every time after; false when
-  /// that version was given up.
+  /// Asks before the reader gets bytes of a version; false when that version was discarded.
   package mutating func handOut(generation: Int) -> Bool {
     guard let window, window.generation == generation else { return false }
     self.window?.isCommitted = true
     return true
   }
 
-  /// Notes that a segment waits for the reader: its slowness is not the server's.
+  /// Notes that a segment waits for the reader: then its slowness is not the server's.
   package mutating func holdBack(_ id: SegmentID) { segments[id]?.wasHeldBack = true }
 
-  /// Whether it waited since this was last asked.
+  /// Whether it has waited since this was last called.
   package mutating func takeHeldBack(_ id: SegmentID) -> Bool {
     defer { segments[id]?.wasHeldBack = false }
     return segments[id]?.wasHeldBack ?? false

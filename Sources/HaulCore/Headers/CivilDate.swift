@@ -53,7 +53,7 @@ extension CivilDate {
   init(secondsSince1970 seconds: Int64) {
     let time = seconds.modulo(86_400)
     let days = seconds.floored(by: 86_400) + Self.epoch
-    // 146 097 days are 400 years; inside, only the last day of a period can be a leap day.
+    // 146 097 days are 400 years; within a period, only the last day can be a leap day.
     let era = days.floored(by: 146_097)
     let dayOfEra = days.modulo(146_097)
     let yearOfEra =

@@ -5,10 +5,9 @@ package struct ContentDisposition: Hashable, Sendable {
   /// The name that the server suggests, decoded and **not** made safe: for `FileName` only.
   package let fileName: String?
 
-  /// Reads one value; nil when it is malformed or names a parameter twice (RFC 6266, section 4.1).
+  /// Reads one value; nil if it is malformed or repeats a parameter (RFC 6266, section 4.1).
   ///
-  /// `filename*` goes before `filename`; one that cannot be decoded is as good as absent (section
-  /// 4.3).
+  /// `filename*` overrides `filename`, unless it cannot be decoded (section 4.3).
   package init?(_ text: String) {
     var scanner = FieldScanner(text)
     scanner.skipWhitespace()
@@ -17,7 +16,7 @@ package struct ContentDisposition: Hashable, Sendable {
     fileName = parameters["filename*"].flatMap(Self.decodeExtended) ?? parameters["filename"]
   }
 
-  /// Reads the field of a response; nil when it is missing, malformed, or there more than once.
+  /// Reads the field of a response; nil if it is missing, malformed or repeated.
   package init?(_ headers: HeaderFields) {
     let values = headers.values(of: "Content-Disposition")
     guard values.count == 1, let only = values.first else { return nil }

@@ -1,14 +1,14 @@
 /// `Content-Length` (RFC 9110, section 8.6).
 package enum ContentLength: Hashable, Sendable {
-  /// The response does not tell.
+  /// The response has none.
   case absent
-  /// The field is malformed, out of range, or there several times with different values: the body
-  /// cannot be framed.
+  /// The field is malformed, out of range, or repeated with different values: the body cannot be
+  /// framed.
   case invalid
   case bytes(Int64)
 
-  /// Reads the field of a response. Equal repetitions are one value, as the section allows, be they
-  /// lines or a list.
+  /// Reads the field of a response. Equal repetitions count as one value, as the section allows, in
+  /// several lines or in a list.
   package init(_ headers: HeaderFields) {
     let lines = headers.values(of: "Content-Length")
     if lines.count == 1, !lines[0].hasByte(UInt8(ascii: ",")) {

@@ -2,12 +2,12 @@
 package struct ContentRange: Hashable, Sendable {
   /// The bytes in the body; nil when the range could not be satisfied (`bytes */10`).
   package let range: ByteRange?
-  /// The length of the whole in bytes; nil when the server does not know it.
+  /// The length of the whole file in bytes; nil if the server does not know it.
   package let total: Int64?
 
   /// Reads one value; nil unless it is `bytes FIRST-LAST/TOTAL`, `bytes FIRST-LAST/*` or `bytes
-  /// */TOTAL` with FIRST ≤ LAST < TOTAL. The unit compares without case; around the value only
-  /// optional whitespace may stand.
+  /// */TOTAL` with FIRST ≤ LAST < TOTAL. The unit compares without case; only optional whitespace
+  /// may surround the value.
   package init?(_ text: String) {
     var scanner = FieldScanner(text)
     scanner.skipWhitespace()
@@ -25,7 +25,7 @@ package struct ContentRange: Hashable, Sendable {
     guard scanner.isAtEnd else { return nil }
   }
 
-  /// Reads the field of a response; nil when it is missing, malformed, or there more than once.
+  /// Reads the field of a response; nil if it is missing, malformed or repeated.
   package init?(_ headers: HeaderFields) {
     let values = headers.values(of: "Content-Range")
     guard values.count == 1, let only = values.first else { return nil }
@@ -34,7 +34,7 @@ package struct ContentRange: Hashable, Sendable {
 
   private static func satisfied(_ scanner: inout FieldScanner) -> (range: ByteRange, total: Int64?)?
   {
-    // The end of the half-open range must fit as well, so the greatest last byte is Int64.max - 1.
+    // The end of the half-open range must fit too, so the greatest last byte is Int64.max - 1.
     guard let first = scanner.number(), scanner.take("-"), let last = scanner.number(),
       scanner.take("/"), first <= last, last < Int64.max
     else { return nil }

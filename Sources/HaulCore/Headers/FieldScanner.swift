@@ -1,6 +1,6 @@
 /// A cursor over the bytes of one field value (RFC 9110, section 5.6).
 ///
-/// It works on bytes: comparing Swift characters would take canonically equal text for the same.
+/// It works on bytes: Swift characters would compare canonically equal text as the same.
 struct FieldScanner {
   private let bytes: [UInt8]
   private var place = 0

@@ -3,7 +3,7 @@ package struct HTTPDate: Hashable, Comparable, Sendable {
   package let secondsSince1970: Int64
 
   /// A date to send; times outside the years 0 to 9999, which have no text, are moved to the
-  /// nearest that has.
+  /// nearest that has one.
   package init(secondsSince1970 seconds: Int64) {
     secondsSince1970 = min(max(seconds, Self.earliest), Self.latest)
   }
@@ -53,7 +53,7 @@ package struct HTTPDate: Hashable, Comparable, Sendable {
 }
 
 extension HTTPDate {
-  /// `Sun, 06 Nov 1994 08:49:37 GMT`: all that is sent today. Each part has its place.
+  /// `Sun, 06 Nov 1994 08:49:37 GMT`: the form in use today, with fixed columns.
   private static func fixed(_ text: String) -> CivilDate? {
     var text = text
     return text.withUTF8 { bytes in

@@ -1,6 +1,6 @@
 /// Percent-encoded octets (RFC 3986, section 2.1).
 enum PercentCoding {
-  /// Takes the two hexadecimal digits after a `%`; nil, and nothing taken, when they are not there.
+  /// Takes the two hexadecimal digits after a `%`; takes nothing and returns nil without them.
   static func takeHexByte(_ rest: inout ArraySlice<UInt8>) -> UInt8? {
     guard rest.count >= 2, let high = nibble(rest[rest.startIndex]),
       let low = nibble(rest[rest.startIndex + 1])

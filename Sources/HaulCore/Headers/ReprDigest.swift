@@ -3,9 +3,8 @@ import StructuredFieldValues
 
 /// Digests of the whole representation, as the server states them: strongest first.
 ///
-/// `Content-Digest` is left out on purpose: on a 206 it covers the part only. MD5, SHA-1 and CRC32C
-/// are read but are no protection against somebody who wants the content to differ; trust is the
-/// caller's decision.
+/// `Content-Digest` is ignored on purpose: on a 206 it covers only the part. MD5, SHA-1 and CRC32C
+/// are read, but do not protect against intentional changes; trust is the caller's decision.
 package enum ReprDigest {
   /// The digests of a response: `Repr-Digest`, or the older `Digest` when there is none.
   package static func checksums(_ headers: HeaderFields) -> [Checksum] {

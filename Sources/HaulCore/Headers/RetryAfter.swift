@@ -1,13 +1,12 @@
-/// `Retry-After`: how long a server asks to be left alone (RFC 9110, section 10.2.3).
+/// `Retry-After`: the pause that a server asks for (RFC 9110, section 10.2.3).
 package enum RetryAfter {
-  /// The longest wait that is believed.
+  /// The longest wait that is accepted.
   package static let maximum: Duration = .seconds(3600)
 
-  /// The wait that `text` asks for, from 0 to one hour; nil when it is neither a number of seconds
-  /// nor a date.
+  /// The wait in `text`, from 0 to one hour; nil if it is neither a number of seconds nor a date.
   ///
-  /// A date in the past means no wait; a greater number, however long, means the maximum. `now` is
-  /// wall time in seconds since 1970.
+  /// A date in the past means no wait; anything longer means the maximum. `now` is wall time in
+  /// seconds since 1970.
   package static func delay(_ text: String, now: Double) -> Duration? {
     if let date = HTTPDate(text, now: now) {
       return clamped(seconds: Double(date.secondsSince1970) - now)

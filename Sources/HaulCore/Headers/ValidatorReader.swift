@@ -1,11 +1,10 @@
 extension Validator {
   /// Reads `ETag` and `Last-Modified` of a response (RFC 9110, sections 8.8.2 and 8.8.3).
   ///
-  /// A malformed tag, or several that differ, are as good as none: nothing may be concluded from
-  /// them. `Last-Modified` is strong when it is at least 60 s before the response's `Date` (section
-  /// 8.8.2.2): a second change within the clock's second, or a clock that is a little off, can then
-  /// no longer hide behind the same date. `now` is wall time in seconds since 1970, for two-digit
-  /// years only.
+  /// A malformed tag, or several different ones, count as none. `Last-Modified` is strong when it
+  /// is at least 60 s before the response's `Date` (section 8.8.2.2): a second change within the
+  /// same second, or a slightly wrong clock, cannot hide behind the same date then. `now` is wall
+  /// time in seconds since 1970, only for two-digit years.
   package init(_ headers: HeaderFields, now: Double) {
     let lastModified = headers.single("Last-Modified")
     self.init(

@@ -1,4 +1,4 @@
-/// Numbers of bytes for a person.
+/// Numbers of bytes as text.
 package enum ByteCount {
   /// `512 B`, `1.5 KiB`, `12.0 MiB`; never negative, at most 10 characters.
   package static func text(_ count: Int64) -> String {
@@ -14,7 +14,7 @@ package enum ByteCount {
     return "\(tenths / 10).\(tenths % 10) \(names[unit])"
   }
 
-  /// Two numbers that are compared: to the byte where they would look the same.
+  /// Two numbers to compare: in exact bytes if they would look the same.
   package static func texts(_ first: Int64, _ second: Int64) -> (String, String) {
     let short = (text(first), text(second))
     return first == second || short.0 != short.1 ? short : ("\(first) B", "\(second) B")

@@ -1,7 +1,7 @@
 /// A set of byte offsets, held as sorted ranges that do not touch.
 ///
-/// Not the standard library's `RangeSet`: its generics are not specialised outside of it, which
-/// many small files feel.
+/// Not the standard library's `RangeSet`: its generics are not specialised here, which slows down
+/// many small files.
 package struct ByteRangeSet: Hashable, Sendable {
   package private(set) var ranges: [ByteRange]
 
@@ -80,8 +80,7 @@ package struct ByteRangeSet: Hashable, Sendable {
     other.ranges.allSatisfy { isDisjoint($0) }
   }
 
-  /// How many ranges lie before all others, by a test that holds for a first part of them only;
-  /// O(log ranges).
+  /// How many ranges come first, by a test that holds only for a first part of them; O(log ranges).
   private func count(before isBefore: (ByteRange) -> Bool) -> Int {
     var (low, high) = (0, ranges.count)
     while low < high {

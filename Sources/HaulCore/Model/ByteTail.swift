@@ -1,4 +1,4 @@
-/// The last bytes of what may be without end.
+/// The last bytes of output of any length.
 package struct ByteTail: Sendable, Hashable {
   /// The most bytes that are kept.
   package static let limit = 8 << 10
@@ -12,11 +12,11 @@ package struct ByteTail: Sendable, Hashable {
 
   package mutating func append(_ bytes: some Collection<UInt8>) {
     kept.append(contentsOf: bytes.suffix(Self.limit))
-    // Not for every few bytes: what is moved is at most what was added.
+    // Only now and then: it moves at most as many bytes as were added.
     if kept.count > 2 * Self.limit { kept = Array(kept.suffix(Self.limit)) }
   }
 
-  /// Its last lines in one, fit for a terminal and no longer than so many cells; nil when there are
+  /// Its last lines joined in one, fit for a terminal and at most `cells` wide; nil if there are
   /// none.
   package func lines(_ count: Int, cells: Int) -> String? {
     let text = String(decoding: bytes, as: UTF8.self)

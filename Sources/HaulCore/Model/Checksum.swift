@@ -9,15 +9,15 @@ public struct Checksum: Hashable, Sendable {
     case md5
     case crc32c
 
-    /// The algorithm of that name, in either case; `sha256` is `sha-256`. Nil for another name.
+    /// The algorithm with that name, in either case; `sha256` is `sha-256`. Nil for another name.
     package init?(name: some StringProtocol) {
       let name = name.lowercased()
       let isShort = name.hasPrefix("sha") && !name.hasPrefix("sha-")
       self.init(rawValue: isShort ? "sha-\(name.dropFirst(3))" : name)
     }
 
-    /// Whether a digest that the server announces says enough about a file: nobody can make two
-    /// that share it.
+    /// Whether a digest that the server announces is accepted as proof: nobody can construct two
+    /// files with the same one.
     package var isTrusted: Bool { [.sha256, .sha384, .sha512].contains(self) }
 
     /// The length of the digest in bytes.
@@ -38,14 +38,14 @@ public struct Checksum: Hashable, Sendable {
   /// The digest, `algorithm.byteCount` bytes.
   public let bytes: [UInt8]
 
-  /// A checksum of raw digest bytes; nil when their number is not the algorithm's.
+  /// A checksum of raw digest bytes; nil if their number does not fit the algorithm.
   public init?(_ algorithm: Algorithm, bytes: [UInt8]) {
     guard bytes.count == algorithm.byteCount else { return nil }
     self.algorithm = algorithm
     self.bytes = bytes
   }
 
-  /// A checksum from `ALG=HEX`, in either case, with `sha256` for `sha-256`; nil when the algorithm
+  /// A checksum from `ALG=HEX`, in either case, with `sha256` for `sha-256`; nil if the algorithm
   /// or the length is wrong.
   public init?(_ text: String) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -81,8 +81,7 @@ extension Checksum: CustomStringConvertible {
 }
 
 extension [Checksum] {
-  /// The first of these that is not among the digests that were found, and what was found in its
-  /// place.
+  /// The first of these that was not found, and the digest that was found in its place.
   package func mismatch(with found: [Checksum]) -> (expected: Checksum, got: String)? {
     guard let expected = first(where: { !found.contains($0) }) else { return nil }
     return (expected, found.first { $0.algorithm == expected.algorithm }?.hex ?? "none")

@@ -1,13 +1,13 @@
-/// Values that are stored as one text.
+/// Decodes a value that is stored as one text.
 ///
-/// A text that the value cannot be read from is refused with `DecodingError.dataCorrupted`.
+/// An unreadable text is refused with `DecodingError.dataCorrupted`.
 private func decode<Value>(
   _ type: Value.Type, from decoder: any Decoder, _ read: (String) throws -> Value?
 ) throws -> Value {
   let container = try decoder.singleValueContainer()
   let text = try container.decode(String.self)
   guard let value = try? read(text) else {
-    // The text may have a secret.
+    // The text may hold a secret.
     throw DecodingError.dataCorruptedError(in: container, debugDescription: "no \(type)")
   }
   return value
@@ -21,7 +21,7 @@ extension Encoder {
 }
 
 extension TransferID: Codable {
-  /// Reads what `description` gives.
+  /// Reads the text of `description`.
   public init(from decoder: any Decoder) throws {
     self = try decode(Self.self, from: decoder) { TransferID($0) }
   }
@@ -54,7 +54,7 @@ extension TransferResult: Codable {
   /// Reads a result.
   public init(from decoder: any Decoder) throws { self.init(try Parts(from: decoder)) }
 
-  /// Writes all that it tells.
+  /// Writes all its fields.
   public func encode(to encoder: any Encoder) throws { try parts.encode(to: encoder) }
 }
 
@@ -62,6 +62,6 @@ extension TransferError: Codable {
   /// Reads an error.
   public init(from decoder: any Decoder) throws { self.init(try Parts(from: decoder)) }
 
-  /// Writes all that it tells.
+  /// Writes all its fields.
   public func encode(to encoder: any Encoder) throws { try parts.encode(to: encoder) }
 }

@@ -1,25 +1,25 @@
-/// Why a command left a transfer as it was, when its sender may have wanted something else.
+/// Why a command had no effect on a transfer, when its caller may have expected one.
 public enum CommandRefusal: String, Sendable, Hashable, Codable, CaseIterable {
   /// It is completed; only `restart` downloads it again.
   case isCompleted
-  /// It has failed; `retry` goes on.
+  /// It has failed; `retry` resumes it.
   case hasFailed
   /// It was cancelled; `retry` and `restart` begin again.
   case isCancelled
-  /// Something runs for it; pause it first.
+  /// It is running; pause it first.
   case isRunning
-  /// It is being cancelled at this moment.
+  /// It is being cancelled.
   case isBeingCancelled
-  /// It is being taken off the list at this moment.
+  /// It is being removed from the list.
   case isBeingRemoved
-  /// The file that it was to make is that of another transfer since, which has not ended.
+  /// Its target file now belongs to another transfer, which has not ended.
   case targetIsTaken
   /// It is not in the list.
   case isUnknown
 }
 
 extension CommandRefusal {
-  /// The same for a person, with what to do.
+  /// The message for a person, with what to do.
   package var message: String {
     switch self {
     case .isCompleted: "it is completed; restart it to download it again"

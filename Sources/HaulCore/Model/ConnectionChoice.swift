@@ -1,16 +1,16 @@
-/// The number of connections that a download settled on, and why there are not more.
+/// The number of connections that a download chose, and why there are not more.
 public struct ConnectionChoice: Sendable, Hashable {
   /// Why there are not more.
   public enum Reason: String, CaseIterable, Sendable, Hashable {
-    /// As many as are allowed.
+    /// The limit is reached.
     case limit
-    /// A further connection brought less than it should.
+    /// One more connection would bring too little.
     case noGain = "no-gain"
-    /// With more of them the whole became slower.
+    /// With more of them, the download became slower.
     case slower
-    /// The server refused a further one.
+    /// The server refused one more.
     case refused
-    /// An earlier transfer of the host settled on this number.
+    /// An earlier transfer of the host ended with this number.
     case remembered
   }
 
@@ -18,7 +18,7 @@ public struct ConnectionChoice: Sendable, Hashable {
   public let connections: Int
   /// Why there are not more.
   public let reason: Reason
-  /// Bytes per second that they brought together; nil when that was not measured.
+  /// Their total bytes per second; nil if that was not measured.
   public let rate: Double?
 
   package init(_ connections: Int, _ reason: Reason, rate: Double? = nil) {

@@ -38,7 +38,7 @@ public struct HeaderFields: Hashable, Sendable, Codable {
     return values
   }
 
-  /// The one value of a field; nil when it is missing or its lines differ.
+  /// The single value of a field; nil if it is missing or its lines differ.
   package func single(_ name: String) -> String? {
     var single: String?
     for field in fields where field.isNamed(name) {
@@ -69,14 +69,14 @@ extension HeaderFields: ExpressibleByDictionaryLiteral {
 }
 
 extension HeaderFields.Field {
-  /// Most are told apart by their lengths alone.
+  /// Most differ in length already.
   @inline(__always)
   fileprivate func isNamed(_ other: String) -> Bool {
     name.utf8.count == other.utf8.count && isSpelled(other)
   }
 
-  /// Names are ASCII (RFC 9110, section 5.1): compared byte by byte, but for those that are written
-  /// alike, as most are.
+  /// Names are ASCII (RFC 9110, section 5.1). Most are spelled alike; the others are compared byte
+  /// by byte.
   @inline(never)
   private func isSpelled(_ other: String) -> Bool {
     if name == other { return true }

@@ -1,4 +1,4 @@
-/// An IPv4 or IPv6 address as it is written; names are never looked up.
+/// An IPv4 or IPv6 address; names are never looked up.
 package struct IPAddress: Hashable, Sendable {
   /// 4 or 16 bytes, in network order.
   package let bytes: [UInt8]

@@ -1,11 +1,11 @@
 extension TransferRequest {
-  /// How much of the slots, and of a shared rate limit, a transfer gets beside others.
+  /// How much of the slots, and of a shared rate limit, a transfer gets.
   ///
-  /// A higher one is more likely to go first; a lower one always advances.
+  /// A higher priority is more likely to go first; a lower one always makes progress.
   public enum Priority: Int, CaseIterable, Comparable, Codable, Sendable {
     case background, utility, `default`, userInitiated, userInteractive
 
-    /// The share: each priority has twice that of the one below.
+    /// The share: twice that of the next lower priority.
     package var weight: Int { 1 << rawValue }
 
     /// Whether the left one has the smaller share.

@@ -1,6 +1,6 @@
 /// One `name=value` of a query, and what its name says about the value.
 struct QueryItem {
-  /// As it is sent.
+  /// As sent.
   let text: Substring
   /// Decoded, in lower case.
   private let name: String
@@ -18,8 +18,8 @@ struct QueryItem {
     query.split(separator: "&", omittingEmptySubsequences: false).map { QueryItem($0) }
   }
 
-  /// The form that may be shown. What has no name may be a secret as a whole, unless it is as short
-  /// as a flag.
+  /// The form that may be shown. An item without a name may be a secret itself, unless it is as
+  /// short as a flag.
   var redacted: String {
     guard let value else { return text.utf8.count > Self.longestFlag ? "***" : String(text) }
     let isHidden = isSecret || value.utf8.count > Self.longestShown
@@ -30,15 +30,16 @@ struct QueryItem {
   private static let longestShown = 32
   private static let longestFlag = 8
 
-  /// Whether the value says who may fetch the resource, and until when, and not which one it is.
+  /// Whether the value only says who may fetch the resource and until when, not which resource it
+  /// is.
   /// - Parameter isSAS: whether the query has a `sig`, as shared access signatures have.
   func isSigning(inSAS isSAS: Bool) -> Bool {
     Self.signingPrefixes.contains { name.hasPrefix($0) } || Self.signing.contains(name)
       || (isSAS && Self.sharedAccess.contains(name))
   }
 
-  /// Whether the query has a signature of the whole address: for another resource there is another
-  /// one.
+  /// Whether the query has a signature of the whole address: another resource has another
+  /// signature.
   static func isSigned(_ items: [QueryItem]) -> Bool {
     let names = Set(items.map(\.name))
     let pairs: [(signature: String, others: Set<String>)] = [
@@ -55,7 +56,7 @@ struct QueryItem {
   /// The item without the value.
   var nameAlone: Substring { value == nil ? text : text.prefix { $0 != "=" } }
 
-  /// Whether it signs a shared access signature.
+  /// Whether it is the signature of a shared access signature.
   var isSharedAccessSignature: Bool { name == "sig" }
 
   private var isSecret: Bool {
@@ -71,7 +72,7 @@ struct QueryItem {
     "hdnea", "hdnts", "__token__", "__gda__",
   ]
 
-  /// What a new shared access signature has new values of.
+  /// Names whose values change with every new shared access signature.
   private static let sharedAccess: Set = [
     "sp", "st", "spr", "sip", "sv", "sr", "skoid", "sktid", "skt", "ske", "sks", "skv",
   ]
@@ -90,15 +91,15 @@ struct QueryItem {
 }
 
 extension ResourceURL {
-  /// The form that may be logged, shown or stored: no user information, no value of a query that is
-  /// known to be secret or is longer than 32 bytes.
+  /// The form that may be logged, shown or stored: without user information and without query
+  /// values that are known to be secret or longer than 32 bytes.
   public var redacted: String {
     guard let query else { return absoluteString }
     return withQuery(QueryItem.all(of: query).map(\.redacted))
   }
 
-  /// The same text for the same resource: the address without the values of known signing keys,
-  /// which another link to it has others of. It may hold secrets.
+  /// A text that is the same for every link to a resource: the address without the values of known
+  /// signing parameters. It may hold secrets.
   package var resourceText: String {
     guard let query else { return absoluteString }
     let items = QueryItem.all(of: query)
@@ -107,8 +108,8 @@ extension ResourceURL {
       items.map { String($0.isSigning(inSAS: isSAS) ? $0.nameAlone : $0.text) })
   }
 
-  /// The same text for what is surely the same resource: as `resourceText` where a signature covers
-  /// the address, and the whole address elsewhere. A token alone may say which resource it is.
+  /// A text that is the same only for surely the same resource: `resourceText` if a signature
+  /// covers the address, otherwise the whole address. A token may select the resource.
   package var ownText: String {
     guard let query, QueryItem.isSigned(QueryItem.all(of: query)) else { return absoluteString }
     return resourceText

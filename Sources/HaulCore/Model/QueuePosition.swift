@@ -1,4 +1,4 @@
-/// A place in the list.
+/// A position in the list.
 public enum QueuePosition: Hashable, Sendable {
   case first, last
   case before(TransferID), after(TransferID)

@@ -1,7 +1,6 @@
-/// The paths of a request: each is checked when the request comes in, and made absolute where it is
-/// stored.
+/// The paths of a request: checked when the request is added, and made absolute where it is stored.
 extension TransferRequest {
-  /// Whether what it means depends on where the process is.
+  /// Whether its meaning depends on the working directory.
   package var hasRelativePath: Bool {
     switch work {
     case .download(let download): download.destination.path.map { !$0.hasPrefix("/") } ?? false
@@ -14,7 +13,7 @@ extension TransferRequest {
     }
   }
 
-  /// The same, with paths that begin in this directory.
+  /// The same, with relative paths resolved against this directory.
   package func absolute(in directory: String) -> TransferRequest {
     func absolute(_ path: String) -> String {
       if path.hasPrefix("/") { return path }
@@ -65,14 +64,13 @@ extension DownloadRequest.Destination {
 }
 
 extension String {
-  /// Whether it has this byte: `utf8.contains` takes one byte after the other through its general
-  /// way.
+  /// Whether it contains this byte; `utf8.contains` is slower, because it uses the general path for
+  /// each byte.
   package func hasByte(_ byte: UInt8) -> Bool {
     utf8.withContiguousStorageIfAvailable { $0.contains(byte) } ?? utf8.contains(byte)
   }
 
-  /// - Throws: `bad-name` when it has a NUL: for the system it would end there, and be another
-  ///   path.
+  /// - Throws: `bad-name` if it contains a NUL, where the system would end the path.
   package func checkPath() throws(TransferError) {
     guard !hasByte(0) else {
       throw TransferError(

@@ -1,10 +1,10 @@
 public import FoundationEssentials
 
-/// An absolute http or https address, taken apart once. User information moves to `credentials`.
+/// An absolute http or https address, parsed once. User information moves to `credentials`.
 public struct ResourceURL: Hashable, Sendable {
-  /// Scheme, host and port: what decides whether secrets may be sent (RFC 9110, section 4.3.1).
+  /// Scheme, host and port: decides whether secrets may be sent (RFC 9110, section 4.3.1).
   public struct Origin: Hashable, Sendable, CustomStringConvertible {
-    /// Shared, as the address is.
+    /// Shared, like the address.
     private final class Parts: Sendable {
       let scheme: String
       let host: String
@@ -24,9 +24,9 @@ public struct ResourceURL: Hashable, Sendable {
     public var scheme: String { parts.scheme }
     /// In lower case; an IPv6 address without brackets.
     public var host: String { parts.host }
-    /// Given, or the scheme's own.
+    /// The given port, or the default of the scheme.
     public var port: Int { parts.port }
-    /// The value of `Host`: without the scheme's own port (RFC 9110, section 7.2).
+    /// The value of `Host`: without the scheme's default port (RFC 9110, section 7.2).
     package var authority: String { parts.authority }
 
     init(scheme: String, host: String, port: Int) { parts = Parts(scheme, host, port) }
@@ -36,7 +36,7 @@ public struct ResourceURL: Hashable, Sendable {
       "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
 
-    /// The authority says host and port, and their absence, once the scheme is known.
+    /// With the same scheme, the authority contains host and port.
     public static func == (left: Origin, right: Origin) -> Bool {
       left.parts === right.parts || left.authority == right.authority && left.scheme == right.scheme
     }
@@ -64,7 +64,7 @@ public struct ResourceURL: Hashable, Sendable {
     }
   }
 
-  /// What an address is made of: shared, as it is copied with every event and request.
+  /// The parts of an address: shared, because it is copied with every event and request.
   private final class Parts: Hashable, Sendable {
     let absoluteString: String
     let origin: Origin
@@ -83,7 +83,7 @@ public struct ResourceURL: Hashable, Sendable {
       self.query = query
     }
 
-    /// The text says all of the rest but the user information.
+    /// The text covers everything else except the user information.
     static func == (left: Parts, right: Parts) -> Bool {
       left === right
         || (left.absoluteString == right.absoluteString && left.credentials == right.credentials)
@@ -94,9 +94,9 @@ public struct ResourceURL: Hashable, Sendable {
 
   private let parts: Parts
 
-  /// The address without user information and fragment, as it is sent.
+  /// The address as it is sent: without user information and fragment.
   package var absoluteString: String { parts.absoluteString }
-  /// The whole address with its secrets, user information included; print `redacted` where others
+  /// The whole address with its secrets, including user information; print `redacted` where others
   /// may read it.
   public var text: String {
     guard let credentials, var parts = URLComponents(string: absoluteString) else {
@@ -105,7 +105,7 @@ public struct ResourceURL: Hashable, Sendable {
     (parts.user, parts.password) = (credentials.user, credentials.password)
     return parts.string ?? absoluteString
   }
-  /// The same as Foundation has it, with its secrets; nil where Foundation reads no such address.
+  /// The same as a Foundation URL, with its secrets; nil if Foundation cannot read it.
   public var url: URL? { URL(string: text) }
   /// Decides whether secrets may be sent.
   public var origin: Origin { parts.origin }
@@ -115,9 +115,9 @@ public struct ResourceURL: Hashable, Sendable {
   /// Percent-encoded.
   var query: String? { parts.query }
 
-  /// Takes an absolute address apart.
-  /// - Throws: `bad-url` when it has no scheme or no host or is not an address at all,
-  ///   `unsupported-scheme` when it is neither http nor https.
+  /// Parses an absolute address.
+  /// - Throws: `bad-url` if it has no scheme or host or is not an address, `unsupported-scheme` if
+  ///   it is neither http nor https.
   public init(_ text: String) throws(TransferError) {
     if let plain = SimpleURLParser(text) {
       let origin = Origin(scheme: plain.scheme, host: plain.host, port: plain.port)
@@ -136,7 +136,7 @@ public struct ResourceURL: Hashable, Sendable {
     try self.init(url, scheme: scheme)
   }
 
-  /// An address of Foundation's; a relative one is taken from its base.
+  /// Parses a Foundation URL; a relative one is resolved against its base.
   /// - Throws: as `init(_:)` of a text.
   public init(_ url: URL) throws(TransferError) { try self.init(url.absoluteString) }
 
@@ -163,7 +163,7 @@ public struct ResourceURL: Hashable, Sendable {
       path: sent.parts.percentEncodedPath, query: sent.parts.percentEncodedQuery)
   }
 
-  /// Whether it is an IPv6 address, or could be a name: escapes may have brought in anything.
+  /// Whether it is an IPv6 address, or could be a name: escapes may decode to anything.
   private static func isHost(_ host: String) -> Bool {
     if host.utf8.contains(UInt8(ascii: ":")) {
       return IPAddress(String(host.prefix { $0 != "%" })) != nil  // a zone may follow
@@ -182,7 +182,7 @@ public struct ResourceURL: Hashable, Sendable {
       || String(validating: PercentCoding.decoded(path), as: UTF8.self) != nil
   }
 
-  /// The address that a `Location` header means, seen from this one (RFC 9110, section 10.2.2).
+  /// The address that a `Location` header means, relative to this one (RFC 9110, section 10.2.2).
   /// - Throws: as `init(_:)`.
   package func resolving(_ location: String) throws(TransferError) -> ResourceURL {
     guard let base = URL(string: absoluteString),
@@ -192,7 +192,7 @@ public struct ResourceURL: Hashable, Sendable {
     return try ResourceURL(url, scheme: scheme)
   }
 
-  /// The same address with the other's user information, if both are of one origin.
+  /// The same address with the other's user information, if both have the same origin.
   package func adoptingCredentials(of other: ResourceURL) -> ResourceURL {
     origin == other.origin ? taking(other.credentials) : self
   }
@@ -205,7 +205,7 @@ public struct ResourceURL: Hashable, Sendable {
 
   private init(_ parts: Parts) { self.parts = parts }
 
-  /// Path and query as a request line has them.
+  /// Path and query, as in a request line.
   package var pathAndQuery: String { query.map { "\(path)?\($0)" } ?? path }
 }
 
@@ -214,7 +214,7 @@ extension ResourceURL: CustomStringConvertible {
   public var description: String { redacted }
 }
 
-/// An address as it is sent, and what is not sent with it.
+/// An address as it is sent, and the parts that are not sent.
 private struct Sent {
   /// In lower case; an IPv6 address without brackets.
   let host: String
@@ -238,8 +238,8 @@ private struct Sent {
     self.parts = parts
   }
 
-  /// Whether it is read as the same again: of an international name not everything is, in letters
-  /// of the DNS.
+  /// Whether it can be read again as the same address: some international names cannot, in DNS
+  /// letters.
   var isReadable: Bool {
     if host.utf8.allSatisfy({ $0 < 0x80 }), !host.contains("xn--") { return true }
     guard let text = parts.string, let scheme = parts.scheme, let url = URL(string: text),

@@ -1,6 +1,5 @@
-/// An address that needs no more than to be cut: in lower case up to its path, with no user
-/// information, no fragment and nothing that would have to be encoded. Most are, and lists have
-/// many; others are for the whole grammar.
+/// Parses plain addresses, fast: lower case up to the path, without user information, fragment or
+/// anything to encode. Most addresses in lists are plain; others need the full parser.
 struct SimpleURLParser {
   let scheme: String
   let host: String
@@ -8,7 +7,7 @@ struct SimpleURLParser {
   let path: String
   let query: String?
 
-  /// Nil for every address that is not plain, be it right or wrong.
+  /// Nil for every address that is not plain, valid or not.
   init?(_ text: String) {
     guard
       let plain = text.utf8.withContiguousStorageIfAvailable(Self.init(bytes:)) ?? nil
@@ -41,7 +40,7 @@ struct SimpleURLParser {
       ? String(decoding: bytes[(question + 1)...], as: UTF8.self) : nil
   }
 
-  /// The number behind the colon; the scheme's own where there is neither.
+  /// The number after the colon; the scheme's default if both are missing.
   private static func port(_ text: Slice<UnsafeBufferPointer<UInt8>>, of scheme: String) -> Int? {
     guard let first = text.dropFirst().first else {
       return text.isEmpty ? scheme == "https" ? 443 : 80 : nil
@@ -53,7 +52,7 @@ struct SimpleURLParser {
     return Int(port)
   }
 
-  /// Two hyphens in a row may begin letters of the DNS, which stand for another text.
+  /// Two hyphens in a row may start a punycode label, which stands for other text.
   private static func isHost(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
     var last: UInt8 = 0
     for byte in bytes {

@@ -4,7 +4,7 @@
   import Darwin
 #endif
 
-/// Numbers of errors (`errno`) in words.
+/// The text of system errors (`errno`).
 package enum SystemError {
   /// `No space left on device`.
   package static func text(_ number: Int32) -> String {

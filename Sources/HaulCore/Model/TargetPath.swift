@@ -1,5 +1,5 @@
-/// A path of a file as text, however it is written: `a`, `./a` and `.//a` are one. What links make
-/// of it, only the disk knows.
+/// The path of a file as text, normalised: `a`, `./a` and `.//a` are equal. Only the disk can
+/// resolve links.
 package struct TargetPath: Hashable, Sendable {
   package let text: String
 
@@ -12,10 +12,10 @@ package struct TargetPath: Hashable, Sendable {
     text = (path.hasPrefix("/") ? "/" : "") + parts.joined(separator: "/")
   }
 
-  /// Whether it has no component that is empty or a dot, as most have not.
+  /// Whether no component is empty or a dot, as in most paths.
   private static func isPlain(_ path: UnsafeBufferPointer<UInt8>) -> Bool {
     let (slash, dot) = (UInt8(ascii: "/"), UInt8(ascii: "."))
-    // Whether the component so far is empty, or a dot.
+    // Whether the present component is empty or a dot so far.
     var (isEmpty, isDot, isFirst) = (true, false, true)
     for byte in path {
       if byte == slash {
@@ -31,7 +31,7 @@ package struct TargetPath: Hashable, Sendable {
 }
 
 extension TransferRequest {
-  /// The file that it is to make, when its path was given and not derived.
+  /// Its target file, if its path was given and not derived.
   package var exactTarget: TargetPath? {
     guard case .download(let download) = work, case .file(let path) = download.destination else {
       return nil

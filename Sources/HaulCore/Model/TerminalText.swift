@@ -1,8 +1,8 @@
-/// Text from outside, made fit for a terminal.
+/// Untrusted text, made safe for a terminal.
 package enum TerminalText {
-  /// The text with everything escaped that could move the cursor, start a sequence, or change the
-  /// reading order: C0, DEL, C1, line and paragraph separators, and invisible formatting except the
-  /// two joiners that scripts need.
+  /// Escapes everything that could move the cursor, start a sequence, or change the reading order:
+  /// C0, DEL, C1, line and paragraph separators, and invisible formatting except the two joiners
+  /// that scripts need.
   package static func escaped(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
     var result = ""
@@ -23,8 +23,7 @@ package enum TerminalText {
       ? text.utf8.count : text.unicodeScalars.reduce(0) { $0 + width(of: $1) }
   }
 
-  /// Escaped text in at most `cells` cells, cut between two graphemes; `…` stands for what is cut
-  /// off.
+  /// Escaped text in at most `cells` cells, cut between graphemes; `…` replaces the rest.
   package static func cut(_ text: String, to cells: Int) -> String {
     guard width(text) > cells else { return text }
     guard cells > 0 else { return "" }
@@ -64,13 +63,13 @@ extension TerminalText {
   /// Cells of one scalar: 0 for what is drawn over another, 2 for East Asian Width `W` and `F` (UAX
   /// #11) and emoji.
   private static func width(of scalar: Unicode.Scalar) -> Int {
-    // The selector asks for the wide picture of a narrow character.
+    // The selector requests the wide form of a narrow character.
     if scalar == "\u{FE0F}" { return 1 }
     switch scalar.properties.generalCategory {
     case .nonspacingMark, .enclosingMark, .format, .control: return 0
     default: break
     }
-    // Vowels and finals of decomposed Hangul join the syllable before.
+    // Vowels and finals of decomposed Hangul combine with the syllable before.
     if (0x1160...0x11FF).contains(scalar.value) { return 0 }
     let isWide =
       scalar.properties.isEmojiPresentation || wide.contains { $0.contains(scalar.value) }

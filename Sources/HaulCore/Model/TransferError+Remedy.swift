@@ -1,6 +1,6 @@
 extension TransferError {
-  /// What a user may set to get past it. The message says it in words that hold for the library;
-  /// the command adds its options.
+  /// A setting that avoids the error. The message describes it in words for the library; the
+  /// command adds its options.
   package enum Remedy: String, Hashable, Codable, Sendable {
     case credentials, password, proxyCredentials
     case certificateAuthority, clientCertificate
@@ -11,7 +11,7 @@ extension TransferError {
 
   package var remedy: Remedy? { parts.remedy }
 
-  /// The same, with what a user may set.
+  /// The same error with a remedy.
   package func remedied(by remedy: Remedy) -> TransferError {
     var parts = parts
     parts.remedy = remedy

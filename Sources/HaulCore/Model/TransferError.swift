@@ -40,7 +40,7 @@ public struct TransferError: Error, Hashable, Sendable {
     case badName = "bad-name"
     case unsupportedScheme = "unsupported-scheme"
     case notYetSupported = "not-yet-supported"
-    /// A command left a transfer as it was; `refusal` says why.
+    /// A command had no effect on a transfer; `refusal` says why.
     case refused
     case `internal`
   }
@@ -57,7 +57,7 @@ public struct TransferError: Error, Hashable, Sendable {
     var remedy: Remedy?
   }
 
-  /// Shared: where there may be an error there mostly is none, and it is to take no room there.
+  /// Shared, because most results have no error and should not reserve room for one.
   private var shared: Shared<Parts>
   var parts: Parts { shared.value }
 
@@ -69,21 +69,21 @@ public struct TransferError: Error, Hashable, Sendable {
   public var message: String { shared.value.message }
   /// The HTTP status behind it, if one was received.
   public var status: Int? { shared.value.status }
-  /// Whether another attempt may succeed without anything being changed.
+  /// Whether another attempt may succeed without any change.
   public var isRetryable: Bool { shared.value.isRetryable }
-  /// How long the server asked to be left alone (RFC 9110, section 10.2.3).
+  /// How long the server asked to wait (RFC 9110, section 10.2.3).
   public var retryAfter: Duration? { shared.value.retryAfter }
-  /// Why a command left a transfer as it was; nil for every other code than `refused`.
+  /// Why a command had no effect on a transfer; nil for any code but `refused`.
   public var refusal: CommandRefusal? { shared.value.refusal }
-  /// What it comes from, where that may go away by itself.
+  /// The cause, if it may go away by itself.
   package var cause: Cause? { shared.value.cause }
-  /// Whether the host that was asked led to another, which it is about.
+  /// Whether it is about the target of a redirect, not the requested host.
   package var isOfRedirect: Bool { shared.value.isOfRedirect }
 
   package enum Cause: String, Hashable, Codable, Sendable {
     /// There is no room on the file system.
     case noRoom
-    /// Nobody knows the host, or there is no way to it: as it is without a network too.
+    /// The host is unknown, or there is no route to it; a missing network looks the same.
     case noRoute
     /// There is no network.
     case noNetwork
@@ -94,8 +94,8 @@ public struct TransferError: Error, Hashable, Sendable {
   ///   - code: what kind of failure it was.
   ///   - message: why it failed and what to do, in one line, without secrets.
   ///   - status: the HTTP status behind it, if one was received.
-  ///   - isRetryable: whether another attempt may succeed without anything being changed.
-  ///   - retryAfter: how long the server asked to be left alone.
+  ///   - isRetryable: whether another attempt may succeed without any change.
+  ///   - retryAfter: how long the server asked to wait.
   public init(
     _ code: Code, _ message: String, status: Int? = nil, isRetryable: Bool = false,
     retryAfter: Duration? = nil
@@ -115,20 +115,20 @@ public struct TransferError: Error, Hashable, Sendable {
         retryAfter: retryAfter, cause: cause))
   }
 
-  /// A command left a transfer as it was.
+  /// A command had no effect on a transfer.
   package init(_ refusal: CommandRefusal) {
     self.init(.refused, refusal.message)
     shared.value.refusal = refusal
   }
 
-  /// The same, of which it is known by now what it comes from.
+  /// The same error with a cause.
   package func with(_ cause: Cause) -> TransferError {
     var error = self
     error.shared.value.cause = cause
     return error
   }
 
-  /// The same, of what a redirect led to.
+  /// The same error, about the target of a redirect.
   package var ofRedirect: TransferError {
     var error = self
     error.shared.value.isOfRedirect = true

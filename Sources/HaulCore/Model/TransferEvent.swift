@@ -3,30 +3,30 @@ public struct TransferEvent: Sendable, Hashable {
   /// What happened.
   public enum Kind: Sendable, Hashable {
     case added(target: String?)
-    /// Its file gets this path, and not the one that `added` told, as the server told the name,
-    /// another transfer has it, or, for this reason, the file that is there is left alone.
+    /// Its file gets this path instead of the one in `added`: the server sent the name, another
+    /// transfer uses the first one, or an existing file is kept, for this reason.
     case target(String, reason: String?)
     case phase(Phase, reason: String?)
     /// It does not run, for this reason.
     case waiting(WaitReason)
     case paused(by: Initiator)
     case resumed(by: Initiator)
-    /// Newest only; at most 10 per second and transfer. The one that tells all of a file is told to
-    /// everyone, once, before the end.
+    /// Newest only; at most 10 per second and transfer. Progress with all bytes of a file reaches
+    /// every subscriber, once, before the end.
     case progress(TransferProgress)
     indirect case attempt(number: Int, error: TransferError, delay: Duration)
-    /// The server refused one connection while others of its host went on: the host gets no more
-    /// than so many from now on, all transfers together. No attempt was counted.
+    /// The server refused a connection while others of its host stayed open: the host gets at most
+    /// this many from now on, for all transfers. No attempt was counted.
     indirect case limited(connections: Int, error: TransferError)
-    /// How many connections it settled on.
+    /// The number of connections that it chose.
     case connections(ConnectionChoice)
-    /// The one real end.
+    /// Its end.
     case finished(TransferResult)
-    /// It was moved: the order of the list is another, as `TransferManager.summaries(of:)` tells.
+    /// It was moved; `TransferManager.summaries(of:)` has the new order.
     case moved
-    /// It is not in the list any more.
+    /// It is no longer in the list.
     case removed
-    /// How it stands, in place of what the subscriber has not seen of it.
+    /// Its present state, in place of events that the subscriber has missed.
     indirect case snapshot(TransferSnapshot)
   }
 
@@ -40,17 +40,17 @@ public struct TransferEvent: Sendable, Hashable {
     case user, signal, disk, network
   }
 
-  /// The number of a state change that is stored, rising by one, also over restarts; nil for what
-  /// only tells how it goes.
+  /// The number of a stored state change, increasing, also across restarts; nil for progress and
+  /// other events that are not stored.
   public let number: Int?
-  /// Whom it happened to.
+  /// The transfer.
   public let id: TransferID
   /// What happened.
   public let kind: Kind
   /// Nil when it could not be read.
   package let identity: TransferIdentity?
 
-  /// What it transfers; nil for a step. Print its `redacted` form only.
+  /// The address; nil for a step. Print only its `redacted` form.
   public var url: ResourceURL? { identity?.url }
   /// The caller's name for it.
   public var identifier: String? { identity?.identifier }
@@ -58,7 +58,7 @@ public struct TransferEvent: Sendable, Hashable {
   public var group: String? { identity?.group }
 
   /// An event as a manager emits it, for previews, fakes and tests.
-  /// - Parameters: what the properties of the same names tell.
+  /// - Parameters: the values of the properties of the same names.
   public init(
     number: Int? = nil, id: TransferID, url: ResourceURL? = nil, identifier: String? = nil,
     group: String? = nil, kind: Kind
@@ -76,9 +76,9 @@ public struct TransferEvent: Sendable, Hashable {
   }
 }
 
-/// How far a transfer is.
+/// The progress of a transfer.
 public struct TransferProgress: Sendable, Hashable, Codable {
-  /// Bytes of the file that are there, those of earlier runs included.
+  /// Bytes of the file on disk, including those of earlier runs.
   public let bytes: Int64
   /// The whole length in bytes; nil while it is unknown.
   public let total: Int64?
@@ -87,8 +87,8 @@ public struct TransferProgress: Sendable, Hashable, Codable {
   /// Connections in use.
   public let connections: Int
 
-  /// So far it is, for previews, fakes and tests.
-  /// - Parameters: what the properties of the same names tell.
+  /// Progress, for previews, fakes and tests.
+  /// - Parameters: the values of the properties of the same names.
   public init(bytes: Int64, total: Int64? = nil, rate: Double = 0, connections: Int = 1) {
     self.bytes = bytes
     self.total = total
@@ -96,18 +96,17 @@ public struct TransferProgress: Sendable, Hashable, Codable {
     self.connections = connections
   }
 
-  /// From 0 to 1; 1 only when everything is there; nil while the length is unknown.
+  /// From 0 to 1; 1 only when it is complete; nil while the length is unknown.
   public var fraction: Double? {
     guard let total, total >= 0 else { return nil }
     if bytes >= total { return 1 }
     return max(0, min(Double(bytes) / Double(total), 1.0.nextDown))
   }
 
-  /// From 0 to 100, rounded down; 100 only when everything is there; nil while the length is
-  /// unknown.
+  /// From 0 to 100, rounded down; 100 only when it is complete; nil while the length is unknown.
   public var percent: Int? { fraction.map { Int($0 * 100) } }
 
-  /// Whether everything is there.
+  /// Whether it is complete.
   package var isWhole: Bool { total.map { bytes >= $0 } ?? false }
 
   /// Seconds until the end at the present rate; nil while length or rate is unknown.
@@ -119,24 +118,24 @@ public struct TransferProgress: Sendable, Hashable, Codable {
 
 /// How a transfer ended.
 public struct TransferResult: Sendable, Hashable {
-  /// The three real ends.
+  /// The three ends.
   public enum State: String, Sendable, Hashable, Codable {
     case completed, failed, cancelled
   }
 
-  /// What vouches for the content.
+  /// What proves the content.
   public enum Verification: String, Sendable, Hashable, Codable {
-    /// Every digest that was asked for.
+    /// All requested digests match.
     case checksum
-    /// Every byte of the announced length.
+    /// Every byte of the announced length was received.
     case length
-    /// A chunked body with its final chunk.
+    /// A chunked body with its final chunk was received.
     case framing
     /// Nothing: the body ended when the connection closed.
     case unverified
   }
 
-  /// Shared, as it is copied with every event and record.
+  /// Shared, because it is copied with every event and record.
   private final class Box: Sendable {
     let parts: Parts
 
@@ -164,12 +163,12 @@ public struct TransferResult: Sendable, Hashable {
 
   /// Which end it was.
   public var state: State { box.parts.state }
-  /// The final path, once completed; also of a restart that came to another end, as the older file
-  /// is still there.
+  /// The final path, once completed; also when a restart did not complete, because the older file
+  /// still exists.
   public var path: String? { box.parts.path }
   /// Length of the file in bytes.
   public var bytes: Int64 { box.parts.bytes }
-  /// Bytes of body that this run received from the network.
+  /// Body bytes that this run received from the network.
   public var fetched: Int64 { box.parts.fetched }
   /// Bytes found on disk from earlier runs.
   public var reused: Int64 { box.parts.reused }
@@ -177,18 +176,18 @@ public struct TransferResult: Sendable, Hashable {
   public var duration: Duration { box.parts.duration }
   /// The digests that it was verified by.
   public var checksums: [Checksum] { box.parts.checksums }
-  /// What vouches for the content, once completed.
+  /// What proves the content, once completed.
   public var verified: Verification? { box.parts.verified }
-  /// The content coding that the file has, as the server sent one that was not asked for, and not
-  /// undone: `gzip`.
+  /// The content coding of the file, such as `gzip`, if the server sent one that was not requested
+  /// and it was not decoded.
   public var coding: String? { box.parts.coding }
   /// Why it failed.
   public var error: TransferError? { box.parts.error }
-  /// How this run went over the network; nil where it sent no request.
+  /// Network figures of this run; nil if it sent no request.
   public var metrics: TransferMetrics? { box.parts.metrics }
 
-  /// A result as a manager gives it, for previews, fakes and tests.
-  /// - Parameters: what the properties of the same names tell.
+  /// A result as a manager returns it, for previews, fakes and tests.
+  /// - Parameters: the values of the properties of the same names.
   public init(
     state: State, path: String? = nil, bytes: Int64 = 0, fetched: Int64 = 0, reused: Int64 = 0,
     duration: Duration = .zero, checksums: [Checksum] = [], verified: Verification? = nil,
@@ -201,7 +200,7 @@ public struct TransferResult: Sendable, Hashable {
         error: error, metrics: metrics))
   }
 
-  /// Whether all that they tell is the same.
+  /// Whether all their fields are equal.
   public static func == (left: TransferResult, right: TransferResult) -> Bool {
     left.box === right.box || left.box.parts == right.box.parts
   }

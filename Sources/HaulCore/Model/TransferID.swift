@@ -1,13 +1,13 @@
-/// The opaque name of a transfer: 40 random bits, shown as 8 characters of Crockford's base32.
+/// The opaque id of a transfer: 40 random bits, shown as 8 characters of Crockford's base32.
 public struct TransferID: Hashable, Sendable, Comparable {
-  /// 40 of them; a store keeps an id as this number.
+  /// 40 bits; a store keeps an id as this number.
   package let bits: UInt64
 
   package init(using generator: inout some RandomNumberGenerator) {
     bits = generator.next() & 0xFF_FFFF_FFFF
   }
 
-  /// The id of these bits; nil when there are more than 40.
+  /// The id with these bits; nil if there are more than 40.
   package init?(bits: UInt64) {
     guard bits <= 0xFF_FFFF_FFFF else { return nil }
     self.bits = bits
@@ -31,7 +31,7 @@ public struct TransferID: Hashable, Sendable, Comparable {
     self.bits = bits
   }
 
-  /// An order without meaning, for stable output.
+  /// An arbitrary but stable order.
   public static func < (left: TransferID, right: TransferID) -> Bool { left.bits < right.bits }
 
   private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")

@@ -1,4 +1,4 @@
-/// The names of a transfer, as its events and handles carry them: one reference.
+/// The names of a transfer, shared by its events and handles.
 package final class TransferIdentity: Sendable {
   package let url: ResourceURL?
   package let identifier: String?

@@ -1,15 +1,15 @@
-/// How one run of a transfer went over the network.
+/// Network figures of one run of a transfer.
 public struct TransferMetrics: Sendable, Hashable, Codable {
-  /// From the start of the run to its first answer, name lookup, connection and redirects included;
-  /// nil when there was none.
+  /// From the start of the run to its first answer, including name lookup, connection and
+  /// redirects; nil without an answer.
   public let firstAnswer: Duration?
-  /// Requests that were sent, those for further ranges and retries included.
+  /// Requests that were sent, including additional ranges and retries.
   public let requests: Int
-  /// Attempts that were made again after a failure.
+  /// Retried attempts.
   public let retries: Int
 
-  /// Such a run, for previews, fakes and tests.
-  /// - Parameters: what the properties of the same names tell.
+  /// Metrics, for previews, fakes and tests.
+  /// - Parameters: the values of the properties of the same names.
   public init(firstAnswer: Duration?, requests: Int, retries: Int) {
     self.firstAnswer = firstAnswer
     self.requests = requests

@@ -1,12 +1,12 @@
-/// How one transfer stands at one moment.
+/// The state of one transfer at one moment.
 public struct TransferSnapshot: Sendable, Hashable {
   /// What the queue knows of it.
   public let summary: TransferSummary
-  /// What it was last seen doing; nil unless it runs.
+  /// Its last reported phase; nil unless it runs.
   public let phase: TransferEvent.Phase?
-  /// How far it is, while it runs or is paused; nil before that is known, and once it has ended.
+  /// Its progress while it runs or is paused; nil before that is known, and after its end.
   public let progress: TransferProgress?
-  /// How it ended, once it has.
+  /// Its result, once it has ended.
   public let result: TransferResult?
 
   package init(
@@ -19,15 +19,15 @@ public struct TransferSnapshot: Sendable, Hashable {
     self.result = result
   }
 
-  /// Where it stands.
+  /// Its state.
   public var state: TransferState { summary.state }
 }
 
-/// How everything in a list stands at one moment.
+/// The state of a whole list at one moment.
 public struct QueueSnapshot: Sendable, Hashable {
-  /// The number of the newest state change that it contains; 0 before the first.
+  /// The number of the newest state change that it includes; 0 before the first.
   public let number: Int
-  /// In the order of the list.
+  /// In list order.
   public let transfers: [TransferSummary]
 
   package init(number: Int, transfers: [TransferSummary]) {
@@ -36,11 +36,11 @@ public struct QueueSnapshot: Sendable, Hashable {
   }
 }
 
-/// What one who follows a whole list is told.
+/// An event of a whole list.
 public enum QueueEvent: Sendable, Hashable {
   /// Something happened to one transfer.
   case transfer(TransferEvent)
-  /// What was told before does not count any more: this is how everything stands, and the next
-  /// state change has the number that follows the snapshot's.
+  /// Everything reported before is obsolete: this is the present state, and the next state change
+  /// has the number after the snapshot's.
   case reset(QueueSnapshot)
 }

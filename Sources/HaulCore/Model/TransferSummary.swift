@@ -1,8 +1,8 @@
-/// What the queue knows of a transfer without asking its store.
+/// What the queue knows of a transfer without reading its store.
 public struct TransferSummary: Sendable, Hashable, Identifiable {
   /// The transfer.
   public let id: TransferID
-  /// Where it stands.
+  /// Its state.
   public let state: TransferState
   /// Its share of the slots.
   public let priority: TransferRequest.Priority
@@ -12,8 +12,8 @@ public struct TransferSummary: Sendable, Hashable, Identifiable {
   public let identifier: String?
   /// The host that it transfers from; nil for a step.
   public let host: String?
-  /// Why it does not run, while it is queued or between two attempts; nil when nothing keeps it
-  /// from starting.
+  /// Why it does not run, while it is queued or between two attempts; nil if nothing prevents its
+  /// start.
   public let waitReason: WaitReason?
 
   package init(
@@ -29,18 +29,15 @@ public struct TransferSummary: Sendable, Hashable, Identifiable {
   }
 }
 
-/// Where a transfer stands in the queue.
+/// The state of a transfer in the queue.
 public enum TransferState: String, Sendable, Hashable, CaseIterable {
-  /// It starts by itself, or makes its next attempt, when there is a slot and nothing else that it
-  /// waits for.
+  /// It starts, or makes its next attempt, when it has a slot and its wait reason is gone.
   case queued
   /// It holds a slot.
   case running
-  /// All its bytes are there, and it waits for the disk to give its file the final name. It holds
-  /// no slot.
+  /// All its bytes are on disk, and it waits for the disk to publish its file. It holds no slot.
   case publishing
-  /// It was ordered to pause, to be cancelled or to be removed, and its connections are being
-  /// closed.
+  /// It is being paused, cancelled or removed, and its connections are being closed.
   case stopping
   case paused, failed, completed, cancelled
 
@@ -57,6 +54,6 @@ public enum TransferState: String, Sendable, Hashable, CaseIterable {
       }
   }
 
-  /// Whether it has ended; only `retry` and `restart` begin again.
+  /// Whether it has ended; only `retry` and `restart` start it again.
   public var isEnded: Bool { self == .failed || self == .completed || self == .cancelled }
 }

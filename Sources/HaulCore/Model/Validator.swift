@@ -1,4 +1,4 @@
-/// What tells one version of a resource from another (RFC 9110, section 8.8).
+/// Identifies a version of a resource (RFC 9110, section 8.8).
 package struct Validator: Hashable, Sendable, Codable {
   /// The entity tag as sent, with its quotes and `W/`.
   package var entityTag: String?
@@ -15,24 +15,24 @@ package struct Validator: Hashable, Sendable, Codable {
 }
 
 extension Validator {
-  /// What two validators tell about the two versions they came from.
+  /// What two validators say about their versions.
   package enum Comparison: Hashable, Sendable {
-    /// Byte for byte the same: their ranges may be combined (RFC 9110, section 15.3.7.3).
+    /// Byte for byte equal: their ranges may be combined (RFC 9110, section 15.3.7.3).
     case same
     case different
-    /// Nothing is proved either way.
+    /// Nothing is proved.
     case unknown
   }
 
   /// Whether equality proves equal bytes: a strong entity tag, or a strong `Last-Modified`.
   package var isStrong: Bool { strongDate != nil || strongTag != nil }
 
-  /// What to send as `If-Range` (RFC 9110, section 13.1.5): the strong tag, else the strong date as
-  /// it was sent.
+  /// What to send as `If-Range` (RFC 9110, section 13.1.5): the strong tag, otherwise the strong
+  /// date as it was received.
   ///
-  /// Nil beside a weak tag even when the date is strong, for the section forbids a date to a client
-  /// that has any tag. `isStrong` is then still true: ask for the plain range and compare the
-  /// validators of the answer.
+  /// Nil with a weak tag even when the date is strong, because the section forbids a date if there
+  /// is any tag. `isStrong` is then still true: request the plain range and compare the validators
+  /// of the answer.
   package var ifRange: String? {
     guard let tag else { return strongDate }
     return tag.isWeak ? nil : entityTag
@@ -40,16 +40,15 @@ extension Validator {
 
   /// Compares the version that we have with one that was seen later.
   ///
-  /// - Tags that differ mean different, weak or not: a server changes even a weak tag only when the
-  ///   content changed.
-  /// - Equal strong tags mean the same, whatever the dates say: nodes behind one name often differ
-  ///   in the date only.
+  /// - Different tags mean different versions, weak or not: a server changes even a weak tag only
+  ///   when the content changes.
+  /// - Equal strong tags mean the same version, whatever the dates: nodes behind one name often
+  ///   differ only in the date.
   /// - An equal weak tag promises equal meaning, not equal bytes, so the date decides: another date
   ///   is another version, the same strong date the same one.
-  /// - With a tag on one side only (some nodes leave it out), or on none, the date decides too.
-  /// - An equal date proves something only if ours was strong: the bytes we have were then read
-  ///   after the second of the change was over. How old the date is for the newer response adds
-  ///   nothing to that.
+  /// - With one tag or none (some nodes leave it out), the date decides too.
+  /// - An equal date proves something only if ours was strong: we read our bytes after the second
+  ///   of the change was over. The age of the date in the newer response proves nothing more.
   package func comparison(with newer: Validator) -> Comparison {
     if let tag, let newerTag = newer.tag {
       guard tag.weaklyMatches(newerTag) else { return .different }

@@ -1,4 +1,4 @@
-/// The certificate that a client shows, and its key.
+/// A client certificate and its key.
 public struct ClientCertificate: Hashable, Sendable {
   /// A PEM file; what follows the first certificate is the rest of its chain.
   public var certificateFile: String
@@ -12,7 +12,7 @@ public struct ClientCertificate: Hashable, Sendable {
   }
 }
 
-/// A version of TLS that is safe to speak.
+/// A version of TLS that is considered safe.
 public enum TLSVersion: String, CaseIterable, Sendable {
   /// RFC 5246.
   case tls12 = "1.2"
@@ -27,7 +27,7 @@ public enum AddressFamily: Hashable, Sendable {
   /// `2001:db8::1`.
   case ipv6
 
-  /// Where a connection of that family may come from: anywhere.
+  /// The unspecified address of the family.
   package var anyAddress: String {
     switch self {
     case .ipv4: "0.0.0.0"

@@ -1,9 +1,9 @@
 import FoundationEssentials
 
 extension ProxyRules {
-  /// A server that requests go through.
+  /// A proxy server.
   public struct Proxy: Hashable, Sendable {
-    /// How it is spoken to.
+    /// Its protocol.
     public enum Kind: Hashable, Sendable {
       /// Plain http in absolute form, https through CONNECT (RFC 9112, section 3.2).
       case http
@@ -11,11 +11,11 @@ extension ProxyRules {
       case socks5
     }
 
-    /// How it is spoken to.
+    /// Its protocol.
     public let kind: Kind
     /// Without brackets.
     public let host: String
-    /// 1080 unless given.
+    /// The default is 1080.
     public let port: Int
     package let credentials: ResourceURL.Credentials?
 
@@ -51,7 +51,7 @@ extension ProxyRules {
       let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
       let user = decoded(parts.first ?? "")
       let password = decoded(parts.count > 1 ? parts[1] : "")
-      // One byte counts them in SOCKS5 (RFC 1929).
+      // SOCKS5 counts them in one byte (RFC 1929).
       guard kind == .http || (1...255).contains(user.utf8.count) && password.utf8.count <= 255
       else {
         throw TransferError(.badURL, "the user name or password is empty or too long for SOCKS5")
@@ -100,6 +100,6 @@ extension ProxyRules {
 }
 
 extension ProxyRules.Proxy: CustomStringConvertible {
-  /// `HOST:PORT`; never the credentials.
+  /// `HOST:PORT`, without the credentials.
   public var description: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 }

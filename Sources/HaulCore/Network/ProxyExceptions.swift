@@ -1,4 +1,4 @@
-/// Hosts that are spoken to without a proxy: the value of `NO_PROXY`, matched as curl does.
+/// Hosts to reach without a proxy: the value of `NO_PROXY`, matched as curl does.
 package struct ProxyExceptions: Hashable, Sendable {
   fileprivate enum Rule: Hashable, Sendable {
     case all
@@ -8,14 +8,13 @@ package struct ProxyExceptions: Hashable, Sendable {
 
   private let rules: [Rule]
 
-  /// Names (with all below them), addresses, networks like `10.0.0.0/8`, each with an optional
+  /// Names (including subdomains), addresses, networks like `10.0.0.0/8`, each with an optional
   /// `:port`, or `*`; separated by commas or spaces.
   package init(_ list: String) {
     rules = list.split { $0 == "," || $0.isWhitespace }.map { Self.rule(String($0)) }
   }
 
-  /// The first entry of a list that names no host, domain, address or network; nil when there is
-  /// none.
+  /// The first entry that is not a host, domain, address or network; nil if there is none.
   package static func unreadable(in list: String) -> String? {
     list.split { $0 == "," || $0.isWhitespace }.map(String.init).first { !isReadable($0) }
   }
@@ -34,7 +33,7 @@ package struct ProxyExceptions: Hashable, Sendable {
     if IPAddress(host) != nil { return true }
     let domain = withoutLastDot(String(host.trimmingPrefix(".")))
     let labels = domain.split(separator: ".", omittingEmptySubsequences: false)
-    // A name that ends with a number would be an address, and it is none.
+    // A name with a numeric last label would be an address, and this is not a valid one.
     return labels.allSatisfy(isLabel) && labels.last.map { Int($0) == nil } == true
   }
 

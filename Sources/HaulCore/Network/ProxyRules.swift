@@ -1,22 +1,21 @@
-/// Which requests go through which proxy.
+/// Which requests use which proxy.
 public struct ProxyRules: Hashable, Sendable {
   private var http: Proxy?
   private var https: Proxy?
   private var exceptions: ProxyExceptions
 
-  /// One proxy for everything but the hosts of `exceptions`, which is written as `NO_PROXY` is;
-  /// without one, none.
+  /// One proxy for all hosts except `exceptions`, in the syntax of `NO_PROXY`; nil for no proxy.
   public init(_ proxy: Proxy? = nil, exceptions: String = "") {
     http = proxy
     https = proxy
     self.exceptions = ProxyExceptions(exceptions)
   }
 
-  /// What `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` say; the lower-case spelling goes
-  /// first. `HTTP_PROXY` is ignored, as a CGI program's client sets it.
+  /// The proxies in `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`; lower-case names
+  /// override upper-case ones. `HTTP_PROXY` is ignored, because a CGI client can set it.
   /// - Parameters:
-  ///   - given: takes the place of the three variables; empty for none.
-  ///   - exceptions: takes the place of `no_proxy`.
+  ///   - given: replaces the three variables; empty for none.
+  ///   - exceptions: replaces `no_proxy`.
   /// - Throws: `bad-url`, with the variable's name.
   package init(
     environment: [String: String], given: String? = nil, exceptions: String? = nil
@@ -42,7 +41,7 @@ public struct ProxyRules: Hashable, Sendable {
     self.exceptions = ProxyExceptions(exceptions ?? value("no_proxy", "NO_PROXY")?.text ?? "")
   }
 
-  /// The proxy for an origin; nil to speak to it directly.
+  /// The proxy for an origin; nil to connect directly.
   package func proxy(for origin: ResourceURL.Origin) -> Proxy? {
     guard let proxy = origin.scheme == "https" ? https : http, !exceptions.contains(origin) else {
       return nil

@@ -1,15 +1,15 @@
-/// When a failed attempt is made again.
+/// When a failed attempt is retried.
 ///
-/// Attempts are counted since the last progress of at least 256 KiB, or of a quarter of what was
-/// missing. While a host gives no answer, its transfers wait for it together: one asks at a time,
-/// and only that one counts an attempt.
+/// Attempts are counted since the last progress of at least 256 KiB, or of a quarter of the missing
+/// bytes. While a host does not answer, its transfers wait together: one tries at a time, and only
+/// that one counts an attempt.
 public struct RetryPolicy: Sendable, Hashable, Codable {
-  /// Attempts after the first; 0 turns retries off.
+  /// Attempts after the first; 0 disables retries.
   public var retries = 8
   /// The longest time without progress before giving up.
   public var maximumTime: Duration = .seconds(3600)
 
-  /// Whether fewer retries are made of a host that has not answered yet, where a person waits.
+  /// Whether a host that has not answered yet gets fewer retries, if a person waits.
   package var isShortAtFirstContact = true
 
   /// The default policy.
@@ -17,12 +17,12 @@ public struct RetryPolicy: Sendable, Hashable, Codable {
 }
 
 extension RetryPolicy {
-  /// Progress that makes the count of attempts begin anew, in bytes.
+  /// Progress that resets the count of attempts, in bytes.
   package static let progressThatCounts: Int64 = 256 << 10
-  /// Retries before the first answer where a person waits: a wrong name or port is likelier
-  /// than a passing fault.
+  /// Retries before the first answer if a person waits: a wrong name or port is more likely than a
+  /// passing fault.
   package static let firstContactRetries = 2
-  /// The time for them, from the first failure on.
+  /// The time for those retries, from the first failure on.
   package static let firstContactTime: Duration = .seconds(3)
 
   /// The longest wait before retry `attempt` (from 1): 0.5 s, doubled each time, at most 60 s.

@@ -1,7 +1,7 @@
-/// What a segment, or a whole transfer, remembers of its failures.
+/// The failures of a segment, or of a whole transfer, so far.
 package struct RetryState: Hashable, Sendable {
   package enum Decision: Hashable, Sendable {
-    /// Try again after a wait; `attempt` counts the retries since the last progress, from 1.
+    /// Retry after a wait; `attempt` counts the retries since the last progress, from 1.
     case retry(after: Duration, attempt: Int)
     case giveUp
   }
@@ -19,22 +19,22 @@ package struct RetryState: Hashable, Sendable {
     lastProgress = start
   }
 
-  /// An attempt that failed.
+  /// A failed attempt.
   package struct Failure: Sendable {
-    /// Bytes that it brought. Several attempts add up: a server that cuts every answer off at 100
-    /// KiB is slow, not broken.
+    /// Bytes that it brought. Attempts add up: a server that cuts every answer off at 100 KiB is
+    /// slow, not broken.
     package var progressed: Int64 = 0
-    /// Bytes that were missing when it began; bringing a quarter of them counts, however few.
+    /// Bytes that were missing when it began; a quarter of them counts as progress, however few.
     package var remaining = Int64.max
-    /// The server's wish; it takes the place of the back-off.
+    /// The wait that the server asked for; it replaces the backoff.
     package var retryAfter: Duration?
-    /// What is known of a host that gave no answer; nil when it gave one.
+    /// The health of a host that did not answer; nil if it answered.
     package var silentHost: HostHealth?
-    /// Whether a person waits for it: asks of all transfers of a silent host count, so that it
-    /// fails soon.
+    /// Whether a person waits for it: then attempts of all transfers of a silent host count, so
+    /// that it fails soon.
     package var isAttended = false
-    /// Whether nothing has answered yet, so that the name or the port is wrong, likelier than not:
-    /// two retries within 3 s.
+    /// Whether nothing has answered yet, so that the name or port is probably wrong: two retries
+    /// within 3 s.
     package var isFirstContact = false
     package var isRetryable = true
 
@@ -61,10 +61,10 @@ package struct RetryState: Hashable, Sendable {
       return .giveUp
     }
     let ceiling = RetryPolicy.ceiling(ofAttempt: max(attempt, attemptOfHost))
-    // Those of a host that answers nobody ask one at a time: they need not be kept apart.
+    // Transfers of a silent host already try one at a time: no need to spread them.
     let least = failure.silentHost == nil ? .zero : ceiling / 2
     let delay = failure.retryAfter ?? least + Self.jitter(ceiling - least, &generator)
-    // Waiting past the deadline would only put off the news.
+    // Waiting past the deadline would only delay the failure.
     guard now + delay <= deadline else { return .giveUp }
     attempts = attempt
     return .retry(after: delay, attempt: attempt)
@@ -79,15 +79,14 @@ package struct RetryState: Hashable, Sendable {
     lastProgress = now
   }
 
-  /// Full jitter: anything from 0 to `ceiling`, so that clients that failed together do not come
-  /// back together.
+  /// Full jitter: from 0 to `ceiling`, so that clients that failed together do not retry together.
   private static func jitter(
     _ ceiling: Duration, _ generator: inout some RandomNumberGenerator
   ) -> Duration {
     let parts = ceiling.components
     let nanoseconds = parts.seconds * 1_000_000_000 + parts.attoseconds / 1_000_000_000
-    // One draw, scaled. `Int64.random` draws until it likes the bits, and hangs on a generator that
-    // repeats itself.
+    // One draw, scaled: `Int64.random` may draw again, and would hang on a generator that repeats
+    // itself.
     let scaled = generator.next().multipliedFullWidth(by: UInt64(nanoseconds) + 1).high
     return .nanoseconds(Int64(scaled))
   }
@@ -95,7 +94,7 @@ package struct RetryState: Hashable, Sendable {
 
 extension RetryState.Failure {
   /// - Parameters:
-  ///   - silentHost: what is known of the host, when the error is that it gave no answer.
+  ///   - silentHost: the health of the host, if the error is that it did not answer.
   ///   - hasAnswered: whether the transfer has had any answer.
   package init(
     _ error: TransferError, silentHost: HostHealth?, hasAnswered: Bool, isAttended: Bool

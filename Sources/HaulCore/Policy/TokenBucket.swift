@@ -1,12 +1,12 @@
-/// A rate shared by many takers, exact in the long run.
+/// A rate limit shared by many takers, exact in the long run.
 ///
-/// A taker is given its bytes at once together with the time to wait before it uses them: the
-/// bucket goes into debt and the next taker queues behind it. So takers are served in order, and
-/// none is woken to find nothing left.
+/// A taker gets its bytes at once, with the time to wait before it uses them: the bucket goes into
+/// debt and the next taker queues behind it. So takers are served in order, and none wakes up to
+/// find nothing left.
 package struct TokenBucket: Sendable {
-  /// Bytes per second; nil is without limit.
+  /// Bytes per second; nil for no limit.
   package private(set) var rate: Int64?
-  /// Bytes times nanoseconds per second: what may be used now, or, below zero, what is owed.
+  /// Bytes times nanoseconds per second: what may be used now or, below zero, what is owed.
   /// Integers never drift.
   private var credit: Int128 = 0
   private var updated: Instant
@@ -21,7 +21,7 @@ package struct TokenBucket: Sendable {
   /// Takes up to `bytes`, at least one: use `granted` bytes after `wait`, then take the rest.
   ///
   /// One grant is at most the bucket's capacity, so the takers' bytes interleave however much each
-  /// asks for.
+  /// requests.
   package mutating func take(upTo bytes: Int, at now: Instant) -> (granted: Int, wait: Duration) {
     guard let rate, bytes > 0 else { return (max(bytes, 0), .zero) }
     refill(at: now)
@@ -33,8 +33,8 @@ package struct TokenBucket: Sendable {
     return (granted, .nanoseconds(Int64(clamping: nanoseconds)))
   }
 
-  /// How long until so many bytes could be taken without waiting. They are saved up for, beyond the
-  /// capacity if need be, so that one who takes them a little late loses nothing by it.
+  /// How long until that many bytes could be taken without waiting. They are reserved, beyond the
+  /// capacity if needed, so that taking them a little late loses nothing.
   package mutating func delay(of bytes: Int, at now: Instant) -> Duration {
     guard let rate, bytes > 0 else { return .zero }
     refill(at: now, saving: bytes)
@@ -43,7 +43,7 @@ package struct TokenBucket: Sendable {
     return .nanoseconds(Int64(clamping: (missing + Int128(rate) - 1) / Int128(rate)))
   }
 
-  /// Changes the rate from now on; a debt made at the old rate is cut to one grant of the new.
+  /// Changes the rate from now on; a debt at the old rate is cut to one grant of the new rate.
   package mutating func setRate(_ newRate: Int64?, at now: Instant) {
     refill(at: now)
     rate = newRate.map { max($0, 1) }
@@ -51,8 +51,8 @@ package struct TokenBucket: Sendable {
     credit = max(-bound, min(credit, bound))
   }
 
-  /// The burst after idling, in bytes: 50 ms worth, at least 16 KiB, but never more than 150 ms
-  /// worth. The last keeps any 10 s within 2 % of the rate when 16 KiB is a good part of it.
+  /// The burst after idling, in bytes: 50 ms worth, at least 16 KiB, but at most 150 ms worth. The
+  /// last limit keeps any 10 s within 2 % of the rate, even for low rates.
   package var capacity: Int {
     guard let rate else { return 0 }
     let smallest = min(16 << 10, max(rate / 20 * 3, 1))
@@ -60,7 +60,7 @@ package struct TokenBucket: Sendable {
   }
 
   private mutating func refill(at now: Instant, saving bytes: Int = 0) {
-    // Takers on several threads may read the clock in another order than they arrive in.
+    // Takers on several threads may read the clock in a different order than they arrive.
     guard now > updated else { return }
     defer { updated = now }
     guard let rate else { return }
@@ -68,7 +68,7 @@ package struct TokenBucket: Sendable {
     let nanoseconds =
       Int128(parts.seconds) * Self.unit + Int128(parts.attoseconds / 1_000_000_000)
     let most = max(Int128(capacity) + Int128(bytes), 0) * Self.unit
-    // What was saved up for somebody else stays.
+    // What was reserved for another taker stays.
     credit = max(credit, min(credit + nanoseconds * Int128(rate), most))
   }
 

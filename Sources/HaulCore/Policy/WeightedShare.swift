@@ -1,21 +1,19 @@
-/// Divides a rate among transfers by weight, and says who is next: weighted fair queueing, by
-/// finish marks.
+/// Divides a rate among transfers by weight: weighted fair queueing with finish marks.
 ///
-/// Each transfer has a mark that its bytes move on by bytes / weight; who asks waits until it has
-/// the least mark and the rate has brought its bytes. What one does not ask for goes to the others,
-/// and nobody saves up a claim: a new one begins at the mark of the last bytes given.
+/// Each transfer has a mark that advances by bytes / weight. A request waits until its transfer has
+/// the lowest mark and the rate allows its bytes. Unused shares go to the others, and nobody saves
+/// up a claim: a new transfer starts at the mark of the last grant.
 ///
-/// One that was just served comes back a moment later, with the next bytes from the network. Its
-/// turn is kept for it for 10 ms, as long as the bucket can save the rate up meanwhile. So shares
-/// come out right though each transfer asks for little at a time, and no rate is lost on one that
-/// has ended or is slow.
+/// A transfer that was just served asks again a moment later. Its turn is kept for 10 ms, as long
+/// as the bucket can save up the rate meanwhile. So shares are right although each request is
+/// small, and no rate is lost on a transfer that has ended or is slow.
 package struct WeightedShare: Sendable {
-  /// One who waits.
+  /// A waiting request.
   package struct Ticket: Hashable, Sendable {
     fileprivate let number: UInt64
   }
 
-  /// What one who waited may use now, in bytes.
+  /// What a waiting request may use now, in bytes.
   package struct Grant: Hashable, Sendable {
     package let ticket: Ticket
     package let bytes: Int
@@ -24,13 +22,13 @@ package struct WeightedShare: Sendable {
   /// A transfer that waits, or was served a moment ago.
   private struct Flow: Sendable {
     var weight: Int
-    /// How far it was served: bytes times `unit` / weight.
+    /// What it was served so far: bytes times `unit` / weight.
     var mark: UInt64
-    /// What its next bytes cost, or, while nobody of it waits, what the last did.
+    /// The cost of its next bytes or, while it has no waiting request, of its last.
     var cost: UInt64 = 0
-    /// Until when its turn is kept while nobody of it waits.
+    /// Until when its turn is kept while it has no waiting request.
     var keptUntil: Instant
-    /// Who waits, in order, for how many bytes at most.
+    /// Its waiting requests, in order, with the most bytes of each.
     var asked: [(ticket: Ticket, bytes: Int)] = []
 
     var finish: UInt64 { mark + cost }
@@ -45,7 +43,7 @@ package struct WeightedShare: Sendable {
   private var waiting: [Ticket: TransferID?] = [:]
   private var lastMark: UInt64 = 0
   private var lastTicket: UInt64 = 0
-  /// How many flows there may be before those that are over are looked for.
+  /// The number of flows at which ended ones are removed.
   private var room = 64
 
   /// `rate` in bytes per second; nil for no limit.
@@ -53,11 +51,11 @@ package struct WeightedShare: Sendable {
     bucket = TokenBucket(rate: rate, at: now)
   }
 
-  /// Whether this one waits still.
+  /// Whether this request still waits.
   package func isWaiting(_ ticket: Ticket) -> Bool { waiting[ticket] != nil }
 
-  /// Queues for up to `bytes`, at least one; `due(at:)` says when, and how many. Those who ask for
-  /// one transfer share its share, in order; the weight holds for the transfer from now on.
+  /// Queues for up to `bytes`, at least one; `due(at:)` grants them. Requests for one transfer
+  /// share its share, in order; the weight holds for the transfer from now on.
   package mutating func ask(
     upTo bytes: Int, for id: TransferID?, weight: Int, at now: Instant
   ) -> Ticket {
@@ -72,27 +70,27 @@ package struct WeightedShare: Sendable {
     return ticket
   }
 
-  /// Takes one who waits out; a no-op for another.
+  /// Removes a waiting request; has no effect on others.
   package mutating func withdraw(_ ticket: Ticket) {
     guard let id = waiting.removeValue(forKey: ticket) else { return }
     flows[id]?.asked.removeAll { $0.ticket == ticket }
     price(id)
   }
 
-  /// Serves those whose turn has come, in order.
+  /// Grants what is due, in order.
   package mutating func due(at now: Instant) -> [Grant] {
     var grants: [Grant] = []
     while let turn = turn(at: now), turn.wait == .zero { grants.append(serve(turn, at: now)) }
     return grants
   }
 
-  /// Who will be served next by `due(at:)`, and when, unless somebody asks before; nil when nobody
-  /// waits.
+  /// The request that `due(at:)` will grant next, and when, unless another is added before; nil if
+  /// none waits.
   package mutating func nextDue(at now: Instant) -> (ticket: Ticket, instant: Instant)? {
     turn(at: now).map { ($0.ticket, now + $0.wait) }
   }
 
-  /// Changes the rate, for those who wait too.
+  /// Changes the rate, also for waiting requests.
   package mutating func setRate(_ rate: Int64?, at now: Instant) {
     bucket.setRate(rate, at: now)
     for id in flows.keys { price(id) }
@@ -108,7 +106,7 @@ extension WeightedShare {
     let wait: Duration
   }
 
-  /// Who of those that wait is next, and when.
+  /// The next waiting request, and its time.
   private mutating func turn(at now: Instant) -> Turn? {
     let waiting = flows.lazy.compactMap { id, flow in
       flow.asked.first.map { (id: id, finish: flow.finish, ticket: $0.ticket, bytes: $0.bytes) }
@@ -124,7 +122,7 @@ extension WeightedShare {
       id: first.id, ticket: first.ticket, bytes: bytes, finish: first.finish, wait: wait)
   }
 
-  /// Until when a turn before this mark is kept for one who does not wait.
+  /// Until when a turn before this mark is kept for a transfer without a waiting request.
   private func keptUntil(before mark: UInt64) -> Instant? {
     flows.values.lazy.filter { $0.asked.isEmpty && $0.finish < mark }.map(\.keptUntil).max()
   }
@@ -140,7 +138,7 @@ extension WeightedShare {
     return Grant(ticket: turn.ticket, bytes: turn.bytes)
   }
 
-  /// The flow of a transfer; a new one when there is none, or none any more.
+  /// The flow of a transfer; created if there is none.
   private mutating func flow(of id: TransferID?, at now: Instant) -> Flow {
     if let flow = flows[id], !flow.asked.isEmpty || flow.keptUntil > now { return flow }
     if flows.count >= room {
@@ -150,7 +148,7 @@ extension WeightedShare {
     return Flow(weight: 1, mark: lastMark, keptUntil: now)
   }
 
-  /// As much as one is given at once: so the bytes of all interleave, however much each asks for.
+  /// The most that is granted at once, so that all transfers' bytes interleave.
   private func grant(_ bytes: Int) -> Int {
     bucket.rate == nil ? bytes : min(bytes, bucket.capacity)
   }

@@ -1,5 +1,5 @@
-/// The members of a queue, of which there may be a million: some forty bytes each. What many have
-/// in common is kept once, what few have is kept apart.
+/// The members of a queue, up to a million, in about forty bytes each. Common values are stored
+/// once, rare ones apart.
 package struct CompactTransferTable: Sendable {
   private struct Row {
     var id: TransferID
@@ -40,7 +40,7 @@ package struct CompactTransferTable: Sendable {
 
   package var count: Int { rows.count }
 
-  /// The member with this id; its dependencies are the graph's business and not told.
+  /// The member with this id, without its dependencies, which the graph has.
   package subscript(id: TransferID) -> QueueMachine.Member? {
     numbers[id].map { member(rows[Int($0)]) }
   }
@@ -48,28 +48,28 @@ package struct CompactTransferTable: Sendable {
   /// Whether there is a member with this id.
   package func contains(_ id: TransferID) -> Bool { numbers[id] != nil }
 
-  /// Whether it is queued and waits for something else than a slot.
+  /// Whether it is queued and waits for something other than a slot.
   func isPostponed(_ id: TransferID) -> Bool { has(.isPostponed, id) }
 
-  /// Whether its standing says what it waits for.
+  /// Whether its stored state has a wait reason.
   func hasWaitReason(_ id: TransferID) -> Bool { has(.hasWaitReason, id) }
 
   private func has(_ mark: Marks, _ id: TransferID) -> Bool {
     numbers[id].map { rows[Int($0)].marks.contains(mark) } ?? false
   }
 
-  /// Where the member with this id stands.
+  /// The state of the member with this id.
   package func state(of id: TransferID) -> TransferMachine.State? {
     numbers[id].map { rows[Int($0)].machine.state }
   }
 
-  /// How it left the way of those behind it; nil as long as it has not.
+  /// How it ended, for its dependents; nil as long as it has not.
   func dependencyEnd(of id: TransferID) -> DependencyGraph.End? {
     guard let number = numbers[id] else { return .removed }
     return rows[Int(number)].end?.dependencyEnd
   }
 
-  /// Tells of each member what a queue counts.
+  /// Reports what a queue counts, for each member.
   func tell(
     _ body: (
       _ facts: (rank: Int64, group: String?), _ end: TransferResult.State?, _ isBusy: Bool
@@ -82,7 +82,7 @@ package struct CompactTransferTable: Sendable {
     }
   }
 
-  /// Who has each identifier.
+  /// The owner of each identifier.
   var idsByIdentifier: [String: TransferID] {
     Dictionary(identifiers.map { ($1, $0) }, uniquingKeysWith: { $1 })
   }
@@ -92,26 +92,26 @@ package struct CompactTransferTable: Sendable {
     rows.lazy.map { member($0) }
   }
 
-  /// Each id with its place in the list, in no order: less work than `values`.
+  /// Each id with its rank, in no order: cheaper than `values`.
   package var ranks: some RandomAccessCollection<(rank: Int64, id: TransferID)> {
     rows.lazy.map { ($0.rank, $0.id) }
   }
 
-  /// Adds a member whose id is new; it is found once `index` was called.
+  /// Adds a member with a new id; it is found only after `index`.
   mutating func append(_ member: QueueMachine.Member) {
     let marks = marks(of: member)
     note(member, marks)
     rows.append(row(of: member, marks))
   }
 
-  /// Has those found that were appended.
+  /// Indexes the members that were appended.
   mutating func index() {
     let (rows, first) = (rows, numbers.count)
     _ = numbers.add(
       (first..<rows.count).lazy.map { (rows[$0].id, UInt32(truncatingIfNeeded: $0)) })
   }
 
-  /// Adds a member, or changes it.
+  /// Adds or changes a member.
   /// - Returns: the number of its row.
   @discardableResult
   mutating func put(_ member: QueueMachine.Member) -> Int {
@@ -135,12 +135,12 @@ package struct CompactTransferTable: Sendable {
   /// What a stored member needs when its list is opened.
   enum Opened {
     case nothing, recovery
-    /// It waits for a slot only, and counts as scheduled from now on.
+    /// It waits only for a slot, and counts as scheduled from now on.
     case slot(host: String?, TransferRequest.Priority, rank: Int64)
   }
 
   /// - Parameters:
-  ///   - place: where it probably is: lists are mostly in the order of adding.
+  ///   - place: its probable index: lists are usually in the order of adding.
   ///   - isReady: whether it waits for no other member.
   mutating func open(_ id: TransferID, near place: Int, isReady: Bool) -> Opened {
     let isThere = place < rows.count && rows[place].id == id
@@ -158,16 +158,16 @@ package struct CompactTransferTable: Sendable {
     }
   }
 
-  /// How many are queued.
+  /// The number of queued members.
   package var queued: Int { rows.reduce(0) { $0 + ($1.machine.state == .queued ? 1 : 0) } }
 
-  /// As `put`, of one whose host may be another.
+  /// As `put`, for a member whose host may have changed.
   mutating func replace(_ member: QueueMachine.Member) {
     let number = put(member)
     rows[number].host = names.number(member.facts.host)
   }
 
-  /// Takes it out; the last one moves to its place.
+  /// Removes it; the last one moves to its index.
   mutating func remove(_ id: TransferID) -> QueueMachine.Member? {
     guard let number = numbers.remove(id) else { return nil }
     let member = member(rows[Int(number)])
@@ -239,9 +239,9 @@ package struct CompactTransferTable: Sendable {
   }
 }
 
-/// Names that many have, each kept once for as long as the queue lives.
+/// Shared names, each stored once for the life of the queue.
 private struct NameTable: Sendable {
-  /// The first is that of those who have none.
+  /// The first entry is for members without a name.
   private var names: [String?] = [nil]
   private var numbers: [String: UInt32] = [:]
   private var last: UInt32 = 0

@@ -1,22 +1,22 @@
-/// Looks for a circle among dependencies, depth first, with a stack of its own: a chain may be as
-/// long as it likes.
+/// Finds a cycle among dependencies: a depth-first search with its own stack, for chains of any
+/// length.
 enum DependencyCycle {
-  /// One on the path from a start to where the search is.
+  /// A step on the path from a start to the present transfer.
   private struct Step {
     let id: TransferID
     let after: [TransferID]
     var next = 0
   }
 
-  /// The first circle that is found, each id once, each followed by one that it depends on; nil if
-  /// there is none.
+  /// The first cycle that is found: each id once, each followed by one that it depends on; nil
+  /// without a cycle.
   ///
   /// O(transfers and dependencies that the starts reach).
   static func search(
     from starts: [TransferID], after: (TransferID) -> [TransferID]
   ) -> [TransferID]? {
     var path: [Step] = []
-    /// Those that were met: whether they are on the path still.
+    /// The visited transfers: whether they are still on the path.
     var isOnPath: [TransferID: Bool] = [:]
     for start in starts where isOnPath[start] == nil {
       path.append(Step(id: start, after: after(start)))

@@ -1,7 +1,6 @@
-/// What the graph of dependencies knows of one transfer: those before it, how they stand, and those
-/// behind it.
+/// One transfer in the dependency graph: its dependencies and their states, and its dependents.
 struct DependencyEntry: Sendable {
-  /// How a dependency stands, as far as those behind it care.
+  /// The state of a dependency, as far as its dependents need it.
   enum Fulfilment: Sendable, Hashable {
     case open, met, unmet
 
@@ -14,27 +13,27 @@ struct DependencyEntry: Sendable {
     }
   }
 
-  /// The way back from a dependency to one behind it.
+  /// A link from a dependency to a dependent.
   struct Edge: Sendable {
     let dependent: TransferID
-    /// The place of the dependency in the dependent's `after`.
+    /// The index of the dependency in the dependent's `after`.
     let index: Int
-    /// Tells the dependent's present dependencies from older ones.
+    /// Distinguishes the dependent's present dependencies from older ones.
     let ticket: UInt64
   }
 
   /// How it ended; nil as long as it has not.
   var end: DependencyGraph.End?
-  /// Whether it is in the list still.
+  /// Whether it is still in the list.
   var isListed: Bool
-  /// In the order in which they came behind it; some may be overtaken.
+  /// In order of arrival; some may be outdated.
   var edges = ChunkedArray<Edge>()
-  /// Those of the edges that are not overtaken.
+  /// The number of edges that are not outdated.
   var dependents = 0
-  /// What it waits for, each once.
+  /// Its dependencies, each once.
   private(set) var after: [TransferID] = []
   private(set) var policy = TransferRequest.DependencyPolicy.block
-  /// Of the present `after`; 0 without any.
+  /// The ticket of the present `after`; 0 without any.
   private(set) var ticket: UInt64 = 0
   private var open = IndexBitSet()
   private var unmet = IndexBitSet()
@@ -58,14 +57,14 @@ struct DependencyEntry: Sendable {
     (open, unmet) = (IndexBitSet(), IndexBitSet())
   }
 
-  /// Notes how the dependency at this place of `after` stands now.
+  /// Notes the state of the dependency at this index of `after`.
   mutating func note(_ fulfilment: Fulfilment, at index: Int) {
     if fulfilment == .open { open.insert(index) } else { open.remove(index) }
     if fulfilment == .unmet { unmet.insert(index) } else { unmet.remove(index) }
   }
 
-  /// One that did not complete is told before one that has not ended: it is the one that somebody
-  /// must do something about.
+  /// A dependency that did not complete is reported before one that has not ended, because a person
+  /// must act on it.
   var verdict: DependencyGraph.Verdict {
     if let first = unmet.first {
       switch policy {

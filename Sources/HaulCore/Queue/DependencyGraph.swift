@@ -1,28 +1,28 @@
-/// Who must wait for whom. It knows nothing else about transfers, and nothing at all of one that
-/// waits for none and that none waits for.
+/// Which transfers wait for which others. It stores nothing about a transfer without dependencies
+/// and dependents.
 ///
-/// Only dependencies themselves count, never what those depend on: one behind a blocked one waits,
-/// as that one has not ended.
+/// Only direct dependencies count: a transfer behind a blocked one waits, because that one has not
+/// ended.
 package struct DependencyGraph: Sendable {
-  /// How a transfer left the way of those behind it.
+  /// How a transfer ended, for its dependents.
   package enum End: Sendable, Hashable { case completed, failed, cancelled, removed }
 
-  /// Whether one may run, as far as its dependencies go; of several ids the first in the order of
-  /// its `after`.
+  /// Whether a transfer may run, judging by its dependencies; of several ids, the first in the
+  /// order of its `after`.
   package enum Verdict: Sendable, Hashable {
     case ready
-    /// One that has not ended yet.
+    /// This dependency has not ended yet.
     case waiting(on: TransferID)
-    /// One that did not complete: it waits until that is retried.
+    /// This dependency did not complete: the transfer waits until it is retried.
     case blocked(by: TransferID)
-    /// One that did not complete: it is not to run.
+    /// This dependency did not complete: the transfer must not run.
     case skipped(by: TransferID)
   }
 
-  /// A transfer, and what must be completed first.
+  /// A transfer and its dependencies.
   package struct Node: Sendable, Hashable {
     package let id: TransferID
-    /// One that is named twice counts once.
+    /// A repeated id counts once.
     package let after: [TransferID]
     package let policy: TransferRequest.DependencyPolicy
 
@@ -35,7 +35,7 @@ package struct DependencyGraph: Sendable {
     }
   }
 
-  /// A circle of transfers: each depends on the next, and the last one on the first.
+  /// A cycle of transfers: each depends on the next, and the last one on the first.
   package struct Cycle: Error, Hashable, Sendable {
     /// Each id once.
     package let ids: [TransferID]
@@ -46,16 +46,16 @@ package struct DependencyGraph: Sendable {
 
   package init() {}
 
-  /// How many transfers it must remember: those with dependencies, and those that are one.
+  /// How many transfers it stores: those with dependencies or dependents.
   package var count: Int { entries.unlayered.count }
 
-  /// Adds all of them or none. O(their dependencies), and as much again as they reach if others
-  /// wait for one of them already.
+  /// Adds all nodes or none. O(their dependencies), and O(what they reach) if other transfers
+  /// already wait for one of them.
   ///
-  /// `end` is asked about each id that is new here, the added ones included: nil says that it has
-  /// not ended. Whether an unknown id is allowed is the caller's business; only of one that is
-  /// being added `removed` is not believed.
-  /// - Throws: the circle that they would close.
+  /// `end` is called for each id that is new here, including the added ones: nil means that it has
+  /// not ended. The caller decides whether an unknown id is allowed; only for an added id,
+  /// `removed` is ignored.
+  /// - Throws: the cycle that they would close.
   package mutating func add(_ nodes: [Node], end: (TransferID) -> End?) throws(Cycle) {
     let changes = nodes.filter { !$0.after.isEmpty || entries[$0.id] != nil }
     guard !changes.isEmpty else { return }
@@ -71,31 +71,29 @@ package struct DependencyGraph: Sendable {
     }
   }
 
-  /// Gives other dependencies to one that is there; its verdict may be another then, that of no
-  /// other one. Costs as `add`.
-  /// - Throws: the circle that they would close; nothing has changed then.
+  /// Replaces the dependencies of a node; only its own verdict may change. Costs as `add`.
+  /// - Throws: the cycle that they would close; nothing has changed then.
   package mutating func set(_ node: Node, end: (TransferID) -> End?) throws(Cycle) {
     try add([node], end: end)
   }
 
   /// Notes an end.
-  /// - Returns: whom it concerns, in the order in which they came behind it: their verdict may be
-  ///   another now.
+  /// - Returns: its dependents, in order of arrival: their verdicts may have changed.
   package mutating func ended(_ id: TransferID, _ end: End) -> [TransferID] {
     end == .removed ? remove(id) : note(end, of: id)
   }
 
-  /// Notes that it is queued again: those behind it that have not begun wait again.
-  /// - Returns: whom it concerns, begun or not, in the order in which they came behind it.
+  /// Notes that it is queued again: dependents that have not started wait again.
+  /// - Returns: its dependents, started or not, in order of arrival.
   package mutating func revived(_ id: TransferID) -> [TransferID] {
     note(nil, of: id)
   }
 
-  /// Notes that it is not in the list any more, and forgets it when nobody needs it.
+  /// Notes that it is no longer in the list, and forgets it when it has no dependents.
   ///
-  /// Those behind it see it as `removed`; but one that had completed stays so for them: to clear
+  /// Dependents see it as `removed`; but if it had completed, it stays completed for them: clearing
   /// the list stops nobody.
-  /// - Returns: whom it concerns, in the order in which they came behind it.
+  /// - Returns: its dependents, in order of arrival.
   package mutating func remove(_ id: TransferID) -> [TransferID] {
     guard let entry = entries[id], entry.isListed else { return [] }
     unlink(id)
@@ -111,16 +109,15 @@ package struct DependencyGraph: Sendable {
     entries[id]?.verdict ?? .ready
   }
 
-  /// Those that depend on it, in the order in which they came behind it.
+  /// Its dependents, in order of arrival.
   package func dependents(of id: TransferID) -> [TransferID] {
     edges(to: id).map(\.dependent)
   }
 }
 
 extension DependencyGraph {
-  /// Only what the changed ones reach can lead back to them; and what was here before cannot,
-  /// unless one of it waits for one of them. So a chain that grows at its end is not walked each
-  /// time.
+  /// Only what the changed nodes reach can lead back to them, and older nodes cannot unless one of
+  /// them waits for a changed one. So a chain that grows at its end is not walked each time.
   private func refuseCycle(_ changes: [Node]) throws(Cycle) {
     var after: [TransferID: [TransferID]] = [:]
     for node in changes { after[node.id] = node.after }
@@ -153,8 +150,7 @@ extension DependencyGraph {
     entries[id] = DependencyEntry(end: end(id))
   }
 
-  /// Takes its dependencies from it. Its edges are left behind and dropped when they are the
-  /// majority.
+  /// Removes its dependencies. Its edges stay, and are dropped once they are the majority.
   private mutating func unlink(_ id: TransferID) {
     guard let after = entries[id]?.after, !after.isEmpty else { return }
     entries[id]?.waitForNone()
@@ -177,8 +173,7 @@ extension DependencyGraph {
     entries[id]?.edges.filter { entries[$0.dependent]?.ticket == $0.ticket } ?? []
   }
 
-  /// - Returns: those whose verdict may be another: none if it makes no difference to anybody how
-  ///   it stands now.
+  /// - Returns: those whose verdict may have changed: none if the change makes no difference.
   private mutating func note(_ end: End?, of id: TransferID) -> [TransferID] {
     guard let entry = entries[id], entry.isListed else { return [] }
     entries[id]?.end = end
@@ -193,7 +188,7 @@ extension DependencyGraph {
   }
 }
 
-/// Drafts.
+/// Drafts of the graph.
 extension DependencyGraph {
   /// What a draft changes.
   struct Layer: Sendable {
@@ -201,13 +196,13 @@ extension DependencyGraph {
     fileprivate let lastTicket: UInt64
   }
 
-  /// Keeps changes in a layer from now on, which is empty. O(1).
+  /// Stores changes in a new layer from now on. O(1).
   mutating func becomeDraft() { entries.becomeDraft() }
 
   /// What the draft has changed so far.
   var changes: Layer { Layer(entries: entries.changes, lastTicket: lastTicket) }
 
-  /// Makes the changes of a draft of this graph. O(changes).
+  /// Applies the changes of a draft of this graph. O(changes).
   mutating func apply(_ changes: Layer) {
     entries.apply(changes.entries)
     lastTicket = changes.lastTicket

@@ -1,8 +1,8 @@
-/// Which groups there are, how many members each has, and how those ended.
+/// The groups, their numbers of members, and how those ended.
 ///
-/// A group is complete when all its members have ended, however they did. That is told once: by the
-/// change that makes it so; again only after the group was opened again. A group whose last member
-/// is taken off the list is gone.
+/// A group is complete when all its members have ended, in whatever way. The change that completes
+/// it reports that once; it is reported again only if the group was opened again. A group is gone
+/// when its last member is removed from the list.
 package struct GroupProgress: Sendable {
   /// The members of one group.
   package struct Counts: Sendable, Hashable {
@@ -36,36 +36,36 @@ package struct GroupProgress: Sendable {
 
   package init() {}
 
-  /// The groups that have a member, in the order of their names. O(n log n).
+  /// The groups with members, sorted by name. O(n log n).
   package var names: [String] { groups.unlayered.keys.sorted() }
 
   /// The members of a group; nil if there is no such group.
   package func counts(of group: String) -> Counts? { groups[group] }
 
-  /// A member is added that has not ended; a group that was complete is open again.
+  /// A member that has not ended is added; a complete group is open again.
   package mutating func added(_ group: String) {
     var counts = groups[group] ?? Counts()
     counts.members += 1
     groups[group] = counts
   }
 
-  /// A member that had not ended has.
-  /// - Returns: whether the group is complete by that.
+  /// A member has ended.
+  /// - Returns: whether that completes the group.
   package mutating func ended(_ group: String, _ state: TransferResult.State) -> Bool {
     guard let counts = groups[group], !counts.isComplete else { return false }
     groups[group]?[state] += 1
     return isComplete(group)
   }
 
-  /// A member that had ended so is queued again; a group that was complete is open again.
+  /// A member that had ended this way is queued again; a complete group is open again.
   package mutating func reopened(_ group: String, from state: TransferResult.State) {
     guard let counts = groups[group], counts[state] > 0 else { return }
     groups[group]?[state] -= 1
   }
 
-  /// A member is taken off the list.
+  /// A member is removed from the list.
   /// - Parameter state: how it had ended; nil if it had not.
-  /// - Returns: whether the group is complete by that.
+  /// - Returns: whether that completes the group.
   package mutating func removed(_ group: String, _ state: TransferResult.State?) -> Bool {
     guard let counts = groups[group] else { return false }
     if let state {

@@ -1,39 +1,39 @@
-/// A host that gives no answer: it refuses connections, is not found, or stays silent.
+/// An outage: the host refuses connections, is not found, or stays silent.
 struct HostOutage: Sendable {
-  /// When the first ask failed.
+  /// When the first attempt failed.
   let since: Instant
-  /// Asks in a row that got no answer.
+  /// Consecutive attempts without an answer.
   var failures = 0
-  /// Until when nobody asks; nil when somebody may.
+  /// Until when no transfer may try; nil if one may.
   var until: Instant?
-  /// The one transfer that asks.
+  /// The only transfer that tries.
   var asker: TransferID?
-  /// Whether its transfers try without waiting for each other again.
+  /// Whether its transfers now try without waiting for each other.
   var isGivenUp = false
 
-  /// Whether a transfer may start to ask.
+  /// Whether a transfer may start to try.
   var isOpen: Bool { isGivenUp || (until == nil && asker == nil) }
 }
 
-/// What the transfers of a host have seen of its answers.
+/// What the transfers of a host know of its answers.
 package struct HostHealth: Hashable, Sendable {
-  /// Whether any of them got one.
+  /// Whether any of them got an answer.
   package var hasAnswered = false
-  /// Asks in a row that got none.
+  /// Consecutive attempts without an answer.
   package var failures = 0
   /// When the first of those failed.
   package var since: Instant?
-  /// Whether another transfer is to ask.
+  /// Whether it is another transfer's turn to try.
   package var isOthersTurn = false
 
   package init() {}
 }
 
 extension Scheduler {
-  /// Notes that a transfer got no answer from its host. Until `askAgain` nobody asks there; then
-  /// one transfer at a time does, those that have asked least first, until there is an answer.
+  /// Notes that a transfer got no answer from its host. No transfer tries until `askAgain`; then
+  /// one at a time does, those with the fewest attempts first, until there is an answer.
   ///
-  /// - Parameter askAgain: nil to have its transfers try without waiting for each other.
+  /// - Parameter askAgain: nil to let its transfers try without waiting for each other.
   package mutating func hostFailed(for id: TransferID, at now: Instant, askAgain: Instant?) {
     guard let number = members.number(of: id), members[number].host != HostTable.local else {
       return
@@ -49,8 +49,9 @@ extension Scheduler {
     refresh(host)
   }
 
-  /// Notes that a transfer got an answer from its host: all may go on. O(1) but after an outage.
-  /// - Returns: whether there was one, so that others may start now.
+  /// Notes that a transfer got an answer from its host: all may continue. O(1) except after an
+  /// outage.
+  /// - Returns: whether there was an outage, so that others may start now.
   package mutating func hostAnswered(for id: TransferID) -> Bool {
     guard let member = members.member(id), member.host != HostTable.local else { return false }
     hosts.states[member.host].hasAnswered = true
@@ -63,7 +64,7 @@ extension Scheduler {
     return true
   }
 
-  /// What is known of the host of a transfer that got no answer.
+  /// The health of the host of a transfer that got no answer.
   package func hostStanding(for id: TransferID) -> HostHealth {
     var health = HostHealth()
     guard let member = members.member(id) else { return health }
@@ -75,13 +76,13 @@ extension Scheduler {
     return health
   }
 
-  /// Ends an ask whose transfer does not run any more.
+  /// Ends the attempt of a transfer that no longer runs.
   mutating func stopAsking(_ member: Member) {
     guard hosts.states[member.host].outage?.asker == member.id else { return }
     hosts.states[member.host].outage?.asker = nil
   }
 
-  /// Gives a member its place among those that wait for their host.
+  /// Sets the order of a member among those that wait for their host.
   mutating func setAsks(of number: Int32, to asks: Int) {
     members.setAsks(of: number, to: asks)
     let member = members[number]

@@ -1,7 +1,7 @@
-/// What the scheduler knows of a host: who waits for it, and how much of it is in use.
+/// What the scheduler knows of a host: its waiting transfers, and what is in use.
 struct HostState: Sendable {
   let name: String
-  /// Members of the scheduler, whatever they do.
+  /// Members of the scheduler, in any state.
   var members = 0
   /// Members that are queued.
   var waiting = 0
@@ -9,22 +9,21 @@ struct HostState: Sendable {
   /// Active transfers without a connection; each has one reserved.
   var unconnected = 0
   var connections = 0
-  /// Active transfers that get bytes.
+  /// Active transfers that receive bytes.
   var delivering = 0
-  /// Connections that the host was seen to bear.
+  /// The measured limit of connections of the host.
   var learnedCap: Int?
-  /// Connections that a transfer was seen to be worth.
+  /// The number of connections that the last transfer chose.
   var settledConnections: Int?
-  /// Until when it asked to be left alone.
+  /// The end of the pause that the host asked for.
   var backOffUntil: Instant?
   /// Whether it has answered a transfer.
   var hasAnswered = false
-  /// Nil while it answers, as far as anybody knows.
+  /// Nil while it answers, as far as known.
   var outage: HostOutage?
-  /// Who waits, by lane.
+  /// The waiting members, by priority level.
   var queues = [IndexedHeap](repeating: IndexedHeap(), count: PriorityLevel.allCases.count)
-  /// The lanes in which anybody has waited, a bit for each: in the others there is nothing to look
-  /// for.
+  /// The levels that have ever had a waiting member, one bit each: only those are searched.
   private var levels: UInt8 = 0
 
   init(name: String) { self.name = name }
@@ -36,7 +35,7 @@ struct HostState: Sendable {
     queues[level.rawValue].insert(number, in: &members)
   }
 
-  /// Whether nothing would be lost by forgetting the host.
+  /// Whether forgetting the host would lose nothing.
   var isForgettable: Bool {
     members == 0 && connections == 0 && learnedCap == nil && settledConnections == nil
       && backOffUntil == nil
@@ -46,7 +45,7 @@ struct HostState: Sendable {
     min(limits.connectionsPerHost, learnedCap ?? .max)
   }
 
-  /// Whether one more transfer would find a connection.
+  /// Whether one more transfer would get a connection.
   func hasConnection(_ limits: Scheduler.Limits) -> Bool {
     connections + unconnected < connectionCap(limits)
   }
@@ -56,35 +55,35 @@ struct HostState: Sendable {
     active < limits.activePerHost && hasConnection(limits)
   }
 
-  /// When time alone opens it again.
+  /// When time alone opens the host again.
   var alarm: Instant? {
     guard let until = outage?.until else { return backOffUntil }
     return min(until, backOffUntil ?? until)
   }
 
-  /// Ends the pauses that are over.
+  /// Ends pauses that are over.
   mutating func wake(at now: Instant) {
     if let until = backOffUntil, until <= now { backOffUntil = nil }
     if let until = outage?.until, until <= now { outage?.until = nil }
   }
 
-  /// Whether the first of a lane may start, as far as the host is concerned.
+  /// Whether the first member of a level may start, as far as the host allows.
   func isOpen(_ level: PriorityLevel, _ limits: Scheduler.Limits) -> Bool {
     guard backOffUntil == nil, outage?.isOpen ?? true else { return false }
     return level == .forced ? hasConnection(limits) : hasRoom(limits)
   }
 }
 
-/// The hosts, each under a small number, so that a member needs no copy of the name. Number 0 is no
-/// host: local steps.
+/// The hosts, each under a small number, so that a member needs no copy of the name. Number 0 is
+/// for local steps, without a host.
 struct HostTable: Sendable {
   static let local = 0
 
-  /// By number; changed in place, as a copy would copy the queues.
+  /// By number; changed in place, because copying would copy the queues.
   var states = [HostState(name: "")]
   private var numbers: [String: Int] = [:]
   private var free: [Int] = []
-  /// The one that was added to last: mostly it is the one that is looked for.
+  /// The most recently used host, which is usually looked up next.
   private var last = 0
 
   var all: Dictionary<String, Int>.Values { numbers.values }
@@ -93,7 +92,7 @@ struct HostTable: Sendable {
     last != Self.local && states[last].name == name ? last : numbers[name]
   }
 
-  /// The number of a host, which is noted if it is new; of no host for nil.
+  /// The number of a host, which is added if new; 0 for nil.
   mutating func number(for name: String?) -> Int {
     guard let name else { return Self.local }
     if let known = number(of: name) {

@@ -1,4 +1,4 @@
-/// Values by id, in the order in which they came: a few are searched, many have an index.
+/// Values by id, in order of arrival: few are searched, many get an index.
 struct IDList<Value: Sendable>: Sendable {
   private var entries: [(id: TransferID, value: Value)] = []
   private var places: IDTable?
@@ -16,8 +16,8 @@ struct IDList<Value: Sendable>: Sendable {
     _modify { yield &entries[place].value }
   }
 
-  /// Adds one whose id is new.
-  /// - Returns: its place.
+  /// Adds a value with a new id.
+  /// - Returns: its index.
   @discardableResult
   mutating func append(_ id: TransferID, _ value: Value) -> Int {
     let place = entries.count

@@ -1,15 +1,15 @@
-/// A small number for each of many ids: tables without lists, twelve bytes a place. Ids are random,
-/// so that to multiply them is all the hashing that they need.
+/// A small number for each of many ids: open hash tables with twelve bytes an entry. Ids are
+/// random, so multiplying them is enough hashing.
 ///
-/// Many are spread over tables that grow one by one: one table of a million would need twice its
-/// memory while it grows, and leave behind holes that nothing fits into.
+/// Many ids are spread over tables that grow one by one: a single table of a million would need
+/// twice its memory while it grows, and leave holes that nothing else fits.
 package struct IDTable: Sendable {
-  /// One while there are few.
+  /// A single table while there are few ids.
   private var pieces: ContiguousArray<Piece> = [Piece()]
 
-  /// Entries of one table before they are spread.
+  /// The most entries of the single table before it is split.
   private static let mostInOne = 16_384
-  /// Tables that they are spread over.
+  /// The number of tables after the split.
   private static let many = 64
 
   package init() {}
@@ -18,17 +18,17 @@ package struct IDTable: Sendable {
 
   package var isEmpty: Bool { pieces.allSatisfy { $0.count == 0 } }
 
-  /// Makes room for so many in all.
+  /// Makes room for this many in total.
   package mutating func reserve(_ wanted: Int) {
     if wanted > Self.mostInOne { spread() }
-    // Random ids do not spread quite evenly.
+    // Random ids are not spread quite evenly.
     let each = pieces.count == 1 ? wanted : wanted / pieces.count + wanted / pieces.count / 32
     for index in pieces.indices { pieces[index].reserve(each) }
   }
 
   package subscript(id: TransferID) -> UInt32? { pieces[piece(of: id.bits)].number(of: id.bits) }
 
-  /// Gives an id a number, or another one.
+  /// Sets the number of an id.
   /// - Returns: whether it had none.
   @discardableResult
   package mutating func set(_ id: TransferID, to number: UInt32) -> Bool {
@@ -38,7 +38,7 @@ package struct IDTable: Sendable {
     }
   }
 
-  /// The number of an id; one that has none gets this one, and nil is returned.
+  /// The number of an id; an id without one gets this number, and nil is returned.
   package mutating func number(of id: TransferID, orSet number: UInt32) -> UInt32? {
     update(id) { place, isNew in
       guard isNew else { return place }
@@ -47,8 +47,8 @@ package struct IDTable: Sendable {
     }
   }
 
-  /// Gives each of these its number, table by table: among a million, each one by itself is found
-  /// in memory that nobody has at hand.
+  /// Sets the numbers of these ids, table by table: in random order, among a million, each access
+  /// would miss the cache.
   /// - Returns: whether none had a number.
   package mutating func add(_ ids: some RandomAccessCollection<(id: TransferID, number: UInt32)>)
     -> Bool
@@ -69,12 +69,12 @@ package struct IDTable: Sendable {
     return areNew
   }
 
-  /// Takes an id out.
-  /// - Returns: the number that it had.
+  /// Removes an id.
+  /// - Returns: its number.
   @discardableResult
   package mutating func remove(_ id: TransferID) -> UInt32? {
     guard let number = pieces[piece(of: id.bits)].remove(id.bits) else { return nil }
-    // Emptied tables of a million give their memory back.
+    // Emptied tables of a million ids free their memory.
     if isEmpty { self = IDTable() }
     return number
   }
@@ -104,7 +104,7 @@ package struct IDTable: Sendable {
 private struct Piece: Sendable {
   private static let none = UInt64.max
 
-  /// By place; `none` where nothing is.
+  /// By slot; `none` where a slot is empty.
   private var ids: ContiguousArray<UInt64> = []
   private var numbers: ContiguousArray<UInt32> = []
   private(set) var count = 0
@@ -125,7 +125,7 @@ private struct Piece: Sendable {
     for (place, bits) in ids.enumerated() where bits != Self.none { body(bits, numbers[place]) }
   }
 
-  /// Changes the number of an id, which is given a place if it is new.
+  /// Changes the number of an id, which is inserted if new.
   mutating func update<Result>(
     _ bits: UInt64, _ body: (inout UInt32, _ isNew: Bool) -> Result
   ) -> Result {
@@ -145,7 +145,7 @@ private struct Piece: Sendable {
     guard ids[hole] != Self.none else { return nil }
     let number = numbers[hole]
     count -= 1
-    // What stands behind it moves up, unless that were before the place where it is looked for.
+    // Entries after it move up, unless that would put them before their home slot.
     var place = next(hole)
     while ids[place] != Self.none {
       if distance(from: home(ids[place]), to: place) >= distance(from: hole, to: place) {
@@ -158,7 +158,7 @@ private struct Piece: Sendable {
     return number
   }
 
-  /// How many a table of so many places holds: four fifths, so that no search is long.
+  /// The most entries in this many slots: four fifths, so that no search is long.
   private static func room(_ places: Int) -> Int { places / 5 * 4 }
 
   private func home(_ bits: UInt64) -> Int { Int((Self.hash(bits) &* UInt64(ids.count)) >> 32) }
@@ -169,7 +169,7 @@ private struct Piece: Sendable {
     place >= start ? place - start : place - start + ids.count
   }
 
-  /// Where an id is, or would be.
+  /// The slot of an id, or where it would go.
   private func find(_ bits: UInt64) -> Int {
     var place = home(bits)
     while ids[place] != bits, ids[place] != Self.none { place = next(place) }

@@ -1,10 +1,10 @@
-/// A set of small numbers whose least one is at hand; no memory until there is one.
+/// A set of small numbers with fast access to the least; no memory while it is empty.
 struct IndexBitSet: Sendable {
   private var words: [UInt64] = []
-  /// The first word that is not 0; if all are, one behind them.
+  /// The first word that is not 0; the count of words if all are.
   private var firstWord = 0
 
-  /// The least one.
+  /// The least number.
   var first: Int? {
     firstWord < words.count ? firstWord * 64 + words[firstWord].trailingZeroBitCount : nil
   }
@@ -16,7 +16,7 @@ struct IndexBitSet: Sendable {
     words[word] |= 1 << UInt64(index % 64)
   }
 
-  /// O(1) over time as long as small ones do not come again; else O(n / 64).
+  /// Amortised O(1) as long as small numbers do not come again; else O(n / 64).
   mutating func remove(_ index: Int) {
     let word = index / 64
     guard word < words.count else { return }

@@ -1,16 +1,15 @@
-/// What an `IndexedHeap` must know of the things that its numbers stand for.
+/// What an `IndexedHeap` must know of its numbers.
 package protocol HeapOrder {
   /// Whether the first goes before the second.
   func precedes(_ left: Int32, _ right: Int32) -> Bool
-  /// Notes where in the heap a number is now; -1 when it has left.
+  /// Notes the position of a number in the heap; -1 when it is removed.
   mutating func note(_ number: Int32, at position: Int32)
 }
 
-/// A binary heap of numbers whose positions are known, so that any of them can be moved or taken
-/// out.
+/// A binary heap of numbers with known positions, so that any of them can be moved or removed.
 ///
-/// Four bytes an entry; what the numbers stand for lives outside. Each change costs at most 2 log2
-/// n + 1 comparisons and leaves nothing behind, so there is nothing to sweep up later.
+/// An entry has four bytes; what the numbers stand for is stored elsewhere. Each change costs at
+/// most 2 log2 n + 1 comparisons and leaves no garbage.
 package struct IndexedHeap: Sendable {
   private var numbers: [Int32] = []
 
@@ -24,13 +23,13 @@ package struct IndexedHeap: Sendable {
     _ = rise(from: numbers.count - 1, to: 0, in: &order)
   }
 
-  /// Takes out what is at `position`.
+  /// Removes the number at `position`.
   package mutating func remove(at position: Int32, in order: inout some HeapOrder) {
     let hole = Int(position)
     order.note(numbers[hole], at: -1)
     let last = numbers.removeLast()
     guard hole < numbers.count else {
-      // An emptied heap of a million gives its memory back.
+      // An emptied heap of a million frees its memory.
       if numbers.isEmpty { numbers = [] }
       return
     }
@@ -38,7 +37,7 @@ package struct IndexedHeap: Sendable {
     settle(at: hole, in: &order)
   }
 
-  /// Restores the order after what is at `position` was given another key.
+  /// Restores the order after the key of the number at `position` has changed.
   package mutating func update(at position: Int32, in order: inout some HeapOrder) {
     settle(at: Int(position), in: &order)
   }
@@ -47,7 +46,7 @@ package struct IndexedHeap: Sendable {
     if !rise(from: position, to: 0, in: &order) { sink(from: position, in: &order) }
   }
 
-  /// Whether it went up.
+  /// Returns whether it moved up.
   private mutating func rise(
     from start: Int, to end: Int, in order: inout some HeapOrder
   ) -> Bool {
@@ -63,8 +62,8 @@ package struct IndexedHeap: Sendable {
     return hole != start
   }
 
-  /// Down to the end, and up from there: what was the last one belongs there mostly, and each level
-  /// costs one comparison.
+  /// Sinks to the end and rises from there: a former last element usually belongs near the end, and
+  /// sinking costs one comparison a level.
   private mutating func sink(from start: Int, in order: inout some HeapOrder) {
     let number = numbers[start]
     var hole = start

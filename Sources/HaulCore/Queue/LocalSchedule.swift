@@ -1,29 +1,28 @@
 /// A schedule in its time zone: whether it is open at an instant, and when that changes. Instants
 /// are seconds since 1970.
 ///
-/// It reads a clock on the wall, and knows nothing of calendars: a week has 604,800 readings, each
-/// of which is in a window or not. Which reading an instant has is the port's matter, so that
-/// skipped and repeated hours need no rule of their own.
+/// It knows no calendars: a week has 604,800 readings of a wall clock, each inside a window or not.
+/// The port maps instants to readings, so skipped and repeated hours need no rule here.
 package struct LocalSchedule: Sendable {
   package struct State: Hashable, Sendable {
     package let isOpen: Bool
-    /// When it is otherwise; nil when it never is.
+    /// When that changes; nil if it never does.
     package let until: Int64?
   }
 
   private static let day: Int64 = 86_400
   private static let week = 7 * day
-  /// Readings are counted from Monday 00:00, and 1970 began on a Thursday.
+  /// Readings count from Monday 00:00; 1970 began on a Thursday.
   private static let firstReading = 3 * day
-  /// A window that is skipped by a change of the clock comes again a week later.
+  /// A window that a change of the clock skips comes again a week later.
   private static let horizon = 15 * day
 
   package let schedule: Schedule
   private let place: any LocalTime
-  /// Readings of an open week, apart from each other, in order.
+  /// The open readings of a week as separate ranges, in order.
   private let spans: [Range<Int64>]
 
-  /// - Throws: `internal` for a window whose minutes are none of a day.
+  /// - Throws: `internal` for a window outside the minutes of a day.
   package init(_ schedule: Schedule, at place: any LocalTime) throws(TransferError) {
     for window in schedule.windows
     where !(0..<1440).contains(window.from) || !(0...1440).contains(window.to) {
@@ -51,7 +50,7 @@ package struct LocalSchedule: Sendable {
     return State(isOpen: isOpen, until: nil)
   }
 
-  /// When it goes on, for a person: `Monday 22:00 (Europe/Berlin)`.
+  /// When it opens, for a person: `Monday 22:00 (Europe/Berlin)`.
   package func words(_ seconds: Int64) -> String {
     let reading = reading(at: seconds)
     let (day, minute) = (Int(reading / Self.day), Int(reading % Self.day / 60))
@@ -76,8 +75,8 @@ extension LocalSchedule {
     return rest < 0 ? rest + Self.week : rest
   }
 
-  /// The next instant at which a window may begin or end: by the passing of time, in a day at most,
-  /// or by a change of the clock.
+  /// The next instant at which a window may begin or end: as time passes, within a day, or when the
+  /// clock changes.
   private func nextTurn(after seconds: Int64) -> Int64 {
     let offset = place.offset(at: seconds)
     let next = seconds + min(readingsLeft(at: seconds), Self.day)
@@ -90,8 +89,7 @@ extension LocalSchedule {
     return after
   }
 
-  /// How many seconds until a clock that nobody changes shows the beginning or the end of a window,
-  /// or of the week.
+  /// Seconds until an unchanged clock shows the start or the end of a window, or of the week.
   private func readingsLeft(at seconds: Int64) -> Int64 {
     let reading = reading(at: seconds)
     let next = spans.partition { $0.upperBound > reading }
@@ -124,7 +122,7 @@ extension LocalSchedule {
 }
 
 extension [Range<Int64>] {
-  /// The first place, in an order that `holds` divides, from which on it holds.
+  /// The first index from which on `holds` is true; it must be false before.
   fileprivate func partition(where holds: (Range<Int64>) -> Bool) -> Int {
     var (low, high) = (0, count)
     while low < high {

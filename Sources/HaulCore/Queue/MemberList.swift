@@ -1,11 +1,10 @@
-/// The members of a queue. A draft of it shares them, and keeps those that it changes apart.
+/// The members of a queue. A draft shares them, and stores its changes apart.
 package struct MemberList: Sendable {
   private var shelf: Shared<CompactTransferTable>
   private var isDraft = false
   private var layer = Layer()
 
-  /// What a draft changes, in the order in which it did first. Most decisions change one or two
-  /// members.
+  /// The changes of a draft, in order. Most decisions change one or two members.
   typealias Layer = IDList<Change>
 
   struct Change: Sendable {
@@ -15,13 +14,13 @@ package struct MemberList: Sendable {
 
   init(_ shelf: CompactTransferTable = CompactTransferTable()) { self.shelf = Shared(shelf) }
 
-  /// Keeps changes in a layer from now on, which is empty. O(1).
+  /// Stores changes in a new layer from now on. O(1).
   mutating func becomeDraft() { (isDraft, layer) = (true, Layer()) }
 
   /// What the draft has changed so far.
   var changes: Layer { layer }
 
-  /// Makes the changes of a draft of this list. O(changes).
+  /// Applies the changes of a draft of this list. O(changes).
   mutating func apply(_ changes: Layer) {
     for change in changes {
       if change.isRemoved {
@@ -32,15 +31,15 @@ package struct MemberList: Sendable {
     }
   }
 
-  /// What is so of a member that the draft has changed, nil when it has removed it; nil when it has
-  /// not changed it.
+  /// The changed value of a member, itself nil if the draft removed it; nil if the draft did not
+  /// change it.
   private func changed<Result>(
     _ id: TransferID, _ body: (QueueMachine.Member) -> Result
   ) -> Result?? {
     layer.place(of: id).map { layer[$0].isRemoved ? nil : body(layer[$0].member) }
   }
 
-  /// The member with this id; its dependencies are the graph's business and not told.
+  /// The member with this id, without its dependencies, which the graph has.
   package subscript(id: TransferID) -> QueueMachine.Member? {
     changed(id) { $0 } ?? shelf.value[id]
   }
@@ -50,43 +49,42 @@ package struct MemberList: Sendable {
     changed(id) { _ in true }.map { $0 != nil } ?? shelf.value.contains(id)
   }
 
-  /// Where the member with this id stands.
+  /// The state of the member with this id.
   package func state(of id: TransferID) -> TransferMachine.State? {
     changed(id) { $0.state } ?? shelf.value.state(of: id)
   }
 
-  /// The member with this id as it is to be stored.
+  /// The stored state of the member with this id.
   func storedState(of id: TransferID) -> StoredState? {
     changed(id) { $0.storedState } ?? shelf.value[id]?.storedState
   }
 
-  /// Whether it is queued and waits for something else than a slot.
+  /// Whether it is queued and waits for something other than a slot.
   func isPostponed(_ id: TransferID) -> Bool {
     changed(id) { $0.isPostponed }.map { $0 ?? false } ?? shelf.value.isPostponed(id)
   }
 
-  /// Whether its standing says what it waits for.
+  /// Whether its stored state has a wait reason.
   func hasWaitReason(_ id: TransferID) -> Bool {
     changed(id) { $0.facts.storedState.waitReason != nil }.map { $0 ?? false }
       ?? shelf.value.hasWaitReason(id)
   }
 
-  /// How it left the way of those behind it; nil as long as it has not.
+  /// How it ended, for its dependents; nil as long as it has not.
   func dependencyEnd(of id: TransferID) -> DependencyGraph.End? {
     changed(id) { $0.end?.dependencyEnd }.map { $0 ?? .removed }
       ?? shelf.value.dependencyEnd(of: id)
   }
 
-  /// In no order. Of a draft: without its changes.
+  /// In no order. For a draft: without its changes.
   package var values: some RandomAccessCollection<QueueMachine.Member> { shelf.value.values }
 
-  /// Each id with its place in the list, in no order: less work than `values`. Of a draft: without
-  /// its changes.
+  /// Each id with its rank, in no order: cheaper than `values`. For a draft: without its changes.
   package var ranks: some RandomAccessCollection<(rank: Int64, id: TransferID)> {
     shelf.value.ranks
   }
 
-  /// How many are queued. Of a draft: without its changes.
+  /// The number of queued members. For a draft: without its changes.
   package var queued: Int { shelf.value.queued }
 
   /// Adds a member, or changes it.
@@ -119,14 +117,14 @@ package struct MemberList: Sendable {
     if let place = layer.place(of: id) { layer[place] = change } else { layer.append(id, change) }
   }
 
-  /// It is of another host from now on.
+  /// Its host has changed.
   mutating func move(_ id: TransferID, toHost host: String?) {
     guard var member = self[id] else { return }
     member.facts.host = host
     if isDraft { set(id, Change(member: member)) } else { shelf.value.replace(member) }
   }
 
-  /// Takes it out.
+  /// Removes it.
   mutating func remove(_ id: TransferID) -> QueueMachine.Member? {
     guard isDraft else { return shelf.value.remove(id) }
     guard let member = self[id] else { return nil }
@@ -134,7 +132,7 @@ package struct MemberList: Sendable {
     return member
   }
 
-  /// As `CompactTransferTable.open`; not of a draft.
+  /// As `CompactTransferTable.open`; not for a draft.
   mutating func open(_ id: TransferID, near place: Int, isReady: Bool)
     -> CompactTransferTable.Opened
   {

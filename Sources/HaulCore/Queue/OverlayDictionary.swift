@@ -1,7 +1,7 @@
-/// A dictionary whose changes can be kept in a layer of their own, until they are applied or
-/// dropped. A draft shares what lies below with the original.
+/// A dictionary whose changes can be stored in a separate layer until they are applied or dropped.
+/// A draft shares the base with the original.
 struct OverlayDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  /// What a draft changes; nil is a removal.
+  /// The changes of a draft; nil is a removal.
   typealias Layer = [Key: Value?]
 
   private var base: [Key: Value]
@@ -10,7 +10,7 @@ struct OverlayDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   init(_ base: [Key: Value] = [:]) { self.base = base }
 
-  /// Keeps changes in a layer from now on, which is empty. O(1).
+  /// Stores changes in a new layer from now on. O(1).
   mutating func becomeDraft() { layer = [:] }
 
   var isDraft: Bool { layer != nil }
@@ -18,7 +18,7 @@ struct OverlayDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// What the draft has changed so far.
   var changes: Layer { layer ?? [:] }
 
-  /// Makes the changes of a draft of this dictionary. O(changes).
+  /// Applies the changes of a draft of this dictionary. O(changes).
   mutating func apply(_ changes: Layer) {
     guard !changes.isEmpty else { return }
     for (key, value) in changes { base[key] = value }
@@ -33,7 +33,7 @@ struct OverlayDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       if layer == nil {
         yield &base[key]
       } else {
-        // Taken out of the layer, so that it is changed in place.
+        // Removed from the layer, so that it is changed in place.
         var value = layer?.removeValue(forKey: key) ?? base[key]
         defer { layer?.updateValue(value, forKey: key) }
         yield &value
@@ -41,7 +41,7 @@ struct OverlayDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// The original's, without what a draft has changed.
+  /// The base, without the changes of a draft.
   var unlayered: [Key: Value] {
     get { base }
     set { base = newValue }

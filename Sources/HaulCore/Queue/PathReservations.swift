@@ -1,11 +1,10 @@
-/// Whose each file is that was asked for by its path: one target, one owner, who keeps it until it
-/// ends.
+/// Which transfer owns each target path: one owner, until it ends.
 ///
-/// A path is kept as its hash of 64 bits: a list may have a million. Of two paths of one hash,
-/// which one in tens of millions of such lists has, the second would be refused.
+/// A path is stored as a 64-bit hash, because a list may have a million. If two paths had the same
+/// hash, which happens in one of tens of millions of such lists, the second would be refused.
 package struct PathReservations: Sendable {
   private var owners = OverlayDictionary<Int, TransferID>()
-  /// Those that have ended and whose target another one has had since.
+  /// Transfers that have ended and whose target another one has owned since.
   private var displaced = OverlayDictionary<TransferID, Int>()
   private var countOnceSwept = 0
 
@@ -14,37 +13,38 @@ package struct PathReservations: Sendable {
   /// Whether a member has not ended; nil when it is not in the list.
   package typealias IsLive = (TransferID) -> Bool?
 
-  /// Who has it and has not ended; nil when it is free for this one.
+  /// The owner that has not ended; nil if the path is free for this transfer.
   package func holder(
     of target: TargetPath, otherThan id: TransferID?, _ isLive: IsLive
   ) -> TransferID? { holder(of: target.hashValue, otherThan: id, isLive) }
 
-  /// Gives a target to a member, unless a live one has it: then it stands behind.
+  /// Gives a target to a transfer, unless a live one owns it.
   package mutating func take(_ target: TargetPath, for id: TransferID, _ isLive: IsLive) {
     take(target.hashValue, for: id, isLive)
     if !owners.isDraft { sweep(isLive) }
   }
 
-  /// It has no target any more, or another one.
+  /// It no longer has this target.
   package mutating func letGo(_ target: TargetPath, of id: TransferID) {
     displaced[id] = nil
     if owners[target.hashValue] == id { owners[target.hashValue] = nil }
   }
 
-  /// Whether what lies under its target may be another's.
+  /// Whether another transfer may have replaced its file.
   package func isDisplaced(_ id: TransferID) -> Bool { displaced[id] != nil }
 
-  /// Who has what this one had before it ended; nil when it may have it again.
+  /// The present owner of the target that this transfer had before it ended; nil if the path is
+  /// free.
   package func successor(of id: TransferID, _ isLive: IsLive) -> TransferID? {
     displaced[id].flatMap { holder(of: $0, otherThan: id, isLive) }
   }
 
-  /// It goes on after its end.
+  /// It takes its target again after its end.
   package mutating func takeBack(for id: TransferID, _ isLive: IsLive) {
     if let hash = displaced[id] { take(hash, for: id, isLive) }
   }
 
-  /// It is not in the list any more.
+  /// It is no longer in the list.
   package mutating func removed(_ id: TransferID) { displaced[id] = nil }
 
   private func holder(
@@ -64,7 +64,7 @@ package struct PathReservations: Sendable {
     displaced[id] = nil
   }
 
-  /// Forgets those of members that were removed, now and then.
+  /// Now and then forgets the entries of removed members.
   private mutating func sweep(_ isLive: IsLive) {
     guard owners.unlayered.count > 2 * countOnceSwept + 1024 else { return }
     owners.unlayered = owners.unlayered.filter { isLive($0.value) != nil }
@@ -72,15 +72,15 @@ package struct PathReservations: Sendable {
   }
 }
 
-/// Drafts.
+/// Drafts of the reservations.
 extension PathReservations {
-  /// What a draft changes.
+  /// The changes of a draft.
   struct Layer: Sendable {
     fileprivate let owners: OverlayDictionary<Int, TransferID>.Layer
     fileprivate let displaced: OverlayDictionary<TransferID, Int>.Layer
   }
 
-  /// Keeps changes in a layer from now on, which is empty. O(1).
+  /// Stores changes in a new layer from now on. O(1).
   mutating func becomeDraft() {
     owners.becomeDraft()
     displaced.becomeDraft()
@@ -89,7 +89,7 @@ extension PathReservations {
   /// What the draft has changed so far.
   var changes: Layer { Layer(owners: owners.changes, displaced: displaced.changes) }
 
-  /// Makes the changes of a draft of this. O(changes), and now and then O(targets).
+  /// Applies the changes of a draft. O(changes), and now and then O(targets).
   mutating func apply(_ changes: Layer, _ isLive: IsLive) {
     owners.apply(changes.owners)
     displaced.apply(changes.displaced)

@@ -1,4 +1,4 @@
-/// The queues that a host has: one for each priority, and two for what a person said of a start.
+/// The queues of a host: one for each priority, and two for starts that a person requested.
 enum PriorityLevel: Int, CaseIterable, Sendable {
   case background, utility, `default`, userInitiated, userInteractive
   /// "Start now": before all priorities.
@@ -18,18 +18,17 @@ enum PriorityLevel: Int, CaseIterable, Sendable {
   }
 }
 
-/// Shares turns among the priorities by their weight: start-time fair queueing.
+/// Divides turns among the priorities by weight: start-time fair queueing.
 ///
-/// Each priority has a mark that a turn moves on by 16 / weight; the one with the least mark that
-/// can use a turn is next. A mark that lags behind the last turn given counts as level with it. So
-/// one that had nothing to start, or whose hosts were all full or paused, has saved up nothing, and
-/// is not punished either: what it could not use went to the others, and the first turn that it can
-/// use is its own.
+/// Each priority has a mark that a turn advances by 16 / weight; the lowest mark that can use a
+/// turn is next. A mark behind the last turn counts as level with it. So a priority that had
+/// nothing to start, or only full or paused hosts, has saved up nothing and loses nothing: the
+/// others used its turns, and it gets the next turn that it can use.
 struct FairShare: Sendable {
   private var marks = [UInt64](repeating: 0, count: TransferRequest.Priority.allCases.count)
   private var lastTurn: UInt64 = 0
 
-  /// Whose turn it is of those that can use one.
+  /// The priority whose turn it is, of those that can use one.
   func next(among canStart: (TransferRequest.Priority) -> Bool) -> TransferRequest.Priority? {
     var best: (priority: TransferRequest.Priority, mark: UInt64)?
     for priority in TransferRequest.Priority.allCases.reversed() {

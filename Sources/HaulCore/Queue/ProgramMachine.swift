@@ -1,11 +1,12 @@
-/// One run of a program: what its process group is told for each order, and what its end means.
+/// One run of a program: which signals its process group gets for each order, and what its end
+/// means.
 ///
-/// A program cannot be asked to pause. One that may run again is ended for a pause; any other runs
-/// to its end, as a step does that never looks.
+/// A program cannot be paused. One that may run again is ended for a pause; any other runs to its
+/// end, like a step without checkpoints.
 package struct ProgramMachine: Sendable, Hashable {
   package enum Order: Sendable, Hashable, CaseIterable {
     case pause, cancel
-    /// The manager does not wait any longer.
+    /// The manager stops waiting.
     case cutShort
   }
 
@@ -20,20 +21,20 @@ package struct ProgramMachine: Sendable, Hashable {
     case cancelled, paused
   }
 
-  /// How long it has after the first signal.
+  /// The time between the first signal and the next.
   package static let grace: Duration = .seconds(4)
-  /// The same, when the manager ends: it waits for a second.
+  /// The same while the manager shuts down, which waits for a second.
   package static let lastGrace: Duration = .milliseconds(500)
 
   private let isIdempotent: Bool
   private var order: Order?
   private var hasBegun = false
-  /// Whether it was told to end: its exit status says nothing then.
+  /// Whether it was signalled: its exit status then says nothing.
   private var isToldToEnd = false
 
   package init(isIdempotent: Bool) { self.isIdempotent = isIdempotent }
 
-  /// Whether the program may run: nothing else was ordered before.
+  /// Whether the program may start: no other order came first.
   package mutating func begin() -> Bool {
     hasBegun = order == nil
     return hasBegun
@@ -48,10 +49,10 @@ package struct ProgramMachine: Sendable, Hashable {
     return .terminate(thenKillAt: now + (order == .cutShort ? Self.lastGrace : Self.grace))
   }
 
-  /// What it means that it did not begin, as something else was ordered.
+  /// The outcome if it did not start because another order came first.
   package var outcomeUnbegun: Outcome { order == .cancel ? .cancelled : .paused }
 
-  /// - Parameter name: of the program.
+  /// - Parameter name: the name of the program.
   package func outcome(of end: ProgramEnd, name: String) -> Outcome {
     guard !isToldToEnd else { return outcomeUnbegun }
     return end.error(name).map(Outcome.failed) ?? .completed
@@ -62,7 +63,7 @@ extension ProgramEnd {
   private static let lines = 3
   private static let cells = 400
 
-  /// What is wrong with this end, with what it said last; nil when nothing is.
+  /// The error of this end, with the last output; nil for a success.
   package func error(_ name: String) -> TransferError? {
     let reason: String
     switch status {
@@ -77,7 +78,7 @@ extension ProgramEnd {
     return TransferError(.io, "\(name) \(reason)" + (said.map { "; it said: \($0)" } ?? ""))
   }
 
-  /// Those whose number is the same on every system.
+  /// Signals with the same number on every system.
   private static let signals: [Int32: String] = [
     1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 8: "SIGFPE", 9: "SIGKILL",
     11: "SIGSEGV", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM",

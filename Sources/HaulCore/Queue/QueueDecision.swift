@@ -1,24 +1,24 @@
-/// What some inputs of a queue came to: what to store, as a whole, and what to do once it is
-/// stored.
+/// The outcome of some inputs of a queue: what to store, in one transaction, and what to do once it
+/// is stored.
 package struct QueueDecision: Sendable {
   package enum Effect: Hashable, Sendable {
     case enqueue(TransferID)
     case unschedule(TransferID)
-    /// It is to be tried again at this time, in seconds since 1970: `due` is told then.
+    /// It is retried at this time, in seconds since 1970, when `due` is called.
     case postpone(TransferID, until: Double)
-    /// Its priority or its place is another.
+    /// Its priority or its rank has changed.
     case rearrange(TransferID)
     case prefer(TransferID)
     case force(TransferID)
     case stop(TransferID, deletingBytes: Bool)
     case discard(TransferID)
-    /// It waits for another one: one that has not ended, or one that was not completed.
+    /// It waits for a dependency that has not ended, or was not completed.
     case waits(TransferID, on: TransferID, isBlocked: Bool)
-    /// It came to an end.
+    /// It has ended.
     case ended(TransferID, TransferResult)
     /// Every member of the group has ended.
     case groupEnded(String)
-    /// It is not in the list any more.
+    /// It is no longer in the list.
     case removed(TransferID)
   }
 
@@ -26,17 +26,17 @@ package struct QueueDecision: Sendable {
   package internal(set) var added: [TransferRecord] = []
   package internal(set) var events: [StoredEvent] = []
   package var batch: StoreChange.Batch?
-  /// Processes that are about to run.
+  /// Processes that are about to start.
   package var programs: [StoredProgram] = []
-  /// Where bytes lie from now on.
+  /// The new locations of bytes.
   package var locations: [StoredLocation] = []
-  /// In the order in which they were first noted; nil for what is removed after all.
+  /// In order of first change; nil for members that are removed after all.
   private var updates = IDList<StoreChange.Update?>()
   var removed: [TransferID] = []
   var satisfied: [TransferID] = []
-  /// What it changes of the queue that it was made from.
+  /// Its changes of the queue that it was made from.
   var changes: QueueChanges?
-  /// Whose dependencies have changed since they were looked at.
+  /// Members whose dependencies have changed since they were checked.
   var concerned: [TransferID] = []
 
   package init() {}
@@ -55,10 +55,10 @@ package struct QueueDecision: Sendable {
     return change
   }
 
-  /// Whose updates are to be stored.
+  /// The members whose updates are stored.
   package var updated: some Sequence<TransferID> { updates.lazy.compactMap { $0?.id } }
 
-  /// Those that have run, and end now without success.
+  /// Members that have run, and end now without success.
   package var unsuccessful: [TransferID] {
     updates.compactMap { update in
       guard let update, update.storedState.hasRun, let result = update.result else { return nil }
@@ -81,12 +81,12 @@ package struct QueueDecision: Sendable {
     if !keepsPlace { updates[place]?.keepsPlace = false }
   }
 
-  /// Of one whose standing is noted.
+  /// For a member whose state is noted.
   mutating func set(_ request: TransferRequest, of id: TransferID) {
     if let place = updates.place(of: id) { updates[place]?.request = request }
   }
 
-  /// These files, of earlier runs of members that end now without success, are still there. O(the
+  /// These files, of earlier runs of members that end now without success, still exist. O(the
   /// decision).
   package mutating func keepFiles(_ paths: [TransferID: String]) {
     guard !paths.isEmpty else { return }
@@ -114,8 +114,8 @@ package struct QueueDecision: Sendable {
 }
 
 extension TransferResult {
-  /// The same, and the file that is still there as an earlier run left it: the next run is to
-  /// replace it.
+  /// The same result with the file of an earlier run, which still exists and which the next run
+  /// replaces.
   fileprivate func keeping(_ older: String) -> TransferResult {
     guard path == nil, state != .completed else { return self }
     return TransferResult(

@@ -1,10 +1,10 @@
-/// Adding.
+/// Adds members.
 extension QueueMachine {
-  /// What is to be added; its id is new.
+  /// A transfer to add; its id is new.
   package struct Addition: Sendable {
     package let id: TransferID
     package let request: TransferRequest
-    /// Where its file is to go, as far as that is known.
+    /// The path of its file, if known.
     package let target: String?
 
     package init(id: TransferID, request: TransferRequest, target: String?) {
@@ -15,9 +15,8 @@ extension QueueMachine {
   }
 
   /// Adds members at the end, in order, all of them or none.
-  /// - Throws: `dependency-failed` when one depends on something that is not there, or on itself by
-  ///   way of others, which are named; `in-use` when an identifier is taken, or the file is to be
-  ///   that of another member.
+  /// - Throws: `dependency-failed` if a dependency is not in the list, or is part of a cycle, which
+  ///   is named; `in-use` if an identifier is taken, or another member owns the file.
   package mutating func add(
     _ additions: [Addition], _ decision: inout QueueDecision
   ) throws(TransferError) {
@@ -49,7 +48,7 @@ extension QueueMachine {
     settle(&decision)
   }
 
-  /// Those that come after others, with ids in place of identifiers.
+  /// Members with dependencies, with ids in place of identifiers.
   private func resolve(
     _ additions: [Addition], _ named: [String: TransferID]
   ) throws(TransferError) -> [DependencyGraph.Node] {
@@ -99,7 +98,7 @@ extension QueueMachine {
     if let group = new.request.group { groups.added(group) }
     tell(.added(target: new.target), of: new.id, &decision)
     var member = Member(machine: TransferMachine(), facts: QueuedMember(record))
-    // Nobody can have been waiting for one that is new.
+    // No member can be waiting for a new one.
     member.isScheduled = after.isEmpty
     insert(member)
     if let target = new.request.exactTarget { take(target, for: new.id) }
@@ -120,7 +119,7 @@ extension QueueMachine {
 }
 
 extension TransferRequest.Dependency {
-  /// Nil while it is told by its identifier.
+  /// Nil while it is an identifier.
   var id: TransferID? { if case .transfer(let id) = self { id } else { nil } }
 
   fileprivate var words: String {

@@ -1,14 +1,14 @@
-/// Members that wait behind one that was not completed: they go on when that is retried, and not
-/// before.
+/// Members that are blocked by a dependency that was not completed: they resume only when that is
+/// retried.
 extension QueueMachine {
-  /// The member without whose completion a queued one does not run, directly or behind others; nil
-  /// when it may yet run by itself. O(those in between).
+  /// The member that blocks a queued one, directly or through others; nil if it may still run by
+  /// itself. O(the members in between).
   package func blocker(of id: TransferID) -> TransferID? {
     var known: [TransferID: TransferID?] = [:]
     return blocker(of: id, &known)
   }
 
-  /// - Parameter known: what was found before, for many members in O(all of them).
+  /// - Parameter known: earlier results; for many members, all calls together are O(n).
   private func blocker(
     of id: TransferID, _ known: inout [TransferID: TransferID?]
   ) -> TransferID? {
@@ -32,21 +32,20 @@ extension QueueMachine {
     return found
   }
 
-  /// Why a member waits, as far as the queue knows: the scheduler knows more of `slot`. Nil for one
-  /// that does not wait. What was in its way when the list was stored counts until it is tried
-  /// again.
-  /// - Parameter known: what earlier calls found, for many members in O(all of them).
+  /// Why a member waits, as far as the queue knows: the scheduler knows more about `slot`. Nil if
+  /// it does not wait. A stored reason counts until the member is tried again.
+  /// - Parameter known: results of earlier calls; for many members, all calls together are O(n).
   package func waitReason(
     of member: Member, at wallSeconds: Double, _ known: inout [TransferID: TransferID?]
   ) -> WaitReason? {
     let reason = member.facts.storedState.waitReason
     switch member.state {
     case .queued: break
-    // It waits with its slot given back.
+    // It waits without its slot.
     case .running: return (reason?.until).map { $0 > wallSeconds } == true ? reason : nil
     default: return nil
     }
-    // One that has a place in the order does not wait for its next attempt any more.
+    // A scheduled member no longer waits for its next attempt.
     if member.isScheduled, member.facts.storedState.retryAt != nil { return .slot }
     if let reason { return reason }
     if member.isScheduled { return .slot }
@@ -60,8 +59,8 @@ extension QueueMachine {
     }
   }
 
-  /// Of those whose verdict has changed, the ones that wait so, and all behind them that therefore
-  /// do as well, each with what is in its way. O(all of those, and what is in between).
+  /// Of those whose verdict has changed, the blocked ones and all members blocked through them,
+  /// each with its blocker. O(all of those, and the members in between).
   package func blocked(_ ids: [TransferID]) -> [(id: TransferID, by: TransferID)] {
     var found: [(id: TransferID, by: TransferID)] = []
     var seen: Set<TransferID> = []

@@ -1,4 +1,4 @@
-/// What a decision changes of a queue, apart from it.
+/// The changes that a decision makes to a queue.
 struct QueueChanges: Sendable {
   fileprivate let members: MemberList.Layer
   fileprivate let groups: OverlayDictionary<String, GroupProgress.Counts>.Layer
@@ -7,7 +7,7 @@ struct QueueChanges: Sendable {
   fileprivate let targets: PathReservations.Layer
   fileprivate let rest: Rest
 
-  /// What is small enough to be copied.
+  /// State that is small enough to copy.
   struct Rest: Sendable {
     let busy: Int
     let ranks: RankRange
@@ -16,11 +16,10 @@ struct QueueChanges: Sendable {
   }
 }
 
-/// A decision is made on a draft: the queue stays as it is stored until the decision is, and one
-/// that is not stored is dropped.
+/// A decision is made on a draft: the queue stays unchanged until the decision is stored; a
+/// decision that is not stored is dropped.
 extension QueueMachine {
-  /// What `body` decides on a draft of the queue; what it throws leaves nothing behind. O(what it
-  /// changes).
+  /// Runs `body` on a draft of the queue; an error leaves no changes. O(changes).
   package func decide<Result, Failure: Error>(
     _ decision: inout QueueDecision,
     _ body: (inout QueueMachine, inout QueueDecision) throws(Failure) -> Result
@@ -31,7 +30,7 @@ extension QueueMachine {
     return result
   }
 
-  /// Makes the changes of the newest decision, once it is stored. O(its changes).
+  /// Applies the newest decision, once it is stored. O(changes).
   package mutating func apply(_ decision: QueueDecision) {
     guard let changes = decision.changes else { return }
     apply(changes.members, changes.rest)

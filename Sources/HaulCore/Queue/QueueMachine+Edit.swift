@@ -1,11 +1,10 @@
-/// Changing what a member is to do.
+/// Changes the request of a member.
 extension QueueMachine {
   /// Gives a member another request, from its next run on.
-  /// - Parameter names: where its file is to go by the old request and the new one, as far as that
-  ///   is known.
-  /// - Returns: why not, when it must stop first or is gone.
-  /// - Throws: `dependency-failed`, `in-use` as `add`; `internal` when what stays for ever would
-  ///   change. Nothing has changed then.
+  /// - Parameter names: the paths of its file by the old and the new request, if known.
+  /// - Returns: the refusal, if it must stop first or is gone.
+  /// - Throws: `dependency-failed`, `in-use` as `add`; `internal` if a fixed field would change.
+  ///   Nothing has changed then.
   package mutating func set(
     _ request: TransferRequest, of record: TransferRecord,
     names: (old: String?, new: String?), _ decision: inout QueueDecision
@@ -14,7 +13,7 @@ extension QueueMachine {
     guard let member = members[id] else { return .isUnknown }
     if let refusal = member.state.refusalOfChange { return refusal }
     try record.request.permits(request)
-    // Once something has run for it there may be bytes.
+    // After a run there may be bytes on disk.
     if member.storedState.hasRun,
       names.old != names.new || record.request.mayGoElsewhere(with: request)
     {
@@ -24,7 +23,7 @@ extension QueueMachine {
     let file = (old: record.request.exactTarget, new: request.exactTarget)
     if file.new != file.old { try refuseTakenTarget(of: request, for: id) }
     var changed = request
-    // Those that it came after already may be off the list.
+    // Its old dependencies may already be off the list.
     let old = Set(record.request.after.compactMap(\.id))
     let identifiers = identifiers
     changed.after = try resolve(request.after, old) { identifiers[$0] }
@@ -58,7 +57,7 @@ extension QueueMachine {
       $0.facts.isIdempotent = facts.isIdempotent
       $0.facts.storedState.priority = request.priority
     }
-    // What made an attempt fail may be fixed by this.
+    // The change may fix what made an attempt fail.
     change(id) { $0.facts.storedState.waitReason = nil }
     due(id, &decision)
     place(id, &decision)
@@ -80,15 +79,14 @@ extension TransferMachine.State {
 }
 
 extension TransferRequest {
-  /// Whether the bytes that are there would be left behind: a name that was derived is that of one
-  /// address.
+  /// Whether the bytes on disk would be left behind: a derived name belongs to one address.
   fileprivate func mayGoElsewhere(with other: TransferRequest) -> Bool {
     guard let old = download, let new = other.download else { return false }
     if old.ifExists != new.ifExists || old.usesServerName != new.usesServerName { return true }
     return !old.destination.isExact && old.url != new.url
   }
 
-  /// - Throws: `internal` when the other has what one keeps for ever.
+  /// - Throws: `internal` if the other request changes a fixed field.
   fileprivate func permits(_ other: TransferRequest) throws(TransferError) {
     let what: String? =
       if identifier != other.identifier {

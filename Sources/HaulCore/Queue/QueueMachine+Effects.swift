@@ -1,6 +1,6 @@
-/// What follows from what happens to one member.
+/// The consequences of a change of one member.
 extension QueueMachine {
-  /// Translates what a machine wants.
+  /// Translates the effects of a transfer's machine.
   mutating func perform(
     _ effects: [TransferMachine.Effect], on id: TransferID, by initiator: TransferEvent.Initiator,
     _ result: TransferResult?, _ decision: inout QueueDecision
@@ -30,7 +30,7 @@ extension QueueMachine {
     if members.state(of: id) == .removed { remove(id, &decision) }
   }
 
-  /// Looks again at queued members whose dependencies have changed, and at those behind them.
+  /// Checks queued members whose dependencies have changed, and their dependents.
   package mutating func settle(_ decision: inout QueueDecision) {
     if !unsettled.isEmpty {
       decision.concerned.insert(contentsOf: unsettled, at: 0)
@@ -39,13 +39,13 @@ extension QueueMachine {
     while let id = decision.concerned.popLast() { place(id, &decision) }
   }
 
-  /// Leaves that to the next decision.
+  /// Leaves the check to the next decision.
   mutating func settleLater(_ decision: inout QueueDecision) {
     unsettled.append(contentsOf: decision.concerned)
     decision.concerned = []
   }
 
-  /// Where one that is queued belongs: to the scheduler, behind others, or at its end.
+  /// Places a queued member: with the scheduler, behind its dependencies, or at its end.
   mutating func place(_ id: TransferID, _ decision: inout QueueDecision) {
     guard let member = members[id], member.state == .queued else { return }
     switch graph.verdict(of: id) {
@@ -68,7 +68,7 @@ extension QueueMachine {
     }
   }
 
-  /// - Parameter keepsPlace: whether rank and priority are as they were.
+  /// - Parameter keepsPlace: whether rank and priority are unchanged.
   func note(
     _ id: TransferID, _ result: TransferResult?, _ decision: inout QueueDecision,
     keepsPlace: Bool = true
@@ -84,7 +84,7 @@ extension QueueMachine {
     decision.events.append(StoredEvent(number: lastEvent, id: id, kind: kind))
   }
 
-  /// One that waits for its next attempt does not wait any longer.
+  /// A wait for the next attempt ends.
   private mutating func prefer(
     _ id: TransferID, _ effect: QueueDecision.Effect, _ decision: inout QueueDecision
   ) {
@@ -106,7 +106,7 @@ extension QueueMachine {
       if let group = members[id]?.facts.group { groups.reopened(group, from: end) }
       decision.concerned.append(contentsOf: graph.revived(id))
     }
-    // What it needs may be queued again by the same command.
+    // The same command may queue its dependency again.
     if case .skipped = graph.verdict(of: id) { return decision.concerned.append(id) }
     place(id, &decision)
   }
@@ -121,7 +121,7 @@ extension QueueMachine {
     tell(.finished(result), of: id, &decision)
     decision.effects.append(.ended(id, result))
     if let group = former?.group {
-      // A failed one that is cancelled had ended already: its group has been told.
+      // A cancelled transfer that had failed had already ended: its group has counted it.
       if let end = former?.end { groups.reopened(group, from: end) }
       let isComplete = groups.ended(group, result.state)
       if isComplete, former?.end == nil { decision.effects.append(.groupEnded(group)) }

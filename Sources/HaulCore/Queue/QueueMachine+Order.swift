@@ -1,6 +1,6 @@
 /// Order and priority.
 extension QueueMachine {
-  /// Moves members, in the order that they are given, next to each other. O(members).
+  /// Moves members next to each other, in the given order. O(members).
   package mutating func move(
     _ ids: [TransferID], to place: QueuePosition, _ decision: inout QueueDecision
   ) {
@@ -22,7 +22,7 @@ extension QueueMachine {
     }
   }
 
-  /// Another share of the slots.
+  /// Changes the priority.
   package mutating func set(
     _ priority: TransferRequest.Priority, of ids: some Sequence<TransferID>,
     _ decision: inout QueueDecision
@@ -48,7 +48,7 @@ extension QueueMachine {
       for (id, rank) in zip(moved, places) { set(rank: rank, of: id, &decision) }
       return
     }
-    // No room: everybody gets a new place.
+    // No room between the ranks: all get new ones.
     let order = staying[..<cut].map(\.id) + moved + staying[cut...].map(\.id)
     ranks = RankRange()
     for id in order { set(rank: ranks.append(), of: id, &decision) }
@@ -65,7 +65,7 @@ extension QueueMachine {
 }
 
 extension QueuePosition {
-  /// The member that it is told by.
+  /// The member that it refers to.
   fileprivate var other: TransferID? {
     switch self {
     case .first, .last: nil

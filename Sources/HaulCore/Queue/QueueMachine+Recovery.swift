@@ -1,4 +1,4 @@
-/// After a restart.
+/// Recovery after a restart.
 extension QueueMachine {
   /// The queue as it was stored; nothing runs.
   package init(_ stored: StoredQueue) {
@@ -6,13 +6,12 @@ extension QueueMachine {
     lastEvent = stored.lastEvent
     self.stored = stored.ids
     for (id, target) in stored.targets { take(target, for: id) }
-    // What was stored had no circle.
+    // The stored dependencies had no cycle.
     try? graph.add(stored.nodes) { members.dependencyEnd(of: $0) }
   }
 
-  /// In a queue that was just opened, has those scheduled that wait for a slot only, in the order
-  /// of the list: of a million, most. What else is to be seen to is left to `takeStored` and
-  /// `recover`.
+  /// Schedules the members of a newly opened queue that wait only for a slot, in list order: of a
+  /// million, most. The others are left to `takeStored` and `recover`.
   package mutating func scheduleStored(
     _ schedule: (TransferID, _ host: String?, TransferRequest.Priority, _ rank: Int64) -> Void
   ) {
@@ -27,17 +26,17 @@ extension QueueMachine {
     stored = rest
   }
 
-  /// The members that were stored, in the order of the list; once.
+  /// The stored members, in list order; only once.
   package mutating func takeStored() -> [TransferID] {
     defer { stored = [] }
     return stored
   }
 
-  /// What is to be done with these of a queue that was just opened: what waits is scheduled, orders
-  /// that were not carried out are.
+  /// Recovers these members of a newly opened queue: schedules waiting ones, and carries out
+  /// pending commands.
   /// - Parameters:
-  ///   - wallSeconds: the time; what was to be tried again later still is.
-  ///   - unended: steps whose programs run on, and could not be ended.
+  ///   - wallSeconds: the time; members whose next attempt is later still wait.
+  ///   - unended: steps whose programs still run and could not be ended.
   ///   - isLast: as for `handle`.
   package mutating func recover(
     _ ids: some Sequence<TransferID>, at wallSeconds: Double, unended: Set<TransferID> = [],
@@ -72,8 +71,7 @@ extension QueueMachine {
       change(id) { $0.machine.skip() } ?? [], on: id, by: .user, Self.cutOff(isUnended), &decision)
   }
 
-  /// Whether it is a step that was under way when the process died, and must not be run as if it
-  /// had not been.
+  /// Whether it is a step that was running when the process died, and must not simply run again.
   private func wasCutOff(_ id: TransferID, _ isUnended: Bool) -> Bool {
     guard let facts = members[id]?.facts else { return false }
     return facts.isStep && facts.storedState.isUnderWay && (!facts.isIdempotent || isUnended)
@@ -87,10 +85,10 @@ extension QueueMachine {
   }
 }
 
-/// Attempts that are due later.
+/// Retries and suspensions.
 extension QueueMachine {
-  /// What ran for it has stopped, and goes on by itself: at once when it waits for a slot,
-  /// otherwise when it is `due`. One that was being stopped becomes what it was to be.
+  /// Its run has stopped, and it resumes by itself: at once if it waits for a slot, otherwise when
+  /// it is `due`. If it was being stopped, it becomes what the command said.
   package mutating func suspended(
     _ id: TransferID, _ reason: WaitReason, _ decision: inout QueueDecision
   ) {
@@ -106,7 +104,7 @@ extension QueueMachine {
     note(id, nil, &decision)
   }
 
-  /// What runs for these is to stop, and to go on by itself when it may run again.
+  /// Stops the runs of these members, which resume by themselves when they may run again.
   package mutating func suspend(
     _ ids: some Sequence<TransferID>, _ decision: inout QueueDecision
   ) {
@@ -116,18 +114,18 @@ extension QueueMachine {
     }
   }
 
-  /// What runs for it waits until then for its next attempt: that survives the end of the program.
+  /// Its run waits until then for its next attempt, also across a restart of the program.
   package mutating func waits(
     _ id: TransferID, until wallSeconds: Double, _ decision: inout QueueDecision
   ) {
-    // Somebody may have ordered something since.
+    // A command may have come since.
     guard members[id]?.state == .running else { return }
     change(id) { $0.facts.storedState.waitReason = .retry(at: wallSeconds) }
     note(id, nil, &decision)
   }
 
-  /// It was to begin again, and found that an earlier run had given its file its name, which nobody
-  /// had stored: it is queued once more, and its next run replaces that.
+  /// It was to start over, and found a file that an earlier run had published without storing its
+  /// end: it is requeued, and its next run replaces that file.
   package mutating func foundPublished(
     _ id: TransferID, _ result: TransferResult, _ decision: inout QueueDecision
   ) {
@@ -135,7 +133,7 @@ extension QueueMachine {
     note(id, result, &decision)
   }
 
-  /// Its time has come. Does nothing for one that has been started, paused or ended since.
+  /// Its time has come. Has no effect if it has been started, paused or ended since.
   package mutating func due(_ id: TransferID, _ decision: inout QueueDecision) {
     guard members.isPostponed(id) else { return }
     change(id) { ($0.isPostponed, $0.facts.storedState.waitReason) = (false, nil) }

@@ -1,9 +1,9 @@
-/// One target, one owner: a file whose path was given is that of one member until it ends.
+/// One target, one owner: an exact path belongs to one member until it ends.
 extension QueueMachine {
-  /// Whether what lies under its target may be another's by now.
+  /// Whether another transfer may have replaced its file.
   package func isDisplaced(_ id: TransferID) -> Bool { targets.isDisplaced(id) }
 
-  /// - Throws: `in-use` when one of the files is to be that of two.
+  /// - Throws: `in-use` if two members would have the same file.
   func refuseTakenTargets(_ additions: [Addition]) throws(TransferError) {
     var new: Set<TargetPath> = []
     for addition in additions {
@@ -15,7 +15,7 @@ extension QueueMachine {
     }
   }
 
-  /// - Throws: `in-use` when its file is to be that of another.
+  /// - Throws: `in-use` if another member owns its file.
   func refuseTakenTarget(
     of request: TransferRequest, for id: TransferID
   ) throws(TransferError) {
@@ -31,7 +31,7 @@ extension QueueMachine {
 
   mutating func takeBackTarget(of id: TransferID) { targets.takeBack(for: id, members.isLive) }
 
-  /// Why one that has ended cannot go on.
+  /// Why an ended member cannot start again.
   func targetRefusal(
     of id: TransferID, _ command: TransferMachine.Command
   ) -> CommandRefusal? {

@@ -1,35 +1,34 @@
-/// Every member of the queue, and what follows for all of them from what happens to one. It starts
-/// nothing and stores nothing: a decision says what is to be stored, and what is to be done once it
-/// is.
+/// All members of the queue, and the consequences of each change. It starts and stores nothing: a
+/// decision says what to store, and what to do once that is stored.
 package struct QueueMachine: Sendable {
   package struct Member: Sendable {
     var machine: TransferMachine
     package internal(set) var facts: QueuedMember
-    /// Whether it is queued and waits for a slot only: the scheduler's business.
+    /// Whether it is queued and waits only for a slot, in the scheduler.
     package internal(set) var isScheduled = false
-    /// Whether it is queued and waits for what its standing says, until it is `due`.
+    /// Whether it is queued and has a wait reason, until it is `due`.
     var isPostponed = false
-    /// The end that was told of it, until it is queued again.
+    /// The end that was reported, until it is queued again.
     package internal(set) var end: TransferResult.State?
 
     package var state: TransferMachine.State { machine.state }
 
-    /// What it waits for while it is queued. Nil behind other members: the graph knows which.
+    /// Why it waits while it is queued. Nil if it waits for dependencies, which the graph knows.
     package var waiting: WaitReason? {
       isScheduled ? .slot : isPostponed ? facts.storedState.waitReason : nil
     }
 
-    /// As it is to be stored.
+    /// Its state to store.
     var storedState: StoredState {
       var storedState = facts.storedState
       machine.write(into: &storedState)
       return storedState
     }
 
-    /// Whether something goes on, or will by itself.
+    /// Whether it runs, or will by itself.
     var isBusy: Bool { Self.isBusy(state, isAwaited: isScheduled || isPostponed) }
 
-    /// - Parameter isAwaited: whether it is to start when there is a slot, or at some time.
+    /// - Parameter isAwaited: whether it starts when there is a slot, or at some time.
     static func isBusy(_ state: TransferMachine.State, isAwaited: Bool) -> Bool {
       switch state {
       case .queued: isAwaited
@@ -41,16 +40,16 @@ package struct QueueMachine: Sendable {
 
   package private(set) var members = MemberList()
   package var groups = GroupProgress()
-  /// Members that run, are being stopped, or wait for a slot. Those that are paused, or wait for
-  /// others, are not counted.
+  /// Members that run, are being stopped, or wait for a slot. Paused members and those with unmet
+  /// dependencies do not count.
   package private(set) var busy = 0
   var graph = DependencyGraph()
   var identifiers = OverlayDictionary<String, TransferID>()
   var targets = PathReservations()
   var ranks = RankRange()
-  /// Members whose dependencies have changed, to be looked at with the next decision.
+  /// Members whose dependencies have changed, to check with the next decision.
   package internal(set) var unsettled: [TransferID] = []
-  /// The members that were stored, in the order of the list, until they are taken.
+  /// The stored members, in list order, until they are taken.
   var stored: [TransferID] = []
   /// The number of the newest state change; 0 before the first.
   package internal(set) var lastEvent = 0
@@ -58,7 +57,7 @@ package struct QueueMachine: Sendable {
   /// A queue without members.
   package init() {}
 
-  /// A queue with these members, none of which waits for another.
+  /// A queue with these members, without dependencies.
   init(_ shelf: CompactTransferTable) {
     var shelf = shelf
     shelf.index()
@@ -73,14 +72,14 @@ package struct QueueMachine: Sendable {
     identifiers = OverlayDictionary(shelf.idsByIdentifier)
   }
 
-  /// The member that has an identifier of the caller's.
+  /// The member with an identifier of the caller's.
   package func id(of identifier: String) -> TransferID? { identifiers[identifier] }
 
-  /// Carries a command out on each of these; those that refuse it stay as they are. O(members
+  /// Applies a command to each of these members; those that refuse it stay unchanged. O(members
   /// concerned).
-  /// - Parameter isLast: whether it is the last portion. Dependents are looked at again only then,
-  ///   as they may be in a later one.
-  /// - Returns: who refused, and why.
+  /// - Parameter isLast: whether it is the last portion. Dependents are checked only then, because
+  ///   they may be in a later portion.
+  /// - Returns: the members that refused, and why.
   package mutating func handle(
     _ command: TransferMachine.Command, _ ids: some Sequence<TransferID>,
     by initiator: TransferEvent.Initiator, isLast: Bool = true, _ decision: inout QueueDecision
@@ -97,7 +96,7 @@ package struct QueueMachine: Sendable {
       case .refused(let why): refusals[id] = why
       case .done(let effects):
         if command == .pause { change(id) { $0.facts.storedState.pausedBy = initiator } }
-        // A command ends the wait for the next attempt, and for what was in the way.
+        // A command ends the wait for the next attempt or for a wait reason.
         if members.hasWaitReason(id) { change(id) { $0.facts.storedState.waitReason = nil } }
         perform(effects, on: id, by: initiator, nil, &decision)
         due(id, &decision)
@@ -107,16 +106,16 @@ package struct QueueMachine: Sendable {
     return refusals
   }
 
-  /// A slot is there for it. Nil when it does not want it any more.
-  /// - Parameter isDurable: whether what is stored outlives the process: only then a download is
-  ///   noted as begun.
+  /// It gets a slot. Nil if it does not want one any more.
+  /// - Parameter isDurable: whether the store outlives the process: only then a download is noted
+  ///   as started.
   package mutating func granted(
     _ id: TransferID, isDurable: Bool = true, _ decision: inout QueueDecision
   ) -> TransferMachine.Grant? {
     var isNoted = isDurable
     let grant = change(id) { (member: inout Member) -> TransferMachine.Grant? in
       if member.facts.isStep { isNoted = true }
-      // It may have come to wait for another since the scheduler was told of it.
+      // It may have got a dependency since it was scheduled.
       guard member.isScheduled else { return nil }
       let grant = member.machine.granted()
       if grant != nil { (member.isScheduled, member.facts.storedState.waitReason) = (false, nil) }
@@ -126,8 +125,8 @@ package struct QueueMachine: Sendable {
     return grant ?? nil
   }
 
-  /// What ran for it has ended, and nothing of it is left.
-  /// - Parameter initiator: who paused it, when no command did.
+  /// Its run has ended, and nothing of it is left.
+  /// - Parameter initiator: who paused it, if no command did.
   package mutating func ended(
     _ id: TransferID, _ end: TransferMachine.RunEnd, _ result: TransferResult?,
     by initiator: TransferEvent.Initiator, _ decision: inout QueueDecision
@@ -140,18 +139,18 @@ package struct QueueMachine: Sendable {
     }
     guard let (effects, pausedBy) = change else { return }
     perform(effects, on: id, by: pausedBy, result, &decision)
-    // A restart came while the file got its name: the next run is to replace it.
+    // A restart came while the file was being published: the next run replaces it.
     if end == .completed, members.state(of: id) == .queued { note(id, result, &decision) }
     settle(&decision)
   }
 
-  /// What runs for it has let go of the bytes that it was to forget.
+  /// Its run has discarded the old bytes.
   package mutating func startedOver(_ id: TransferID, _ decision: inout QueueDecision) {
     change(id) { $0.machine.startedOver() }
     note(id, nil, &decision)
   }
 
-  /// The same, sharing what is there, with changes of its own. O(1).
+  /// A copy that shares the contents and stores its own changes. O(1).
   var draft: QueueMachine {
     var draft = self
     draft.members.becomeDraft()
@@ -162,7 +161,7 @@ package struct QueueMachine: Sendable {
     return draft
   }
 
-  /// Of a draft of this queue.
+  /// Applies a draft of this queue.
   mutating func apply(
     _ members: MemberList.Layer, _ rest: QueueChanges.Rest
   ) {
@@ -172,7 +171,7 @@ package struct QueueMachine: Sendable {
     )
   }
 
-  /// Changes one member; the one place where `busy` is counted.
+  /// Changes one member; the only place that updates `busy`.
   @discardableResult
   mutating func change<Result>(
     _ id: TransferID, _ body: (inout Member) -> Result
@@ -187,10 +186,10 @@ package struct QueueMachine: Sendable {
     return result
   }
 
-  /// It is of another host from now on.
+  /// Its host has changed.
   mutating func move(_ id: TransferID, toHost host: String?) { members.move(id, toHost: host) }
 
-  /// Counts one that is stored as scheduled, if it waits for a slot only.
+  /// Counts a stored member as scheduled, if it waits only for a slot.
   mutating func open(_ id: TransferID, near place: Int) -> CompactTransferTable.Opened {
     let opened = members.open(id, near: place, isReady: graph.verdict(of: id) == .ready)
     if case .slot = opened { busy += 1 }
@@ -202,7 +201,7 @@ package struct QueueMachine: Sendable {
     members.put(member)
   }
 
-  /// Takes it out; returns what it was.
+  /// Removes it, and returns it.
   mutating func takeOut(_ id: TransferID) -> Member? {
     guard let member = members.remove(id) else { return nil }
     busy -= member.isBusy ? 1 : 0

@@ -1,4 +1,4 @@
-/// Some of the numbers from 0 on, each with a key; the one with the least key is at hand.
+/// A set of small numbers, each with a key, with fast access to the least key.
 struct RankedSet<Key: Comparable & Sendable>: Sendable {
   private struct Keys: HeapOrder, Sendable {
     var keys: [Key?] = []
@@ -23,8 +23,7 @@ struct RankedSet<Key: Comparable & Sendable>: Sendable {
     return (number, key)
   }
 
-  /// Puts a number in, changes its key, or, with nil, takes it out. The same key again costs
-  /// nothing.
+  /// Inserts a number, changes its key or, with nil, removes it. An unchanged key costs nothing.
   mutating func set(_ number: Int, to key: Key?) {
     if number >= keys.keys.count {
       guard key != nil else { return }

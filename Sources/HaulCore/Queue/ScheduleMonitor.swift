@@ -1,32 +1,32 @@
-/// Whether the schedule lets transfers run, as the clock on the wall has it, and when to look
-/// again. It looks at no clock itself.
+/// Whether the schedule is open, by wall-clock time, and when to check again. It reads no clock
+/// itself.
 ///
-/// A clock on the wall may be set, or jump when a machine wakes up. So it is not trusted to reach
-/// an end of a window: there is a look at least every minute, by the other clock, and what is known
-/// from the last one holds only between the ends that it found.
+/// A wall clock may be set, or jump when a machine wakes up. So it is checked at least every
+/// minute, timed by the monotonic clock, and each check is valid only between the ends of windows
+/// that it found.
 package struct ScheduleMonitor: Sendable {
-  /// From one look to the next, at most.
+  /// The longest time between checks.
   package static let period: Duration = .seconds(60)
-  /// So much two clocks may differ that nobody has set.
+  /// The most that two unchanged clocks may differ.
   static let drift: Duration = .milliseconds(500)
-  /// From one look to the next, at least, when an end of a window is near.
+  /// The shortest time between checks, when the end of a window is near.
   static let shortest: Duration = .milliseconds(100)
 
   package private(set) var hours: LocalSchedule?
-  /// Whether there is something to look for: a schedule, or that there is none any more.
+  /// Whether a check is needed: there is a schedule, or one was just removed.
   package private(set) var isNeeded: Bool
   /// Why nothing may start; nil while it may.
   package private(set) var closed: WaitReason?
-  /// When to look again; nil without a schedule.
+  /// When to check again; nil without a schedule.
   package private(set) var nextLook: Instant?
   private var last: Look?
 
   private struct Look: Sendable {
     let instant: Instant
-    /// From the time that the clock on the wall told to the end of the window, or its beginning.
+    /// From the wall time of the check to the start or the end of a window.
     let span: Range<Double>
 
-    /// Whether a look now would find the same.
+    /// Whether a check now would find the same.
     func holds(at now: Instant, wallSeconds: Double) -> Bool {
       let passed = (now - instant) / .seconds(1)
       return span.contains(wallSeconds)
@@ -38,14 +38,14 @@ package struct ScheduleMonitor: Sendable {
 
   package var isOpen: Bool { closed == nil }
 
-  /// Another schedule, or none, holds from the next look on.
+  /// Another schedule, or none, counts from the next check on.
   package mutating func set(_ hours: LocalSchedule?) {
     (self.hours, last, nextLook) = (hours, nil, nil)
     isNeeded = hours != nil || closed != nil
   }
 
-  /// Looks at what the clocks tell; O(1) before there is something new. Call it before anything
-  /// starts, and at `nextLook`.
+  /// Checks the schedule; O(1) while nothing has changed. Call it before anything starts, and at
+  /// `nextLook`.
   package mutating func look(at now: Instant, wallSeconds: Double) {
     guard let hours else { return (closed, nextLook, isNeeded) = (nil, nil, false) }
     if let last, let nextLook, now < nextLook, last.holds(at: now, wallSeconds: wallSeconds) {

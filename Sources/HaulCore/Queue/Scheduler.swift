@@ -1,20 +1,19 @@
 /// Decides which transfers run and how many connections each may have: slots, limits per host,
-/// hosts that asked for a pause, priorities, and the order inside a priority.
+/// pauses of hosts, priorities, and the order inside a priority.
 ///
-/// It holds no time and starts nothing. A decision costs O(log n) in the number queued: each host
-/// has a queue for each priority, and each priority knows, of the hosts with room, the one whose
-/// first member comes first. So a slow or refusing host holds up nobody. `FairShare` says which
-/// priority is next.
+/// It reads no clock and starts nothing. A decision costs O(log n) in the number queued: each host
+/// has a queue for each priority, and each priority knows the host with room whose first member
+/// comes first. So a slow or refusing host delays no other. `FairShare` chooses the next priority.
 package struct Scheduler: Sendable {
   package internal(set) var limits: Limits
-  /// While set, `next(at:)` starts forced ones only; what runs, runs on.
+  /// While true, `next(at:)` starts only forced transfers; running ones continue.
   package var isSuspended = false
-  /// While set, the same; why.
+  /// While set, the same applies; this is the reason.
   package var closed: WaitReason?
   var startsForcedOnly: Bool { isSuspended || closed != nil }
-  /// Transfers that hold a slot, forced ones too.
+  /// Transfers that hold a slot, including forced ones.
   package internal(set) var active = 0
-  /// Transfers that wait for the disk only.
+  /// Transfers that wait only for the disk.
   package internal(set) var waitingForDisk = 0
   /// Connections in use.
   package internal(set) var connections = 0
@@ -22,37 +21,37 @@ package struct Scheduler: Sendable {
   var unconnected = 0
   var members = TransferTable()
   var hosts = HostTable()
-  /// Of each lane the hosts whose first may start, with its place.
+  /// For each level, the hosts whose first member may start, by its key.
   var ready = [RankedSet<QueueKey>](repeating: RankedSet(), count: PriorityLevel.allCases.count)
-  /// When pauses of hosts end.
+  /// The ends of the hosts' pauses.
   var alarms = RankedSet<Instant>()
   var share = FairShare()
   private var lastSequence: UInt64 = 0
-  /// The highest rank that was ever given.
+  /// The highest rank so far.
   var lastRank: Int64 = 0
 
   package init(_ limits: Limits = Limits()) {
     self.limits = limits.sane
   }
 
-  /// Takes effect with the next `next(at:)`: raising lets more start, lowering lets what runs run
-  /// on. O(hosts).
+  /// Takes effect with the next `next(at:)`: a higher limit lets more start, a lower one lets
+  /// running transfers continue. O(hosts).
   package mutating func setLimits(_ newLimits: Limits) {
     limits = newLimits.sane
     for host in Array(hosts.all) { refresh(host) }
   }
 
-  /// Makes room for so many more.
+  /// Makes room for this many more.
   package mutating func reserve(_ more: Int) { members.reserve(more) }
 
-  /// Queues a transfer; one that was paused goes back to its old place, with the priority and the
-  /// rank that it has (the host may be another now). No effect on any other known one.
+  /// Queues a transfer; a paused one returns to its old position, with its priority and rank (its
+  /// host may have changed). Has no effect on any other known transfer.
   ///
   /// - Parameters:
-  ///   - host: nil for a local step, which needs an active slot, and neither a host's slot nor a
+  ///   - host: nil for a local step, which needs an active slot, but no host's slot and no
   ///     connection.
-  ///   - rank: its place among those of its priority; equal ones go first come, first served. Nil
-  ///     is behind all known.
+  ///   - rank: its position inside its priority; equal ranks are first come, first served. Nil puts
+  ///     it last.
   package mutating func add(
     _ id: TransferID, host: String?, priority: TransferRequest.Priority = .default,
     rank: Int64? = nil
@@ -73,18 +72,18 @@ package struct Scheduler: Sendable {
     enqueue(number)
   }
 
-  /// Takes a transfer out of the running for now and keeps its place: paused by a person, or
-  /// waiting for a retry. A start that was called for and has not come is taken back.
+  /// Suspends a transfer that keeps its position: it was paused by a person, or waits for a retry.
+  /// A requested start that has not happened is withdrawn.
   ///
-  /// Call it when its input and output have stopped: slot and connections are free at once.
-  /// - Returns: whether it held a slot; a second call is a no-op.
+  /// Call it when its input and output have stopped: its slot and connections are free at once.
+  /// - Returns: whether it held a slot; a second call has no effect.
   @discardableResult
   package mutating func paused(_ id: TransferID) -> Bool {
     guard let number = members.number(of: id) else { return false }
     return stop(number)
   }
 
-  /// Forgets a transfer that has ended, with slot and connections. A second call is a no-op.
+  /// Forgets a transfer that has ended, with slot and connections. A second call has no effect.
   /// - Returns: whether it held a slot.
   @discardableResult
   package mutating func finished(_ id: TransferID) -> Bool {
@@ -97,10 +96,10 @@ package struct Scheduler: Sendable {
     return heldSlot
   }
 
-  /// Takes slot and connections from a transfer whose bytes are all there, so that another may use
-  /// the network while it waits for the disk; call `next(at:)` afterwards. Where one at a time is
-  /// wanted, it is one until its end.
-  /// - Returns: whether it held a slot of several, and fewer than 128 wait so.
+  /// Takes slot and connections from a transfer whose bytes have all arrived, so that another can
+  /// use the network while it waits for the disk; call `next(at:)` afterwards. With a limit of one
+  /// transfer, it keeps its slot.
+  /// - Returns: whether it held a slot of several, and fewer than 128 wait like this.
   package mutating func waitsForDisk(_ id: TransferID) -> Bool {
     guard let number = members.number(of: id), members[number].phase == .active,
       waitingForDisk < Self.mostWaitingForDisk, min(limits.active, limits.activePerHost) > 1
@@ -114,16 +113,16 @@ package struct Scheduler: Sendable {
   /// Whether it holds a slot.
   package func isActive(_ id: TransferID) -> Bool { members.member(id)?.phase == .active }
 
-  /// Whether it gave up its slot, and waits for the disk.
+  /// Whether it gave up its slot and waits for the disk.
   package func isWaitingForDisk(_ id: TransferID) -> Bool {
     members.member(id)?.phase == .waitingForDisk
   }
 
-  /// What they hold is memory, and they are fetched again after a crash.
+  /// Limited, because they hold memory and are fetched again after a crash.
   private static let mostWaitingForDisk = 128
 
-  /// Lets a host alone until `until`: nothing starts there and no connection is added; what runs,
-  /// runs on. A shorter wish never shortens a longer one.
+  /// Pauses a host until `until`: no transfer starts there and no connection is added; running ones
+  /// continue. A shorter pause never shortens a longer one.
   package mutating func backOff(_ host: String, until: Instant) {
     let number = hosts.number(for: host)
     hosts.states[number].backOffUntil = max(hosts.states[number].backOffUntil ?? until, until)
@@ -147,11 +146,11 @@ extension Scheduler {
     let (host, level) = (members[number].host, members[number].level)
     hosts.states[host].insert(number, level, in: &members)
     hosts.states[host].waiting += 1
-    // Behind another it changes nothing for the host.
+    // If it is not the first, nothing changes for the host.
     if members[number].position == 0 { refresh(host, level) }
   }
 
-  /// Takes a queued member out of its queue; `refresh` its host afterwards.
+  /// Removes a queued member from its queue; `refresh` its host afterwards.
   mutating func dequeue(_ number: Int32) {
     let member = members[number]
     hosts.states[member.host].queues[member.level.rawValue]
@@ -160,7 +159,7 @@ extension Scheduler {
     members.call(number, .none)
   }
 
-  /// Ends the queueing or the activity of a member; the one place where a slot is given back.
+  /// Ends the waiting or running of a member; the only place that frees a slot.
   private mutating func stop(_ number: Int32) -> Bool {
     let member = members[number]
     switch member.phase {
@@ -187,7 +186,7 @@ extension Scheduler {
     return member.phase == .active
   }
 
-  /// Counts connections, and reservations of one, of a host and in all.
+  /// Counts connections, and reserved ones, for a host and in total.
   mutating func use(_ count: Int, unconnected idle: Int, on host: Int) {
     connections += count
     unconnected += idle
@@ -195,8 +194,8 @@ extension Scheduler {
     hosts.states[host].unconnected += idle
   }
 
-  /// Restores, after any change to a host, what is known of it elsewhere; forgets a host that
-  /// nothing is left of, and an outage whose end nobody would see.
+  /// Updates everything that depends on a host, after any change of it; forgets a host without
+  /// members, and an outage that no transfer would end.
   mutating func refresh(_ host: Int) {
     guard host != HostTable.local else { return }
     for level in PriorityLevel.allCases where hosts.states[host].hasUsed(level) {
@@ -207,7 +206,7 @@ extension Scheduler {
     forget(host)
   }
 
-  /// The same where the host has only another queue in this lane.
+  /// The same if only the host's queue of this level has changed.
   private mutating func refresh(_ host: Int, _ level: PriorityLevel) {
     guard host != HostTable.local else { return }
     let front = hosts.states[host].queues[level.rawValue].first
@@ -215,7 +214,7 @@ extension Scheduler {
     ready[level.rawValue].set(host, to: isOpen ? front.map { members.place(of: $0) } : nil)
   }
 
-  /// Forgets a host that nothing is left of.
+  /// Forgets a host without members.
   private mutating func forget(_ host: Int) {
     guard host != HostTable.local, hosts.states[host].isForgettable else { return }
     hosts.forget(host)

@@ -1,13 +1,13 @@
 extension Scheduler {
   /// Takes one more connection for an active transfer.
   ///
-  /// Refused while the host is paused, and beyond a limit. A further connection is refused as well
-  /// while a transfer waits that lacks nothing but a connection, so that those who came first
-  /// cannot keep the others out.
+  /// Refused while the host is paused, and above a limit. An additional connection is also refused
+  /// while a transfer waits that lacks only a connection, so that earlier transfers cannot keep
+  /// others out.
   ///
   /// The first connection was reserved when the transfer started. It is refused only if a pause or
   /// a lower limit came since then: give the slot back with `paused` and `add` the transfer again;
-  /// it keeps its place.
+  /// it keeps its position.
   package mutating func grantConnection(for id: TransferID) -> Bool {
     guard let number = members.number(of: id) else { return false }
     let (member, host) = (members[number], hosts.states[members[number].host])
@@ -27,7 +27,8 @@ extension Scheduler {
     return true
   }
 
-  /// Gives one connection back; call `next(at:)` afterwards. A no-op when the transfer has none.
+  /// Gives one connection back; call `next(at:)` afterwards. Has no effect if the transfer has
+  /// none.
   /// - Returns: whether it had one.
   @discardableResult
   package mutating func releaseConnection(for id: TransferID) -> Bool {
@@ -39,18 +40,18 @@ extension Scheduler {
     return true
   }
 
-  /// Notes that a host refused a connection while `alive` others of it went on: from now on it gets
-  /// no more than those, and at least one. What runs, runs on. The cap is kept for the scheduler's
+  /// Notes that a host refused a connection while `alive` others stayed open: from now on it gets
+  /// at most those, and at least one. Running ones continue. The limit is kept for the scheduler's
   /// life and never rises.
-  /// - Returns: the new cap, when it is lower than the old one.
+  /// - Returns: the new limit, if it is lower than the old one.
   @discardableResult
   package mutating func lowerCap(_ host: String, to alive: Int) -> Int? {
     lowerCap(hosts.number(for: host), to: alive)
   }
 
   /// Notes that the host refused a connection of this transfer, which still counts, while others
-  /// went on.
-  /// - Returns: the host's new cap, when it is lower than the old one.
+  /// stayed open.
+  /// - Returns: the host's new limit, if it is lower than the old one.
   package mutating func connectionRefused(for id: TransferID) -> Int? {
     guard let member = members.member(id), member.host != HostTable.local else { return nil }
     return lowerCap(member.host, to: hosts.states[member.host].connections - 1)
@@ -64,20 +65,20 @@ extension Scheduler {
     return cap < former ? cap : nil
   }
 
-  /// Notes how many connections a transfer of the host was worth, by measurement; kept for the
-  /// scheduler's life. Nil when no number was too many.
+  /// Notes the number of connections that a transfer of the host chose by measuring; kept for the
+  /// scheduler's life. Nil if no number was too high.
   package mutating func settled(on connections: Int?, of host: String) {
     let number = hosts.number(for: host)
     hosts.states[number].settledConnections = connections
     refresh(number)
   }
 
-  /// The number that the last transfer of the host settled on; the host's limit goes before it.
+  /// The number that the last transfer of the host chose; the host's limit overrides it.
   package func settledConnections(of host: String) -> Int? {
     hosts.number(of: host).flatMap { hosts.states[$0].settledConnections }
   }
 
-  /// Notes that an active transfer gets bytes, until it gives its slot back.
+  /// Notes that an active transfer receives bytes, until it gives its slot back.
   package mutating func delivers(_ id: TransferID) {
     guard let number = members.number(of: id), members[number].phase == .active,
       !members[number].isDelivering
@@ -86,13 +87,13 @@ extension Scheduler {
     hosts.states[members[number].host].delivering += 1
   }
 
-  /// Whether the transfer's host serves others at this moment.
+  /// Whether the transfer's host serves others now.
   package func hostServesOthers(than id: TransferID) -> Bool {
     guard let member = members.member(id), member.host != HostTable.local else { return false }
     return hosts.states[member.host].delivering > (member.isDelivering ? 1 : 0)
   }
 
-  /// When a host may be asked again; nil when it did not ask to be left alone.
+  /// When a host may be asked again; nil if it did not ask for a pause.
   package func backOffEnd(of host: String) -> Instant? {
     hosts.number(of: host).flatMap { hosts.states[$0].backOffUntil }
   }
@@ -105,8 +106,8 @@ extension Scheduler {
     hosts.number(of: host).map { hosts.states[$0].waiting + hosts.states[$0].active } ?? 0
   }
 
-  /// Whether a transfer of this host, or any other, has a slot to go to and waits for a connection
-  /// only.
+  /// Whether a transfer of this host, or any other, could have a slot and waits only for a
+  /// connection.
   private func isStartBlocked(on host: HostState) -> Bool {
     if host.queues[PriorityLevel.forced.rawValue].count > 0 || isReady(.forced) { return true }
     guard !startsForcedOnly, active < limits.active else { return false }
@@ -114,6 +115,6 @@ extension Scheduler {
     return PriorityLevel.allCases.contains { isReady($0) }
   }
 
-  /// Whether one of that lane has a host with room.
+  /// Whether a member of that level has a host with room.
   private func isReady(_ level: PriorityLevel) -> Bool { ready[level.rawValue].first != nil }
 }

@@ -1,5 +1,5 @@
 extension Scheduler {
-  /// How much may go on at the same time. With 0 nothing starts; values below count as 0.
+  /// How much may run at the same time. With 0 nothing starts; negative values count as 0.
   package struct Limits: Hashable, Sendable {
     /// Active transfers.
     package var active = 8
@@ -9,12 +9,12 @@ extension Scheduler {
     package var connectionsPerTransfer = 8
     /// Connections to one host.
     package var connectionsPerHost = 16
-    /// Connections in all.
+    /// All connections.
     package var connections = 64
 
     package init() {}
 
-    /// The same without values below 0; a transfer that runs has a connection.
+    /// The same without negative values; a running transfer has at least one connection.
     var sane: Limits {
       var limits = self
       limits.active = max(active, 0)

@@ -1,7 +1,7 @@
-/// What a person may say of the order. None of it has an effect on an unknown transfer.
+/// User commands about the order. None of them affects an unknown transfer.
 extension Scheduler {
-  /// Gives a transfer another place inside its priority; among equal ranks those known for longer
-  /// go first. One that runs keeps its slot: the place counts when it is queued again.
+  /// Changes a transfer's rank inside its priority; among equal ranks, older transfers go first. A
+  /// running one keeps its slot: the rank counts when it is queued again.
   package mutating func move(_ id: TransferID, to rank: Int64) {
     guard let number = members.number(of: id) else { return }
     lastRank = max(lastRank, rank)
@@ -13,27 +13,27 @@ extension Scheduler {
     refresh(member.host)
   }
 
-  /// Gives a transfer another priority; its rank stays. One that runs keeps its slot.
+  /// Changes the priority of a transfer; its rank stays. A running one keeps its slot.
   package mutating func setPriority(_ id: TransferID, _ priority: TransferRequest.Priority) {
     guard let number = members.number(of: id), members[number].priority != priority else { return }
     relane(number) { members in members[number].priority = priority }
   }
 
-  /// "Start now": it goes before all others of every priority until it has started, and respects
-  /// every limit. Of several the first called is the first. It takes no turn from its priority.
+  /// "Start now": it goes before all priorities until it has started, within every limit. Several
+  /// are started in the order of the calls. It takes no turn from its priority.
   ///
-  /// A paused one is not queued by it, but when `add` queues it again the word holds. No effect on
-  /// one that runs. A host that gave no answer may be asked at once; one that asked for a pause has
-  /// it.
+  /// It does not queue a paused transfer, but counts when `add` queues it again. It has no effect
+  /// on a running one. A host that did not answer may be asked at once; a host that asked for a
+  /// pause keeps it.
   package mutating func starts(_ id: TransferID) { call(id, .express) }
 
-  /// Starts with the next `next(at:)`, even beyond the limits on active transfers and active per
-  /// host, and while the queue is suspended. It counts as active, so that nothing else starts until
+  /// Starts with the next `next(at:)`, even beyond the limits of active transfers in total and per
+  /// host, and while the queue is suspended. It counts as active, so nothing else starts until
   /// fewer than the limit are.
   ///
-  /// What a server was promised still holds: it waits for the pause of its host to end and for a
-  /// free connection, and until it has one, nobody who runs is granted a further one of those that
-  /// it waits for. A paused one is not queued by it, as with `starts`.
+  /// Promises to servers still hold: it waits for the end of its host's pause and for a free
+  /// connection, and until it has one, no running transfer gets an additional connection that it
+  /// could use. It does not queue a paused transfer, like `starts`.
   package mutating func force(_ id: TransferID) { call(id, .forced) }
 
   /// Whether it is known, and neither waits for a slot nor has one.
@@ -57,7 +57,7 @@ extension Scheduler {
     refresh(member.host)
   }
 
-  /// Changes what says in which lane a member queues.
+  /// Changes what determines the level of a member.
   private mutating func relane(_ number: Int32, _ change: (inout TransferTable) -> Void) {
     let old = members[number]
     guard old.phase == .queued else { return change(&members) }

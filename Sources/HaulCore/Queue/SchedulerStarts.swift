@@ -1,9 +1,8 @@
 extension Scheduler {
-  /// Takes the slots for the transfers to start now, in order. Each, but a local step, has one
+  /// Takes the slots for the transfers to start now, in order. Each, except a local step, has one
   /// connection reserved.
   ///
-  /// First those that are forced, then those that were told to start now, then the priorities in
-  /// turn.
+  /// Forced transfers first, then those with "start now", then the priorities in turn.
   package mutating func next(at now: Instant) -> [TransferID] {
     wakeHosts(at: now)
     var started: [TransferID] = []
@@ -21,11 +20,11 @@ extension Scheduler {
     return PriorityLevel.allCases.contains { front(of: $0) != nil }
   }
 
-  /// Whether a transfer that is added could start, as far as slots go.
+  /// Whether an added transfer could start, as far as slots go.
   package var hasFreeSlot: Bool { !startsForcedOnly && active < limits.active }
 
-  /// When the next pause of a host ends, for `next(at:)` to be called; nil when time alone will
-  /// change nothing.
+  /// When the next pause of a host ends, for `next(at:)` to be called; nil if time alone changes
+  /// nothing.
   package func nextWakeUp() -> Instant? { alarms.first?.key }
 
   /// Why a queued transfer waits; nil when it is not queued or the next `next(at:)` may start it.
@@ -50,11 +49,11 @@ extension Scheduler {
     return hasSlot && hasConnection ? nil : .slot
   }
 
-  /// Whether one more transfer would find a connection, as far as all hosts together are concerned.
+  /// Whether one more transfer would get a connection, counting all hosts.
   private var hasConnection: Bool { connections + unconnected < limits.connections }
 
-  /// Who is next within the limits, with its priority's turn taken. A start that was called for
-  /// takes no turn.
+  /// The next transfer within the limits; takes its priority's turn. A requested start takes no
+  /// turn.
   private mutating func pick() -> Int32? {
     if let number = front(of: .express) { return number }
     guard let priority = share.next(among: { front(of: PriorityLevel($0)) != nil }) else {
@@ -64,7 +63,7 @@ extension Scheduler {
     return front(of: PriorityLevel(priority))
   }
 
-  /// The first of a lane that has all it needs but the slot.
+  /// The first member of a level that lacks only the slot.
   private func front(of level: PriorityLevel) -> Int32? {
     let local = hosts.states[HostTable.local].queues[level.rawValue].first
     guard hasConnection, let host = ready[level.rawValue].first?.number,
@@ -86,7 +85,7 @@ extension Scheduler {
     return member.id
   }
 
-  /// Ends the pauses that are over.
+  /// Ends pauses that are over.
   private mutating func wakeHosts(at now: Instant) {
     while let first = alarms.first, first.key <= now {
       hosts.states[first.number].wake(at: now)

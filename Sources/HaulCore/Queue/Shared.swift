@@ -1,7 +1,6 @@
-/// A large value that is copied as one reference: as a whole it is copied when one of two that
-/// share it is changed.
+/// A large value behind one reference, with copy on write.
 struct Shared<Value: Sendable>: Sendable {
-  /// An array does just that.
+  /// An array does exactly that.
   private var box: ContiguousArray<Value>
 
   init(_ value: Value) { box = [value] }

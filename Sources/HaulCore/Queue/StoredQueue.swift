@@ -2,9 +2,9 @@
 /// are told would be 120 MB.
 public struct StoredQueue: Sendable {
   var shelf = CompactTransferTable()
-  /// What those come after that come after something.
+  /// The dependencies of members that have any.
   var nodes: [DependencyGraph.Node] = []
-  /// The files that are to be somebody's own.
+  /// The exact target paths of members.
   var targets: [(id: TransferID, target: TargetPath)] = []
   /// The number of the newest event; 0 before the first.
   public var lastEvent = 0
@@ -33,7 +33,7 @@ public struct StoredQueue: Sendable {
     for member in members { append(member) }
   }
 
-  /// Takes one more; its id is new. Least work in the order of their ranks.
+  /// Adds one more member with a new id. Cheapest in the order of ranks.
   package mutating func append(_ facts: QueuedMember) {
     var member = QueueMachine.Member(machine: TransferMachine(facts.storedState), facts: facts)
     member.end = facts.storedState.status.end
@@ -49,12 +49,12 @@ public struct StoredQueue: Sendable {
     last = place
   }
 
-  /// In the order of their ranks.
+  /// Ordered by rank.
   var ids: [TransferID] {
     isInOrder ? shelf.ranks.map(\.id) : shelf.ranks.sorted { $0 < $1 }.map(\.id)
   }
 
-  /// In the order of their ranks.
+  /// Ordered by rank.
   package var members: [QueuedMember] {
     let after = Dictionary(nodes.map { ($0.id, $0.after) }, uniquingKeysWith: { $1 })
     let targets = Dictionary(targets.map { ($0.id, $0.target) }, uniquingKeysWith: { $1 })
@@ -69,7 +69,7 @@ public struct StoredQueue: Sendable {
 }
 
 extension TransferStatus {
-  /// The end that it is; nil for none.
+  /// The end that this state is; nil for none.
   package var end: TransferResult.State? {
     switch self {
     case .queued, .paused: nil

@@ -1,17 +1,17 @@
-/// One member of the queue: each pair of state and command has one outcome. It starts nothing; it
-/// says what is to be done.
+/// The state machine of one member: each pair of state and command has one outcome. It starts
+/// nothing, and returns effects to perform.
 package struct TransferMachine: Hashable, Sendable {
   package enum State: Hashable, Sendable {
     /// Waits for a slot, or for another member.
     case queued
-    /// Something runs for it.
+    /// It has a run.
     case running
-    /// Its input and output are being stopped, or its bytes taken away.
+    /// Its input and output are being stopped, or its bytes deleted.
     case stopping(Intent)
     case paused, failed, completed, cancelled, removed
   }
 
-  /// What it is to be when it has stopped.
+  /// What it becomes when it has stopped.
   package enum Intent: CaseIterable, Hashable, Sendable {
     case pause, requeue, cancel, cancelKeepingBytes, remove
   }
@@ -20,50 +20,50 @@ package struct TransferMachine: Hashable, Sendable {
     case pause, resume, requeue, cancel, cancelKeepingBytes, retry, restart, remove, start, force
   }
 
-  /// How what ran for it ended.
+  /// How its run ended.
   package enum RunEnd: CaseIterable, Hashable, Sendable {
     case completed, failed, cancelled, paused
-    /// It stopped by itself, or for the queue's sake, and is to go on.
+    /// It stopped by itself, or because of the queue, and resumes later.
     case suspended
   }
 
   package enum Effect: Hashable, Sendable {
     /// It waits for a slot from now on.
     case enqueue
-    /// It does not, any more.
+    /// It no longer waits for a slot.
     case dequeue
-    /// What runs for it is to stop.
+    /// Its run must stop.
     case stop(deletingBytes: Bool)
-    /// The bytes that are there are to be taken away; ends with `.cancelled`.
+    /// Its bytes on disk must be deleted; ends with `.cancelled`.
     case discard
     /// It goes before all others.
     case prefer
     /// It starts beyond the limits.
     case force
-    /// If what runs has left its slot until its next attempt, it wants one at once.
+    /// If its run has left its slot until its next attempt, it wants one at once.
     case endWait(beyondLimits: Bool)
     case tellPaused, tellResumed
-    /// The end that it came to is told.
+    /// Its end is reported.
     case tellEnd(TransferResult.State)
   }
 
   package enum Outcome: Hashable, Sendable {
     case done([Effect])
-    /// It is so already.
+    /// It already is in that state.
     case unchanged
     case refused(CommandRefusal)
   }
 
   package private(set) var state = State.queued
-  /// Whether it has run, so that there may be bytes.
+  /// Whether it has run, so that there may be bytes on disk.
   package private(set) var hasRun = false
-  /// Whether its next run forgets the bytes that are there.
+  /// Whether its next run discards the bytes on disk.
   package private(set) var startsOver = false
-  /// Whether the bytes that what runs is to forget may still be there.
+  /// Whether bytes that its run must discard may still be on disk.
   private var isStartingOver = false
-  /// What is to be done when it is queued again: it was ordered while it was being stopped.
+  /// What to do when it is queued again: this was ordered while it was being stopped.
   private var onceQueued: Effect?
-  /// Whether an end was told that nothing has come after.
+  /// Whether its end was reported, with no change since.
   private var hasToldEnd = false
 
   package init() {}
@@ -81,34 +81,34 @@ package struct TransferMachine: Hashable, Sendable {
     }
   }
 
-  /// What a run is to know.
+  /// What a run must know.
   package struct Grant: Hashable, Sendable {
-    /// Whether it forgets the bytes that are there.
+    /// Whether it discards the bytes on disk.
     package let startsOver: Bool
   }
 
-  /// It has a slot; nil when it does not want it any more.
+  /// It gets a slot; nil if it does not want one any more.
   package mutating func granted() -> Grant? {
     guard state == .queued else { return nil }
     defer { (state, hasRun, startsOver, isStartingOver) = (.running, true, false, startsOver) }
     return Grant(startsOver: startsOver)
   }
 
-  /// What runs has let go of the bytes that it was to forget.
+  /// Its run has discarded the old bytes.
   package mutating func startedOver() { isStartingOver = false }
 
-  /// What ran for it has ended, and nothing of it is left.
+  /// Its run has ended, and nothing of it is left.
   package mutating func ended(_ end: RunEnd) -> [Effect] {
     let intent: Intent? = if case .stopping(let intent) = state { intent } else { nil }
     guard intent != nil || state == .running else { return [] }
     if isStartingOver, end != .completed { startsOver = true }
     isStartingOver = false
-    // One that was ordered to stop has done so, for whatever reason.
+    // A member that was ordered to stop has stopped, for whatever reason.
     switch (end == .suspended && intent != nil ? .paused : end, intent) {
     case (.completed, .remove): return become(.removed, [.tellEnd(.completed)])
     case (.cancelled, .remove): return become(.removed, hasToldEnd ? [] : [.tellEnd(.cancelled)])
     case (.paused, .cancel), (.failed, .cancel), (.paused, .remove), (.failed, .remove):
-      // The order came too late for the run to take its bytes away.
+      // The order came too late for the run to delete its bytes.
       return [.discard]
     case (.completed, _) where startsOver && intent == .requeue:
       return requeue()
@@ -124,15 +124,15 @@ package struct TransferMachine: Hashable, Sendable {
     }
   }
 
-  /// Stops what runs, to queue it again. Nothing stored changes.
-  /// - Returns: whether something ran.
+  /// Stops its run, and requeues it. Nothing stored changes.
+  /// - Returns: whether it had a run.
   package mutating func suspend() -> Bool {
     guard state == .running else { return false }
     state = .stopping(.requeue)
     return true
   }
 
-  /// Ends it without a run: what it depends on did not complete.
+  /// Ends it without a run: a dependency did not complete.
   package mutating func skip() -> [Effect] {
     guard state == .queued else { return [] }
     return become(.failed, [.dequeue, .tellEnd(.failed)])
@@ -203,7 +203,7 @@ extension TransferMachine {
       return done(.stopping(.remove), intent == .cancel ? [] : [.stop(deletingBytes: true)])
     case (_, .cancel): return done(.stopping(.cancel), [.stop(deletingBytes: true)])
     case (.cancel, _), (.cancelKeepingBytes, _): return .refused(.isBeingCancelled)
-    // A step that may wait with a pause is not to wait with this.
+    // A step that may delay a pause must not delay this.
     case (_, .cancelKeepingBytes):
       return done(.stopping(.cancelKeepingBytes), [.stop(deletingBytes: false)])
     case (_, .pause):
@@ -260,7 +260,7 @@ extension TransferMachine {
     }
   }
 
-  /// Cancels or removes one that nothing runs for: at once when there can be no bytes.
+  /// Cancels or removes a member without a run: at once if there can be no bytes.
   private mutating func end(_ command: Command, _ effects: [Effect] = []) -> Outcome {
     let isRemoval = command == .remove
     if hasRun { return done(.stopping(isRemoval ? .remove : .cancel), effects + [.discard]) }
@@ -268,10 +268,10 @@ extension TransferMachine {
   }
 }
 
-/// As it is stored.
+/// Its stored form.
 extension TransferMachine {
-  /// The machine of a stored member; one whose order was not carried out when the process died is
-  /// stopping by it.
+  /// The machine of a stored member; if a command was not carried out when the process died, it is
+  /// stopping for that command.
   package init(_ storedState: StoredState) {
     hasRun = storedState.hasRun
     startsOver = storedState.startsOver
@@ -294,8 +294,8 @@ extension TransferMachine {
     }
   }
 
-  /// Writes the state into what is stored. What it does right now never is: a running one is
-  /// queued.
+  /// Writes the state to its stored form. What it does at this moment is never stored: a running
+  /// member is stored as queued.
   package func write(into storedState: inout StoredState) {
     storedState.hasRun = hasRun
     storedState.startsOver = startsOver || isStartingOver
@@ -303,7 +303,7 @@ extension TransferMachine {
     case .running, .stopping: storedState.isUnderWay = true
     case .queued, .paused, .failed, .completed, .cancelled, .removed: storedState.isUnderWay = false
     }
-    // Until it has stopped it is what was told of it last.
+    // Until it has stopped, its last reported state counts.
     if case .stopping = state { storedState.status = hasToldEnd ? .failed : .queued }
     switch state {
     case .queued, .running, .stopping(.requeue):

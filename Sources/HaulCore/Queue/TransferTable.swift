@@ -3,12 +3,12 @@ struct Member: Sendable {
   enum Phase: Sendable {
     case queued
     case active
-    /// It wants the disk only: neither slot nor connection is its.
+    /// It needs only the disk: it has neither slot nor connection.
     case waitingForDisk
     case paused
   }
 
-  /// What a person said of its start; holds until it has started.
+  /// What a person requested about its start; valid until it has started.
   enum Call: Sendable {
     case none
     /// "Start now": before all others, within the limits.
@@ -18,12 +18,12 @@ struct Member: Sendable {
   }
 
   let id: TransferID
-  /// Its place inside its priority.
+  /// Its rank inside its priority.
   var rank: Int64
-  /// Settles equal ranks: first come, first served; kept over pause and resume.
+  /// Orders equal ranks: first come, first served; kept over pause and resume.
   var sequence: UInt64
   var connections: Int32 = 0
-  /// Where in its queue it is; -1 in none.
+  /// Its index in its queue; -1 if it is in none.
   var position: Int32 = -1
   private var hostNumber: Int32
   var phase = Phase.paused
@@ -47,7 +47,7 @@ struct Member: Sendable {
     set { hostNumber = Int32(truncatingIfNeeded: newValue) }
   }
 
-  /// Where it queues.
+  /// The queue that it belongs to.
   var level: PriorityLevel {
     switch call {
     case .none: PriorityLevel(priority)
@@ -57,8 +57,8 @@ struct Member: Sendable {
   }
 }
 
-/// Where in the queue something is: by how often it asked a host in vain, by rank, and, where those
-/// are equal, first come, first served.
+/// The order in a queue: by the number of attempts on a silent host, by rank, and for equal ranks
+/// first come, first served.
 struct QueueKey: Comparable, Sendable {
   var asks = 0
   let rank: Int64
@@ -69,15 +69,15 @@ struct QueueKey: Comparable, Sendable {
   }
 }
 
-/// All members of a scheduler, each under a small number that everything else knows it by.
+/// All members of a scheduler, each under a small number that is used everywhere else.
 struct TransferTable: HeapOrder, Sendable {
   private var numbers = IDTable()
   private var members = ChunkedArray<Member>()
   private var free: [Int32] = []
-  /// In which order starts were called for, of those that have not started.
+  /// The order in which starts were requested, for members that have not started.
   private var calls: [Int32: UInt64] = [:]
   private var lastCall: UInt64 = 0
-  /// How often a member asked a host in vain that answers nobody, of those that did.
+  /// The attempts of members on a silent host, if any.
   private var asks: [Int32: Int] = [:]
 
   subscript(number: Int32) -> Member {
@@ -116,7 +116,7 @@ struct TransferTable: HeapOrder, Sendable {
     if numbers.isEmpty { self = TransferTable() }
   }
 
-  /// Notes, or takes back, that a start was called for; the first called is the first of them.
+  /// Notes or withdraws a requested start; the first request goes first.
   mutating func call(_ number: Int32, _ call: Member.Call) {
     self[number].call = call
     if call == .none {
@@ -128,14 +128,14 @@ struct TransferTable: HeapOrder, Sendable {
     }
   }
 
-  /// The members that asked in vain.
+  /// The members with attempts on a silent host.
   var asked: [Int32] { Array(asks.keys) }
 
   func asks(of number: Int32) -> Int { asks.isEmpty ? 0 : asks[number] ?? 0 }
 
   mutating func setAsks(of number: Int32, to count: Int) { asks[number] = count > 0 ? count : nil }
 
-  /// Where in its lane a member is.
+  /// Its key in the queue of its level.
   func place(of number: Int32) -> QueueKey {
     let member = self[number]
     let asks = asks(of: number)

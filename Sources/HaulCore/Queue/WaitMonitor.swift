@@ -1,59 +1,59 @@
 import OrderedCollections
 
-/// Who waits until something in the way is gone, and for what. It looks at nothing itself: it says
-/// at what to look and when, is told what was seen, and says who may go on.
+/// Which transfers wait for a disk, a directory or the network. It does no I/O: it returns what to
+/// check and when, takes the answers, and returns which transfers may resume.
 package struct WaitMonitor: Sendable {
-  /// Bytes that stay free on a file system that was full when a transfer goes on: room for journals
-  /// and for others.
+  /// Bytes that must stay free on a file system that was full before a transfer resumes: room for
+  /// journals and for other programs.
   package static let reserve: Int64 = 16 << 20
-  /// From one look to the next.
+  /// The time between checks.
   package static let period: Duration = .seconds(5)
-  /// From one try to the next, where a look cannot tell whether there is room again.
+  /// The time between attempts, if a check cannot tell whether there is room again.
   package static let tryPeriod: Duration = .seconds(60)
 
-  /// What is looked at.
+  /// What to check.
   package enum Question: Hashable, Sendable {
-    /// How many bytes are free on a file system, by way of a directory on it.
+    /// How many bytes are free on a file system, seen from a directory on it.
     case room(device: UInt64, directory: String)
     case directory(String)
     case network
   }
 
   package enum Answer: Hashable, Sendable {
-    /// Nil where the file system does not tell.
+    /// Nil if the file system does not report it.
     case room(free: Int64?)
-    /// A directory is there, on this device.
+    /// The directory exists, on this device.
     case directory(device: UInt64)
-    /// No such directory is there.
+    /// The directory does not exist.
     case missing
     case network(isUp: Bool)
   }
 
   package enum Event: Sendable {
     case suspended(TransferID, WaitReason)
-    /// It does not wait any more: it was paused, ended, or told to start.
+    /// It no longer waits: it was paused, has ended, or was told to start.
     case left(TransferID)
     case looked([Question: Answer])
   }
 
   private struct Waiter: Sendable {
     let reason: WaitReason
-    /// When it is tried in any case; nil where a look tells.
+    /// When it is tried in any case; nil if a check can tell.
     let tryAt: Instant?
   }
 
   private var waiters: OrderedDictionary<TransferID, Waiter> = [:]
-  /// File systems that have no room for anybody.
+  /// File systems without room for any file.
   package private(set) var fullDevices: Set<UInt64> = []
-  /// When to look again; nil when nobody waits.
+  /// When to check again; nil if no transfer waits.
   package private(set) var nextLook: Instant?
 
   package init() {}
 
-  /// Those who wait, in the order in which they came.
+  /// The waiting transfers, in order of arrival.
   package var ids: some Collection<TransferID> & Sendable { waiters.keys }
 
-  /// What to look at: each file system once. O(those who wait).
+  /// What to check: each file system once. O(waiting transfers).
   package var questions: [Question] {
     var devices: Set<UInt64> = []
     var questions: OrderedSet<Question> = []
@@ -70,7 +70,8 @@ package struct WaitMonitor: Sendable {
     return Array(questions)
   }
 
-  /// Takes one event in and says who may go on, in order; O(those who wait) after a look.
+  /// Handles one event and returns which transfers may resume, in order; O(waiting transfers) after
+  /// a check.
   package mutating func handle(_ event: Event, at now: Instant) -> [TransferID] {
     defer { if waiters.isEmpty { nextLook = nil } }
     switch event {
@@ -91,7 +92,7 @@ package struct WaitMonitor: Sendable {
     var tryAt: Instant?
     if case .diskFull(let shortage) = reason {
       if shortage.isDoubtful { tryAt = now + Self.tryPeriod }
-      // One that needs more than there is keeps nobody else away.
+      // A transfer that needs more than there is does not stop smaller ones.
       if let free = shortage.free, free < Self.reserve { fullDevices.insert(shortage.device) }
     }
     waiters[id] = Waiter(reason: reason, tryAt: tryAt)
@@ -131,11 +132,11 @@ package struct WaitMonitor: Sendable {
   }
 }
 
-/// Free bytes of file systems, of which each takes what it needs: the first come first, and who
-/// needs less than is left goes before who needs more.
+/// Free bytes of file systems, from which each transfer takes what it needs: in order of arrival,
+/// but a transfer that fits goes before one that does not.
 private struct Rooms {
   private var free: [UInt64: Int64] = [:]
-  /// Those that do not tell, or are gone: who tries will see.
+  /// File systems that do not report free space, or are gone: an attempt will tell.
   private var unknown: Set<UInt64> = []
   private(set) var roomy: Set<UInt64> = []
 
@@ -152,7 +153,7 @@ private struct Rooms {
     }
   }
 
-  /// Whether so much is left, and more than the reserve is afterwards; it is taken then.
+  /// Whether that much is left, and the reserve stays free afterwards; takes it if so.
   mutating func take(_ needed: Int64, of device: UInt64, isTry: Bool) -> Bool {
     if unknown.contains(device) { return isTry || roomy.contains(device) }
     guard let left = free[device], left >= needed, left - needed >= WaitMonitor.reserve else {

@@ -5,24 +5,24 @@
 public enum WaitReason: Hashable, Sendable {
   /// All slots, or all connections, are taken.
   case slot
-  /// The host has as many transfers or connections as it may have.
+  /// The host's limit of transfers or connections is reached.
   case hostLimit
   /// The host asked for a pause.
   case hostBackOff(until: Double)
-  /// The host gives no answer; another transfer asks it, from then on.
+  /// The host does not answer; another transfer retries, or this one does at that time.
   case hostOutage(until: Double?)
-  /// An attempt failed; the next one is due then.
+  /// An attempt failed; the next one is due at this time.
   case retry(at: Double)
-  /// Another transfer comes first; one that is blocked waits until that one is retried.
+  /// It waits for a dependency; if `isBlocked`, until that one is retried.
   case dependency(TransferID, isBlocked: Bool)
-  /// There is no room for its file.
+  /// There is no room for its file on the disk.
   indirect case diskFull(Shortage)
-  /// The directory of its file is not there, or another file system is in the place of its own.
-  /// - `seen`: the device that was there; nil when nothing was.
+  /// The directory of its file is missing, or another file system is in its place.
+  /// - `seen`: the device that was found there; nil if nothing was.
   indirect case directoryMissing(String, seen: UInt64?)
   /// This machine has no network.
   case offline
-  /// The schedule does not let it run, in these words, until then; nil when it never will.
+  /// The schedule is closed, in these words, until this time; nil if it never opens.
   indirect case schedule(String, until: Double?)
   /// The queue is suspended.
   case suspended
@@ -33,9 +33,9 @@ public enum WaitReason: Hashable, Sendable {
     public let device: UInt64
     /// A directory on it.
     public let directory: String
-    /// Bytes that the file will still take; 0 when nobody knows.
+    /// Bytes that the file still needs; 0 if unknown.
     public let needed: Int64
-    /// Bytes that were free when the file found no room; nil where the file system does not tell.
+    /// Bytes that were free when there was no room; nil if the file system does not report them.
     public let free: Int64?
 
     package init(device: UInt64, directory: String, needed: Int64, free: Int64?) {
@@ -63,7 +63,7 @@ public enum WaitReason: Hashable, Sendable {
     }
   }
 
-  /// When the wait ends by itself, in seconds since 1970; nil where nobody knows.
+  /// When the wait ends by itself, in seconds since 1970; nil if unknown.
   public var until: Double? {
     switch self {
     case .hostBackOff(let until), .retry(let until): until
@@ -96,7 +96,7 @@ public enum WaitReason: Hashable, Sendable {
     }
   }
 
-  /// Rounded up, but for what such numbers of seconds do not hold.
+  /// Rounded up, and limited to numbers that `Int` can hold.
   private static func seconds(_ left: Double) -> Int {
     Int(exactly: min(max(left - 0.001, 0), 1e15).rounded(.up)) ?? 0
   }
@@ -105,14 +105,14 @@ public enum WaitReason: Hashable, Sendable {
 extension WaitReason.Shortage {
   fileprivate var words: String {
     guard let free else { return "the disk is full" }
-    // A quota, or what is kept for the superuser: the number of free bytes says nothing then.
+    // With a quota, or space reserved for the superuser, the number of free bytes says nothing.
     guard !isDoubtful else { return "the disk refuses more bytes although it reports free space" }
     guard needed > free else { return "the disk is full: \(ByteCount.text(free)) free" }
     let texts = ByteCount.texts(needed, free)
     return "the disk is full: \(texts.1) free, \(texts.0) needed"
   }
 
-  /// Whether the number of free bytes does not explain that there was no room.
+  /// Whether the number of free bytes does not explain the refusal.
   var isDoubtful: Bool {
     guard let free else { return true }
     return free >= needed && free - needed >= WaitMonitor.reserve

@@ -1,6 +1,6 @@
 import CHaulSystem
 
-/// CRC32C (RFC 3720, appendix B.4), as it goes along.
+/// An incremental CRC32C (RFC 3720, appendix B.4).
 package struct CRC32C: Hashable, Sendable {
   package private(set) var value: UInt32
 
@@ -20,7 +20,7 @@ package struct CRC32C: Hashable, Sendable {
     return crc.value
   }
 
-  /// The path for processors without the instruction.
+  /// The implementation for processors without the instruction.
   package static func portable(_ bytes: [UInt8], continuing value: UInt32 = 0) -> UInt32 {
     bytes.withUnsafeBytes { haul_crc32c_portable(value, $0.baseAddress, $0.count) }
   }

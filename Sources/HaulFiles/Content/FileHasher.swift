@@ -6,13 +6,13 @@ package import HaulCore
   import Darwin
 #endif
 
-/// Digests of what lies on the disk, read from the file.
+/// Digests of bytes on disk, read from the file.
 package enum FileHasher {
   /// Bytes read at a time.
   static let blockSize = 1 << 20
 
   /// Reads [0, `length`) of the file.
-  /// - Throws: `cancelled`; `length-mismatch` when the file ends before; `io`.
+  /// - Throws: `cancelled`; `length-mismatch` when the file is shorter; `io`.
   package static func digests(
     _ algorithms: [Checksum.Algorithm], of file: any DiskFile, length: Int64,
     isCancelled: () -> Bool = { false }
@@ -25,9 +25,9 @@ package enum FileHasher {
   }
 }
 
-/// Reads stretches of a file through one buffer.
+/// Reads ranges of a file through one buffer.
 enum FileReader {
-  /// Hands over the bytes of `range` in order, at most 1 MiB at a time.
+  /// Passes the bytes of `range` to the closure, in order, at most 1 MiB at a time.
   static func forEachBlock(
     of file: any DiskFile, in range: ByteRange, isCancelled: () -> Bool = { false },
     _ body: (UnsafeRawBufferPointer) -> Void

@@ -1,8 +1,8 @@
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// The digests of a file from its first byte on, made from the bytes as they are written as long as
-/// those come in order. What came out of order is read back from the file.
+/// The digests of a file from its first byte on, computed while bytes are written in order. Bytes
+/// that come out of order are read back from the file.
 ///
 /// Nothing is hashed under a lock, and one thread hashes at a time: writers elsewhere in the file
 /// never wait.
@@ -11,7 +11,7 @@ final class PrefixDigest: Sendable {
     var digest: RunningDigest
     /// Everything before this is in the digest.
     var position: Int64 = 0
-    /// Whether somebody is hashing the bytes from `position` on.
+    /// Whether a thread hashes the bytes from `position` on.
     var isTaken = false
   }
 
@@ -27,14 +27,14 @@ final class PrefixDigest: Sendable {
 
   var position: Int64 { state.withLockedValue { $0.position } }
 
-  /// Takes bytes that have been written to the file at `offset`, if they are the next.
+  /// Hashes bytes that were written at `offset`, if they are the next ones.
   func passed(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
     guard var digest = take(at: offset) else { return }
     digest.update(bytes)
     put(digest, count: bytes.count)
   }
 
-  /// Reads what is missing before `end`, which must have been written.
+  /// Reads the missing bytes before `end`, which must have been written.
   /// - Throws: `cancelled`, `length-mismatch`, `io`.
   func read(
     upTo end: Int64, of file: any DiskFile, isCancelled: () -> Bool
@@ -50,7 +50,7 @@ final class PrefixDigest: Sendable {
     while true {
       let start = position
       let stop = min(end, start + Int64(FileHasher.blockSize))
-      // Taken by a writer: the bytes that follow are passing by.
+      // A writer hashes the bytes that follow.
       guard start < stop, let taken = take(at: start) else { return }
       var digest = taken
       do throws(TransferError) {
@@ -65,7 +65,7 @@ final class PrefixDigest: Sendable {
     }
   }
 
-  /// The digests of the first `length` bytes, when they are exactly what went into them.
+  /// The digests of the first `length` bytes, if exactly those were hashed.
   func checksums(of length: Int64) -> [Checksum]? {
     state.withLockedValue { state in
       state.position == length && !state.isTaken ? state.digest.checksums : nil

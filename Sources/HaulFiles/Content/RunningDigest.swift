@@ -1,7 +1,7 @@
 import Crypto
 package import HaulCore
 
-/// Digests of the same bytes, of any algorithms that Haul knows, as they go along.
+/// Incremental digests of the same bytes, with any algorithms that Haul knows.
 package struct RunningDigest: Sendable {
   package let algorithms: [Checksum.Algorithm]
   private var states: [State]
@@ -15,10 +15,10 @@ package struct RunningDigest: Sendable {
     for index in states.indices { states[index].update(bytes) }
   }
 
-  /// Of everything so far, in the order of `algorithms`.
+  /// Of all bytes so far, in the order of `algorithms`.
   package var checksums: [Checksum] {
-    // An algorithm whose digest had another length than its name says would be missing, and fail
-    // the verification.
+    // A digest with another length than its algorithm's would be left out, and verification would
+    // fail.
     zip(algorithms, states).compactMap { Checksum($0, bytes: $1.bytes) }
   }
 }

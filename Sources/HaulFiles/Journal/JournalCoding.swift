@@ -7,7 +7,7 @@ package enum JournalFormat {
   package static let version: UInt32 = 1
   /// Magic, version, CRC32C of both.
   package static let headerLength = 16
-  /// Type and length before the payload, CRC32C behind it.
+  /// Type and length before the payload, CRC32C after it.
   package static let frameLength = 9
   package static let maximumPayload = 1 << 24
 
@@ -16,8 +16,8 @@ package enum JournalFormat {
     return bytes + CRC32C.of(bytes).littleEndianBytes
   }
 
-  /// The checksum of a record goes on from that of the record (or header) before it, so a record
-  /// is valid in its own place only.
+  /// A record's checksum continues that of the record (or header) before it, so a record is valid
+  /// only in its own position.
   static func checksum(_ bytes: some Sequence<UInt8>, after previous: UInt32) -> UInt32 {
     var crc = CRC32C()
     crc.update(previous.littleEndianBytes + bytes)
@@ -56,7 +56,7 @@ extension JournalRecord {
     }
   }
 
-  /// The record as it stands in the file.
+  /// The record as stored in the file.
   /// - Parameter crc: the checksum before it; becomes its own.
   func framed(after crc: inout UInt32) throws(TransferError) -> [UInt8] {
     let payload = try payload()
@@ -97,13 +97,13 @@ extension JournalRecord {
     }
   }
 
-  /// Reads a payload whose checksum was right; nil when this version does not know it.
+  /// Reads a payload with a correct checksum; nil when this version does not know it.
   init?(type: UInt8, payload: ArraySlice<UInt8>) {
     guard let kind = Kind(rawValue: type) else { return nil }
     var fields = PayloadReader(rest: payload)
     switch kind {
     case .head:
-      // A head that does not decode was not written by this version.
+      // A header that does not decode was not written by this version.
       guard let head = try? JSONDecoder().decode(JournalHead.self, from: Data(payload)) else {
         return nil
       }
@@ -145,7 +145,7 @@ extension FileIdentity {
   fileprivate var bytes: [UInt8] { device.littleEndianBytes + inode.littleEndianBytes }
 }
 
-/// Takes the fields of a payload one after another.
+/// Reads the fields of a payload in order.
 private struct PayloadReader {
   var rest: ArraySlice<UInt8>
 

@@ -1,26 +1,26 @@
 package import HaulCore
 
-/// What the bytes of a part file are bytes of: shared, as much has it. No secret is in it: the
-/// journal may be copied into a bug report.
+/// Identifies what a part file is a part of. Shared, because many places use it. It holds no
+/// secrets: the journal may be attached to a bug report.
 package final class JournalHead: Codable, Hashable, Sendable {
-  /// The redacted address, for people.
+  /// The redacted address, for readers.
   package let url: String
-  /// Equal for the same resource and no other.
+  /// Equal only for the same resource.
   package let fingerprint: Fingerprint
-  /// The fingerprint of the address with its tokens, where it has one that no signature goes with:
-  /// the token may say which resource it is.
+  /// The fingerprint of the address with its tokens, if it has tokens without a signature: a token
+  /// may select the resource.
   package let tokenFingerprint: String?
-  /// Where redirects led: the redacted address; nil when there were none.
+  /// The redacted address after redirects; nil without redirects.
   package let location: String?
-  /// The fingerprint of that.
+  /// The fingerprint of that address.
   package let locationFingerprint: Fingerprint?
   package let validator: Validator
-  /// Length of the whole in bytes; nil while it is unknown.
+  /// Length of the whole file in bytes; nil while it is unknown.
   package let length: Int64?
-  /// The digest of the whole that the server announced, as `ALGORITHM=HEX`.
+  /// The digest of the whole file that the server announced, as `ALGORITHM=HEX`.
   package let announced: String?
 
-  /// - Parameter location: where the answer came from, when redirects led there.
+  /// - Parameter location: the address of the answer, after redirects.
   package init(
     url: ResourceURL, location: ResourceURL? = nil, validator: Validator, length: Int64?,
     announced: Checksum? = nil
@@ -44,23 +44,23 @@ package final class JournalHead: Codable, Hashable, Sendable {
 
   package func hash(into hasher: inout Hasher) { hasher.combine(fingerprint) }
 
-  /// Whether the address is the one that the bytes are of, but for values of known signing keys.
+  /// Whether the bytes are of this address, apart from the values of known signing parameters.
   package func isOf(_ url: ResourceURL) -> Bool { fingerprint == .of(url) }
 
-  /// Whether it also is with its tokens, so that nothing else has to tell that the resource is the
+  /// Whether its tokens are equal too, so that nothing else must prove that the resource is the
   /// same.
   package func hasTokens(of url: ResourceURL) -> Bool {
     tokenFingerprint == ResourceFingerprint.ofTokens(in: url)
   }
 
-  /// Whether the bytes came from there, redirects followed.
+  /// Whether the bytes came from this address, after redirects.
   package func cameFrom(_ url: ResourceURL) -> Bool {
     (locationFingerprint ?? fingerprint) == .of(url)
   }
 
-  /// Where redirects led, if nothing of that is hidden.
+  /// The address after redirects, if nothing of it is redacted.
   package var knownLocation: ResourceURL? {
-    // It was an address once; one that is none now is as good as hidden.
+    // It was an address once; if it cannot be read now, it counts as redacted.
     guard let location, let url = try? ResourceURL(location) else { return nil }
     return cameFrom(url) ? url : nil
   }

@@ -18,7 +18,7 @@ package struct Extent: Hashable, Sendable {
   }
 }
 
-/// Which file it is; means something within one boot and one mount only.
+/// Identifies a file; valid only within one boot and one mount.
 package struct FileIdentity: Hashable, Sendable {
   package var device: UInt64
   package var inode: UInt64
@@ -31,7 +31,7 @@ package struct FileIdentity: Hashable, Sendable {
   init(_ status: FileStatus) { self.init(device: status.device, inode: status.inode) }
 }
 
-/// One process's possession of the part file.
+/// One process's ownership of the part file.
 package struct JournalRun: Hashable, Sendable {
   package var nonce: [UInt8]
   package var mountID: UInt64
@@ -39,14 +39,14 @@ package struct JournalRun: Hashable, Sendable {
   package var bootID: String
 }
 
-/// The intent to give the part file its final name.
+/// The intent to publish the part file under its final name.
 package struct Publication: Hashable, Sendable {
   package var length: Int64
   package var part: FileIdentity
   package var name: String
 }
 
-/// One record of a journal. `docs/journal-format.md` is their specification.
+/// One record of a journal, as specified in `docs/journal-format.md`.
 package enum JournalRecord: Hashable, Sendable {
   /// A new generation of the content: all earlier claims are void.
   case head(JournalHead)
@@ -55,16 +55,16 @@ package enum JournalRecord: Hashable, Sendable {
   case written([Extent])
   /// A sync of the part began, after this many claims.
   case syncing(UInt64)
-  /// The first so many claims are on the disk.
+  /// This many claims, from the first, are on disk.
   case durable(UInt64)
-  /// The claims with these numbers are not to be trusted.
+  /// The claims with these numbers must not be trusted.
   case void([Range<UInt64>])
   case publishing(Publication)
-  /// An empty file of ours holds the final name until the rename.
+  /// Our empty file holds the final name until the rename.
   case placeholder(FileIdentity)
   /// The whole file did not have this digest.
   case rejected(Checksum)
-  /// What follows is not proved to be of one version with what came before: only a digest of the
-  /// whole can.
+  /// Nothing proves what follows to be of the same version as what came before: only a digest of
+  /// the whole file can.
   case unproved
 }

@@ -1,12 +1,12 @@
 package import HaulCore
 
-/// What a journal says, read from its bytes; nothing is compared with a disk here.
+/// The contents of a journal, read from its bytes; nothing is compared with a disk here.
 package struct JournalReplay: Sendable {
   package enum Condition: Hashable, Sendable {
-    /// Nothing to read: empty, or torn before the header was whole.
+    /// Nothing to read: empty, or torn within the header.
     case empty
     case valid
-    /// Not a journal of ours.
+    /// Not one of our journals.
     case foreign
     /// Written by a newer version.
     case newer
@@ -22,9 +22,9 @@ package struct JournalReplay: Sendable {
   package private(set) var head: JournalHead?
   package private(set) var run: JournalRun?
   package private(set) var claims: [Claim] = []
-  /// How many claims were on the disk by the last good sync.
+  /// How many claims were on disk at the last good sync.
   package private(set) var durableCount: UInt64 = 0
-  /// A sync began whose end is not told.
+  /// A sync began, and its end is not recorded.
   package private(set) var syncIsOpen = false
   package private(set) var publication: Publication?
   package private(set) var placeholder: FileIdentity?
@@ -33,9 +33,9 @@ package struct JournalReplay: Sendable {
   package private(set) var isUnproved = false
   /// Where the valid records end.
   package private(set) var end = 0
-  /// Bytes behind them: a torn tail.
+  /// Bytes after them: a torn tail.
   package private(set) var tornLength = 0
-  /// The checksum that the next record goes on from.
+  /// The checksum that the next record continues.
   package private(set) var crc: UInt32 = 0
 
   package init(_ bytes: [UInt8]) {
@@ -68,7 +68,7 @@ package struct JournalReplay: Sendable {
     return .valid
   }
 
-  /// Reads the record at `end`; false when there is none that is whole and right.
+  /// Reads the record at `end`; false without a whole, correct record.
   private mutating func readRecord(_ bytes: [UInt8]) -> Bool {
     guard bytes.count - end >= JournalFormat.frameLength else { return false }
     let length = Int(UInt32(littleEndian: bytes[(end + 1)..<(end + 5)]))
@@ -124,7 +124,7 @@ package struct JournalReplay: Sendable {
     }
   }
 
-  /// Where segments began: claims that continue no earlier one, ascending.
+  /// Where segments began: claims that continue no earlier one, in ascending order.
   package var segmentStarts: [Int64] {
     var ends: Set<Int64> = []
     var starts: [Int64] = []
@@ -139,7 +139,7 @@ package struct JournalReplay: Sendable {
   private mutating func void(_ range: Range<UInt64>) {
     let all = UInt64(claims.count)
     for ordinal in range.clamped(to: 0..<all) { claims[Int(ordinal)].isVoid = true }
-    // What a failed sync may have lost is void now: nothing is in doubt any more.
+    // What a failed sync may have lost is void now: nothing is doubtful any more.
     if range.upperBound >= all, range.lowerBound <= durableCount { syncIsOpen = false }
   }
 }

@@ -1,33 +1,34 @@
 import HaulCore
 
-/// The end of a journal that this process holds: appends, and notices anyone else who does.
+/// The end of a journal that this process holds: appends records, and detects any other writer.
 struct JournalWriter {
-  /// Nil while it is put off.
+  /// Nil while the journal is deferred.
   private(set) var file: (any DiskFile)?
-  /// What will be in it then; most of them never are, so that they are not put into bytes before.
+  /// The records for a deferred journal. Most are never written, so they are encoded only when
+  /// needed.
   private var kept: [JournalRecord] = []
   private(set) var end: Int64
   private var crc: UInt32
-  /// A failed append left bytes behind that could not be cut off.
+  /// A failed append left bytes that could not be cut off.
   private var isBroken = false
 
-  /// Goes on behind the valid records; what stands there is torn and is cut off by the next write.
+  /// Continues after the valid records; the next write cuts off a torn tail.
   init(file: any DiskFile, replay: JournalReplay) {
     self.file = file
     end = Int64(replay.end)
     crc = replay.crc
   }
 
-  /// A journal that is put off: its records are kept until there is a file for them.
+  /// A deferred journal: its records are kept until there is a file for them.
   init() {
     end = 0
     crc = 0
-    // Head, run, bytes, name.
+    // Header, run, bytes, publication.
     kept.reserveCapacity(4)
   }
 
-  /// Writes all that was kept into a new, empty file, and goes on there.
-  /// - Returns: where the last run record stands.
+  /// Writes all kept records to a new, empty file, and continues there.
+  /// - Returns: the offset of the last run record.
   mutating func settle(in newFile: any DiskFile) throws(TransferError) -> Placed? {
     var bytes = kept.isEmpty ? [] : JournalFormat.header()
     var sum = kept.isEmpty ? crc : checksumBefore
@@ -46,8 +47,8 @@ struct JournalWriter {
 
   func sync() throws(DiskError) { try file?.syncData() }
 
-  /// Takes the file over: cuts the torn tail off and writes the valid records once more, so that a
-  /// sync includes those that an earlier, failed sync of another process may have dropped.
+  /// Takes over the file: cuts off the torn tail and rewrites the valid records, so that a sync
+  /// includes records that a failed sync of another process may have dropped.
   mutating func takeOver(_ valid: [UInt8], rewriting: Bool) throws(TransferError) {
     guard let file else { return }
     try mapping("repair the journal") { () throws(DiskError) in
@@ -57,10 +58,10 @@ struct JournalWriter {
     try Self.put(valid, into: file, at: 0)
   }
 
-  /// Where the next record will stand.
+  /// The offset of the next record.
   var nextOffset: Int64 { end == 0 ? Int64(JournalFormat.headerLength) : end }
 
-  /// What the next record's checksum goes on from.
+  /// The checksum that the next record continues.
   var checksumBefore: UInt32 {
     end == 0 ? UInt32(littleEndian: JournalFormat.header()[12...]) : crc
   }
@@ -84,7 +85,7 @@ struct JournalWriter {
     crc = sum
   }
 
-  /// - Throws: `in-use` when the journal does not end where this process left it.
+  /// - Throws: `in-use` when the journal does not end where this process stopped writing.
   func checkEnd() throws(TransferError) {
     guard let file else { return }
     let size = try mapping("look at the journal") { () throws(DiskError) in
@@ -119,7 +120,7 @@ extension TransferError {
 }
 
 enum FileWriter {
-  /// Writes all bytes, however few the system takes at a time.
+  /// Writes all bytes, in as many calls as needed.
   static func writeAll(
     _ bytes: UnsafeRawBufferPointer, to file: any DiskFile, at offset: Int64, _ action: String,
     progress: (UnsafeRawBufferPointer) -> Void = { _ in }

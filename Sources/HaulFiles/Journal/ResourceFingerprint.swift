@@ -1,14 +1,14 @@
 import Crypto
 package import HaulCore
 
-/// Tells resources apart without saying which they are: SHA-256 of the address without the values
-/// of known signing keys.
+/// Distinguishes resources without naming them: the SHA-256 of the address without the values of
+/// known signing parameters.
 enum ResourceFingerprint {
   static func bytes(of url: ResourceURL) -> [UInt8] {
     digest(of: url.resourceText)
   }
 
-  /// Of the address of a file that may be replaced.
+  /// For the address of a file that may be replaced.
   static func ofOwn(_ url: ResourceURL) -> [UInt8] {
     digest(of: url.ownText)
   }
@@ -19,7 +19,7 @@ enum ResourceFingerprint {
     return hash.finalize().withUnsafeBytes { Array($0) }
   }
 
-  /// In hexadecimal, of an address with tokens that no signature goes with; nil for every other.
+  /// In hexadecimal, for an address with tokens and without a signature; nil for any other.
   static func ofTokens(in url: ResourceURL) -> String? {
     url.ownText == url.resourceText ? nil : Checksum(.sha256, bytes: ofOwn(url))?.hex
   }
@@ -28,12 +28,12 @@ enum ResourceFingerprint {
     Checksum(.sha256, bytes: bytes(of: url))?.hex ?? ""
   }
 
-  /// Of what `hex` gave; empty for anything else.
+  /// Decodes the hexadecimal form; empty for anything else.
   static func bytes(hex: String) -> [UInt8] { Checksum("sha-256=\(hex)")?.bytes ?? [] }
 }
 
-/// What a journal says of an address: `ResourceFingerprint` in hexadecimal. Of an address that is
-/// at hand it is made when it is asked for: most small files never have a journal.
+/// The `ResourceFingerprint` of an address in hexadecimal. For a known address it is computed on
+/// demand: most small files never have a journal.
 package enum Fingerprint: Hashable, Codable, Sendable {
   case of(ResourceURL)
   case hex(String)

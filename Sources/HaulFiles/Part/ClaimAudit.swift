@@ -1,21 +1,21 @@
 import HaulCore
 
-/// Which claims of a journal hold.
+/// Which claims of a journal are valid.
 struct ClaimAudit {
   struct Verdict {
-    /// By number; nil for a claim that does not hold.
+    /// By number; nil for an invalid claim.
     var ranges: [ByteRange?] = []
-    /// The numbers of the claims that did not hold and are not void yet.
+    /// The numbers of the invalid claims that are not void yet.
     var void: [Range<UInt64>] = []
   }
 
   let replay: JournalReplay
   let file: any DiskFile
-  /// Of the file; never evidence for a byte, only against one.
+  /// The size of the file; it can disprove a byte, but never prove it.
   let size: Int64
   /// Same boot, mount and file, and a journal without a torn tail.
   let trustsUnread: Bool
-  /// Writes claims again whose sync has no known end: a failed sync leaves pages that look clean.
+  /// Rewrites claims whose sync has no recorded end: after a failed sync, lost pages look clean.
   let rewritesDoubtful: Bool
 
   func perform(_ isCancelled: () -> Bool) throws(TransferError) -> Verdict {
@@ -55,8 +55,8 @@ extension ClaimAudit.Verdict {
 }
 
 enum ReadBack {
-  /// Whether the bytes on the disk are those that were claimed. Bytes that cannot be read are not.
-  /// - Throws: only when writing them again fails.
+  /// Whether the bytes on disk match the claim. Unreadable bytes do not.
+  /// - Throws: only when rewriting them fails.
   static func matches(_ extent: Extent, in file: any DiskFile, rewriting: Bool = false)
     throws(TransferError) -> Bool
   {

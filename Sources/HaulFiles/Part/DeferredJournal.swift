@@ -1,20 +1,20 @@
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// Small contents, of one request each: what is worth a journal is what would be lost without one.
+/// Small files with one request each, which lose little without a journal.
 ///
-/// When neither journal nor part file is there, no journal is made: its records are kept in memory.
-/// The part file is made with `O_EXCL` and locked, and so keeps other processes away as the journal
-/// does. When the whole is there it gets its name in one step, and nothing of a journal was ever on
-/// the disk; a crash before costs these few bytes: a part file without a journal counts for
-/// nothing. Whatever must outlive the process (a pause, a failure, a checksum that was not met) or
-/// cannot be done in one step makes the journal first, with all its records.
+/// If neither journal nor part file exists, no journal is created: its records stay in memory. The
+/// part file is created with `O_EXCL` and locked, which keeps other processes away as a journal
+/// does. A whole file is published in one step, without a journal on disk. A crash before that
+/// costs these few bytes: a part file without a journal counts for nothing. Whatever must outlive
+/// the process (a pause, a failure, a checksum mismatch) or cannot be done in one step first writes
+/// the journal with all its records.
 extension PartFile {
-  /// Whether its end costs no more than two syncs, which it can share with others: it is small, and
-  /// has no journal.
+  /// Whether it can share the at most two syncs of its end with others: it is small and has no
+  /// journal.
   package var isDeferred: Bool { state.withLockedValue { $0.isDeferred && $0.head != nil } }
 
-  /// Whether its end waits for no sync.
+  /// Whether its end needs no sync.
   package var endsWithoutSync: Bool { durability == .relaxed && isDeferred }
 
   static func isFree(_ names: PartNames, in directory: any DiskDirectory)
@@ -24,7 +24,7 @@ extension PartFile {
       if try directory.status(of: names.journal) != nil { return false }
       return try directory.status(of: names.part) == nil
     }
-    // Told before anything is asked of the network, as making a journal would tell it.
+    // Reported before any network request, as creating the journal would report it.
     if isFree {
       try mapping("make the part file") { () throws(DiskError) in try directory.checkWritable() }
     }
@@ -44,8 +44,8 @@ extension PartFile {
       state: state, recovery: recovery)
   }
 
-  /// Makes the journal that was put off, with all its records.
-  /// - Throws: `in-use` when another process has made one meanwhile; `disk-full`, `io`.
+  /// Writes the deferred journal with all its records.
+  /// - Throws: `in-use` when another process has created one meanwhile; `disk-full`, `io`.
   func settleJournal(_ state: inout PartState) throws(TransferError) {
     guard state.isDeferred else { return }
     let lease = try JournalLease.take(names.journal, in: directory, user: user)
@@ -74,7 +74,7 @@ extension PartFile {
     }
   }
 
-  /// A name that is not given in one step needs the journal to tell, after a crash, what was meant.
+  /// A publish in several steps needs the journal: after a crash it tells what was intended.
   func settleBeforeLinking() throws(TransferError) {
     let wasDeferred = try locked { state throws(TransferError) in
       let wasDeferred = state.isDeferred

@@ -1,27 +1,27 @@
 package import HaulCore
 
-/// What Haul puts down in an attribute of a file that it made: which resource it is, and how it was
-/// left. A file that is not as it was left is somebody else's.
+/// Stored in an attribute of a finished file: its resource, and its state when Haul left it. A file
+/// in another state was changed by someone else.
 package struct FileRecord: Hashable, Sendable {
   /// Half of the SHA-256 of the address; see `ResourceFingerprint`.
   private let resource: ArraySlice<UInt8>
   private let size: Int64
   /// Seconds since 1970.
   private let modified: Double
-  /// The server's, where it told one.
+  /// The server's entity tag, if it sent one.
   package let entityTag: String?
-  /// Whether the server's date was so new that the file may have changed since without another (RFC
-  /// 9110, section 8.8.2.2).
+  /// Whether the server's date was so new that the file may have changed since with the same date
+  /// (RFC 9110, section 8.8.2.2).
   package let isUnsure: Bool
 
   private static let version: UInt8 = 1
   private static let unsureVersion: UInt8 = 2
-  /// What a part file has until it is whole: it says no more than that Haul made it.
+  /// The attribute of a part file until it is whole: it says only that Haul made it.
   static let mark = [version]
   private static let resourceLength = 16
 
   /// - Parameters:
-  ///   - url: the address; nil where only the journal tells it.
+  ///   - url: the address; nil if only the journal has it.
   ///   - size: of the whole file, in bytes.
   ///   - modified: its modification time, in seconds since 1970.
   init(of head: JournalHead, url: ResourceURL?, size: Int64, modified: Double) {
@@ -34,7 +34,7 @@ package struct FileRecord: Hashable, Sendable {
     isUnsure = head.validator.lastModified != nil && !head.validator.isStrong
   }
 
-  /// Nil for what is no record of this version.
+  /// Nil if it is not a record of this version.
   init?(_ bytes: [UInt8]) {
     let tagStart = 1 + Self.resourceLength + 16
     guard let version = bytes.first, [Self.version, Self.unsureVersion].contains(version),
@@ -59,17 +59,17 @@ package struct FileRecord: Hashable, Sendable {
     return bytes
   }
 
-  /// Whether it is that resource, but for the values of a signature that covers the address.
+  /// Whether it is that resource, apart from the values of a signature that covers the address.
   package func isOf(_ url: ResourceURL) -> Bool {
     resource.elementsEqual(ResourceFingerprint.ofOwn(url).prefix(Self.resourceLength))
   }
 
-  /// The record of a file that still is as Haul left it; nil for any other, and where that cannot
-  /// be told.
+  /// The record of a file that is unchanged since Haul made it; nil for any other, or if that is
+  /// unknown.
   package static func read(
     _ name: String, in directory: any DiskDirectory, user: UInt32
   ) -> FileRecord? {
-    // What cannot be opened or has no attribute is not known to be ours.
+    // A file that cannot be opened or has no attribute is not known to be ours.
     guard let file = try? directory.open(name, writing: false) else { return nil }
     defer { file.close() }
     guard let bytes = try? file.attribute(), let record = FileRecord(bytes),

@@ -1,4 +1,4 @@
-/// A whole file and the name that it is to get.
+/// A whole file and its final name.
 package struct FinalName: Sendable {
   let part: PartFile
   let name: String
@@ -7,9 +7,9 @@ package struct FinalName: Sendable {
   let replacing: Bool
 
   /// - Parameters:
-  ///   - length: of the whole; the caller has verified the content.
-  ///   - modified: modification time in seconds since 1970; nil leaves it.
-  ///   - replacing: whether a file of that name is replaced.
+  ///   - length: of the whole file; the caller has verified the content.
+  ///   - modified: modification time in seconds since 1970; nil leaves it unchanged.
+  ///   - replacing: whether an existing file of that name is replaced.
   package init(
     of part: PartFile, _ name: String, length: Int64, modified: Double?, replacing: Bool
   ) {

@@ -6,19 +6,19 @@ import HaulCore
   import Darwin
 #endif
 
-/// The journal, opened and locked: whoever holds it owns the part file.
+/// The journal, opened and locked: its holder owns the part file.
 struct JournalLease {
   let file: any DiskFile
   let identity: FileIdentity
   let wasCreated: Bool
-  /// When it was written last before this run had it: taking it over writes it again.
+  /// When it was last written before this run: taking it over writes it again.
   let changed: Double
 
   /// - Throws: `in-use`, `name-conflict`, `permission-denied`, `disk-full`, `io`.
   static func take(_ name: String, in directory: any DiskDirectory, user: UInt32)
     throws(TransferError) -> JournalLease
   {
-    // Its owner may remove it, or another may create it, between any two of our calls.
+    // Between any two of our calls, its owner may remove it, or another process may create it.
     for _ in 0..<16 {
       if let lease = try attempt(name, directory, user) { return lease }
     }
@@ -38,7 +38,7 @@ struct JournalLease {
         return nil
       }
       try Ownership.check(status, user: user, what: "journal")
-      // Where files cannot be locked, the nonce of the run alone keeps writers apart.
+      // Where files cannot be locked, only the nonce of the run keeps writers apart.
       guard try tryLock(file, "journal") ?? true else { throw inUse }
       let identity = FileIdentity(status)
       let isStill = try mapping("look at the journal") { () throws(DiskError) in
@@ -84,9 +84,9 @@ struct JournalLease {
     }
   }
 
-  /// Gives it back without having used it.
+  /// Gives it back unused.
   func abandon(_ name: String, in directory: any DiskDirectory) {
-    // Litter at worst: an empty journal that the next run takes over.
+    // If this fails, an empty journal remains, which the next run takes over.
     if wasCreated { try? directory.unlink(name, ifStill: identity) }
     file.close()
   }

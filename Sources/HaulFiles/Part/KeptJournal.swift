@@ -1,28 +1,27 @@
 package import HaulCore
 import NIOConcurrencyHelpers
 
-/// The journal of a file that has its name, kept until somebody else has stored that it is
-/// complete: when the process dies before, the next run reads there that this very file is what was
-/// to be made, and nothing is fetched again.
+/// The journal of a published file, kept until the store has recorded that the file is complete. If
+/// the process dies before that, the next run finds in it that this file is the wanted one, and
+/// fetches nothing again.
 extension PartFile {
-  /// Has the journal stay, and stay locked, when the file has its name.
+  /// Keeps the journal, locked, when the file is published.
   package func keepJournal() { state.withLockedValue { $0.keepsJournal = true } }
 
-  /// Removes a journal that was kept; the end of a part file that was published. Does nothing for
-  /// any other.
+  /// Removes a kept journal of a published file. Does nothing for any other.
   package func removeJournal() {
     let (isKept, journal) = state.withLockedValue { state in
       defer { state.isJournalKept = false }
       return (state.isJournalKept, state.journalIdentity)
     }
     guard isKept else { return }
-    // Litter at worst, as after a crash here.
+    // If this fails, it remains as after a crash here.
     if let journal { try? directory.unlink(names.journal, ifStill: journal) }
     closeFiles()
   }
 
-  /// Removes the journal that a process left which died after it was stored that the file is
-  /// complete. One that says anything else stays.
+  /// Removes the journal of a process that died after storing that the file is complete. A journal
+  /// that says anything else stays.
   /// - Throws: `in-use`, `permission-denied`, `io`.
   package static func removeKeptJournal(
     of name: String, in directory: any DiskDirectory, on disk: any Disk

@@ -1,12 +1,12 @@
 package import HaulCore
 
 extension PartFile {
-  /// Takes the part file of a target, adopting what an earlier run left.
+  /// Takes the part file of a target, and adopts what an earlier run left.
   /// - Parameters:
   ///   - name: the final name, in `directory`.
-  ///   - nonce: 16 random bytes that name this run.
-  ///   - longest: the journal of a content up to this length is put off until something of it must
-  ///     outlive the process; see `DeferredJournal`.
+  ///   - nonce: 16 random bytes that identify this run.
+  ///   - longest: files up to this length defer their journal until something must outlive the
+  ///     process; see `DeferredJournal`.
   /// - Throws: `in-use` (another process has it), `name-conflict` (files of these names that are
   ///   not ours, or a journal of a newer version), `permission-denied`, `disk-full`, `io`,
   ///   `cancelled`.
@@ -35,8 +35,7 @@ extension PartFile {
     }
   }
 
-  /// Refuses a part file that nothing tells to be ours: neither a journal nor the mark that every
-  /// one of ours gets.
+  /// Refuses a part file that is not known to be ours: it has neither a journal nor our attribute.
   private static func refuseStrangePart(
     _ names: PartNames, in directory: any DiskDirectory
   ) throws(TransferError) {
@@ -44,7 +43,7 @@ extension PartFile {
       guard try directory.status(of: names.journal) == nil,
         let status = try directory.status(of: names.part), status.kind == .regular, status.size > 0
       else { return false }
-      // What cannot be opened is refused, or told, when it is taken over.
+      // A file that cannot be opened is refused, or reported, when it is adopted.
       guard let file = try? directory.open(names.part, writing: false) else { return false }
       defer { file.close() }
       return ((try? file.attribute()) ?? nil) == nil
@@ -55,9 +54,8 @@ extension PartFile {
       "\(names.part) exists, and Haul did not create it; it was left unchanged, move it away")
   }
 
-  /// As `acquire` with a journal that is put off, for a target of which neither journal nor part
-  /// file is there; nil, and nothing is touched, for any other. A few looks at the directory: no
-  /// file is read.
+  /// As `acquire` with a deferred journal, for a target with neither journal nor part file. For any
+  /// other it returns nil and changes nothing. It checks the directory and reads no file.
   package static func acquireNew(
     disk: any Disk, directory: any DiskDirectory, name: String, nonce: [UInt8],
     durability: DownloadRequest.Durability, deferringJournalUpTo longest: Int64
@@ -70,8 +68,8 @@ extension PartFile {
   }
 }
 
-/// One recovery: from a locked journal to a part file that can be gone on with. It may be
-/// interrupted anywhere: until the last record it only makes the journal say less.
+/// One recovery: from a locked journal to a part file that can be resumed. It may be interrupted
+/// anywhere: until its last record, it only removes claims from the journal.
 struct PartRecovery {
   let disk: any Disk
   let directory: any DiskDirectory
@@ -141,12 +139,12 @@ struct PartRecovery {
     }
   }
 
-  /// The part file, if there is one that may be taken over.
+  /// The part file, if there is one that may be adopted.
   func adoptPart(_ replay: JournalReplay)
     throws(TransferError) -> (file: any DiskFile, status: FileStatus)?
   {
-    // A publication cut short leaves the mode of the final file, which a group may be able to
-    // write. That of a small file leaves no journal either: nothing of it counts then.
+    // An interrupted publish leaves the mode of the final file, which a group may be able to write.
+    // That of a small file leaves no journal: nothing of it counts then.
     let published = 0o666 & ~disk.creationMask
     let named = try mapping("look at the part file") { () throws(DiskError) in
       try directory.status(of: names.part)
@@ -161,7 +159,7 @@ struct PartRecovery {
         try file.status()
       }
       try Ownership.check(status, user: disk.effectiveUser, mode: published, what: "part file")
-      // One that has put its journal off holds this lock.
+      // A run with a deferred journal holds this lock.
       guard try JournalLease.tryLock(file, "part file") ?? true else { throw JournalLease.inUse }
       return (file, status)
     } catch {
@@ -170,7 +168,7 @@ struct PartRecovery {
     }
   }
 
-  /// Decides which claims hold, voids the others in the journal, and makes the file ours.
+  /// Decides which claims are valid, voids the others in the journal, and takes the file.
   private func resume(
     _ state: inout PartState, _ replay: JournalReplay,
     _ part: (file: any DiskFile, status: FileStatus), _ isCancelled: () -> Bool
@@ -178,8 +176,8 @@ struct PartRecovery {
     let run = JournalRun(
       nonce: nonce, mountID: directory.mountID, part: FileIdentity(part.status),
       bootID: disk.bootID)
-    // A part that changed after its journal did, or in the same tick of the file system's clock,
-    // may be another file in the same inode.
+    // A part that changed after its journal, or in the same tick of the file system's clock, may be
+    // another file in the same inode.
     let isSamePlace =
       replay.run.map { $0.isSamePlace(as: run) } == true && replay.tornLength == 0
       && part.status.mode & 0o022 == 0 && part.status.changed < lease.changed
@@ -193,7 +191,7 @@ struct PartRecovery {
     }
     try state.appendRun(run)
     if durability == .strict {
-      // Or a power cut could take this head back and leave older claims over bytes of this one.
+      // Otherwise a power cut could undo this header and leave older claims for bytes of this one.
       try mapping("sync the journal") { () throws(DiskError) in try lease.file.syncData() }
     }
     state.adopt(verdict, durableCount: replay.durableCount)
@@ -201,7 +199,7 @@ struct PartRecovery {
 }
 
 extension JournalRun {
-  /// Same boot, mount and file: what was written is what is read, on the disk or on its way.
+  /// Same boot, mount and file: reads return what was written, synced or not.
   func isSamePlace(as other: JournalRun) -> Bool {
     bootID == other.bootID && mountID == other.mountID && part == other.part
   }

@@ -7,12 +7,11 @@ package import HaulCore
 #endif
 
 extension PartFile {
-  /// Begins a new content: every byte of an earlier one is void. Makes the part file when there is
-  /// none, and reserves its room when the length is known.
+  /// Begins a new version: all earlier bytes are void. Creates the part file if there is none, and
+  /// reserves its space when the length is known.
   /// - Parameters:
-  ///   - algorithms: of the digests that will be asked for.
-  ///   - reserving: whether room is reserved; a small content that is there already is written at
-  ///     once.
+  ///   - algorithms: of the digests that will be requested.
+  ///   - reserving: whether space is reserved; a small body that has arrived is written at once.
   /// - Throws: `disk-full` before a byte was written; `name-conflict`, `in-use`, `io`.
   package func begin(
     _ head: JournalHead, digesting algorithms: [Checksum.Algorithm] = [], reserving: Bool = true
@@ -33,14 +32,14 @@ extension PartFile {
     }
   }
 
-  /// The head goes first: from then on no old claim counts, whatever happens to the part file.
+  /// The header goes first: from then on no old claim counts, whatever happens to the part file.
   private func startGeneration(_ head: JournalHead, _ state: inout PartState)
     throws(TransferError) -> any DiskFile
   {
     let isSmall = head.length.map { $0 <= state.longestDeferred } == true && state.head == nil
     if !isSmall { try settleJournal(&state) }
     let (part, identity) = try openOrCreate(&state)
-    // An earlier head may not be on the disk yet either, and older claims may: any earlier journal.
+    // In an older journal, an earlier header may not be on disk yet while older claims are.
     let mayHaveClaims = !state.madeJournal || state.claimCount > 0
     try state.append(.head(head))
     state.startOver(head)
@@ -48,7 +47,7 @@ extension PartFile {
       JournalRun(
         nonce: nonce, mountID: directory.mountID, part: identity, bootID: bootID))
     if mayHaveClaims && durability == .strict {
-      // Or a power cut could leave the old claims, some durable, over a part that is empty.
+      // Otherwise a power cut could leave old, partly durable claims for an empty part file.
       do throws(DiskError) {
         try state.journal.sync()
       } catch {
@@ -77,12 +76,12 @@ extension PartFile {
     return (part, identity)
   }
 
-  /// Marks the part file as ours, for when its journal is gone, or never was there.
+  /// Marks the part file as ours, in case its journal is removed or was never written.
   private func mark(_ part: any DiskFile, _ state: inout PartState) throws(TransferError) {
     do throws(DiskError) {
       try part.setAttribute(FileRecord.mark)
     } catch {
-      // Where files have no attributes, only a journal tells that it is ours.
+      // Where files have no attributes, only a journal shows that it is ours.
       do throws(TransferError) {
         try settleJournal(&state)
       } catch {
@@ -96,7 +95,7 @@ extension PartFile {
     do throws(DiskError) {
       return try directory.create(names.part)
     } catch {
-      // It was not there when this run looked: another one has begun.
+      // It did not exist when this run checked: another run has started.
       throw error.errno == EEXIST
         ? JournalLease.inUse : TransferError(error, while: "make the part file")
     }
@@ -112,14 +111,13 @@ extension PartFile {
       try part.allocate(length)
     } catch {
       if [EOPNOTSUPP, ENOSYS, EINVAL].contains(error.errno) { return }
-      // What it did reserve is given back: others may need it. The first failure is the one to
-      // tell.
+      // Gives back the reserved space, which others may need. The first failure is reported.
       try? part.truncate(to: 0)
       throw TransferError(error, while: "reserve \(ByteCount.text(length))")
     }
   }
 
-  /// Refuses a length that does not fit, before its body is fetched. Room that the part file
+  /// Refuses a length that does not fit, before its body is fetched. Space that the part file
   /// already holds counts as free.
   /// - Throws: `disk-full`, `io`.
   package func ensureRoom(for length: Int64) throws(TransferError) {

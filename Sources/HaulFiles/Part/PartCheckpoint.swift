@@ -2,10 +2,10 @@ package import HaulCore
 import NIOConcurrencyHelpers
 
 extension PartFile {
-  /// Claims what was written and, when strict, makes it durable. Once it returns, a power cut
-  /// loses none of it. Nothing is to be done before the first byte and after the file got its name.
-  /// - Throws: `in-use` when another process has taken over; `io` when the sync failed: what was
-  ///   claimed since the last good one is void, and this part file must be released.
+  /// Claims what was written and, when strict, makes it durable. Once it returns, a power cut loses
+  /// none of it. Does nothing before the first byte and after publishing.
+  /// - Throws: `in-use` when another process has taken over; `io` when the sync failed: claims
+  ///   since the last good sync are void, and this part file must be released.
   package func checkpoint() throws(TransferError) {
     try serialized { namesAreDurable throws(TransferError) in
       let dirty: (part: any DiskFile, count: UInt64)? = try locked { state throws(TransferError) in
@@ -23,7 +23,7 @@ extension PartFile {
     }
   }
 
-  /// One at a time: the kernel tells a failed write-back to one caller only.
+  /// One at a time: the kernel reports a failed write-back to one caller only.
   func serialized<Value>(_ body: (inout Bool) throws(TransferError) -> Value)
     throws(TransferError) -> Value
   {
@@ -32,7 +32,7 @@ extension PartFile {
     }.get()
   }
 
-  /// Data first, then the names, then the record that says so, then the journal.
+  /// The data first, then the names, then the record about them, then the journal.
   func makeDurable(
     _ part: any DiskFile, _ count: UInt64, whole: Bool, _ namesAreDurable: inout Bool
   ) throws(TransferError) {
@@ -60,7 +60,7 @@ extension PartFile {
     try sync("journal") { () throws(DiskError) in try journal.sync() }
   }
 
-  /// A failed sync is never tried again and believed: this part file does nothing more.
+  /// A sync is never retried after a failure: this part file does nothing more.
   func sync(_ what: String, _ body: () throws(DiskError) -> Void) throws(TransferError) {
     do throws(DiskError) {
       try body()
@@ -71,12 +71,12 @@ extension PartFile {
     }
   }
 
-  /// The kernel may have dropped the pages that it could not write, and call them clean: what was
-  /// claimed since the last good sync is missing, even if it can still be read.
+  /// The kernel may have dropped the pages that it could not write, and call them clean: claims
+  /// since the last good sync are lost, even if their bytes can still be read.
   private func afterFailedSync(_ failure: TransferError) -> TransferError {
     state.withLockedValue { state in
-      // Where even this cannot be written, the open `syncing` record makes the next run read those
-      // bytes and write them again, so that nothing durable is lost with them.
+      // If even this cannot be written, the open `syncing` record makes the next run read those
+      // bytes and write them again, so nothing durable is lost.
       try? state.append(.void([state.durableCount..<state.claimCount]))
       state.dropPending()
       state.failure = failure
@@ -84,7 +84,7 @@ extension PartFile {
     }
   }
 
-  /// Reads our run record again, through the name: locks do not hold everywhere.
+  /// Reads our run record again, through the name: locks do not work everywhere.
   /// - Throws: `in-use`, `io`.
   func verifyStillOurs() throws(TransferError) {
     try locked { state throws(TransferError) in
@@ -136,7 +136,7 @@ extension PartFile {
     return bytes
   }
 
-  /// Tells honestly what is gone.
+  /// Reports which file is gone.
   func removed(_ what: String) -> TransferError {
     let directoryIsGone = (try? directory.status().links) == 0  // a failure says nothing: no
     return TransferError(

@@ -1,9 +1,9 @@
 package import HaulCore
 
 extension PartFile {
-  /// Where the bytes that an earlier run left can be compared with the server's. A place that has
-  /// only zeros, of which files have long stretches, is moved towards the next one, 4 MiB at most;
-  /// empty when there is nothing else.
+  /// The ranges of an earlier run to compare with the server's bytes. Files have long stretches of
+  /// zeros, which prove nothing: such a range is moved towards the next one, by 4 MiB at most.
+  /// Empty when there is nothing else.
   /// - Throws: `io`.
   package func comparisonPlaces() throws(TransferError) -> [ByteRange] {
     let part = try locked { state throws(TransferError) in try state.openPart() }
@@ -21,7 +21,7 @@ extension PartFile {
     return tellsSomething ? places : []
   }
 
-  /// The first place from there on that has other bytes than zeros.
+  /// The first offset from there on with a byte other than zero.
   private func telling(
     _ place: ByteRange, before next: Int64, _ received: ByteRangeSet, in part: any DiskFile
   ) throws(TransferError) -> ByteRange? {
@@ -42,7 +42,7 @@ extension PartFile {
     return nil
   }
 
-  /// Puts down that bytes from here on are not proved to be of one version with those before.
+  /// Records that nothing proves later bytes to be of the same version as earlier ones.
   /// - Throws: `disk-full`, `io`, `in-use`.
   package func noteUnproved() throws(TransferError) {
     try locked { state throws(TransferError) in
@@ -51,8 +51,8 @@ extension PartFile {
     }
   }
 
-  /// Whether exactly these bytes stand at `offset`.
-  /// - Throws: `io`, `length-mismatch` when the file ends before.
+  /// Whether exactly these bytes are at `offset`.
+  /// - Throws: `io`, `length-mismatch` when the file is shorter.
   package func holds(_ bytes: [UInt8], at offset: Int64) throws(TransferError) -> Bool {
     let part = try locked { state throws(TransferError) in try state.openPart() }
     var position = 0

@@ -2,8 +2,8 @@ package import HaulCore
 import NIOConcurrencyHelpers
 
 extension PartFile {
-  /// Has digests computed of the bytes as they are written, from now on; what is there already is
-  /// read when it is due.
+  /// Computes digests of the bytes as they are written, from now on; earlier bytes are read back
+  /// later.
   package func expectDigests(_ algorithms: [Checksum.Algorithm]) {
     state.withLockedValue { state in
       guard state.digest?.algorithms ?? [] != algorithms else { return }
@@ -11,15 +11,14 @@ extension PartFile {
     }
   }
 
-  /// How many bytes that follow the hashed ones were written out of order, so that they must be
-  /// read back.
+  /// How many bytes after the hashed ones were written out of order, and must be read back.
   package var digestLag: Int64 {
     state.withLockedValue { state in
       state.digest.map { state.prefixEnd - $0.position } ?? 0
     }
   }
 
-  /// Reads back some of them.
+  /// Reads some of them back.
   /// - Throws: `cancelled`, `io`.
   package func advanceDigest(by limit: Int64, isCancelled: () -> Bool) throws(TransferError) {
     let work = try locked { state throws(TransferError) in
@@ -29,8 +28,8 @@ extension PartFile {
     try digest.read(upTo: end, of: file, isCancelled: isCancelled)
   }
 
-  /// The digests of the whole: of what was hashed while it was written, and the rest read from the
-  /// disk.
+  /// The digests of the whole file: of the bytes hashed while they were written, and the rest read
+  /// from disk.
   /// - Throws: `cancelled`, `length-mismatch`, `io`.
   package func digests(
     _ algorithms: [Checksum.Algorithm], isCancelled: () -> Bool = { false }

@@ -1,11 +1,11 @@
 package import HaulCore
 
 extension PartFile {
-  /// Removes what an earlier run left of a content, and writes nothing: to adopt it takes room, of
-  /// which a full disk has none. Nothing happens where nothing is left, or something else.
+  /// Removes what an earlier run left, without writing: adopting it takes space, which a full disk
+  /// does not have. Does nothing if nothing, or something else, is there.
   /// - Parameters:
   ///   - name: the final name, in `directory`.
-  ///   - isOurs: whether it is that content.
+  ///   - isOurs: whether it is the wanted resource.
   /// - Throws: `in-use`, `name-conflict`, `permission-denied`, `io`.
   package static func removeLeft(
     of name: String, in directory: any DiskDirectory, on disk: any Disk,
@@ -22,7 +22,7 @@ extension PartFile {
       try mapping("read the journal") { () throws(DiskError) in
         try FileReader.contents(of: lease.file)
       })
-    // One that has its final name, or is about to, is no leftover.
+    // A file that is published, or is about to be, is not a leftover.
     guard replay.condition == .valid, replay.publication == nil, let head = replay.head,
       isOurs(head)
     else { return }

@@ -1,9 +1,9 @@
 package import HaulCore
 import NIOConcurrencyHelpers
 
-/// The bytes of one download on their way to the disk, and the journal that vouches for them.
-/// Every call may block: they are made through `BlockingIO`. After a failed sync, or when another
-/// process took the file over, every call fails: release it, acquire it again.
+/// The bytes of one download on disk, and the journal that claims them. Every call may block: run
+/// it on `BlockingIO`. After a failed sync, or when another process took over the file, every call
+/// fails: release it and acquire it again.
 package final class PartFile: Sendable {
   let directory: any DiskDirectory
   let names: PartNames
@@ -13,17 +13,16 @@ package final class PartFile: Sendable {
   let creationMask: UInt32
   let user: UInt32
   let state: NIOLockedValueBox<PartState>
-  /// One sync at a time: an error is told to one caller only. True once the names are durable.
+  /// One sync at a time: an error is reported to one caller only. True once the names are durable.
   let syncing = NIOLockedValueBox(false)
 
   /// What earlier runs left.
   package let recovery: Recovery
 
-  /// Notes what it is downloaded from, for the record that the finished file gets.
+  /// Sets the address for the record of the finished file.
   package func isDownloaded(from url: ResourceURL) { state.withLockedValue { $0.url = url } }
 
-  /// Whether the file of that name was downloaded from the same address, and is as that left it.
-  /// Blocks.
+  /// Whether the file of that name was downloaded from the same address, and is unchanged. Blocks.
   package func hasTwin(_ name: String) -> Bool {
     guard let url = state.withLockedValue({ $0.url }) else { return false }
     return FileRecord.read(name, in: directory, user: user)?.isOf(url) == true
@@ -44,20 +43,20 @@ package final class PartFile: Sendable {
     self.recovery = recovery
   }
 
-  /// The name of the file that holds the bytes.
+  /// The name of the part file.
   package var partName: String { names.part }
 
-  /// The bytes that are there: claimed, or written and about to be claimed.
+  /// The bytes on disk: claimed, or written and about to be claimed.
   package var received: ByteRangeSet {
     state.withLockedValue { state in
       state.open.reduce(into: state.claimed) { $0.insert(contentsOf: $1.range) }
     }
   }
 
-  /// The bytes that the journal vouches for.
+  /// The bytes that the journal claims.
   package var claimed: ByteRangeSet { state.withLockedValue { $0.claimed } }
 
-  /// Bytes claimed that no sync has made durable yet.
+  /// Claimed bytes that no sync has made durable yet.
   package var dirtyBytes: Int64 { state.withLockedValue { $0.dirtyBytes } }
 
   func locked<Value>(_ body: (inout PartState) throws(TransferError) -> Value)
@@ -76,7 +75,7 @@ struct OpenExtent {
   var length: Int64 = 0
   var crc = CRC32C()
   var lastClaim: Instant
-  /// The end of a write under way.
+  /// The end of a write in progress.
   var reserved: Int64?
 
   var range: ByteRange { start..<(start + length) }
@@ -87,23 +86,23 @@ struct OpenExtent {
   }
 }
 
-/// What is known about one part file; guarded by the lock of `PartFile`.
+/// The state of one part file, guarded by the lock of `PartFile`.
 struct PartState {
   var journal: JournalWriter
   var part: (any DiskFile)?
   var partIdentity: FileIdentity?
   var madePart = false
   let madeJournal: Bool
-  /// Nil while the journal is put off.
+  /// Nil while the journal is deferred.
   var journalIdentity: FileIdentity?
-  /// The longest content whose journal is put off.
+  /// The longest file whose journal is deferred.
   var longestDeferred: Int64 = 0
 
   var head: JournalHead?
-  /// What it is downloaded from.
+  /// The address of the download.
   var url: ResourceURL?
   var claimed = ByteRangeSet()
-  /// Claims of this generation, void ones included.
+  /// Claims of this generation, including void ones.
   var claimCount: UInt64 = 0
   var durableCount: UInt64 = 0
   /// The ranges of the claims from `durableCount` on; nil for void ones.
@@ -111,19 +110,19 @@ struct PartState {
   var dirtyBytes: Int64 = 0
   /// Few at a time.
   var open: [OpenExtent] = []
-  /// Of this generation's bytes, when one was asked for.
+  /// Of this generation's bytes, if one was requested.
   var digest: PrefixDigest?
   var nextWriter: UInt64 = 0
-  /// Where our run record stands in the journal.
+  /// The position of our run record in the journal.
   var runRecord: (offset: Int64, bytes: [UInt8])?
-  /// Why nothing more can be done.
+  /// Why every further call fails.
   var failure: TransferError?
   var isPublished = false
-  /// Whether the journal stays when the file has its name, until `removeJournal`.
+  /// Whether the journal stays after publishing, until `removeJournal`.
   var keepsJournal = false
-  /// Whether the file has its name, and its journal is there and locked.
+  /// Whether the file is published, and its journal exists and is locked.
   var isJournalKept = false
-  /// The part may have its final mode, with which only the journal tells that it is ours.
+  /// The part may have its final mode; then only the journal shows that it is ours.
   var hasBegunToPublish = false
 
   init(journal: JournalWriter, identity: FileIdentity?, madeJournal: Bool) {
@@ -134,7 +133,7 @@ struct PartState {
 
   var isDeferred: Bool { journalIdentity == nil }
 
-  /// - Throws: why nothing more can be done.
+  /// - Throws: why every further call fails.
   func checkUsable() throws(TransferError) {
     if let failure { throw failure }
     if isPublished { throw TransferError(.internal, "the file has been published") }
@@ -148,7 +147,7 @@ struct PartState {
     return part
   }
 
-  /// Appends a record; a takeover by another process ends everything here.
+  /// Appends a record; if another process has taken over, every further call fails.
   mutating func append(_ record: JournalRecord) throws(TransferError) {
     do throws(TransferError) {
       try journal.append(record)
@@ -158,7 +157,7 @@ struct PartState {
     }
   }
 
-  /// Appends what makes the file ours.
+  /// Appends the record that takes the file.
   mutating func appendRun(_ run: JournalRun) throws(TransferError) {
     if isDeferred { return try append(.run(run)) }
     let offset = journal.nextOffset
@@ -179,7 +178,7 @@ struct PartState {
     dirtyBytes += extent.range.length
   }
 
-  /// Closes the extents that nobody writes to at the moment.
+  /// Closes the extents without a write in progress.
   mutating func claimIdle() throws(TransferError) {
     while let place = open.firstIndex(where: { $0.reserved == nil }) {
       if let closed = open[place].extent { try claim(closed) }
@@ -187,7 +186,7 @@ struct PartState {
     }
   }
 
-  /// The first `count` claims are on the disk.
+  /// This many claims, from the first, are on disk.
   mutating func markDurable(_ count: UInt64) {
     guard count > durableCount else { return }
     pending.removeFirst(Int(count - durableCount))
@@ -195,7 +194,7 @@ struct PartState {
     dirtyBytes = pending.reduce(0) { $0 + ($1?.length ?? 0) }
   }
 
-  /// Forgets what was claimed since the last good sync.
+  /// Forgets the claims since the last good sync.
   mutating func dropPending() {
     for range in pending { if let range { claimed.remove(contentsOf: range) } }
     pending = []

@@ -8,13 +8,13 @@ import NIOConcurrencyHelpers
 #endif
 
 extension PartFile {
-  /// Gives the whole file its final name, in one step.
+  /// Publishes the whole file under its final name, in one step.
   /// - Parameters:
-  ///   - length: of the whole; the caller has verified the content.
-  ///   - modified: modification time in seconds since 1970; nil leaves it.
-  ///   - replacing: whether a file of that name is replaced.
-  /// - Throws: `name-conflict` when the name is taken: everything is still there and may be
-  ///   published under another; `length-mismatch` when bytes are missing; `in-use`, `io`.
+  ///   - length: of the whole file; the caller has verified the content.
+  ///   - modified: modification time in seconds since 1970; nil leaves it unchanged.
+  ///   - replacing: whether an existing file of that name is replaced.
+  /// - Throws: `name-conflict` when the name is taken: nothing is lost, and it can be published
+  ///   under another; `length-mismatch` when bytes are missing; `in-use`, `io`.
   package func publish(
     as name: String, length: Int64, modified: Double?, replacing: Bool
   ) throws(TransferError) {
@@ -23,11 +23,10 @@ extension PartFile {
     for result in Self.publish([entry]) { try result.get() }
   }
 
-  /// Gives whole files their final names, each in one step and durably before this returns, when
-  /// strict. Those of one directory share its sync.
-  /// - Parameter io: whose threads sync several parts at the same time; nil for one after the
-  ///   other.
-  /// - Returns: for each what `publish` of one would throw; the failure of one does not touch the
+  /// Publishes whole files under their final names, each in one step and, when strict, durably
+  /// before this returns. Files of one directory share its sync.
+  /// - Parameter io: its threads sync several parts at the same time; nil for one after the other.
+  /// - Returns: for each file what `publish` of one would throw; one failure does not affect the
   ///   others.
   package static func publish(
     _ group: [FinalName], on io: BlockingIO? = nil
@@ -60,13 +59,13 @@ extension PartFile {
     return results.withLockedValue { $0 }
   }
 
-  /// The disk writes them at the same time, while the first sync waits.
+  /// The disk writes them concurrently while the first sync waits.
   private func startWriteback(_ length: Int64) {
     guard durability == .strict, length > 0 else { return }
     state.withLockedValue { $0.part }?.startWriteback(0..<length)
   }
 
-  /// All but the sync of the directory.
+  /// Everything except the sync of the directory.
   private func takeName(_ entry: FinalName) throws(TransferError) {
     let (name, length) = (entry.name, entry.length)
     try serialized { namesAreDurable throws(TransferError) in
@@ -97,9 +96,9 @@ extension PartFile {
     }
   }
 
-  /// Makes a journal that was put off, only to tell after the death of the process that the file is
-  /// ours: it needs no sync.
-  /// - Returns: whether the journal is there for that alone.
+  /// Writes a deferred journal only to show, if the process dies, that the file is ours: it needs
+  /// no sync.
+  /// - Returns: whether the journal exists for that alone.
   private func settleWitness(isModeLate: Bool) throws(TransferError) -> Bool {
     try locked { state throws(TransferError) in
       guard state.keepsJournal, state.isDeferred else { return false }
@@ -137,7 +136,7 @@ extension PartFile {
       if let modified { try part.setModified(modified) }
       return try part.status()
     }
-    // All of it was written: another program has cut it, and what is missing would be zeros.
+    // All of it was written: another program has cut it, and missing bytes would be zeros.
     guard status.size >= length else {
       throw TransferError(
         .io, "the part file was cut short by another program; try again")
@@ -150,19 +149,19 @@ extension PartFile {
     }
   }
 
-  /// Puts down on the file itself what it is, so that a later run knows it as one that Haul made.
+  /// Stores the file's record, so that a later run knows that Haul made it.
   private func putDownRecord(on part: any DiskFile, _ status: FileStatus) {
     let (known, url) = state.withLockedValue { ($0.head, $0.url) }
     guard let head = known else { return }
     let record = FileRecord(of: head, url: url, size: status.size, modified: status.modified)
-    // Where it cannot be put down the file is as good: a later run takes it for somebody else's,
-    // and leaves it alone.
+    // Without the record the file is still good: a later run treats it as another program's, and
+    // leaves it unchanged.
     try? part.setAttribute(record.bytes)
   }
 
   private var finalMode: UInt32 { 0o666 & ~creationMask }
 
-  /// What a file that is replaced forbids, the new one forbids too: a private file stays private.
+  /// The new file keeps the restrictions of the one that it replaces: a private file stays private.
   private func mode(replacing name: String?) throws(TransferError) -> UInt32 {
     guard let name else { return finalMode }
     let former = try mapping("look at the target") { () throws(DiskError) in
@@ -173,8 +172,8 @@ extension PartFile {
     return Self.isLate(kept) && kept != finalMode ? kept & ~0o022 : kept
   }
 
-  /// A part that a group can write is taken for a stranger's unless the journal says `publishing`:
-  /// where the mask allows that, the mode comes after the record.
+  /// A part that a group can write is not accepted as ours unless the journal says `publishing`:
+  /// where the mask allows that, the mode is set after the record.
   private static func isLate(_ mode: UInt32) -> Bool { mode & 0o022 != 0 }
 
   private func setLate(_ mode: UInt32, on part: any DiskFile) throws(TransferError) {
@@ -186,7 +185,7 @@ extension PartFile {
     .nameConflict,
     "a file of that name has appeared; the received bytes are kept, choose another name")
 
-  /// By rename without replacing; by link where that is unknown; by placeholder where links are.
+  /// By rename without replacing; by link if that is unsupported; by placeholder if links are too.
   private func giveName(_ publication: Publication, replacing: Bool) throws(TransferError) {
     do throws(DiskError) {
       return try directory.rename(names.part, to: publication.name, replacing: replacing)
@@ -215,7 +214,7 @@ extension PartFile {
     }
   }
 
-  /// The new name is durable before the old one goes: never neither.
+  /// The new name is durable before the old one is removed: one of them always exists.
   private func removeOldName(_ identity: FileIdentity) throws(TransferError) {
     try mapping("remove the name of the part file") { () throws(DiskError) in
       if durability == .strict { try directory.sync() }
@@ -235,7 +234,7 @@ extension PartFile {
         try directory.rename(names.part, to: publication.name, replacing: true)
       }
     } catch {
-      // An empty file of ours under the final name must not stay; the first failure is told.
+      // Our empty file must not keep the final name; the first failure is reported.
       try? directory.unlink(publication.name, ifStill: identity)
       throw error
     }
@@ -251,7 +250,7 @@ extension PartFile {
     }
   }
 
-  /// The names are durable once their directories are: one sync each, however many files are in it.
+  /// Names are durable once their directories are synced: one sync for each, however many files.
   private static func syncDirectories(
     of group: [FinalName], _ results: inout [Result<Void, TransferError>]
   ) {
@@ -259,7 +258,7 @@ extension PartFile {
     for (index, entry) in group.enumerated() {
       let part = entry.part
       guard case .success = results[index], part.durability == .strict else { continue }
-      // What cannot be told apart is synced by itself.
+      // A directory that cannot be identified is synced by itself.
       let identity = group.count > 1 ? (try? part.directory.status()).map(FileIdentity.init) : nil
       let failure: TransferError?
       if let identity, let known = synced[identity] {
@@ -282,9 +281,9 @@ extension PartFile {
     }
   }
 
-  /// What remains once the file has its name.
+  /// What remains once the file is published.
   private func endPublication() {
-    // The file is there: a journal that stays behind is taken away by the next run.
+    // The file is complete: the next run removes a journal that stays behind.
     if let journal = state.withLockedValue({ $0.keepsJournal ? nil : $0.journalIdentity }) {
       try? directory.unlink(names.journal, ifStill: journal)
     }

@@ -10,7 +10,7 @@ extension PartFile {
     }
   }
 
-  /// Removes part file and journal, if they still are ours, and closes them.
+  /// Removes part file and journal, if they are still ours, and closes them.
   /// - Throws: `permission-denied`, `io`.
   package func discard() throws(TransferError) {
     let (part, journal, wasTaken) = state.withLockedValue { state in
@@ -26,16 +26,16 @@ extension PartFile {
     }
   }
 
-  /// Claims what was written, closes and unlocks. When nothing was ever claimed and this run made
-  /// the files, they are removed; so is a journal in which a killed run had written nothing. The
-  /// end of every run, also of a failed one; a second is nothing.
+  /// Claims what was written, closes and unlocks. If nothing was ever claimed and this run created
+  /// the files, they are removed; so is a journal in which a killed run had written nothing. Every
+  /// run ends with this, even a failed one; a second call does nothing.
   package func release() {
     let litter = state.withLockedValue { state -> (part: FileIdentity?, journal: FileIdentity?)? in
       guard state.failure != Self.released else { return nil }
       let wasTaken = state.failure == .takenOver
       // A name that may not be durable still needs its journal.
       let isDone = state.isPublished && state.failure == nil
-      // A claim that cannot be written costs its bytes, no more.
+      // A claim that cannot be written costs only its bytes.
       if state.failure == nil, !state.isPublished {
         try? state.claimIdle()
         if state.claimCount > 0 { try? settleJournal(&state) }
@@ -51,7 +51,7 @@ extension PartFile {
       return (state.madePart ? state.partIdentity : nil, state.journalIdentity)
     }
     if let litter {
-      // Litter at worst: the next run takes it over.
+      // If this fails, the next run takes them over.
       if let part = litter.part { try? directory.unlink(names.part, ifStill: part) }
       if let journal = litter.journal { try? directory.unlink(names.journal, ifStill: journal) }
     }

@@ -1,11 +1,11 @@
 package import HaulCore
 import NIOConcurrencyHelpers
 
-/// One segment's place in the file. Its bytes follow each other; what it wrote and has not claimed
-/// is kept by the part file, so that letting go of a writer loses nothing.
+/// One segment's position in the file. Its bytes are consecutive. The part file keeps what was
+/// written but not claimed, so dropping a writer loses nothing.
 package struct ExtentWriter: Hashable, Sendable {
   let number: UInt64
-  /// Where the next byte goes.
+  /// The offset of the next byte.
   package fileprivate(set) var offset: Int64
 }
 
@@ -23,8 +23,8 @@ extension PartFile {
     }
   }
 
-  /// Writes the bytes behind those this writer wrote before, and claims them 1 MiB at a time, or
-  /// what there is once 250 ms have passed.
+  /// Writes the writer's next bytes, and claims them 1 MiB at a time, or what there is after 250
+  /// ms.
   /// - Throws: `disk-full`, `io`, `in-use`; `length-mismatch` beyond the announced length;
   ///   `internal` when another segment wrote there. Bytes written before the failure are kept.
   package func write(
@@ -48,7 +48,7 @@ extension PartFile {
     if now - extent.lastClaim >= Self.claimInterval { try close(&extent, of: part, now: now) }
   }
 
-  /// Claims what the writer wrote last: at the end of its segment, or at a pause. It may go on.
+  /// Claims the writer's last bytes: at the end of its segment, or at a pause. It may continue.
   package func claim(_ writer: inout ExtentWriter) throws(TransferError) {
     try locked { [writer] state throws(TransferError) in
       try state.checkUsable()
@@ -61,13 +61,13 @@ extension PartFile {
     }
   }
 
-  /// Marks the stretch as being written to, unless another segment was there.
+  /// Reserves the range for a write, unless another segment wrote there.
   private func reserve(_ count: Int64, for writer: ExtentWriter, now: Instant)
     throws(TransferError) -> (any DiskFile, OpenExtent, PrefixDigest?)
   {
     try locked { state throws(TransferError) in
       let part = try state.openPart()
-      // A checkpoint may have claimed it and closed it.
+      // A checkpoint may have claimed and closed it.
       var extent =
         state.open[writer]
         ?? OpenExtent(writer: writer.number, start: writer.offset, lastClaim: now)
@@ -87,7 +87,7 @@ extension PartFile {
     }
   }
 
-  /// Writes one buffer, cut where extents end.
+  /// Writes one buffer, split where extents end.
   private func put(
     _ bytes: UnsafeRawBufferPointer, to part: any DiskFile, _ extent: inout OpenExtent,
     _ digest: PrefixDigest?, now: Instant
@@ -133,7 +133,7 @@ extension OpenExtent {
 }
 
 extension PartState {
-  /// Puts back what a write made of an extent, unless it was dropped meanwhile.
+  /// Stores an extent after a write, unless it was dropped meanwhile.
   fileprivate mutating func store(_ extent: OpenExtent, of writer: ExtentWriter) {
     if open[writer] != nil { open[writer] = extent }
   }

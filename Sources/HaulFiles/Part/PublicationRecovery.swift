@@ -1,8 +1,8 @@
 import HaulCore
 
-/// The end of a publication that a crash cut short.
+/// Finishes a publish that a crash interrupted.
 extension PartRecovery {
-  /// Whether the file has its final name, whole. Ends a publication by link that was cut short.
+  /// Whether the whole file has its final name. Finishes an interrupted publish by link.
   func isPublished(
     _ publication: Publication, _ replay: JournalReplay, _ isCancelled: () -> Bool
   ) throws(TransferError) -> Bool {
@@ -26,7 +26,7 @@ extension PartRecovery {
     return true
   }
 
-  /// Read whole: an identity can be reused, and one read after a rare crash costs little.
+  /// Reads the whole file: an identity can be reused, and after a rare crash that costs little.
   private func hasContent(
     _ publication: Publication, _ replay: JournalReplay, _ isCancelled: () -> Bool
   ) throws(TransferError) -> Bool {
@@ -72,7 +72,7 @@ extension PartRecovery {
     return (state, recovery)
   }
 
-  /// Takes away the empty file with which a publication held the final name.
+  /// Removes the empty file that held the final name for a publish.
   func removePlaceholder(_ replay: JournalReplay) throws(TransferError) {
     guard let placeholder = replay.placeholder, let name = replay.publication?.name,
       let run = replay.run, run.bootID == disk.bootID, run.mountID == directory.mountID

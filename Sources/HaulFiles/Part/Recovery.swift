@@ -2,29 +2,29 @@ package import HaulCore
 
 /// What earlier runs left.
 package struct Recovery: Hashable, Sendable {
-  /// What the bytes are of; nil when there is nothing to go on from: then `begin`.
+  /// The resource of the bytes; nil when there is nothing to resume: call `begin` then.
   package var head: JournalHead?
-  /// The bytes that are there with the right content.
+  /// The correct bytes on disk.
   package var received = ByteRangeSet()
-  /// Whether they may be of several versions, so that only a digest of the whole proves them.
+  /// Whether they may be of several versions, so that only a digest of the whole file proves them.
   package var isUnproved = false
-  /// Where the segments of earlier runs began, ascending.
+  /// Where the segments of earlier runs began, in ascending order.
   package var segmentStarts: [Int64] = []
   /// Digests that the whole file did not have.
   package var rejected: [Checksum] = []
-  /// An earlier run published the file; nothing is left to do but to record it and to release.
+  /// An earlier run published the file; only recording and releasing it are left.
   package var published = false
   package var publishedName: String?
   package var publishedLength: Int64?
-  /// Neither a part file nor a journal was there.
+  /// Neither a part file nor a journal existed.
   package var wasCreated = false
 
   package init() {}
 }
 
-/// Which files may be taken over (design, section 4): ours, and nobody else can have changed them.
+/// Which files may be adopted (design, section 4): ours, which nobody else can have changed.
 enum Ownership {
-  /// - Parameter mode: one that is right although others may write: the bytes are then read back.
+  /// - Parameter mode: accepted although others may write; the bytes are then read back.
   static func check(_ status: FileStatus, user: UInt32, mode: UInt32? = nil, what: String)
     throws(TransferError)
   {
@@ -50,13 +50,13 @@ enum Ownership {
 }
 
 extension DiskDirectory {
-  /// Whether the name still is that file.
+  /// Whether the name still refers to that file.
   func has(_ identity: FileIdentity, as name: String) throws(DiskError) -> Bool {
     guard let status = try status(of: name) else { return false }
     return status.kind == .regular && FileIdentity(status) == identity
   }
 
-  /// Removes a name if it still is that file: nothing that we did not make is ever deleted.
+  /// Removes a name if it still refers to that file: Haul deletes only files that it made.
   func unlink(_ name: String, ifStill identity: FileIdentity) throws(DiskError) {
     if try has(identity, as: name) { try unlink(name) }
   }

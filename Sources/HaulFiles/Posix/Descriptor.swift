@@ -7,8 +7,8 @@ import NIOConcurrencyHelpers
   import Darwin
 #endif
 
-/// A file descriptor, closed exactly once: when nobody uses it any more. A call in flight keeps it
-/// open, so its number cannot become another file's under that call.
+/// A file descriptor, closed exactly once, when its last use ends. A call in progress keeps it
+/// open, so its number cannot be reused during that call.
 final class Descriptor: Sendable {
   let number: Int32
 
@@ -25,7 +25,7 @@ struct DescriptorBox: Sendable {
 
   func close() { box.withLockedValue { $0 = nil } }
 
-  /// Makes a call that answers -1 for a failure; again as long as it was interrupted.
+  /// Makes a call that returns -1 on failure; repeats it after an interruption.
   func call<Value: SignedInteger>(_ name: String, _ body: (Int32) -> Value) throws(DiskError)
     -> Value
   {

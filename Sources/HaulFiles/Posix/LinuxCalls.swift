@@ -2,7 +2,7 @@
   import CHaulSystem
   import Glibc
 
-  /// What Linux has and other systems spell differently: the file to write again for a port.
+  /// Linux's own calls: the file to rewrite for a port.
   enum PlatformCalls {
     /// `UTIME_OMIT`, a macro that Swift cannot import.
     static let keepTime = (1 << 30) - 2
@@ -16,7 +16,7 @@
     static func allocate(_ file: Int32, _ size: Int64) -> Int32 { haul_fallocate(file, size) }
 
     static func startWriteback(_ file: Int32, _ range: Range<Int64>) {
-      // A hint: what it could not start, the next sync does and reports.
+      // Only a hint: the next sync writes and reports what this could not start.
       _ = haul_start_writeback(file, range.lowerBound, range.upperBound - range.lowerBound)
     }
 
@@ -24,7 +24,7 @@
       haul_rename_noreplace(directory, from, to)
     }
 
-    /// What a file has that has no attribute.
+    /// The error number for a missing attribute.
     static let noAttribute = ENODATA
 
     static func attribute(_ file: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
@@ -39,7 +39,7 @@
 
     static func syncData(_ file: Int32) -> Int32 { fdatasync(file) }
 
-    /// 0 where the kernel does not tell: then the device number alone speaks for the mount.
+    /// 0 if the kernel does not report it: then the device number alone identifies the mount.
     static func mountID(_ file: Int32) -> UInt64 {
       var mount: UInt64 = 0
       return haul_mount_id(file, &mount) == 0 ? mount : 0
@@ -49,7 +49,7 @@
       firstLine(of: "/proc/sys/kernel/random/boot_id") { $0 }
     }
 
-    /// Read from the kernel: asking with `umask` would change it for every thread in between.
+    /// Read from the kernel: calling `umask` would change it briefly for every thread.
     static func creationMask() -> UInt32? {
       firstLine(of: "/proc/self/status") { line in
         line.hasPrefix("Umask:")

@@ -6,7 +6,7 @@ import HaulCore
   import Darwin
 #endif
 
-/// An open directory; every name is looked up from its descriptor.
+/// An open directory; names are looked up relative to its descriptor.
 final class POSIXDirectory: DiskDirectory {
   let path: String
   let mountID: UInt64
@@ -84,7 +84,7 @@ final class POSIXDirectory: DiskDirectory {
   func availableBytes() throws(DiskError) -> Int64? {
     var status = statvfs()
     _ = try descriptor.call("fstatvfs") { fstatvfs($0, &status) }
-    // Some network and FUSE file systems answer zero blocks in all: they do not tell.
+    // Some network and FUSE file systems report zero blocks in total, which says nothing.
     guard status.f_blocks > 0 else { return nil }
     let (bytes, overflow) = Int64(clamping: status.f_bavail)
       .multipliedReportingOverflow(by: Int64(clamping: status.f_frsize))

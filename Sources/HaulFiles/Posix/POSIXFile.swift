@@ -10,10 +10,9 @@ import NIOConcurrencyHelpers
 /// An open file of this machine.
 final class POSIXFile: DiskFile {
   private let descriptor: DescriptorBox
-  /// Held by who writes a lot. The kernel lets one in at a time as well, but has the others spin
-  /// meanwhile.
+  /// Held for large writes. The kernel also allows one writer at a time, but makes the others spin.
   private let writing = NIOLock()
-  /// A shorter write ends before a thread has gone to sleep.
+  /// A shorter write ends before a waiting thread falls asleep.
   private static let worthSleeping = 128 << 10
 
   init(_ descriptor: DescriptorBox) { self.descriptor = descriptor }
@@ -48,7 +47,7 @@ final class POSIXFile: DiskFile {
   }
 
   func startWriteback(_ range: ByteRange) {
-    // A hint; a closed file needs none.
+    // Only a hint; a closed file needs none.
     _ = try? descriptor.call("sync_file_range") { number in
       PlatformCalls.startWriteback(number, range)
       return 0
@@ -63,7 +62,7 @@ final class POSIXFile: DiskFile {
     try syncOnce("fsync") { fsync($0) }
   }
 
-  /// Not again after EINTR: a second sync may answer success for pages that the first one lost.
+  /// Not repeated after EINTR: a second sync may report success for pages that the first one lost.
   private func syncOnce(_ name: String, _ body: (Int32) -> Int32) throws(DiskError) {
     var failure: Int32 = 0
     _ = try descriptor.call(name) { number in
@@ -85,7 +84,7 @@ final class POSIXFile: DiskFile {
     _ = try descriptor.call("futimens") { futimens($0, times) }
   }
 
-  /// Longer than any that is written.
+  /// Longer than any attribute that Haul writes.
   private static let longestAttribute = 1024
 
   func attribute() throws(DiskError) -> [UInt8]? {

@@ -4,9 +4,9 @@
   import Darwin
 #endif
 
-/// Users of this machine, as a person knows them.
+/// Users of this machine, by name.
 enum UserName {
-  /// `name (user 1000)`, or `user 1000` where the machine knows no name.
+  /// `name (user 1000)`, or `user 1000` without a known name.
   static func text(_ number: UInt32) -> String {
     var entry = passwd()
     var found: UnsafeMutablePointer<passwd>?

@@ -5,7 +5,7 @@
   import NIOConcurrencyHelpers
   import NIOPosix
 
-  /// A process that was forked and is, or is to become, a program.
+  /// A forked process that is, or will become, a program.
   final class LinuxProgram: ProgramProcess {
     let identity: ProcessIdentity
     private let command: ProgramCommand
@@ -15,10 +15,10 @@
     private let state: NIOLockedValueBox<State>
 
     private struct State {
-      /// The program begins when a byte goes into it. Both of its ends, so that somebody can read
-      /// that byte in any case.
+      /// The program starts when a byte is written to it. It has both ends of the pipe, so that a
+      /// byte can always be read.
       var gate: Pipes.Ends?
-      /// Whether its number may be another's.
+      /// Whether its number may have been reused.
       var isReaped = false
     }
 
@@ -45,7 +45,7 @@
       let report, output, errors: Descriptor
     }
 
-    /// When it returns, the other process alone has the other ends.
+    /// When it returns, only the other process has the other ends.
     private static func fork(
       _ command: ProgramCommand, _ paths: [String], _ environment: [String]
     ) throws(TransferError) -> Ours {
@@ -61,11 +61,11 @@
 
     func begin() throws(TransferError) {
       state.withLockedValue { state in
-        // An empty pipe takes it.
+        // An empty pipe has room for it.
         if let gate = state.gate { _ = write(gate.writing.number, [1], 1) }
         state.gate = nil
       }
-      // IdleTimer: it has become the program.
+      // Silence: it has become the program.
       guard let failure = Self.read(report) else { return }
       _ = reap()
       throw .cannotRun(
@@ -91,12 +91,12 @@
       let end = await OneShot.wait { handover in
         thread.submit { _ in handover.give(self.watch()) }
       }
-      // It is stopped once.
+      // Called once.
       try? await thread.shutdownGracefully()
       return end
     }
 
-    /// Reads what it writes until it has ended; then nothing of its group is left.
+    /// Reads the output until the process has ended; then nothing of its group is left.
     private func watch() -> ProgramEnd {
       var tails = [ProgramOutput(output), ProgramOutput(errors)]
       let handle = haul_pidfd_open(identity.pid)
@@ -105,13 +105,13 @@
       while !hasEnded {
         var watched = [pollfd(fd: handle, events: Int16(POLLIN), revents: 0)]
         watched += tails.map { pollfd(fd: $0.number, events: Int16(POLLIN), revents: 0) }
-        // A kernel without such handles is asked again and again.
+        // A kernel without such handles is polled repeatedly.
         _ = poll(&watched, nfds_t(watched.count), handle == -1 ? 50 : -1)
         for index in tails.indices where watched[index + 1].revents != 0 { tails[index].read() }
         hasEnded =
           handle == -1 ? haul_has_ended(identity.pid) != 0 : watched[0].revents != 0
       }
-      // Where the kernel keeps no status, its number may be another's already.
+      // If the kernel keeps no status, its number may already be reused.
       if haul_has_ended(identity.pid) == 1 { endGroup() }
       let status = reap()
       for index in tails.indices { tails[index].readRest() }
@@ -120,7 +120,7 @@
 
     private static let mostWaits = 20
 
-    /// Its number is its own until it is reaped. What may not be ended by us is left after a
+    /// Its number is its own until it is reaped. Processes that we may not end are left after a
     /// second.
     private func endGroup() {
       let leader = identity.pid
@@ -137,7 +137,7 @@
 
     private func reap() -> ProgramEnd.Status {
       var status: Int32 = 0
-      // Out of the lock: it may take a moment, and an order must not wait.
+      // Outside the lock: this may take a moment, and an order must not wait for it.
       while haul_has_ended(identity.pid) == 0 { _ = ProcessTable.waitForEnd { [identity.pid] } }
       return state.withLockedValue { state in
         state.isReaped = true
@@ -149,7 +149,7 @@
       }
     }
 
-    /// Nil when it has no more to say.
+    /// Nil at the end of its output.
     private static func read(_ report: Descriptor) -> haul_report? {
       var words = haul_report()
       let size = MemoryLayout<haul_report>.size
@@ -160,7 +160,7 @@
   }
 
   extension TransferError {
-    /// - Parameter directory: the one that it could not enter.
+    /// - Parameter directory: the directory that it could not enter.
     fileprivate static func cannotRun(
       _ name: String, _ error: Int32, in directory: String? = nil
     ) -> TransferError {

@@ -3,17 +3,17 @@
   import Glibc
   package import HaulCore
 
-  /// Runs programs by `fork` and `execve`: the file to write again for a port.
+  /// Runs programs with `fork` and `execve`: the file to rewrite for a port.
   package struct LinuxPrograms: Programs {
     private let environment: [String: String]
 
-    /// - Parameter environment: what programs find of it, but for the password that Haul itself
-    ///   takes from there.
+    /// - Parameter environment: the environment of programs, without the password that Haul itself
+    ///   reads from it.
     package init(environment: [String: String] = ProcessInfo.processInfo.environment) {
       self.environment = environment.filter { $0.key != "HAUL_PASSWORD" }
     }
 
-    /// By which a process that outlived the leader of its group is known.
+    /// Identifies a process that outlived the leader of its group.
     static let mark = "HAUL_TRANSFER_ID"
 
     package func prepare(
@@ -34,7 +34,7 @@
         command, paths: paths(of: word), environment: variables.map { "\($0.key)=\($0.value)" })
     }
 
-    /// Where a program may lie, as `execvp` looks for it.
+    /// The paths to try for a program, as in `execvp`.
     private func paths(of word: String) -> [String] {
       guard !word.contains("/") else { return [word] }
       let search = environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
@@ -52,12 +52,12 @@
   }
 
   extension ProgramSignal {
-    /// - Parameter pid: negative for a group. That nobody is left to hear it does no harm.
+    /// - Parameter pid: negative for a group. Signalling a process that has ended does no harm.
     func send(to pid: Int32) {
       switch self {
       case .terminate:
         Glibc.kill(pid, SIGTERM)
-        // One that was stopped hears it only when it goes on.
+        // A stopped process receives it only when it continues.
         Glibc.kill(pid, SIGCONT)
       case .kill: Glibc.kill(pid, SIGKILL)
       }

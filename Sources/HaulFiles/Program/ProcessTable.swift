@@ -10,9 +10,9 @@
       let pid: Int32
       let group: Int32
       let session: Int32
-      /// In clock ticks since the machine began.
+      /// In clock ticks since boot.
       let start: UInt64
-      /// Whether it runs no more, and only its status is kept.
+      /// Whether it has ended, and only its status is kept.
       let hasEnded: Bool
 
       /// From `/proc/PID/stat` (proc(5)): the name in parentheses may contain anything.
@@ -29,25 +29,25 @@
       }
     }
 
-    /// Nil for one that is not there.
+    /// Nil for a process that does not exist.
     static func entry(_ pid: Int32) -> Entry? {
       contents("/proc/\(pid)/stat").flatMap { Entry(String(decoding: $0, as: UTF8.self)) }
     }
 
-    /// Those that run in the group or the session of a leader.
+    /// The processes in the group or the session of a leader.
     static func led(by leader: Int32) -> [Entry] {
-      // What cannot be listed is not there.
+      // A process that cannot be listed counts as missing.
       let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
       return names.compactMap { Int32($0).flatMap(entry) }.filter {
         !$0.hasEnded && ($0.group == leader || $0.session == leader)
       }
     }
 
-    /// What runs yet of a program that another process of ours ran.
+    /// The processes that remain of a program that another process of ours ran.
     ///
-    /// While its leader is there, its start tells that the number is still its own. The number of
-    /// one that is gone cannot be another's for as long as its group has members, but may have been
-    /// since: those must say for whom they run.
+    /// While its leader exists, its start time shows that the number was not reused. After that,
+    /// the number cannot be reused while its group has members, but may be later: those processes
+    /// must then show the transfer that they belong to.
     static func rest(of program: StoredProgram) -> [Int32] {
       let process = program.process
       guard process.boot == PlatformCalls.bootID() else { return [] }
@@ -64,12 +64,12 @@
 
     private static let moment: Int32 = 50
 
-    /// Waits up to 50 ms for one of these to end; whether all have.
+    /// Waits up to 50 ms for one of these to end; returns whether all have.
     static func waitForEnd(of pids: () -> [Int32]) -> Bool {
       guard let pid = pids().first else { return true }
       let file = haul_pidfd_open(pid)
       var watched = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
-      // Without a descriptor it is a short wait; interrupted, a shorter one.
+      // Without a descriptor it is a short wait; after an interruption, a shorter one.
       _ = poll(&watched, 1, moment)
       if file != -1 { _ = close(file) }
       return pids().isEmpty

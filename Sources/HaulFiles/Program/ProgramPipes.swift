@@ -4,7 +4,7 @@
   import HaulCore
   import NIOConcurrencyHelpers
 
-  /// What connects a process that is to be a program with this one.
+  /// The pipes between this process and the one that becomes a program.
   struct Pipes {
     struct Ends {
       let reading: Descriptor
@@ -30,7 +30,7 @@
       input = Descriptor(number)
     }
 
-    /// The number of the new process, or -1 and why there is none.
+    /// The number of the new process, or -1 and the error.
     func fork(
       _ paths: CStrings.List, _ arguments: CStrings.List, _ environment: CStrings.List,
       in directory: String?
@@ -47,7 +47,7 @@
     }
   }
 
-  /// Strings as C takes them.
+  /// Strings for C calls.
   enum CStrings {
     typealias List = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
 
@@ -70,7 +70,7 @@
     }
   }
 
-  /// One of its outputs, read as it comes, of which the last is kept.
+  /// One of its outputs, read as it arrives; only the last part is kept.
   struct ProgramOutput {
     private(set) var tail = ByteTail()
     private let file: Descriptor
@@ -79,7 +79,7 @@
 
     init(_ file: Descriptor) { self.file = file }
 
-    /// For `poll`, which passes over -1.
+    /// For `poll`, which skips -1.
     var number: Int32 { isOpen ? file.number : -1 }
 
     /// Reads once.
@@ -94,7 +94,8 @@
 
     private static let mostReads = 16
 
-    /// What is in the pipe yet; without waiting, as one that has left the group may hold it open.
+    /// Reads what is left in the pipe, without waiting: a process that left the group may hold it
+    /// open.
     mutating func readRest() {
       for _ in 0..<Self.mostReads {
         var watched = pollfd(fd: number, events: Int16(POLLIN), revents: 0)

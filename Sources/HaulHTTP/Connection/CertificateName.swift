@@ -2,11 +2,11 @@ import HaulCore
 import NIOCore
 import NIOSSL
 
-/// Whether the certificate of a connection is for the name that was asked for.
+/// Whether the certificate of a connection is for the requested name.
 ///
-/// The TLS library compares names, and takes a certificate for the address of the other end as
-/// well. Who steers the lookup of names and has such a certificate would pass for any host; through
-/// a tunnel that is the proxy. So where a certificate lists addresses, a name of it must fit too.
+/// The TLS library compares names, but also accepts a certificate for the peer's address. An
+/// attacker who controls name lookup and has such a certificate could pose as any host; in a tunnel
+/// that is the proxy. So a certificate that lists addresses must also match by name.
 package enum CertificateName {
   /// - Throws: `tls` when it is for another name.
   static func check(_ host: String, on channel: any Channel) throws {

@@ -4,15 +4,15 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// The clients of a transport, one for each route, protocol and certified host, made when first
-/// needed. A connection is never shared between routes, nor between settings of TLS.
+/// The clients of a transport, one for each route, protocol and certified host, created on demand.
+/// Routes and TLS settings never share a connection.
 final class Clients: Sendable {
   struct Key: Hashable, Sendable {
     let route: Route
     let speaksHTTP2: Bool
-    /// Only where TLS is ours; else the client's own pool tells the two apart.
+    /// Only where we do TLS ourselves; otherwise the client's own pool separates the two.
     let isUnchecked: Bool
-    /// The name that certificates must hold; nil where there is none to check.
+    /// The name that certificates must have; nil if there is none to check.
     let certifiedHost: String?
     let hasRawTarget: Bool
   }
@@ -34,7 +34,7 @@ final class Clients: Sendable {
     tls = try TLSSettings(settings)
   }
 
-  /// - Throws: `interrupted` after `shutdown`: nobody would shut down a client that is made then.
+  /// - Throws: `interrupted` after `shutdown`: nothing would shut down a client created then.
   func client(for key: Key) throws(TransferError) -> HTTPClient {
     let client: HTTPClient? = state.withLockedValue { state in
       if state.isShutDown { return nil }
@@ -55,7 +55,7 @@ final class Clients: Sendable {
       defer { state = State(isShutDown: true) }
       return Array(state.made.values)
     }
-    // Fails only when it was shut down before: nothing is left to close then.
+    // Fails only if it was shut down before: then nothing is left to close.
     for client in clients { try? await client.shutdown() }
     await direct.shutdown()
   }
@@ -64,14 +64,14 @@ final class Clients: Sendable {
     var configuration = HTTPClient.Configuration(
       tlsConfiguration: tls.checked, redirectConfiguration: .disallow,
       timeout: .init(connect: TimeAmount(settings.connectTimeout)), decompression: .disabled)
-    // Nobody collects spans, and to describe each request costs.
+    // Nothing collects spans, and describing each request costs time.
     configuration.tracing.tracer = nil
     configuration.httpVersion = key.speaksHTTP2 ? .automatic : .http1Only
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 4096
     configuration.connectionPool.idleTimeout = TimeAmount(settings.keepAlive)
-    // Off, or a refused port would be tried again in silence until the connect timeout.
+    // Off: otherwise a refused port would be retried silently until the connect timeout.
     configuration.connectionPool.retryConnectionEstablishment = false
-    // Of an address family every other address fails to connect at once.
+    // With the unspecified address of one family, addresses of the other fail at once.
     configuration.localAddress = settings.localAddress ?? settings.addressFamily?.anyAddress
     configuration.dnsOverride = settings.addresses
     if case .tunnel(let proxy) = key.route {

@@ -5,15 +5,15 @@ import NIOHTTP2
 import NIOPosix
 import NIOSSL
 
-/// What is done to a connection before its first request.
+/// Prepares a connection before its first request.
 struct ConnectionPreparation: Sendable {
   let route: Route
   let tls: TLSConfiguration
-  /// The name that the server's certificate must hold; nil where there is none to check.
+  /// The name that the server's certificate must have; nil if there is none to check.
   let certifiedHost: String?
-  /// Whether requests bring a path that is no text.
+  /// Whether requests may have a path that is not text.
   let hasRawTarget: Bool
-  /// Of the tunnel's handshakes.
+  /// For the tunnel's handshakes.
   let timeout: TimeAmount
 
   func prepareHTTP1(_ channel: any Channel) -> EventLoopFuture<Void> {
@@ -42,7 +42,7 @@ struct ConnectionPreparation: Sendable {
     }.flatMap { checkName(channel) }
   }
 
-  /// Of one stream of HTTP/2.
+  /// Prepares one HTTP/2 stream.
   static func prepareStream(_ channel: any Channel) -> EventLoopFuture<Void> {
     channel.eventLoop.makeCompletedFuture {
       let pipeline = channel.pipeline.syncOperations
@@ -59,7 +59,7 @@ struct ConnectionPreparation: Sendable {
     return checked
   }
 
-  /// Larger reads mean fewer wake-ups: the default grows from 2 to 64 KiB only.
+  /// Larger reads mean fewer wake-ups: the default only grows from 2 to 64 KiB.
   private static func widenReads(_ channel: any Channel) -> EventLoopFuture<Void> {
     channel.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 256 << 10))
   }

@@ -1,12 +1,12 @@
 import NIOCore
 import NIOHTTP2
 
-/// Tells the streams of a connection why it ends, where the library below does not.
+/// Reports to the streams of a connection why it ends, where the library below does not.
 final class HTTP2ConnectionWatch: ChannelInboundHandler {
   typealias InboundIn = HTTP2Frame
   typealias InboundOut = HTTP2Frame
 
-  /// The last stream that the server has looked at or will.
+  /// The last stream that the server has processed or will process.
   private var lastStream: HTTP2StreamID?
   private var open: Set<HTTP2StreamID> = []
   private var isOver = false
@@ -28,8 +28,8 @@ final class HTTP2ConnectionWatch: ChannelInboundHandler {
     }
   }
 
-  /// A stream that GOAWAY left out was not looked at (RFC 9113, section 6.8); the library says that
-  /// it was cancelled.
+  /// A stream after the last one in GOAWAY was not processed (RFC 9113, section 6.8); the library
+  /// reports it as cancelled.
   private func explained(_ closed: StreamClosedEvent) -> StreamClosedEvent {
     guard closed.reason == .cancel, let lastStream, closed.streamID > lastStream else {
       return closed
@@ -38,7 +38,7 @@ final class HTTP2ConnectionWatch: ChannelInboundHandler {
   }
 
   /// A connection error ends every stream (RFC 9113, section 5.4.1); the library leaves closing to
-  /// us. What is asked for again is better asked for over HTTP/1.1.
+  /// us. Retries should use HTTP/1.1.
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     guard !isOver, Self.isOfTheConnection(error) else { return context.fireErrorCaught(error) }
     isOver = true

@@ -1,7 +1,7 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// How a handshake ended; told once, to one who may ask before or after.
+/// The result of a handshake, for a reader that asks before or after it.
 final class HandshakeResult: Sendable {
   private enum State {
     case running
@@ -22,7 +22,7 @@ final class HandshakeResult: Sendable {
     return promise.futureResult
   }
 
-  /// Ends it, and takes the handler out when all went well; later ends do nothing.
+  /// Sets the result, and removes the handler after a success; later calls do nothing.
   func complete(
     _ result: Result<Void, any Error>, _ context: ChannelHandlerContext,
     _ handler: some RemovableChannelHandler

@@ -1,10 +1,10 @@
 import NIOCore
 
-/// A connection that was kept from an earlier request ended before a byte of the next answer came:
-/// the server had closed it, and the request was never looked at (RFC 9112, section 9.5).
+/// A reused connection ended before a byte of the next answer: the server had closed it, and never
+/// processed the request (RFC 9112, section 9.5).
 struct KeptConnectionEnded: Error {}
 
-/// Tells a request that hit a connection the server had closed from one that failed.
+/// Distinguishes a request on a connection that the server had closed from a failed request.
 final class KeptConnectionWatch: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = NIOAny
@@ -34,7 +34,7 @@ final class KeptConnectionWatch: ChannelDuplexHandler {
     context.fireErrorCaught(ended() ? KeptConnectionEnded() : error)
   }
 
-  /// Whether that was such an end; once.
+  /// Whether it was such an end; reported once.
   private func ended() -> Bool {
     defer { isWaiting = false }
     return isWaiting && requests > 1

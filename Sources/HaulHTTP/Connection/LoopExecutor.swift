@@ -1,9 +1,8 @@
 import NIOCore
 import NIOPosix
 
-/// Runs tasks on the thread of an event loop: a connection and the transfer that uses it then share
-/// a thread, and what one tells the other wakes up nobody. What may block goes through
-/// `BlockingIO`.
+/// Runs tasks on the thread of an event loop: a connection and its transfer then share a thread,
+/// and messages between them wake no other. Blocking calls go through `BlockingIO`.
 package final class LoopExecutor: TaskExecutor {
   private let loop: any EventLoop
 
@@ -14,7 +13,7 @@ package final class LoopExecutor: TaskExecutor {
     loop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
   }
 
-  /// One for each event loop that connections run on; they are never shut down.
+  /// One for each event loop with connections; they are never shut down.
   package static let all = MultiThreadedEventLoopGroup.singleton.makeIterator().map {
     LoopExecutor($0)
   }

@@ -1,11 +1,11 @@
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// Which event loop a request is sent from, and a connection made for it lives on.
+/// The event loop that a request is sent from, and that a new connection for it lives on.
 struct LoopRotation: Sendable {
   private let turn = NIOLockedValueBox(0)
 
-  /// The caller's own, where it runs on one; each additional connection of a transfer takes the
+  /// The caller's own loop, if it runs on one; each additional connection of a transfer takes the
   /// next.
   func executor(for request: FetchRequest) -> LoopExecutor? {
     let all = LoopExecutor.all

@@ -1,13 +1,13 @@
 import NIOCore
 import NIOHTTP1
 
-/// Asks for a path that is no text when it is percent-decoded (`%ff`): the client cannot carry one
-/// in its addresses, and would ask for `/`.
+/// Sends a path that is not text when it is percent-decoded (`%ff`): the client cannot represent it
+/// in its addresses, and would request `/`.
 final class RawTarget: ChannelOutboundHandler, Sendable {
   typealias OutboundIn = HTTPClientRequestPart
   typealias OutboundOut = HTTPClientRequestPart
 
-  /// The field that brings the path here; it is not sent.
+  /// The field that carries the path to this handler; it is not sent.
   static let field = "Haul-Target"
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

@@ -3,7 +3,7 @@ import HaulCore
 /// How the bytes of a request reach its origin.
 enum Route: Hashable, Sendable {
   case direct
-  /// Through an HTTP proxy that is asked for the whole address (RFC 9112, section 3.2.2).
+  /// Through an HTTP proxy, with the whole address in the request (RFC 9112, section 3.2.2).
   case forwarded(ProxyRules.Proxy)
   /// Through a tunnel of an HTTP proxy (RFC 9110, section 9.3.6).
   case tunnel(ProxyRules.Proxy)
@@ -28,7 +28,7 @@ enum Route: Hashable, Sendable {
     }
   }
 
-  /// Whether the client may choose the protocol itself; in a SOCKS5 tunnel TLS is ours.
+  /// Whether the client may choose the protocol; in a SOCKS5 tunnel we do TLS ourselves.
   var mayUseHTTP2: Bool {
     switch self {
     case .direct, .tunnel: true
@@ -38,7 +38,7 @@ enum Route: Hashable, Sendable {
 }
 
 extension Route {
-  /// Whether the client connects to the proxy as if that were the origin, and we do the rest.
+  /// Whether the client connects to the proxy as if it were the origin, and we do the rest.
   var hidesOrigin: Bool {
     switch self {
     case .direct, .tunnel: false

@@ -4,8 +4,8 @@ import NIOHPACK
 import NIOHTTP1
 import NIOHTTP2
 
-/// Ends a connection whose server sends a status below 100 (RFC 9110, section 15): the client takes
-/// it for an interim response, and stops the program at the body that follows.
+/// Closes a connection whose server sends a status below 100 (RFC 9110, section 15): the client
+/// treats it as interim, and crashes on the body that follows.
 final class StatusGuard: ChannelInboundHandler, Sendable {
   typealias InboundIn = HTTPClientResponsePart
   typealias InboundOut = HTTPClientResponsePart
@@ -22,7 +22,7 @@ final class StatusGuard: ChannelInboundHandler, Sendable {
   }
 }
 
-/// The same for a stream of HTTP/2, before a status that is no number stops the program.
+/// The same for an HTTP/2 stream, before a status that is not a number crashes the program.
 final class StreamStatusGuard: ChannelInboundHandler, Sendable {
   typealias InboundIn = HTTP2Frame.FramePayload
   typealias InboundOut = HTTP2Frame.FramePayload

@@ -2,15 +2,15 @@ import HaulCore
 import NIOCore
 import NIOSSL
 
-/// The two ways of speaking TLS: with the server's certificate checked, and not.
+/// The two TLS configurations: with and without a check of the server's certificate.
 struct TLSSettings: Sendable {
   let checked: TLSConfiguration
   let unchecked: TLSConfiguration
 
-  /// - Throws: `tls` when a file cannot be read or does not hold what it should.
+  /// - Throws: `tls` when a file cannot be read or has the wrong content.
   init(_ settings: HTTPTransport.Settings) throws(TransferError) {
     var tls = TLSConfiguration.makeClientConfiguration()
-    // A server that is stuck in writing never answers our close_notify: nothing is lost by going.
+    // A server that blocks in a write never answers our close_notify: closing loses nothing.
     tls.shutdownTimeout = .milliseconds(100)
     tls.minimumTLSVersion = settings.minimumTLS == .tls13 ? .tlsv13 : .tlsv12
     if let path = settings.certificateAuthorities {
@@ -40,7 +40,7 @@ struct TLSSettings: Sendable {
   private static func key(in path: String) throws(TransferError) -> NIOSSLPrivateKey {
     try path.checkPath()
     do {
-      // Without a word from us the library would ask for a password on the terminal.
+      // Without this callback the library would ask for a password on the terminal.
       return try NIOSSLPrivateKey(file: path, format: .pem) { (_: ([UInt8]) -> Void) in
         throw TransferError(.tls, "the key has a password")
       }

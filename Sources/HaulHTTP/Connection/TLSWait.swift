@@ -1,7 +1,7 @@
 import NIOCore
 import NIOTLS
 
-/// Tells when the TLS handshake below it has ended, then leaves.
+/// Reports when the TLS handshake below it has ended, then removes itself.
 final class TLSWait: ChannelInboundHandler, RemovableChannelHandler, Sendable {
   typealias InboundIn = Any
 

@@ -2,31 +2,31 @@ import AsyncHTTPClient
 import NIOCore
 import NIOHTTP2
 
-/// Whether a request that failed may be sent again at once, without an attempt being counted: the
-/// server has not looked at it.
+/// Whether a failed request may be sent again at once, without counting an attempt, because the
+/// server has not processed it.
 enum UnprocessedRetry {
   case none
   case again
-  /// Over HTTP/1.1 this time.
+  /// Again, over HTTP/1.1.
   case overHTTP1
-  /// Over HTTP/1.1, and so is every further one of that origin.
+  /// Again over HTTP/1.1, like all later requests to that origin.
   case neverHTTP2
 
   init(after error: any Error, overHTTP2: Bool) {
     switch error {
     case is KeptConnectionEnded: self = .again
-    // It was closed before a byte of the request was written.
+    // The connection was closed before a byte of the request was written.
     case ChannelError.ioOnClosedChannel, ChannelError.alreadyClosed: self = .again
     case let error as NIOHTTP2Errors.StreamClosed: self.init(code: error.errorCode)
     case is NIOHTTP2Errors.CreatedStreamAfterGoaway: self = .again
-    // A server that speaks it wrong, or pushes what was forbidden.
+    // The server's HTTP/2 is faulty, or it pushes although that was forbidden.
     case is any NIOHTTP2Error where overHTTP2: self = .neverHTTP2
     case let error as HTTPClientError where overHTTP2: self.init(client: error)
     default: self = .none
     }
   }
 
-  /// RFC 9113, section 7 and 8.7.
+  /// RFC 9113, sections 7 and 8.7.
   private init(code: HTTP2ErrorCode) {
     switch code {
     case .refusedStream: self = .again
@@ -37,17 +37,17 @@ enum UnprocessedRetry {
 
   private init(client error: HTTPClientError) {
     switch error {
-    // The connection had begun to close when the request came to it.
+    // The connection was already closing when the request came to it.
     case .cancelled: self = .again
-    // As many streams as the server allows are open.
+    // The server allows no more streams.
     case .getConnectionFromPoolTimeout: self = .overHTTP1
     default: self = .none
     }
   }
 
-  /// Keeps a server that never looks at anything from being asked for ever.
+  /// Limits such retries for a server that never processes anything.
   struct Count {
-    /// More than the connections that one host is kept waiting with.
+    /// More than the connections kept for one host.
     private var left = 16
 
     mutating func take(_ chance: UnprocessedRetry) -> UnprocessedRetry {

@@ -5,8 +5,8 @@ import NIOHTTP1
 import NIOPosix
 
 /// A client for HTTP/1.1 without TLS and without a proxy, at less than half the cost of
-/// AsyncHTTPClient for a small file (decision 016). The scheduler limits connections; this never
-/// does.
+/// AsyncHTTPClient for a small file (decision 016). The scheduler limits connections; this client
+/// never does.
 final class DirectClient: Sendable {
   fileprivate struct Kept {
     let channel: any Channel
@@ -15,7 +15,7 @@ final class DirectClient: Sendable {
   }
 
   private struct State {
-    /// Those of each origin that may take a request; the last one was used last.
+    /// Idle connections by origin; the last one was used most recently.
     var kept: [ResourceURL.Origin: [Kept]] = [:]
     var open: [ObjectIdentifier: (channel: any Channel, origin: ResourceURL.Origin)] = [:]
     var sweeps = false
@@ -29,7 +29,7 @@ final class DirectClient: Sendable {
 
   var headTimeout: TimeAmount { TimeAmount(settings.headTimeout) }
 
-  /// Sends a request over a kept connection, preferably of `loop`, or over a new one of it.
+  /// Sends a request over an idle connection, preferably of `loop`, or over a new one on it.
   func send(
     _ head: HTTPRequestHead, to origin: ResourceURL.Origin, for request: SentRequest,
     on loop: any EventLoop
@@ -53,7 +53,7 @@ final class DirectClient: Sendable {
       return state.open.values.map(\.channel)
     }
     for channel in open { channel.close(promise: nil) }
-    // Fails only where it was closed before.
+    // Fails only if it was closed before.
     for channel in open { try? await channel.closeFuture.get() }
   }
 
@@ -71,9 +71,9 @@ extension [DirectClient.Kept] {
   }
 }
 
-/// Connections as they come and go; called on their loops.
+/// Idle and closed connections; called on their loops.
 extension DirectClient {
-  /// Keeps a connection whose answer is over for another request.
+  /// Keeps a connection for another request after its answer.
   func keep(
     _ connection: DirectConnection, _ channel: any Channel, to origin: ResourceURL.Origin
   ) {
@@ -89,7 +89,7 @@ extension DirectClient {
     if mustSweep { sweep(on: channel.eventLoop, after: kept.since) }
   }
 
-  /// Forgets a connection that has ended.
+  /// Removes a connection that has ended.
   func forget(_ channel: any Channel) {
     state.withLockedValue { state in
       guard let origin = state.open.removeValue(forKey: ObjectIdentifier(channel))?.origin else {
@@ -100,7 +100,7 @@ extension DirectClient {
     }
   }
 
-  /// Closes what was kept long enough, when the time of those that are kept `since` is over.
+  /// Closes idle connections once the keep-alive time has passed since `since`.
   private func sweep(on loop: any EventLoop, after since: NIODeadline) {
     loop.scheduleTask(deadline: since + TimeAmount(settings.keepAlive)) { [weak self] in
       self?.sweep(on: loop)
@@ -127,10 +127,10 @@ extension DirectClient {
     var bootstrap = ClientBootstrap(group: loop)
       .connectTimeout(TimeAmount(min(settings.connectTimeout, settings.headTimeout)))
       .channelOption(.autoRead, value: false)
-      // Larger reads mean fewer wake-ups: the default grows from 2 to 64 KiB only.
+      // Larger reads mean fewer wake-ups: the default only grows from 2 to 64 KiB.
       .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 256 << 10))
       .channelInitializer { self.prepare($0, to: origin) }
-    // Of an address family every other address fails to connect at once.
+    // With the unspecified address of one family, addresses of the other fail at once.
     if let own = settings.localAddress ?? settings.addressFamily?.anyAddress {
       do {
         bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: own, port: 0))
@@ -139,7 +139,7 @@ extension DirectClient {
       }
     }
     let host = settings.addresses[origin.host] ?? origin.host
-    // An address needs no look-up, and its error tells of nothing else.
+    // An IP address needs no lookup, and its error is about nothing else.
     let connected =
       if let address = try? SocketAddress(ipAddress: host, port: origin.port) {
         bootstrap.connect(to: address)

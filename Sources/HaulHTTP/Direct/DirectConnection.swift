@@ -3,7 +3,7 @@ import HaulCore
 import NIOCore
 import NIOHTTP1
 
-/// One connection to an origin, for one request after the other. Lives on its event loop.
+/// One connection to an origin, for one request at a time. Lives on its event loop.
 final class DirectConnection: ChannelInboundHandler {
   typealias InboundIn = HTTPClientResponsePart
   typealias OutboundOut = HTTPClientRequestPart
@@ -11,16 +11,15 @@ final class DirectConnection: ChannelInboundHandler {
   private let client: DirectClient
   private let origin: ResourceURL.Origin
   private var context: ChannelHandlerContext?
-  /// The one that is being answered.
+  /// The request that is being answered.
   private var request: SentRequest?
-  /// Whether another request may follow the answer.
+  /// Whether the connection can be reused after the answer.
   private var isKept = false
   private var waitsForReader = false
-  /// Whether the head of the answer came just now.
+  /// Whether the header of the answer has just arrived.
   private var awaitsBody = false
   private var isSending = false
-  /// When the head of the answer must be there. One timer looks after all requests of the
-  /// connection.
+  /// The deadline for the header of the answer. One timer serves all requests of the connection.
   private var headDeadline = NIODeadline.now()
   private var headTimer: Scheduled<Void>?
 
@@ -29,7 +28,7 @@ final class DirectConnection: ChannelInboundHandler {
     self.origin = origin
   }
 
-  /// Sends a request when no other is being answered.
+  /// Sends a request if no other is being answered.
   func send(_ head: HTTPRequestHead, for request: SentRequest) {
     guard let context, context.channel.isActive else {
       return request.failed(ChannelError.ioOnClosedChannel)
@@ -59,11 +58,11 @@ final class DirectConnection: ChannelInboundHandler {
     }
   }
 
-  /// Why the head of a request was refused.
+  /// Why the header of a request was refused.
   private static let invalidField = TransferError(
     .protocolViolation, "the request could not be sent: a header field has a forbidden character")
 
-  /// Ends the request, and the connection with it, unless the answer is over.
+  /// Ends the request and, unless the answer is complete, the connection.
   func stop(_ request: SentRequest, _ error: any Error) {
     guard self.request === request else { return }
     end(with: error)
@@ -80,13 +79,13 @@ final class DirectConnection: ChannelInboundHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    // Nobody asked for that.
+    // Nothing was requested.
     guard let request else { return context.close(promise: nil) }
     switch unwrapInboundIn(data) {
     case .head(let head):
       guard head.status.code >= 100 else { return fail(StatusGuard.error, context) }
-      // `isKeepAlive` is false for a body that ends with its connection. What follows a 101 is no
-      // HTTP.
+      // `isKeepAlive` is false for a body that ends with its connection. After a 101 it is no
+      // longer HTTP.
       isKept = isKept && head.isKeepAlive && head.status != .switchingProtocols
       request.received(head)
       awaitsBody = true
@@ -105,11 +104,11 @@ final class DirectConnection: ChannelInboundHandler {
     }
   }
 
-  /// Reads no more until the reader of the body has taken what came.
+  /// Stops reading until the reader of the body has taken what arrived.
   private func wait(for demand: EventLoopFuture<Void>, of request: SentRequest) {
     guard !waitsForReader else { return }
     waitsForReader = true
-    // When the reader releases the body, the connection is closed.
+    // If the reader releases the body, the connection is closed.
     demand.assumeIsolated().whenSuccess { [self] in
       guard self.request === request else { return }
       waitsForReader = false
@@ -134,7 +133,7 @@ final class DirectConnection: ChannelInboundHandler {
     context.fireChannelInactive()
   }
 
-  /// Comes for one that was never connected, too.
+  /// Called for a channel that was never connected, too.
   func channelUnregistered(context: ChannelHandlerContext) {
     client.forget(context.channel)
     context.fireChannelUnregistered()

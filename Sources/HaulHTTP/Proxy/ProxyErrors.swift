@@ -4,8 +4,8 @@ import NIOCore
 import NIOPosix
 
 extension TransferError {
-  /// What went wrong on the way to a proxy or inside it; nil when the proxy did its part. Never
-  /// with its credentials.
+  /// An error on the way to a proxy or inside it; nil if the proxy did its part. It never includes
+  /// the credentials.
   init?(of proxy: ProxyRules.Proxy, mapping error: any Error) {
     switch error {
     case let error as HTTPClientError: self.init(of: proxy, client: error)
@@ -38,7 +38,7 @@ extension TransferError {
     }
   }
 
-  /// 407 is not 401: the server was never asked (RFC 9110, section 15.5.8).
+  /// 407 is not 401: the request never reached the server (RFC 9110, section 15.5.8).
   init(wantsPassword proxy: ProxyRules.Proxy) {
     self = TransferError(
       proxy,

@@ -1,6 +1,6 @@
 import HaulCore
 
-/// The client's side of opening a SOCKS5 tunnel (RFC 1928, RFC 1929): bytes in, bytes out.
+/// The client's side of a SOCKS5 handshake (RFC 1928, RFC 1929): bytes in, bytes out.
 struct SOCKSHandshake {
   private enum Step { case method, password, reply, open }
 
@@ -16,13 +16,13 @@ struct SOCKSHandshake {
 
   var isOpen: Bool { step == .open }
 
-  /// Offers the methods: none, and user name with password where there is one.
+  /// Offers the methods: none, and password if there is one.
   var greeting: [UInt8] { proxy.credentials == nil ? [5, 1, 0] : [5, 2, 0, 2] }
 
-  /// What came behind the proxy's last word.
+  /// Bytes after the proxy's last message.
   var rest: [UInt8] { received }
 
-  /// Takes bytes in; what to send next.
+  /// Takes received bytes; returns what to send next.
   /// - Throws: `proxy`.
   mutating func take(_ bytes: some Sequence<UInt8>) throws(TransferError) -> [UInt8] {
     received += bytes
@@ -83,7 +83,7 @@ struct SOCKSHandshake {
     step = .open
   }
 
-  /// CONNECT; a name is left for the proxy to look up.
+  /// CONNECT; the proxy looks up a name.
   private var request: [UInt8] {
     let port = [
       UInt8(truncatingIfNeeded: target.port >> 8), UInt8(truncatingIfNeeded: target.port),

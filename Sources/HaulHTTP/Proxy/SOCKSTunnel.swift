@@ -1,7 +1,7 @@
 import HaulCore
 import NIOCore
 
-/// Opens a SOCKS5 tunnel on a connection to the proxy, then leaves.
+/// Opens a SOCKS5 tunnel on a connection to the proxy, then removes itself.
 final class SOCKSTunnel: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer

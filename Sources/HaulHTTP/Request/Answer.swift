@@ -2,7 +2,7 @@ import HaulCore
 import NIOCore
 import NIOHTTP1
 
-/// What one request was answered with, no redirect followed.
+/// The answer to one request, before any redirect is followed.
 struct Answer: Sendable {
   let status: Int
   let headers: HeaderFields
@@ -41,7 +41,7 @@ struct Answer: Sendable {
 }
 
 extension HTTPVersion {
-  /// As people write it: version 2 has no minor number.
+  /// As people write it: HTTP/2 has no minor number.
   fileprivate var name: String {
     if self == .http1_1 { return "HTTP/1.1" }
     return major == 2 ? "HTTP/2" : "HTTP/\(major).\(minor)"

@@ -2,7 +2,7 @@ import HaulCore
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// Hands a body on to its reader as fast as that takes it.
+/// Passes a body to its reader, at the reader's speed.
 final class BodySource: NIOAsyncSequenceProducerDelegate {
   typealias Producer = NIOThrowingAsyncSequenceProducer<
     ByteBuffer, any Error, NIOAsyncSequenceProducerBackPressureStrategies.HighLowWatermark,
@@ -11,24 +11,24 @@ final class BodySource: NIOAsyncSequenceProducerDelegate {
 
   private struct State {
     var source: Producer.Source?
-    /// Kept until the reader wants more.
+    /// Pending until the reader wants more.
     var demand: EventLoopPromise<Void>?
     /// Bytes passed on since the reader had read everything.
     var unread = 0
   }
 
-  /// So much may wait for the reader: over TLS bytes come in pieces of 16 KiB, and to wait for it
-  /// after each would cost.
+  /// The most bytes that may wait for the reader: over TLS they come in pieces of 16 KiB, and
+  /// waiting after each would cost time.
   private static let mostUnread = 256 << 10
 
   private let state = NIOLockedValueBox(State())
-  /// Called when the reader has let go of the body.
+  /// Called when the reader has released the body.
   private let abandoned: @Sendable () -> Void
 
   private init(_ abandoned: @escaping @Sendable () -> Void) { self.abandoned = abandoned }
 
-  /// - Parameter abandoned: called once the reader has let go of the body, which may be after its
-  ///   end.
+  /// - Parameter abandoned: called once when the reader has released the body, which may be after
+  ///   its end.
   static func make(
     abandoned: @escaping @Sendable () -> Void
   ) -> (source: BodySource, body: Producer) {
@@ -41,7 +41,7 @@ final class BodySource: NIOAsyncSequenceProducerDelegate {
     return (source, made.sequence)
   }
 
-  /// The future ends when more is wanted; nil where it is at once.
+  /// A future that completes when more is wanted; nil if it is wanted already.
   func pass(_ bytes: ByteBuffer, on loop: any EventLoop) -> EventLoopFuture<Void>? {
     let (source, promise) = state.withLockedValue { state in
       state.unread += bytes.readableBytes
@@ -60,7 +60,7 @@ final class BodySource: NIOAsyncSequenceProducerDelegate {
     return promise?.futureResult
   }
 
-  /// Passes on what came before, however slow the reader is.
+  /// Passes on what arrived before, however slow the reader is.
   func add(_ bytes: ByteBuffer) {
     _ = state.withLockedValue { $0.source }?.yield(bytes)
   }

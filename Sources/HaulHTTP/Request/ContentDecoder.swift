@@ -2,9 +2,9 @@ import CHaulCoding
 import HaulCore
 import NIOCore
 
-/// Undoes one content coding (RFC 9110, section 8.4.1), with a limit of what comes out.
+/// Decodes one content coding (RFC 9110, section 8.4.1), with a limit for the output.
 final class ContentDecoder {
-  /// The codings that can be undone here, as `Accept-Encoding` names them.
+  /// The supported codings, as in `Accept-Encoding`.
   static let accepted = haul_has_brotli() == 0 ? "gzip, deflate" : "gzip, deflate, br"
   private static let portion = 256 << 10
 
@@ -14,7 +14,7 @@ final class ContentDecoder {
   private var written: Int64 = 0
   private var hasEnded = false
 
-  /// - Throws: `not-yet-supported` for a coding that cannot be undone here.
+  /// - Throws: `not-yet-supported` for an unknown coding.
   init(_ coding: String, limit: Int64) throws(TransferError) {
     let known: [String: haul_coding] = [
       "gzip": HAUL_GZIP, "x-gzip": HAUL_GZIP, "deflate": HAUL_DEFLATE, "br": HAUL_BROTLI,
@@ -32,7 +32,7 @@ final class ContentDecoder {
 
   deinit { haul_decoder_free(decoder) }
 
-  /// What these bytes stand for.
+  /// Decodes these bytes.
   /// - Throws: `protocol-violation` when they are not of the coding; `too-large`; `internal`
   ///   without memory.
   func decode(_ chunk: any ByteChunk) throws(TransferError) -> [ByteBuffer] {
@@ -73,7 +73,7 @@ final class ContentDecoder {
     return end
   }
 
-  /// - Throws: `connection-lost` when the coded stream has not come to its end.
+  /// - Throws: `connection-lost` when the encoded stream is incomplete.
   func finish() throws(TransferError) {
     guard hasEnded else {
       throw TransferError(
@@ -94,7 +94,7 @@ final class ContentDecoder {
   }
 }
 
-/// A body with its coding undone. It ends when the coded stream has ended, or with an error.
+/// A decoded body. It ends with the encoded stream, or with an error.
 struct DecodedBody: AsyncSequence, Sendable {
   typealias Element = any ByteChunk
   typealias Failure = any Error
@@ -133,10 +133,10 @@ struct DecodedBody: AsyncSequence, Sendable {
 }
 
 extension FetchResponse {
-  /// The same with the coding of its body undone; itself when it has none.
+  /// The same response with its body decoded; unchanged without a coding.
   ///
-  /// Validators and digests are of the coded bytes, and go: nothing proves that two answers decode
-  /// to the same.
+  /// Validators and digests are removed, because they are of the encoded bytes: nothing proves that
+  /// two answers decode to the same bytes.
   func decoded(limit: Int64) -> FetchResponse {
     guard head.status == 200, head.headers["content-length"] != "0",
       let coding = head.headers["content-encoding"], coding.lowercased() != "identity"

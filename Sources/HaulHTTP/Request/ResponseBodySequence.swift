@@ -13,7 +13,7 @@ extension ByteBuffer: ByteChunk {
   }
 }
 
-/// A response body, with the client's errors mapped. Letting go of it closes the connection.
+/// A response body, with the client's errors mapped. Releasing it closes the connection.
 struct ResponseBodySequence<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable
 where Base.Element == ByteBuffer {
   typealias Element = any ByteChunk

@@ -5,8 +5,8 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// One request that no task waits for. A short body is collected on the loop of the connection,
-/// without a change of tasks; a longer one, or one that does not come at once, is streamed.
+/// One request that no task waits for. A short body is collected on the event loop of the
+/// connection, without changing tasks; a longer or late one is streamed.
 final class SentRequest: FetchHandle {
   typealias Told = @Sendable (Result<Answer, any Error>) -> Void
   typealias Stop = @Sendable (any Error) -> Void
@@ -20,18 +20,18 @@ final class SentRequest: FetchHandle {
 
   private struct State {
     var phase = Phase.waiting
-    /// Closes the connection, or gives up waiting for one.
+    /// Closes the connection, or stops waiting for one.
     var stop: Stop?
-    /// What goes on with the request where this ended.
+    /// Continues the request where this object stops.
     var rest: Task<Void, Never>?
     var headTimer: NIOScheduledCallback?
     var wasSent = false
     var isCancelled = false
-    /// Nil before it starts, and once it was told.
+    /// Nil before it starts, and once it was called.
     var told: Told?
   }
 
-  /// As much is collected; many transfers hold so much at the same time.
+  /// The most bytes that are collected; many transfers hold that much at the same time.
   private static let longestCollected = 128 << 10
   /// How long a short body may take.
   private static let patience: TimeAmount = .milliseconds(50)
@@ -44,10 +44,10 @@ final class SentRequest: FetchHandle {
     state = NIOLockedValueBox(State())
   }
 
-  /// - Parameter told: called once with what it was answered with, on any thread.
+  /// - Parameter told: called once with the answer, on any thread.
   func start(_ told: @escaping Told) { state.withLockedValue { $0.told = told } }
 
-  /// Notes how it is stopped from now on; at once where it was cancelled.
+  /// Sets how it is stopped from now on; stops it at once if it was cancelled.
   func canBeStopped(_ stop: @escaping Stop) {
     let isCancelled = state.withLockedValue { state in
       if case .over = state.phase {} else { state.stop = stop }
@@ -65,7 +65,7 @@ final class SentRequest: FetchHandle {
     rest?.cancel()
   }
 
-  /// What follows a redirect, or a failure.
+  /// Continues after a redirect or a failure.
   func goOn(on executor: LoopExecutor?, _ work: @escaping @Sendable () async -> Void) {
     let task = Task(executorPreference: executor) { await work() }
     let isCancelled = state.withLockedValue { state in
@@ -75,8 +75,8 @@ final class SentRequest: FetchHandle {
     if isCancelled { task.cancel() }
   }
 
-  /// Gives it up, unless the head of its answer is there. By way of another thread: a loop that was
-  /// held up reads what has come meanwhile first.
+  /// Gives up unless the header of the answer has arrived. Via another thread: a blocked event loop
+  /// first reads what has arrived meanwhile.
   func isLate() { Task { giveUpWaiting() } }
 
   private func giveUpWaiting() {
@@ -84,8 +84,7 @@ final class SentRequest: FetchHandle {
       guard case .waiting = state.phase else { return (nil as Stop?, false) }
       return (state.stop, state.wasSent)
     }
-    // As the client tells the two apart: one that no connection was found for may be sent another
-    // way.
+    // Like the client: a request without a connection may be sent another way.
     stop?(
       wasSent ? HTTPClientError.deadlineExceeded : HTTPClientError.getConnectionFromPoolTimeout)
   }
@@ -98,7 +97,7 @@ final class SentRequest: FetchHandle {
     told?(result)
   }
 
-  /// Has what was collected be the beginning of a stream.
+  /// Turns the collected bytes into the beginning of a stream.
   private func handOver() {
     let collected = state.withLockedValue { state -> (HTTPResponseHead, ByteBuffer)? in
       guard case .collecting(let head, let bytes) = state.phase else { return nil }
@@ -132,9 +131,9 @@ extension SentRequest: NIOScheduledCallbackHandler {
   func handleScheduledCallback(eventLoop: some EventLoop) { isLate() }
 }
 
-/// What becomes of it, from the client that sends it; called on one event loop.
+/// Events from the client that sends it; called on one event loop.
 extension SentRequest {
-  /// Whether an answer would still be taken.
+  /// Whether an answer would still be accepted.
   var isWanted: Bool {
     state.withLockedValue { state in
       if case .waiting = state.phase { !state.isCancelled } else { false }
@@ -157,8 +156,7 @@ extension SentRequest {
     if !(isWanted && isShort) { handOver() }
   }
 
-  /// Waits a moment for the rest of a short body, once what came together with the head was passed
-  /// on.
+  /// Waits a moment for the rest of a short body, after passing on what came with the header.
   func waitShortly(on loop: any EventLoop) {
     let isCollecting = state.withLockedValue { state in
       if case .collecting = state.phase { true } else { false }
@@ -167,14 +165,15 @@ extension SentRequest {
     loop.scheduleTask(in: Self.patience) { [weak self] in self?.handOver() }
   }
 
-  /// The future ends when more is wanted; nil where it is at once.
+  /// A future that completes when more is wanted; nil if it is wanted already.
   func received(_ bytes: ByteBuffer, on loop: any EventLoop) -> EventLoopFuture<Void>? {
     let source = state.withLockedValue { state -> BodySource? in
       switch state.phase {
       case .streaming(let source): return source
       case .collecting(let head, var collected):
         state.phase = .over
-        // A copy, as the buffer is a small part of a large one, which is to be read into again.
+        // A copy, because the bytes are a small part of a large buffer, which is reused for
+        // reading.
         collected.writeImmutableBuffer(bytes)
         state.phase = .collecting(head, collected)
         return nil
@@ -195,7 +194,7 @@ extension SentRequest {
   }
 
   func failed(_ error: any Error) {
-    // What came before is worth being written.
+    // What arrived before is worth writing.
     handOver()
     let timer = state.withLockedValue { $0.headTimer }
     timer?.cancel()

@@ -1,15 +1,15 @@
 import GRDB
 import HaulCore
 
-/// Writes a change in one transaction: first what is added, then updates, removals, what is
-/// satisfied, programs, places, the batch, the events.
+/// Writes a change in one transaction: additions first, then updates, removals, satisfied
+/// dependencies, programs, locations, the batch, the events.
 struct ChangeWriter {
   private let db: Database
   private let rows: RowNumbers
   private let keptEvents: Int
   private let passes: @Sendable () -> Void
   private let coding = RowCoding()
-  /// The rows of those that this change adds: to look them up, and in order.
+  /// The rows that this change adds: for lookups, and in order.
   private var numbers = IDTable()
   private var added: [(id: TransferID, number: UInt32)] = []
 
@@ -22,7 +22,7 @@ struct ChangeWriter {
     self.passes = passes
   }
 
-  /// Rows after which the memory that they took is given back.
+  /// The number of rows after which their memory is released.
   private static let manyRows = 10_000
 
   mutating func write(_ change: StoreChange) throws {
@@ -46,7 +46,7 @@ struct ChangeWriter {
     }
   }
 
-  /// Nil for one that nobody knows.
+  /// Nil for an unknown id.
   private func number(of id: TransferID) -> Int64? {
     numbers[id].map(Int64.init) ?? rows.number(of: id)
   }
@@ -79,8 +79,8 @@ struct ChangeWriter {
     }
   }
 
-  /// Rows that follow each other and come to stand alike are written together: what a command does
-  /// to all of a list.
+  /// Consecutive rows that get the same state are written together, as after a command to a whole
+  /// list.
   private func update(_ updates: [StoreChange.Update]) throws {
     guard !updates.isEmpty else { return }
     var requests = try RequestWriter(db: db, coding: coding)

@@ -1,7 +1,7 @@
 import GRDB
 import HaulCore
 
-/// Appends to the log of state changes, which keeps the newest so many.
+/// Appends to the log of state changes, which keeps a limited number of the newest.
 struct EventWriter {
   let db: Database
   let kept: Int
@@ -12,7 +12,7 @@ struct EventWriter {
     var insert = try RowStatement(
       db, "INSERT INTO events (number, id, kind, detail) VALUES (?, ?, ?, ?)")
     var results = RowCodingMemo<StoredResult>()
-    // What would be dropped at once is not written at all.
+    // Events that would be dropped at once are not written.
     for event in events.suffix(max(kept, 1)) {
       let kind = try storedKind(event.kind, &results)
       insert.begin()
@@ -22,12 +22,12 @@ struct EventWriter {
       try insert.bind(text: kind.detail)
       try insert.execute()
     }
-    // One is always kept: it has the number that the next one follows.
+    // One is always kept: the next one continues its number.
     try db.cachedStatement(sql: "DELETE FROM events WHERE number <= ?")
       .execute(arguments: StatementArguments([last.number - max(kept, 1)]))
   }
 
-  /// Ends come in masses, when all are cancelled, and then mostly alike.
+  /// Many ends come at once when all are cancelled, and most are alike.
   private func storedKind(
     _ kind: TransferEvent.Kind, _ results: inout RowCodingMemo<StoredResult>
   ) throws -> StoredKind {
@@ -41,7 +41,7 @@ struct EventWriter {
 struct EventReader {
   let db: Database
 
-  /// Nil when the log does not reach back so far.
+  /// Nil if the log does not reach back that far.
   func events(from number: Int, atMost: Int) throws -> [StoredEvent]? {
     let first = try Int.fetchOne(db, sql: "SELECT min(number) FROM events")
     guard number >= first ?? 1 else { return nil }
@@ -65,7 +65,7 @@ struct EventReader {
 }
 
 extension TransferID {
-  /// - Throws: `io` for what is no id.
+  /// - Throws: `io` for a number that is not an id.
   init(stored number: Int64) throws(TransferError) {
     guard let bits = UInt64(exactly: number), let id = TransferID(bits: bits) else {
       throw .unreadable("an id")

@@ -1,7 +1,7 @@
 import GRDB
 import HaulCore
 
-/// Where the bytes lie of those that are to go on.
+/// Where the bytes of unfinished members are.
 enum LocationRows {
   static func put(_ location: FileLocation?, of member: Int64, db: Database) throws {
     guard let location else {

@@ -1,7 +1,7 @@
 import GRDB
 import HaulCore
 
-/// What decisions need of a request, as columns of `members`.
+/// The parts of a request that decisions need, as columns of `members`.
 enum MemberColumns {
   static let names = [
     "host", "group_name", "identifier", "dependency_policy", "is_step", "is_idempotent",

@@ -1,9 +1,9 @@
 import GRDB
 import HaulCore
 
-/// A page along the ranks. The states that few are in have an index: each is searched by itself,
-/// for a page's length at most, and they are merged. Any other is looked for along the ranks of the
-/// list, or of the group.
+/// A page in the order of ranks. Rare states have an index: each is searched alone, for at most one
+/// page, and the results are merged. Any other state is searched in the order of the list, or of
+/// the group.
 struct PageQuery {
   private let query: RecordQuery
   private let statuses: [TransferStatus]
@@ -27,8 +27,8 @@ struct PageQuery {
     return try Int64.fetchAll(statement, arguments: StatementArguments(of: values))
   }
 
-  /// The conditions, one for each search. SQLite finds an index of some states for codes only that
-  /// stand in them as they are.
+  /// The conditions, one for each search. SQLite uses a partial index only for codes that appear
+  /// literally.
   private var searches: [String] {
     let isOfFew = query.group == nil && Self.few.isSuperset(of: statuses)
     let codes = statuses.map { "\($0.code)" }

@@ -1,8 +1,7 @@
 import GRDB
 import HaulCore
 
-/// The processes of steps that run programs. A row says something only while its member is under
-/// way.
+/// The processes of steps that run programs. A row is valid only while its member runs.
 enum ProgramRows {
   static func put(_ process: ProcessIdentity, of member: Int64, db: Database) throws {
     try db.cachedStatement(

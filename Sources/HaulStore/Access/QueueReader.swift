@@ -1,14 +1,14 @@
 import GRDB
 import HaulCore
 
-/// Reads what decisions need of every member: one pass through one narrow table.
+/// Reads what decisions need of every member: one pass over one narrow table.
 struct QueueReader {
   let db: Database
   private let coding = RowCoding()
 
   init(db: Database) { self.db = db }
 
-  /// - Parameter numbers: takes the rows of all ids, unless it is nil.
+  /// - Parameter numbers: receives the rows of all ids, unless it is nil.
   func queue(noting numbers: inout IDTable?) throws -> StoredQueue {
     let last = try Int.fetchOne(db, sql: "SELECT max(number) FROM events")
     var queue = StoredQueue(lastEvent: last ?? 0, programs: try ProgramRows.underWay(db))
@@ -46,7 +46,7 @@ struct QueueReader {
     ) { try TransferID(stored: $0.decode(Int64.self, atIndex: 1)) }
   }
 
-  /// Files that are to be somebody's own.
+  /// The exact target paths of members.
   private func targets() throws -> RowsOfFew<TargetPath> {
     try RowsOfFew(
       db, "SELECT member, target FROM requests WHERE is_exact <> 0 ORDER BY member"
@@ -58,7 +58,7 @@ struct QueueReader {
     }
   }
 
-  /// What few have.
+  /// Reads the values that few members have.
   private func read(_ row: RowColumns, _ marks: MemberMarks, _ member: inout QueuedMember) throws {
     if marks.hasGroup { member.group = try row.text(5) }
     if marks.hasIdentifier { member.identifier = try row.text(6) }
@@ -74,7 +74,7 @@ struct QueueReader {
 }
 
 extension QueuedMember {
-  /// The same under another id.
+  /// The same member under another id.
   fileprivate func with(_ id: TransferID) -> QueuedMember {
     QueuedMember(
       id: id, storedState: storedState, host: host, group: group, identifier: identifier,
@@ -83,14 +83,14 @@ extension QueuedMember {
   }
 }
 
-/// The small columns of a member as one number, which SQLite makes: to read each by itself takes
+/// The small columns of a member as one number, which SQLite combines: reading each column takes
 /// longer than all the rest.
 private struct MemberMarks: Equatable {
   private let bits: Int64
 
   init(_ bits: Int64) { self.bits = bits }
 
-  /// Eight bits each, then single ones.
+  /// Eight bits each, then single bits.
   static let query = """
     SELECT seq, id, rank,
       status | (desired << 8) | (priority << 16) | (dependency_policy << 24) | (has_run << 32)
@@ -108,7 +108,7 @@ private struct MemberMarks: Equatable {
   var hasWaitReason: Bool { bit(46) }
   var hasDependencies: Bool { bit(47) }
 
-  /// A member of these marks, without a name.
+  /// A member with these marks, without names.
   /// - Throws: `io` for a value that this version does not know.
   func member() throws(TransferError) -> QueuedMember {
     var storedState = StoredState()
@@ -129,22 +129,22 @@ private struct MemberMarks: Equatable {
   private func bit(_ shift: Int64) -> Bool { bits >> shift & 1 == 1 }
 }
 
-/// What few members have, in the order of the members, read alongside them.
+/// Values that few members have, in the order of the members, read alongside them.
 private struct RowsOfFew<Value> {
   private let rows: RowCursor
   private let value: (Row) throws -> Value
   private var next: (member: Int64, value: Value)?
 
   /// - Parameters:
-  ///   - sql: selects members, in their order, and what they have.
-  ///   - value: reads that.
+  ///   - sql: selects members, in their order, and their values.
+  ///   - value: reads a value.
   init(_ db: Database, _ sql: String, _ value: @escaping (Row) throws -> Value) throws {
     rows = try Row.fetchCursor(db, sql: sql)
     self.value = value
     try advance()
   }
 
-  /// To be called with rising numbers.
+  /// Call it with increasing numbers.
   mutating func values(of member: Int64) throws -> [Value] {
     var values: [Value] = []
     while let found = next, found.member <= member {

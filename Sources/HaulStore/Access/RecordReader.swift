@@ -1,7 +1,7 @@
 import GRDB
 import HaulCore
 
-/// Reads whole records one by one, by their rows.
+/// Reads single records by their rows.
 struct RecordReader {
   private let records: Statement
   private let dependencies: Statement

@@ -1,7 +1,7 @@
 import GRDB
 import HaulCore
 
-/// Writes requests, their dependencies and their secrets, each to its table.
+/// Writes requests, dependencies and secrets, each to its table.
 struct RequestWriter {
   private let db: Database
   private let coding: RowCoding

@@ -1,13 +1,13 @@
 import GRDB
 
-/// The row that a statement has come to, column by column: for many rows, in a third of the time
+/// The current row of a statement, column by column: for many rows, it takes a third of the time
 /// that `Row` takes.
 struct RowColumns {
   private let row: SQLiteStatement
 
   init(_ statement: Statement) { row = statement.sqliteStatement }
 
-  /// Of a column that is never NULL.
+  /// For a column that is never NULL.
   func number(_ index: CInt) -> Int64 { Int64(sqliteStatement: row, index: index) }
 
   func real(_ index: CInt) -> Double? {
@@ -15,21 +15,21 @@ struct RowColumns {
       ? nil : Double(sqliteStatement: row, index: index)
   }
 
-  /// As `StoredText` has written it.
+  /// As written by `StoredText`.
   func text(_ index: CInt) throws -> String? {
     try StoredText.text(DatabaseValue(sqliteStatement: row, index: index))
   }
 }
 
-/// A statement whose values are bound one after the other. Arguments as GRDB takes them are an
-/// array of boxes for each execution: with many rows more than half of the time.
+/// A statement with directly bound values. GRDB's arguments are an array of boxes for each
+/// execution: with many rows, they take more than half of the time.
 struct RowStatement {
   private let statement: Statement
   private var last: CInt = 0
 
   init(_ db: Database, _ sql: String) throws { statement = try db.cachedStatement(sql: sql) }
 
-  /// Begins with the first value of the next execution.
+  /// Starts with the first value of the next execution.
   mutating func begin() {
     statement.setUncheckedArguments(StatementArguments())
     last = 0
@@ -47,7 +47,7 @@ struct RowStatement {
     if let value { try bind(value) } else { try bind(DatabaseValue.null) }
   }
 
-  /// As `StoredText` writes it.
+  /// As written by `StoredText`.
   mutating func bind(text: String?) throws {
     guard let text else { return try bind(DatabaseValue.null) }
     if text.utf8.contains(0) { try bind(StoredText.value(text)) } else { try bind(text) }

@@ -2,24 +2,23 @@ import GRDB
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// In which row of `members` each id is. Known from the first call on, and as the last commit left
-/// it.
+/// The row of each id in `members`. Known from the first call on, and as of the last commit.
 final class RowNumbers: Sendable {
   private let box = NIOLockedValueBox<IDTable?>(nil)
 
-  /// Nil when nobody has this id.
+  /// Nil for an unknown id.
   func number(of id: TransferID) -> Int64? {
     box.withLockedValue { ($0?[id]).map(Int64.init) }
   }
 
-  /// The rows of those that are known, in their order.
+  /// The rows of the known ids, in row order.
   func numbers(of ids: [TransferID]) -> [(id: TransferID, number: Int64)] {
     box.withLockedValue { numbers in
       ids.compactMap { id in (numbers?[id]).map { (id, Int64($0)) } }
     }
   }
 
-  /// Reads them, unless that was done. Whoever commits has done it before.
+  /// Reads them once. Every commit calls it first.
   func load(_ db: Database) throws {
     try box.withLockedValue { numbers in
       guard numbers == nil else { return }
@@ -34,8 +33,8 @@ final class RowNumbers: Sendable {
     }
   }
 
-  /// Has `body` note them along with what else it reads of every member, unless they are known: it
-  /// is given nil then.
+  /// Lets `body` note them while it reads every member; its argument is nil if they are known
+  /// already.
   func loading<Result>(_ body: (inout IDTable?) throws -> Result) throws -> Result {
     var known: IDTable?
     if box.withLockedValue({ $0 != nil }) { return try body(&known) }
@@ -47,7 +46,7 @@ final class RowNumbers: Sendable {
     }
   }
 
-  /// Notes what a commit has changed.
+  /// Notes the changes of a commit.
   func note(added: [(id: TransferID, number: UInt32)], removed: [TransferID]) {
     box.withLockedValue { numbers in
       for (id, number) in added { numbers?.set(id, to: number) }

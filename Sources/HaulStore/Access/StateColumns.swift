@@ -1,8 +1,7 @@
 import GRDB
 import HaulCore
 
-/// The columns of a member's standing, in one order for reading and for writing: its state, then
-/// its place.
+/// The columns of a member's state, in one order for reading and writing: the state, then the rank.
 enum StateColumns {
   static let state = [
     "status", "desired", "paused_by", "starts_over", "has_run", "retry_at", "wait_reason",
@@ -36,7 +35,7 @@ enum StateColumns {
     try statement.bind(form.map { form in try coding.text(form) })
   }
 
-  /// 0: never, 1: it has, 2: it did when this was written.
+  /// 0: never; 1: it has run; 2: it was running when this was written.
   private static func hasRun(_ storedState: StoredState) -> Int {
     storedState.isUnderWay ? 2 : storedState.hasRun ? 1 : 0
   }

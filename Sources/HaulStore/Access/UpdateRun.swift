@@ -1,7 +1,7 @@
 import GRDB
 import HaulCore
 
-/// Updates of rows that follow each other, all to the same: one statement.
+/// Equal updates of consecutive rows: one statement.
 struct UpdateRun {
   private let first: StoreChange.Update
   private var numbers: ClosedRange<Int64>
@@ -11,7 +11,7 @@ struct UpdateRun {
     numbers = sequence...sequence
   }
 
-  /// Whether the next one can be written with these.
+  /// Whether the next update can be written with these.
   mutating func extend(by next: StoreChange.Update, at sequence: Int64) -> Bool {
     guard sequence == numbers.upperBound + 1, first.keepsPlace, next.keepsPlace,
       first.request == nil, next.request == nil, first.result == next.result,
@@ -41,7 +41,7 @@ struct UpdateRun {
 }
 
 extension StoredState {
-  /// Whether it is the same but for the place.
+  /// Whether it is the same except for the rank.
   fileprivate func isState(of other: StoredState) -> Bool {
     var moved = other
     (moved.rank, moved.priority) = (rank, priority)
@@ -49,7 +49,7 @@ extension StoredState {
   }
 }
 
-/// Writes results. One that says no more than which end it was stands in the member's own row.
+/// Writes results. A result that is only an end is stored in the member's own row.
 struct ResultWriter {
   private let coding: RowCoding
   private var drop: RowStatement
@@ -67,7 +67,7 @@ struct ResultWriter {
       """)
   }
 
-  /// - Parameter numbers: of rows that have `plainEnd` of it.
+  /// - Parameter numbers: of rows with the same `plainEnd`.
   mutating func set(_ result: TransferResult, of numbers: ClosedRange<Int64>) throws {
     guard result.plainEnd == nil else {
       drop.begin()
@@ -86,6 +86,6 @@ struct ResultWriter {
 }
 
 extension TransferResult {
-  /// Which end it was, when it says no more.
+  /// The end, if the result says nothing more.
   var plainEnd: Int? { self == TransferResult(state: state) ? state.code : nil }
 }

@@ -1,11 +1,11 @@
 import HaulCore
 
-/// What of a request may be secret: in a table of its own and nowhere else.
+/// The parts of a request that may be secret: stored in one table of their own and nowhere else.
 struct RequestSecrets: Hashable {
-  /// The whole address, where its query is hidden in the other one.
+  /// The whole address, if the redacted one hides its query.
   var address: String?
   var credentials: ResourceURL.Credentials?
-  /// Header fields, all of them: which are secret nobody can know.
+  /// All header fields: any of them may be secret.
   var fields: [[String]]?
 
   init(address: String?, credentials: ResourceURL.Credentials?, fields: [[String]]?) {
@@ -14,7 +14,7 @@ struct RequestSecrets: Hashable {
     self.fields = fields
   }
 
-  /// - Parameter shown: the redacted address, which stands elsewhere.
+  /// - Parameter shown: the redacted address, which is stored elsewhere.
   init(_ request: TransferRequest, shown: String?) {
     guard let download = request.download else { return }
     let whole = download.url.absoluteString
@@ -26,7 +26,7 @@ struct RequestSecrets: Hashable {
 
   var isEmpty: Bool { address == nil && credentials == nil && fields == nil }
 
-  /// - Throws: `io` when the address is none.
+  /// - Throws: `io` when the address is not valid.
   func address(shown: String?) throws(TransferError) -> ResourceURL {
     guard let text = address ?? shown else { throw .unreadable("a download without an address") }
     do throws(TransferError) {

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import HaulCore
 
-/// Stored forms as JSON: keys that are not known are ignored, missing ones take the value that the
-/// form names for them.
+/// Stored forms as JSON: unknown keys are ignored, missing keys get the default of the form.
 struct RowCoding {
   private let encoder: JSONEncoder = {
     let encoder = JSONEncoder()
@@ -56,7 +55,7 @@ struct RowCodingMemo<Form: Codable & Equatable> {
   }
 }
 
-/// A value that is written only where it differs from the one that a missing key stands for.
+/// A value that is written only if it differs from the default for a missing key.
 func unless<Value: Equatable>(_ missing: Value, _ value: Value) -> Value? {
   value == missing ? nil : value
 }

@@ -2,8 +2,8 @@ import HaulCore
 
 /// A download without its address, path and header fields.
 ///
-/// A missing key stands for the value in `Missing`, which never changes: a default of the library
-/// that changes later does not change what was asked for before.
+/// A missing key means the value in `Missing`, which never changes: a later change of the library's
+/// defaults does not change stored requests.
 struct StoredDownload: Codable, Hashable {
   var destination: String
   var createsDirectories: Bool?
@@ -59,7 +59,7 @@ struct StoredDownload: Codable, Hashable {
       .map(StoredDuration.init)
   }
 
-  /// - Throws: `io` when it says what this version does not know.
+  /// - Throws: `io` for a value that this version does not know.
   func request(_ address: ResourceURL, target: String?) throws(TransferError) -> DownloadRequest {
     var download = DownloadRequest(url: address, to: try destination(target))
     download.createsDirectories = createsDirectories ?? false
@@ -100,7 +100,7 @@ struct StoredDownload: Codable, Hashable {
 }
 
 extension DownloadRequest.Destination {
-  /// The path, where it has one.
+  /// The path, if it has one.
   var path: String? {
     switch self {
     case .file(let path), .directory(let path): path

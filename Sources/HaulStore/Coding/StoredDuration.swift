@@ -1,4 +1,4 @@
-/// A duration as two numbers: seconds, and what is left in attoseconds.
+/// A duration as two numbers: seconds and attoseconds.
 struct StoredDuration: Codable, Hashable {
   let duration: Duration
 

@@ -1,8 +1,8 @@
 import HaulCore
 
-/// What an event tells: a number for its kind, which never changes, and the rest as text.
+/// The kind of an event as a number, which never changes, and its details as text.
 ///
-/// The kinds that come in masses have plain text, the others JSON.
+/// Frequent kinds use plain text, the others JSON.
 struct StoredKind: Hashable {
   var code: Int
   var detail: String?
@@ -11,7 +11,7 @@ struct StoredKind: Hashable {
   static let removed = 8
   private static let moved = 9
 
-  /// More than one thing to tell.
+  /// Several details.
   private struct Detail: Codable {
     var phase: String?
     var reason: String?
@@ -21,7 +21,7 @@ struct StoredKind: Hashable {
     var error: StoredError?
   }
 
-  /// - Throws: `internal` for what is not a change of state and has no place in the log.
+  /// - Throws: `internal` for an event that is not a state change and does not belong in the log.
   init(_ kind: TransferEvent.Kind, _ coding: RowCoding) throws {
     switch kind {
     case .added(let target): (code, detail) = (0, target)
@@ -51,7 +51,7 @@ struct StoredKind: Hashable {
 
   init(code: Int, detail: String?) { (self.code, self.detail) = (code, detail) }
 
-  /// - Throws: `io` when it says what this version does not know.
+  /// - Throws: `io` for a value that this version does not know.
   func kind(_ coding: RowCoding) throws(TransferError) -> TransferEvent.Kind {
     switch code {
     case 0: return .added(target: detail)

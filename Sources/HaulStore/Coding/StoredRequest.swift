@@ -1,7 +1,7 @@
 import HaulCore
 
-/// A request without what has columns of its own (address, target, identifier, group, dependencies)
-/// and without secrets.
+/// A request without the parts that have their own columns (address, target, identifier, group,
+/// dependencies) and without secrets.
 struct StoredRequest: Codable, Hashable {
   var download: StoredDownload?
   var step: StoredStep?
@@ -17,7 +17,7 @@ struct StoredRequest: Codable, Hashable {
     isQuiet = unless(false, !request.reportsProgress)
   }
 
-  /// - Throws: `io` when it says no work, or one that this version does not know.
+  /// - Throws: `io` for missing work, or work that this version does not know.
   func request(_ address: @autoclosure () throws(TransferError) -> ResourceURL, target: String?)
     throws(TransferError) -> TransferRequest
   {

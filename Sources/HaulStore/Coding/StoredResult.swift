@@ -33,7 +33,7 @@ struct StoredResult: Codable, Hashable {
     retries = result.metrics.flatMap { unless(0, $0.retries) }
   }
 
-  /// - Throws: `io` when it says what this version does not know.
+  /// - Throws: `io` for a value that this version does not know.
   func result() throws(TransferError) -> TransferResult {
     guard let state = TransferResult.State(rawValue: state) else { throw .unreadable("an end") }
     let verified = verified.flatMap(TransferResult.Verification.init)

@@ -1,7 +1,7 @@
 import HaulCore
 
-/// What is in the way of one that waits. The time of an attempt has a column of its own, and what
-/// follows from how the others stand is not stored.
+/// The wait reason of a member. The time of an attempt has its own column; reasons that depend on
+/// other members are not stored.
 struct StoredWaitReason: Codable, Hashable {
   var code: String
   var directory: String?
@@ -21,7 +21,7 @@ struct StoredWaitReason: Codable, Hashable {
     }
   }
 
-  /// - Throws: `io` when it says what this version does not know.
+  /// - Throws: `io` for a value that this version does not know.
   func reason() throws(TransferError) -> WaitReason {
     switch (code, directory, device) {
     case (WaitReason.offline.code, _, _): return .offline
@@ -36,7 +36,7 @@ struct StoredWaitReason: Codable, Hashable {
 
 extension RowCoding {
   /// - Parameters:
-  ///   - form: a `StoredWaitReason`, where there is one.
+  ///   - form: a `StoredWaitReason`, if there is one.
   ///   - retryAt: when the next attempt is due, in seconds since 1970.
   func waitReason(_ form: String?, retryAt: Double?) throws(TransferError) -> WaitReason? {
     guard let form else { return retryAt.map { .retry(at: $0) } }

@@ -1,6 +1,6 @@
 import GRDB
 
-/// The one connection that writes and checkpoints, and those that read.
+/// The single connection that writes and checkpoints, and those that read.
 struct Connections {
   let path: String
   let maximumSize: Int64?
@@ -9,7 +9,7 @@ struct Connections {
   func open() throws -> DatabasePool {
     let pool = try DatabasePool(path: path, configuration: configuration)
     try pool.writeWithoutTransaction { db in
-      // GRDB makes it NORMAL, which may lose the last commits in a power cut.
+      // GRDB's default is NORMAL, which may lose the last commits in a power cut.
       try db.execute(sql: "PRAGMA synchronous = FULL")
       try db.execute(sql: "PRAGMA wal_autocheckpoint = \(Self.pagesOfLog)")
       try db.execute(sql: "PRAGMA journal_size_limit = \(Self.keptLog)")
@@ -22,8 +22,8 @@ struct Connections {
     return pool
   }
 
-  /// Pages in the log before it is worked into the database: those written often are written there
-  /// once.
+  /// Pages in the log before a checkpoint: a page that changes often is then written to the
+  /// database once.
   private static let pagesOfLog = 8192
   /// Bytes of log that stay allocated.
   private static let keptLog = 64 << 20
@@ -34,12 +34,12 @@ struct Connections {
     configuration.foreignKeysEnabled = true
     configuration.maximumReaderCount = 2
     configuration.busyMode = .timeout(5)
-    // Whoever has a connection has the lease: it ends after the last of them.
+    // A connection keeps the lease: it ends after the last of them.
     configuration.prepareDatabase { [lease] db in
       try withExtendedLifetime(lease) {
         try db.execute(sql: "PRAGMA trusted_schema = OFF")
         try db.execute(sql: "PRAGMA cell_size_check = ON")
-        // What was secret and is removed does not stay in free space.
+        // Removed secrets must not stay in free space.
         try db.execute(sql: "PRAGMA secure_delete = ON")
         try db.execute(sql: "PRAGMA temp_store = MEMORY")
         try db.execute(sql: "PRAGMA fullfsync = ON")

@@ -1,16 +1,16 @@
 import GRDB
 import HaulCore
 
-/// A look at a database through a connection that cannot write: whose it is, of which version, and
+/// Checks a database through a read-only connection: whether it is Haul's, of which version, and
 /// whether it is whole.
 struct Inspection {
   let path: String
-  /// Whether a transaction of before it had its log must be undone first, which takes writing.
+  /// Whether a rollback journal must be undone first, which needs writing.
   let rollsBack: Bool
-  /// Whether every page is looked at.
+  /// Whether every page is checked.
   let isWhole: Bool
 
-  /// What is damaged; nil when nothing is.
+  /// The damage; nil if there is none.
   /// - Throws: `io` for a database that is not ours or of a newer version.
   func damage() throws(TransferError) -> String? {
     do {
@@ -43,7 +43,7 @@ struct Inspection {
         SELECT count(*) FROM sqlite_schema
         WHERE type = 'table' AND name NOT LIKE 'grdb@_%' ESCAPE '@'
         """)
-    // One whose making was interrupted is empty.
+    // A database whose creation was interrupted is empty.
     guard owner == 0, tables == 0 else {
       throw TransferError(
         .io, "\(path) is not a queue of Haul; move it away, or give the queue another directory")

@@ -24,7 +24,7 @@ struct Opening: Sendable {
     do throws(TransferError) {
       damage = try inspect(lease)
     } catch {
-      // Nothing was written: the mark of how the last one ended stays true.
+      // Nothing was written: the mark of the last close stays valid.
       lease.release(isClean: lease.past == .closed)
       throw error
     }
@@ -36,7 +36,7 @@ struct Opening: Sendable {
     }
   }
 
-  /// Looks at what is there before anything is written.
+  /// Checks what exists before anything is written.
   private func inspect(_ lease: StoreLease) throws(TransferError) -> TransferError? {
     let isThere = try directory.checkFile(directory.database)
     var companions: [String] = []
@@ -51,7 +51,7 @@ struct Opening: Sendable {
         isWhole: lease.past == .unknown)
       finding = try inspection.damage()
     } else if !companions.isEmpty {
-      // A log without its database: SQLite would take it for the log of the new one.
+      // A log without its database: SQLite would use it as the log of the new one.
       finding = "the log exists and the database does not"
     }
     guard let finding else {

@@ -6,7 +6,7 @@ import HaulCore
   import Darwin
 #endif
 
-/// Moves a damaged database aside, whole: with its log under names that belong together.
+/// Moves a damaged database aside as a whole, with its log under a matching name.
 struct Quarantine {
   let directory: StoreDirectory
 
@@ -14,7 +14,7 @@ struct Quarantine {
   /// - Throws: `io`, `permission-denied`, `disk-full`.
   func move(at wallSeconds: Double) throws(TransferError) -> String {
     let aside = freeName(Int64(wallSeconds))
-    // The database first: a log without one is noticed by the next opening, the reverse is not.
+    // The database first: the next opening notices a log without a database, but not the reverse.
     for suffix in [""] + StoreDirectory.companions {
       let from = directory.database + suffix
       guard rename(from, aside + suffix) == 0 || errno == ENOENT else {

@@ -6,22 +6,22 @@ import HaulCore
   import Darwin
 #endif
 
-/// The directory of a store and the files in it: ours alone.
+/// The directory of a store and its files, which only we may use.
 ///
-/// The database is never opened here: closing it would give up the locks that SQLite has in this
-/// process.
+/// The database file is never opened here: closing it would release the locks that SQLite holds in
+/// this process.
 struct StoreDirectory: Sendable {
   let path: String
 
   static let databaseName = "queue.sqlite"
   static let lockName = "queue.lock"
-  /// What SQLite puts beside a database: its log, the index of that, a rollback journal.
+  /// The files that SQLite creates beside a database: its log, the log's index, a rollback journal.
   static let companions = ["-wal", "-shm", "-journal"]
 
   var database: String { "\(path)/\(Self.databaseName)" }
   var lock: String { "\(path)/\(Self.lockName)" }
 
-  /// Makes the directory if it is missing, and looks whether others could change what is in it.
+  /// Creates the directory if it is missing, and checks that others cannot change its files.
   /// - Throws: `permission-denied`, `io`, `disk-full`.
   func prepareDirectory() throws(TransferError) {
     try makeDirectories()
@@ -33,8 +33,8 @@ struct StoreDirectory: Sendable {
     try check(status, path)
   }
 
-  /// Whether a file is there; one that others could change is refused, one that they could read is
-  /// closed to them.
+  /// Whether a file exists. A file that others could change is refused; one that they could read is
+  /// made private.
   /// - Throws: `permission-denied`, `io`.
   func checkFile(_ file: String) throws(TransferError) -> Bool {
     var status = stat()
@@ -67,7 +67,7 @@ struct StoreDirectory: Sendable {
     }
   }
 
-  /// Makes an empty database that only we may read; its companions take its mode.
+  /// Creates an empty database that only we may read; its companions inherit its mode.
   func makeDatabase() throws(TransferError) {
     let file = open(database, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw failure("make \(database)") }
@@ -89,7 +89,7 @@ struct StoreDirectory: Sendable {
     }
   }
 
-  /// Makes the names in a directory last.
+  /// Syncs the names in a directory.
   func sync(_ directory: String) throws(TransferError) {
     let file = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard file >= 0 else { throw failure("open the directory \(directory)") }
@@ -99,7 +99,7 @@ struct StoreDirectory: Sendable {
     }
   }
 
-  /// What `errno` means.
+  /// The error for `errno`.
   func failure(_ action: String, _ number: Int32 = errno) -> TransferError {
     let reason = "cannot \(action): \(SystemError.text(number))"
     return switch number {

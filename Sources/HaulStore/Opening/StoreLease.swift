@@ -6,15 +6,16 @@ import HaulCore
   import Darwin
 #endif
 
-/// The right to use a store, held through a lock on a file of its directory: ends with the process
-/// at the latest.
+/// The right to use a store: a lock on a file in its directory, which ends with the process at the
+/// latest.
 ///
-/// The file says who has it, or that the last one closed the store in order. It is never removed.
+/// The file names the holder, or says that the last one closed the store cleanly. It is never
+/// removed.
 final class StoreLease: Sendable {
-  /// How the last one that had it ended.
+  /// How the last holder ended.
   enum Past: Sendable {
     case closed
-    /// It died, or nobody knows.
+    /// It died, or that is unknown.
     case unknown
   }
 
@@ -25,7 +26,7 @@ final class StoreLease: Sendable {
   /// - Throws: `in-use`, `permission-denied`, `io`, `disk-full`.
   init(_ directory: StoreDirectory, program: String, wallSeconds: Double) throws(TransferError) {
     file = try Self.locked(directory)
-    // Read under the lock: who had it may have ended in between.
+    // Read under the lock: the holder may have ended in between.
     past = Self.text(file) == Self.closed ? .closed : .unknown
     let name = program.filter { $0 != "\n" }
     guard say("open \(getpid()) \(Int64(wallSeconds)) \(name)\n") else {
@@ -47,9 +48,9 @@ final class StoreLease: Sendable {
 
   deinit { close(file) }
 
-  /// Lets others have it.
+  /// Releases the lock.
   func release(isClean: Bool) {
-    // Not written: the next one takes the end for an unclean one and looks at everything.
+    // Not written: the next opening assumes an unclean end and checks everything.
     if isClean { _ = say(Self.closed) }
     flock(file, LOCK_UN)
   }

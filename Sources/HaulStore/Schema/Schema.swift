@@ -1,10 +1,10 @@
 import GRDB
 
-/// The tables, as a list of migrations that only grows: what is there never changes.
+/// The tables, as an append-only list of migrations: existing ones never change.
 enum Schema {
   /// "Haul" in ASCII.
   static let applicationID = 0x4861_756C
-  /// That of the last migration.
+  /// The version of the last migration.
   static var version: Int { migrations.count }
 
   private static let migrations = [

@@ -2,10 +2,9 @@
 enum SchemaV1 {
   static let statements = [members, byRank, byStatus, byGroup, byIdentifier] + parts + logs
 
-  /// What changes often, and all that `open` reads: rows as small as they can be, in the order in
-  /// which they came, so that adding many writes whole pages. Ids are random: an index of them
-  /// would be written all over for each batch, so that `RowNumbers` knows their rows instead, and
-  /// keeps two members from having one.
+  /// Frequently changed values, and all that `open` reads: small rows in the order of adding, so
+  /// that a batch writes whole pages. Ids are random, and an index of them would be written all
+  /// over for each batch: `RowNumbers` maps ids to rows instead, and ensures that they are unique.
   private static let members = """
     CREATE TABLE members (
       seq INTEGER PRIMARY KEY,
@@ -29,7 +28,7 @@ enum SchemaV1 {
     ) STRICT
     """
   private static let byRank = "CREATE INDEX members_by_rank ON members (rank)"
-  /// Of what few are: no index is written when all of a list are cancelled.
+  /// An index of rare states only: cancelling a whole list writes no index.
   private static let byStatus = """
     CREATE INDEX members_by_status ON members (status, rank) WHERE status = 1 OR status = 2
     """

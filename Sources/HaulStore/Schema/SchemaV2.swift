@@ -1,5 +1,4 @@
-/// Which targets are files whose paths were given: what `open` reads, without looking at the
-/// others.
+/// The exact target paths, which `open` reads without the other members.
 enum SchemaV2 {
   static let statements = [
     "ALTER TABLE requests ADD COLUMN is_exact INTEGER NOT NULL DEFAULT 0",

@@ -1,4 +1,4 @@
-/// Where the bytes lie of those that are to go on.
+/// Where the bytes of unfinished members are.
 enum SchemaV3 {
   static let statements = [
     """

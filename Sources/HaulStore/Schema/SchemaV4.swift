@@ -1,4 +1,4 @@
-/// What those wait for that had something in their way.
+/// The wait reasons of members.
 enum SchemaV4 {
   static let statements = ["ALTER TABLE members ADD COLUMN wait_reason TEXT"]
 }

@@ -1,13 +1,13 @@
 import GRDB
 import HaulCore
 
-/// A value that a column holds as a small number, which never changes.
+/// A value stored as a small number, which never changes.
 protocol StoredCode: CaseIterable {
   var code: Int { get }
 }
 
 extension StoredCode {
-  /// - Throws: `io` for a number that no version up to this one has written.
+  /// - Throws: `io` for a number that no version so far has written.
   init(code: Int, _ what: String) throws(TransferError) {
     guard let value = Self.allCases.first(where: { $0.code == code }) else {
       throw .unreadable("a \(what)")

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import GRDB
 
-/// Text as a column holds it. Text that contains U+0000 is kept as its bytes: between SQLite and
-/// GRDB, text ends there.
+/// Text in a column. Text that contains U+0000 is stored as bytes: between SQLite and GRDB, text
+/// ends there.
 enum StoredText {
   static func value(_ text: String?) -> DatabaseValue {
     guard let text else { return .null }
@@ -27,8 +27,8 @@ enum StoredText {
 }
 
 extension StatementArguments {
-  /// The same as `init(_:)`, which goes through a key path for each value: two thirds of the time
-  /// of an update.
+  /// The same as `init(_:)`, which uses a key path for each value and takes two thirds of an
+  /// update's time.
   init(of values: [DatabaseValue]) {
     self.init(values.map { $0 as (any DatabaseValueConvertible)? })
   }
