@@ -79,7 +79,7 @@ import Testing
   func nonsense(entry: String) throws {
     for list in [entry, "a.example,\(entry)", "\(entry) a.example"] {
       let message = try #require(refusal(["get", "https://h/x", "--noproxy", list]))
-      #expect(message.hasPrefix("--noproxy: '\(entry)' is no host"), "\(message)")
+      #expect(message.hasPrefix("--noproxy: '\(entry)' is not a host"), "\(message)")
     }
   }
 

@@ -82,7 +82,7 @@ struct OwnershipTests {
     let told = try #require(thrown)
     let user = "belongs to \(owner) (user \(scratch.disk.effectiveUser)) and cannot be read"
     #expect(told.contains(user), "\(told)")
-    #expect(!told.contains("Haul did not make"))
+    #expect(!told.contains("Haul did not create"))
     #expect(try scratch.contents(name) == [1, 2, 3])
     #expect(try scratch.names() == [name])
   }

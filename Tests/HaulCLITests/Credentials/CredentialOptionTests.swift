@@ -68,7 +68,7 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
     #expect(try authorization(["--bearer-file", "t"], files) == "Bearer abc.def~")
     for name in ["bad", "none"] {
       let message = try #require(refusal(["--bearer-file", name, "https://h/x"], files))
-      #expect(message.contains("no token") && !message.contains("two words"))
+      #expect(message.contains("not a token") && !message.contains("two words"))
     }
   }
 

@@ -83,7 +83,7 @@ import Testing
       let result = try await place.haul(["get", "-o", "file.bin", place.server.url("/file.bin")])
       #expect(result.status == 1)
       #expect(
-        result.errors.contains("file.bin.haul.journal has the name of a journal"),
+        result.errors.contains("file.bin.haul.journal is not a journal"),
         "\(result.errors)")
     }
   }

@@ -78,8 +78,8 @@ import Testing
       ("https://h/1\n  header=secret", "line 2: header: a header is written"),
       ("https://h/1\nh/2?token=secret", "line 2: h/2?***: the address has no scheme"),
       ("https://h/1\n  out=a\0b", "line 2: there is a NUL"),
-      ("https://h/1\rhttps://h/2", "line 1: there is a NUL or a carriage return"),
-      ("ftp://me:secret@h/", "line 1: ftp://h/: the scheme ftp"), ("#only", "there is no URL"),
+      ("https://h/1\rhttps://h/2", "line 1: the line contains a NUL or a carriage return"),
+      ("ftp://me:secret@h/", "line 1: ftp://h/: the scheme ftp"), ("#only", "it contains no URL"),
     ])
   func refused(text: String, message: String) throws {
     let found = try #require(refusal(["-i", "list"], sources(["list": text])))
@@ -125,12 +125,12 @@ import Testing
     #expect(try plan(["-i", "list", "--remote-name"], files).requests.count == 3)
   }
 
-  @Test("one address for one file in two ways is refused")
+  @Test("one address for one file with different options is refused")
   func givenDifferently() throws {
     let list = "https://h/x\n  checksum=md5=\(String(repeating: "0", count: 32))\nhttps://h/x\n"
     let message = try #require(refusal(["-i", "list"], sources(["list": list])))
     #expect(message.hasPrefix("list: line 3: https://h/x is given twice (list: line 1)"))
-    #expect(message.contains("in two ways"))
+    #expect(message.contains("with different options"))
   }
 
   @Test("addresses whose files would have one name are refused only where no number may be added")

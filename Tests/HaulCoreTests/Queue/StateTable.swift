@@ -21,15 +21,14 @@ enum StateTable {
   private static let head = """
     # States of a member of the queue
 
-    Printed from `TransferMachine` by a test, which fails when this page is not what the machine does;
-    `HAUL_WRITE_DOCS=1 swift test --filter StateTable` prints it anew. The same tests look at every way to come to
-    each of these states.
+    A test prints this page from `TransferMachine`, and fails when the page differs;
+    `HAUL_WRITE_DOCS=1 swift test --filter StateTable` writes it. The same tests visit every path to each of these states.
 
-    *Queued*, *paused*, *failed*, *completed* and *cancelled* are stored. One that is *running* or *stopping* is stored
-    with its last order: after a restart it is queued, or that order is carried out. A dash: nothing changes.
+    *Queued*, *paused*, *failed*, *completed* and *cancelled* are stored. A *running* or *stopping* member is stored
+    with its last command: after a restart it is queued, or that command is carried out. A dash: nothing changes.
 
-    A *queued* one has a `WaitReason`. A retry, a full disk, a missing directory and no network are stored, in the commit
-    that has it wait; any other reason follows from how the others stand.
+    A *queued* member has a `WaitReason`. A retry, a full disk, a missing directory and no network are stored in the
+    commit that makes it wait; any other reason follows from the states of other members.
 
     """
 
@@ -108,8 +107,8 @@ extension StateTable {
   private static func words(_ effect: TransferMachine.Effect) -> String? {
     switch effect {
     case .enqueue, .dequeue: nil
-    case .stop(deletingBytes: false): "what runs is stopped"
-    case .stop(deletingBytes: true): "what runs is stopped and its bytes are deleted"
+    case .stop(deletingBytes: false): "its run is stopped"
+    case .stop(deletingBytes: true): "its run is stopped and its bytes are deleted"
     case .discard: "its bytes are deleted"
     case .prefer: "it goes before all others"
     case .force: "it starts beyond the limits"
@@ -117,9 +116,9 @@ extension StateTable {
       "while it waits for its next attempt: that goes before all others"
     case .endWait(beyondLimits: true):
       "while it waits for its next attempt: that starts beyond the limits"
-    case .tellPaused: "told as paused"
-    case .tellResumed: "told as resumed"
-    case .tellEnd(let end): "told as \(end.rawValue)"
+    case .tellPaused: "reported as paused"
+    case .tellResumed: "reported as resumed"
+    case .tellEnd(let end): "reported as \(end.rawValue)"
     }
   }
 
