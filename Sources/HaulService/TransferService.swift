@@ -1,20 +1,20 @@
 public import HaulKit
 public import ServiceLifecycle
 
-/// A manager as a service of a `ServiceGroup`: when the group shuts down, it stops what runs, and
-/// ends.
+/// Runs a manager as a service of a `ServiceGroup`: on shutdown of the group, it shuts down the
+/// manager.
 ///
-/// What ran goes on from its bytes when a list in a directory is opened the next time.
+/// Interrupted transfers resume when a list in a directory is opened again.
 public struct TransferService: Service {
-  /// The manager that is shut down; use it for everything else.
+  /// The manager to shut down; use it for everything else.
   public let manager: TransferManager
 
-  /// A service of that manager, which is to be run once.
+  /// A service for that manager; run it once.
   public init(_ manager: TransferManager) { self.manager = manager }
 
-  /// Runs until the group shuts down or its task is cancelled; the manager has shut down then.
+  /// Runs until the group shuts down or its task is cancelled; the manager has shut down by then.
   public func run() async {
-    // Cancelled, it shuts down as well.
+    // If cancelled, it shuts down too.
     try? await gracefulShutdown()
     await manager.shutdown()
   }

@@ -2,11 +2,10 @@ import ArgumentParser
 import HaulKit
 import HaulStore
 
-/// A fixed list of transfers over a stored queue, in a program that ends itself by SIGKILL where it
-/// is told: for tests, which start it again and look at what is there.
+/// A fixed list of transfers in a stored queue, in a program that kills itself with SIGKILL at a
+/// given point: for tests, which start it again and check the files.
 ///
-/// It says each command once that is acknowledged, and how everything stands when it begins and
-/// when it ends.
+/// It prints each acknowledged command, and the state of all transfers when it begins and ends.
 @main
 struct Drill: AsyncParsableCommand {
   static let configuration = CommandConfiguration(commandName: "haul-drill")
@@ -76,7 +75,7 @@ struct Drill: AsyncParsableCommand {
   }
 
   private func command(_ manager: TransferManager) async throws {
-    // What is in the list already is found again by the key.
+    // The key finds transfers that are already in the list.
     try await manager.add(requests(), key: "drill")
     announce("did add")
     _ = try await manager.move(identified("moved", manager), to: .first)

@@ -6,16 +6,17 @@ import HaulKit
   import Darwin
 #endif
 
-/// Managers that are forgotten, after a download, after one that threw, and before any.
+/// Managers that are released without a shutdown: after a download, after one that threw, and
+/// before any.
 ///
-/// It announces the most descriptors and threads that such a manager left behind. What ends by
-/// itself in the background is waited for: the caller ends it when that never comes.
+/// It prints the most descriptors and threads that such a manager left behind. It waits for
+/// background work to end; the caller kills it if that never happens.
 struct ForgottenManagers {
   let drill: Drill
   let count: Int
 
   func run() async throws {
-    // Loops and threads that all managers share are there after the first.
+    // Event loops and threads that all managers share exist after the first.
     try await makeOne("/whole", expecting: nil)
     let before = try await settled()
     for _ in 0..<count { _ = try TransferManager() }
@@ -42,7 +43,7 @@ struct ForgottenManagers {
     }
   }
 
-  /// What there is once that does not change any more.
+  /// The counts once they do not change any more.
   private func settled() async throws -> Left {
     var (left, times) = (Left.now, 0)
     while times < 10 {
@@ -54,7 +55,7 @@ struct ForgottenManagers {
     return left
   }
 
-  /// What a process has of each.
+  /// The counts of a process.
   private struct Left: Equatable {
     let descriptors: Int
     let threads: Int

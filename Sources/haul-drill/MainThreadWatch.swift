@@ -11,8 +11,8 @@ import HaulStore
 /// Many downloads that the main actor adds, follows and awaits, as a user interface does, beside
 /// work that takes every turn there.
 ///
-/// It announces the longest time between two turns in milliseconds, without the time that the
-/// machine gave to others.
+/// It prints the longest time between two turns in milliseconds, without the time that the machine
+/// gave to other threads.
 @MainActor final class MainThreadWatch {
   private let drill: Drill
   private let count: Int
@@ -45,7 +45,7 @@ import HaulStore
     announce("longest \(longest)")
   }
 
-  /// What an interface does to make its requests is not what is measured.
+  /// Making the requests is not part of the measurement.
   @concurrent private func requests() async throws -> [TransferRequest] {
     let (address, directory) = (drill.address, drill.directory)
     return try (0..<count).map { number in
@@ -64,7 +64,7 @@ import HaulStore
     }
   }
 
-  /// Neither sleeps nor leaves the queue: other threads would be late wherever the machine is busy.
+  /// Neither sleeps nor leaves the queue: on a busy machine other threads would run late.
   private func takeTurn() {
     let now = Moment()
     longest = max(longest, now.milliseconds(since: last))
@@ -73,8 +73,7 @@ import HaulStore
     DispatchQueue.main.async { MainActor.assumeIsolated { self.takeTurn() } }
   }
 
-  /// When it is, and how long this thread was ready to run until then while others had the
-  /// processor.
+  /// A time, and how long this thread was ready to run until then while others had the processor.
   private struct Moment {
     private let time = ContinuousClock.now
     private let thread = pthread_self()
@@ -85,7 +84,7 @@ import HaulStore
       return Int64(((time - last.time) - .nanoseconds(others)) / .milliseconds(1))
     }
 
-    /// Nanoseconds; 0 where the system does not tell, so that the time of others counts as blocked.
+    /// Nanoseconds; 0 if the system does not report it: then others' time counts as blocked.
     private static var waited: Int64 {
       let file = open("/proc/thread-self/schedstat", O_RDONLY)
       guard file >= 0 else { return 0 }

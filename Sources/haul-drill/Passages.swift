@@ -7,7 +7,7 @@ import Synchronization
   import Darwin
 #endif
 
-/// Counts how often each point is passed, and ends the process at one of them.
+/// Counts the passages of each point, and kills the process at one of them.
 final class Passages: Sendable {
   private let counters = QueuePoint.allCases.map { _ in Counter() }
   private let last: (point: QueuePoint, number: Int)?
@@ -35,7 +35,7 @@ final class Passages: Sendable {
   }
 }
 
-/// A line, at once: what was said before the end is heard.
+/// Prints a line at once, so that it is seen even if the process is killed.
 func announce(_ line: String) {
   let bytes = Array("\(line)\n".utf8)
   _ = write(1, bytes, bytes.count)

@@ -18,7 +18,7 @@ struct BenchClock: TransferClock {
   }
 }
 
-/// What the process holds in memory, in MiB: now, and at most so far.
+/// The memory of the process, in MiB: now, and its maximum so far.
 struct ProcessMemory {
   private(set) var now = 0
   private(set) var peak = 0

@@ -2,10 +2,10 @@ import ArgumentParser
 import HaulCore
 import HaulStore
 
-/// What a queue in a database costs: one line a stage, with the time, the rate and the memory of
-/// the process.
+/// What a queue in a database costs: one line for each stage, with the time, the rate and the
+/// memory of the process.
 ///
-/// Each stage in a process of its own, in this order, as a queue is used.
+/// Each stage runs in its own process, in this order, as a queue is used.
 @main
 struct StoreBench: AsyncParsableCommand {
   enum Stage: String, CaseIterable, ExpressibleByArgument {
@@ -100,7 +100,7 @@ struct StoreBench: AsyncParsableCommand {
   }
 
   private func page(_ store: SQLiteStore, _ clock: BenchClock) async throws {
-    // As a manager's are.
+    // Like a manager's.
     let middle = Int64(members / 2) << 20
     let queries: [(String, RecordQuery)] = [
       ("first page", RecordQuery()),

@@ -75,7 +75,7 @@ extension Invocation {
   }
 
   private static func unknown(_ name: String) -> UsageError {
-    if let url = try? AddressArgument.url(name) {  // else it is no address
+    if let url = try? AddressArgument.url(name) {  // otherwise it is not an address
       let shown = url.redacted
       let isExact = !shown.contains("*") && !shown.contains("'")
       return UsageError("to download it: haul get \(isExact ? quoted(shown) : "URL")")

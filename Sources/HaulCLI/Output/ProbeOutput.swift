@@ -16,12 +16,12 @@ enum ProbeOutput {
     if result.finalURL != result.url { rows.append(("Final URL", result.finalURL.redacted)) }
     rows.append(("HTTP", "\(result.httpVersion), status \(result.status)"))
     rows.append(
-      ("Length", result.length.map { "\(Units.bytes($0)) (\($0) bytes)" } ?? "not told"))
+      ("Length", result.length.map { "\(Units.bytes($0)) (\($0) bytes)" } ?? "unknown"))
     rows.append(("Ranges", result.servesRanges ? "yes" : "no"))
     if let tag = result.entityTag { rows.append(("Entity tag", tag)) }
     if let date = result.lastModified { rows.append(("Last modified", date)) }
     rows.append(
-      ("Validator", result.hasStrongValidator ? "strong: versions are told apart" : "none strong"))
+      ("Validator", result.hasStrongValidator ? "strong: identifies a version" : "not strong"))
     if let type = result.contentType { rows.append(("Content type", type)) }
     rows.append(("Name", result.fileName))
     if let name = result.suggestedName { rows.append(("Server's name", name)) }
@@ -36,7 +36,7 @@ enum ProbeOutput {
       plan.connections == 1 ? "1 connection" : "up to \(plan.connections) connections"
     let segments = plan.segments == 1 ? "1 segment" : "\(plan.segments) segments"
     let resume =
-      plan.resumes ? "goes on after an interruption" : "starts over after an interruption"
+      plan.resumes ? "resumes after an interruption" : "starts over after an interruption"
     return "\(connections), \(segments); \(resume)"
   }
 

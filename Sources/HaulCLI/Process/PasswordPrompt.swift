@@ -10,7 +10,7 @@ enum PasswordPrompt {
   static func ask(for user: String) throws(UsageError) -> String? {
     let descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard descriptor >= 0 else { return nil }
-    defer { _ = close(descriptor) }  // nothing is lost
+    defer { _ = close(descriptor) }  // nothing can be lost
     var saved = termios()
     guard tcgetattr(descriptor, &saved) == 0 else { return nil }
     // Keys arrive one by one and send no signal: the terminal is restored before the process ends.
@@ -61,6 +61,6 @@ enum PasswordPrompt {
 
   private static func show(_ text: String, on descriptor: Int32) {
     let bytes = Array(text.utf8)
-    _ = write(descriptor, bytes, bytes.count)  // a prompt that is not seen is still answered
+    _ = write(descriptor, bytes, bytes.count)  // the password can be typed without the prompt
   }
 }

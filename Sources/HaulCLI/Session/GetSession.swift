@@ -125,7 +125,7 @@ struct GetSession {
       await console.interrupt(cause)
       let clock = surroundings.clock
       Task {
-        try? await clock.sleep(until: clock.now + Self.patience)  // nobody cancels it
+        try? await clock.sleep(until: clock.now + Self.patience)  // never cancelled
         ends.finish()
       }
       await manager.pauseAll(by: .signal)

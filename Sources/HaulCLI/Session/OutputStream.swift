@@ -74,7 +74,7 @@ package struct OutputStream: Sendable {
   /// Another process has made the shared descriptor non-blocking.
   private static func waitUntilWritable(_ descriptor: Int32) {
     var poller = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-    _ = poll(&poller, 1, -1)  // on failure the write is tried again and tells why
+    _ = poll(&poller, 1, -1)  // on failure, the next write reports why
   }
 }
 
@@ -104,7 +104,7 @@ extension OutputStream {
   /// Enlarges a pipe as far as allowed, for fewer switches between its ends.
   func widenPipe() {
     #if canImport(Glibc)
-      _ = fcntl(descriptor, haulSetPipeSize, 1 << 20)  // anything but a pipe refuses it
+      _ = fcntl(descriptor, haulSetPipeSize, 1 << 20)  // only works for a pipe
     #endif
   }
 

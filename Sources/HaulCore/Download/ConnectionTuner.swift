@@ -131,7 +131,7 @@ extension ConnectionTuner {
   /// The shortest measurement.
   static let shortest: Duration = .milliseconds(100)
   static let measurement: Duration = .milliseconds(200)
-  /// The shortest time for judging a doubling.
+  /// Long enough to judge a doubling; `glance` is too short for that.
   static let look: Duration = .milliseconds(50)
   static let glance: Duration = .milliseconds(20)
   static let longest: Duration = .seconds(2)

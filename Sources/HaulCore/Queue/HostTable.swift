@@ -11,7 +11,7 @@ struct HostState: Sendable {
   var connections = 0
   /// Active transfers that receive bytes.
   var delivering = 0
-  /// The measured limit of connections of the host.
+  /// The connection limit learned from the refusals of the host.
   var learnedCap: Int?
   /// The number of connections that the last transfer chose.
   var settledConnections: Int?

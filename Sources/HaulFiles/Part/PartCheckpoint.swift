@@ -138,7 +138,7 @@ extension PartFile {
 
   /// Reports which file is gone.
   func removed(_ what: String) -> TransferError {
-    let directoryIsGone = (try? directory.status().links) == 0  // a failure says nothing: no
+    let directoryIsGone = (try? directory.status().links) == 0  // on failure: no
     return TransferError(
       .io,
       directoryIsGone

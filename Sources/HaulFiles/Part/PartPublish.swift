@@ -144,7 +144,7 @@ extension PartFile {
     if status.size == length { return status }
     return try mapping("finish the part file") { () throws(DiskError) in
       try part.truncate(to: length)
-      if let modified { try part.setModified(modified) }  // cutting it set the time anew
+      if let modified { try part.setModified(modified) }  // truncating has changed it
       return try part.status()
     }
   }

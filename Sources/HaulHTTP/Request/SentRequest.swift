@@ -216,7 +216,7 @@ extension SentRequest: HTTPClientResponseDelegate {
     headTimeout: TimeAmount
   ) {
     guard isWanted else { return failed(CancellationError()) }
-    let timer = try? loop.scheduleCallback(in: headTimeout, handler: self)  // fails at its shutdown
+    let timer = try? loop.scheduleCallback(in: headTimeout, handler: self)  // fails at shutdown
     state.withLockedValue { $0.headTimer = timer }
     let task = client.execute(request: message, delegate: self, eventLoop: .delegate(on: loop))
     canBeStopped { task.fail(reason: $0) }

@@ -87,7 +87,7 @@ extension DownloadRun {
         guard found.device != location.device else { return nil }
         return .directoryMissing(location.directory, seen: found.device)
       }
-      let isRemoved = (try? directory.status().links) == 0  // nothing is told of what is gone
+      let isRemoved = (try? directory.status().links) == 0  // on failure: missing
       return isRemoved ? nil : .directoryMissing(location.directory, seen: nil)
     }
   }

@@ -133,7 +133,7 @@ struct TargetSearch {
       durability: request.durability, deferringJournalUpTo: Self.smallFile)
   }
 
-  /// Claims the wanted name, whatever has it.
+  /// Claims the wanted name, even if a file has it.
   func claimWanted() throws(TransferError) -> TargetClaim {
     guard let part = try acquire(name) else { throw inUse }
     return claim(name, part)

@@ -62,7 +62,7 @@ public struct TransferBytes: AsyncSequence, Sendable {
   /// How many segments wait for the reader, plus 1 if the reader waits for them.
   package var waiting: Int { reading.buffer.waiting }
 
-  /// Reports when the stream has no reader any more.
+  /// Stops the stream when its last reader is released.
   final class Reading: Sendable {
     let buffer: StreamBuffer
 

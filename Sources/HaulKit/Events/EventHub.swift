@@ -8,7 +8,7 @@ import OrderedCollections
 ///
 /// A subscriber to everything is a position in one shared log, and a slot for each transfer's
 /// progress. A slow one delays no other, and unread events are held once for all. The log has a
-/// limit: a subscriber reads what was dropped before it was read from the store.
+/// limit: a subscriber that falls behind it reads the dropped events from the store.
 final class EventHub: Sendable {
   /// Identifies a subscriber.
   struct Key: Hashable, Sendable {

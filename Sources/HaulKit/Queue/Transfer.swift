@@ -2,7 +2,7 @@ public import HaulCore
 
 /// A handle of one transfer. It keeps its manager alive; the manager does not keep the handle.
 public struct Transfer: Sendable, Identifiable {
-  /// Opaque, and never used again.
+  /// Opaque and unique; never reused.
   public let id: TransferID
   let identity: TransferIdentity?
   let manager: TransferManager

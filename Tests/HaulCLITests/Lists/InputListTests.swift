@@ -77,7 +77,7 @@ import Testing
       ("https://h/1\n  checksum=md5=0", "line 2: checksum: md5 needs 32"),
       ("https://h/1\n  header=secret", "line 2: header: a header is written"),
       ("https://h/1\nh/2?token=secret", "line 2: h/2?***: the address has no scheme"),
-      ("https://h/1\n  out=a\0b", "line 2: there is a NUL"),
+      ("https://h/1\n  out=a\0b", "line 2: the line contains a NUL"),
       ("https://h/1\rhttps://h/2", "line 1: the line contains a NUL or a carriage return"),
       ("ftp://me:secret@h/", "line 1: ftp://h/: the scheme ftp"), ("#only", "it contains no URL"),
     ])

@@ -17,7 +17,7 @@ private struct Sample {
 
   // docs/events.md
   mutating func events() async {
-    var last = stored.number  // of the last event that was taken in; nil at first
+    var last = stored.number  // of the last event that was handled; nil at first
     for await event in manager.events(after: last) {
       switch event {
       case .reset(let snapshot):

@@ -10,7 +10,7 @@ try await transfer.cancel(keepingBytes: true)
 do {
   try await transfer.retry()
 } catch  where error.code == .refused {
-  print("not tried again: \(error)")
+  print("not retried: \(error)")
 }
 await manager.waitUntilEmpty()
 _ = try await manager.restart(.filter { $0.state == .failed })
