@@ -47,7 +47,7 @@ release: ## the release binary
 install: ## haul, its manual and completions below PREFIX=/usr/local (DESTDIR= is put before it)
 	@Scripts/install-haul "$(DESTDIR)" "$(PREFIX)"
 
-uninstall: ## takes away what install has put there
+uninstall: ## removes what install has installed
 	@Scripts/install-haul --remove "$(DESTDIR)" "$(PREFIX)"
 
 package: ## a Debian package and a tar file of the binary, in .build/package

@@ -39,7 +39,7 @@ package enum TargetCheck {
   package static func state(of name: String, in directory: any DiskDirectory)
     throws(TransferError) -> TargetState
   {
-    let status = try mapping("look at the target") { () throws(DiskError) in
+    let status = try mapping("check the target") { () throws(DiskError) in
       try directory.status(of: name)
     }
     guard let status else { return .absent }

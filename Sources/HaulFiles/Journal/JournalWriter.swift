@@ -88,7 +88,7 @@ struct JournalWriter {
   /// - Throws: `in-use` when the journal does not end where this process stopped writing.
   func checkEnd() throws(TransferError) {
     guard let file else { return }
-    let size = try mapping("look at the journal") { () throws(DiskError) in
+    let size = try mapping("check the journal") { () throws(DiskError) in
       try file.status().size
     }
     guard size == end else { throw .takenOver }
@@ -116,7 +116,7 @@ struct JournalWriter {
 
 extension TransferError {
   static let takenOver = TransferError(
-    .inUse, "another process has taken over the part file; nothing was touched")
+    .inUse, "another process has taken over the part file; nothing was changed")
 }
 
 enum FileWriter {

@@ -20,7 +20,7 @@ extension PartFile {
   static func isFree(_ names: PartNames, in directory: any DiskDirectory)
     throws(TransferError) -> Bool
   {
-    let isFree = try mapping("look at the part file") { () throws(DiskError) in
+    let isFree = try mapping("check the part file") { () throws(DiskError) in
       if try directory.status(of: names.journal) != nil { return false }
       return try directory.status(of: names.part) == nil
     }

@@ -30,7 +30,7 @@ struct JournalLease {
   {
     guard let (file, wasCreated) = try open(name, directory, user) else { return nil }
     do throws(TransferError) {
-      let status = try mapping("look at the journal") { () throws(DiskError) in
+      let status = try mapping("check the journal") { () throws(DiskError) in
         try file.status()
       }
       if status.links == 0 {
@@ -41,7 +41,7 @@ struct JournalLease {
       // Where files cannot be locked, only the nonce of the run keeps writers apart.
       guard try tryLock(file, "journal") ?? true else { throw inUse }
       let identity = FileIdentity(status)
-      let isStill = try mapping("look at the journal") { () throws(DiskError) in
+      let isStill = try mapping("check the journal") { () throws(DiskError) in
         try directory.has(identity, as: name)
       }
       if isStill {
@@ -59,7 +59,7 @@ struct JournalLease {
   private static func open(_ name: String, _ directory: any DiskDirectory, _ user: UInt32)
     throws(TransferError) -> (any DiskFile, wasCreated: Bool)?
   {
-    let status = try mapping("look at the journal") { () throws(DiskError) in
+    let status = try mapping("check the journal") { () throws(DiskError) in
       try directory.status(of: name)
     }
     if let status { try Ownership.check(status, user: user, what: "journal") }

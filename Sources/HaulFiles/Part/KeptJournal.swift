@@ -27,7 +27,7 @@ extension PartFile {
     of name: String, in directory: any DiskDirectory, on disk: any Disk
   ) throws(TransferError) {
     let names = try PartNames(name)
-    let (journal, final) = try mapping("look at the journal") { () throws(DiskError) in
+    let (journal, final) = try mapping("check the journal") { () throws(DiskError) in
       (try directory.status(of: names.journal), try directory.status(of: name))
     }
     guard journal != nil, let final else { return }

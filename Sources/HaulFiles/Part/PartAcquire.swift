@@ -39,7 +39,7 @@ extension PartFile {
   private static func refuseStrangePart(
     _ names: PartNames, in directory: any DiskDirectory
   ) throws(TransferError) {
-    let isStrange = try mapping("look at the part file") { () throws(DiskError) in
+    let isStrange = try mapping("check the part file") { () throws(DiskError) in
       guard try directory.status(of: names.journal) == nil,
         let status = try directory.status(of: names.part), status.kind == .regular, status.size > 0
       else { return false }
@@ -146,7 +146,7 @@ struct PartRecovery {
     // An interrupted publish leaves the mode of the final file, which a group may be able to write.
     // That of a small file leaves no journal: nothing of it counts then.
     let published = 0o666 & ~disk.creationMask
-    let named = try mapping("look at the part file") { () throws(DiskError) in
+    let named = try mapping("check the part file") { () throws(DiskError) in
       try directory.status(of: names.part)
     }
     guard let named else { return nil }
@@ -155,7 +155,7 @@ struct PartRecovery {
       try directory.open(names.part, writing: true)
     }
     do throws(TransferError) {
-      let status = try mapping("look at the part file") { () throws(DiskError) in
+      let status = try mapping("check the part file") { () throws(DiskError) in
         try file.status()
       }
       try Ownership.check(status, user: disk.effectiveUser, mode: published, what: "part file")

@@ -66,7 +66,7 @@ extension PartFile {
     let part = try createPart()
     if state.isDeferred { try lockDeferred(part, &state) }
     try mark(part, &state)
-    let status = try mapping("look at the part file") { () throws(DiskError) in
+    let status = try mapping("check the part file") { () throws(DiskError) in
       try part.status()
     }
     let identity = FileIdentity(status)
@@ -122,7 +122,7 @@ extension PartFile {
   /// - Throws: `disk-full`, `io`.
   package func ensureRoom(for length: Int64) throws(TransferError) {
     let held = try locked { state throws(TransferError) in
-      try mapping("look at the part file") { () throws(DiskError) in
+      try mapping("check the part file") { () throws(DiskError) in
         try state.part?.status().allocated ?? 0
       }
     }

@@ -99,7 +99,7 @@ extension PartFile {
   }
 
   private func checkNames(_ state: inout PartState) throws(TransferError) {
-    let hasPart = try mapping("look at the part file") { () throws(DiskError) in
+    let hasPart = try mapping("check the part file") { () throws(DiskError) in
       try state.partIdentity.map { identity throws(DiskError) in
         try directory.has(identity, as: names.part)
       } == true
@@ -108,7 +108,7 @@ extension PartFile {
       if hasPart { return }
       throw removed("part file")
     }
-    let (isThere, isOurs) = try mapping("look at the journal") { () throws(DiskError) in
+    let (isThere, isOurs) = try mapping("check the journal") { () throws(DiskError) in
       (
         try directory.status(of: names.journal) != nil,
         try directory.has(journalIdentity, as: names.journal)
@@ -128,7 +128,7 @@ extension PartFile {
     }
     defer { file.close() }
     var bytes: [UInt8] = []
-    let size = try mapping("look at the journal") { () throws(DiskError) in
+    let size = try mapping("check the journal") { () throws(DiskError) in
       try file.status().size
     }
     guard size >= offset + Int64(count) else { return [] }

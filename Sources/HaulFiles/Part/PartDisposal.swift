@@ -12,7 +12,7 @@ extension PartFile {
     if isOurs: (JournalHead) -> Bool
   ) throws(TransferError) {
     let names = try PartNames(name)
-    let hasJournal = try mapping("look at the journal") { () throws(DiskError) in
+    let hasJournal = try mapping("check the journal") { () throws(DiskError) in
       try directory.status(of: names.journal) != nil
     }
     guard hasJournal else { return }

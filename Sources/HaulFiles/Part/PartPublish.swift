@@ -122,7 +122,7 @@ extension PartFile {
   }
 
   private func refuseTaken(_ name: String) throws(TransferError) {
-    let status = try mapping("look at the target") { () throws(DiskError) in
+    let status = try mapping("check the target") { () throws(DiskError) in
       try directory.status(of: name)
     }
     if status != nil { throw Self.taken }
@@ -164,7 +164,7 @@ extension PartFile {
   /// The new file keeps the restrictions of the one that it replaces: a private file stays private.
   private func mode(replacing name: String?) throws(TransferError) -> UInt32 {
     guard let name else { return finalMode }
-    let former = try mapping("look at the target") { () throws(DiskError) in
+    let former = try mapping("check the target") { () throws(DiskError) in
       try directory.status(of: name)
     }
     guard let former, former.kind == .regular else { return finalMode }
@@ -226,7 +226,7 @@ extension PartFile {
     let identity = try makePlaceholder(publication.name)
     do throws(TransferError) {
       try locked { state throws(TransferError) in try state.append(.placeholder(identity)) }
-      let isOurs = try mapping("look at the target") { () throws(DiskError) in
+      let isOurs = try mapping("check the target") { () throws(DiskError) in
         try directory.has(identity, as: publication.name)
       }
       guard isOurs else { throw Self.taken }

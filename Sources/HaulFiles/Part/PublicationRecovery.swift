@@ -6,7 +6,7 @@ extension PartRecovery {
   func isPublished(
     _ publication: Publication, _ replay: JournalReplay, _ isCancelled: () -> Bool
   ) throws(TransferError) -> Bool {
-    let (part, final) = try mapping("look at the target") { () throws(DiskError) in
+    let (part, final) = try mapping("check the target") { () throws(DiskError) in
       (try directory.status(of: names.part), try directory.status(of: publication.name))
     }
     guard let final, final.kind == .regular, final.size == publication.length else { return false }

@@ -101,7 +101,7 @@ extension WaitReason.Shortage {
   fileprivate static func find(
     _ directory: any DiskDirectory, _ part: String?, length: Int64?, path: String
   ) throws(TransferError) -> Self {
-    try mapping("look at the directory") { () throws(DiskError) in
+    try mapping("check the directory") { () throws(DiskError) in
       let held = try part.flatMap { part throws(DiskError) in
         try directory.status(of: part)?.allocated
       }

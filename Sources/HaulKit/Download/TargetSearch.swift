@@ -48,7 +48,7 @@ struct TargetSearch {
     let opened = try TargetCheck.openDirectory(
       directoryPath, on: disk, creating: !isExact || request.createsDirectories)
     directory = opened
-    status = try mapping("look at the directory") { () throws(DiskError) in try opened.status() }
+    status = try mapping("check the directory") { () throws(DiskError) in try opened.status() }
   }
 
   private var numbering: TargetClaim.Numbering {
@@ -143,7 +143,7 @@ struct TargetSearch {
     let other = book.holder(of: key(name)).map { "\($0.redacted) is" } ?? "another file is"
     return TransferError(
       .inUse,
-      "\(other) being downloaded to \(name.text) by this run, or is to go on; leave one out or give it another name"
+      "\(other) already using the target \(name.text); leave one out or give it another name"
     )
   }
 

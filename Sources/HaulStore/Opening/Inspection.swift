@@ -30,7 +30,7 @@ struct Inspection {
     } catch let error as DatabaseError where error.isDamage {
       return error.message ?? "SQLite cannot read it"
     } catch {
-      throw TransferError(storing: error, while: "look at the queue's database")
+      throw TransferError(storing: error, while: "check the queue's database")
     }
   }
 

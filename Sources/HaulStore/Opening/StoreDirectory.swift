@@ -26,7 +26,7 @@ struct StoreDirectory: Sendable {
   func prepareDirectory() throws(TransferError) {
     try makeDirectories()
     var status = stat()
-    guard stat(path, &status) == 0 else { throw failure("look at the directory") }
+    guard stat(path, &status) == 0 else { throw failure("check the directory") }
     guard status.st_mode & S_IFMT == S_IFDIR else {
       throw TransferError(.io, "\(path) is not a directory; give the queue one of its own")
     }
@@ -39,7 +39,7 @@ struct StoreDirectory: Sendable {
   func checkFile(_ file: String) throws(TransferError) -> Bool {
     var status = stat()
     guard lstat(file, &status) == 0 else {
-      guard errno == ENOENT else { throw failure("look at \(file)") }
+      guard errno == ENOENT else { throw failure("check \(file)") }
       return false
     }
     guard status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1 else {

@@ -17,7 +17,7 @@ import HaulKit
       case .transfer(let event):
         switch event.kind {
         case .paused(let origin): print("paused by \(origin)")
-        case .resumed: print("goes on")
+        case .resumed: print("resumed")
         case .finished(let result): print(result.state, result.path ?? "")
         default: break
         }

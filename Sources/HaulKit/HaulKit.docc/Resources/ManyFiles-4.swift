@@ -10,6 +10,6 @@ try await manager.add(requests)
 
 let outcomes = try await manager.group("season").completion()
 let failed = outcomes.values.filter { $0.state != .completed }
-print("\(outcomes.count - failed.count) are there")
+print("\(outcomes.count - failed.count) completed")
 for result in failed { print(result.error?.message ?? result.state.rawValue) }
 await manager.shutdown()
