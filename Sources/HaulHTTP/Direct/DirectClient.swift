@@ -25,7 +25,16 @@ final class DirectClient: Sendable {
   private let settings: HTTPTransport.Settings
   private let state = NIOLockedValueBox(State())
 
-  init(_ settings: HTTPTransport.Settings) { self.settings = settings }
+  /// Complete before the first connection: the runtime can crash where two event loops make the
+  /// same generic class at the same time.
+  private static let handlerTypes: [any Any.Type] = [
+    HTTPResponseDecoder.self, ByteToMessageHandler<HTTPResponseDecoder>.self,
+  ]
+
+  init(_ settings: HTTPTransport.Settings) {
+    self.settings = settings
+    withExtendedLifetime(Self.handlerTypes) {}
+  }
 
   var headTimeout: TimeAmount { TimeAmount(settings.headTimeout) }
 

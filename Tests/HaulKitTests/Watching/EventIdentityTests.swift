@@ -62,7 +62,7 @@ import Testing
     let caller = Caller(executor)
     let events = manager.events()
     let reading = Task { await caller.read(events) }
-    for number in 0..<50 {
+    for number in 0..<20 {
       let request = try Self.request("\(number)")
       let adding = Task { try await caller.add(request, to: manager) }
       await executor.run(until: adding)
@@ -107,7 +107,7 @@ private final class HeldExecutor: SerialExecutor {
       hasEnded.withLockedValue { $0 = true }
     }
     while !hasEnded.withLockedValue({ $0 }) {
-      for _ in 0..<20 { await Task.yield() }
+      for _ in 0..<10 { await Task.yield() }
       let job = jobs.withLockedValue { $0.isEmpty ? nil : $0.removeFirst() }
       job?.runSynchronously(on: asUnownedSerialExecutor())
     }
