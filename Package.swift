@@ -136,7 +136,7 @@ let package = Package(
       swiftSettings: settings),
 
     example("DurableQueue", with: "HaulStore"), example("InstallChain"),
-    example("MultiFileTransfer"),
+    example("LargeFile"), example("DownloadQueue"), example("MultiFileTransfer"),
     example("SlotMachine"),
 
     .testTarget(
@@ -180,4 +180,10 @@ if isFuzzing {
       exclude: ["Seeds"],
       swiftSettings: settings + [.unsafeFlags(["-parse-as-library", "-sanitize=address"])],
       linkerSettings: [.unsafeFlags(fuzzing)]))
+} else {
+  // So that every build compiles it.
+  package.targets.append(
+    .target(
+      name: "HaulFuzz", dependencies: ["HaulCore", "HaulFiles", "HaulCLI"], path: "Fuzz",
+      exclude: ["Seeds"], swiftSettings: settings))
 }

@@ -13,10 +13,10 @@ let networkTargets = [
     expect(IPAddress(written) == address, "\(written) is another address")
   },
   Target(name: "proxy") { input in
-    guard let proxy = try? Proxy(input.text) else { return }
+    guard let proxy = try? ProxyRules.Proxy(input.text) else { return }
     expect(!proxy.host.isEmpty && (1...65535).contains(proxy.port), "an odd endpoint")
     expect(!proxy.host.utf8.contains { $0 <= 0x20 || $0 == 0x7F }, "a control in the host")
-    guard let again = try? Proxy(proxy.description) else {
+    guard let again = try? ProxyRules.Proxy(proxy.description) else {
       return expect(false, "it does not read what it says: \(proxy)")
     }
     expect(again.host == proxy.host && again.port == proxy.port, "another endpoint")

@@ -1,27 +1,23 @@
-// Downloads files through a list that survives the program: kill it at any moment, start it again
-// with the same words, and it goes on.
+// Downloads files through a list that survives the program. Kill it at any moment and start it
+// again with the same arguments: it finds each transfer by its identifier, and resumes.
 //
 //   DurableQueue DIRECTORY URL...
 
 import HaulKit
 import HaulStore
 
-let words = CommandLine.arguments.dropFirst()
-guard let directory = words.first else {
-  print("usage: DurableQueue DIRECTORY URL...")
-  throw CancellationError()
-}
+let arguments = CommandLine.arguments.dropFirst()
+let directory = arguments.first ?? "."
 let manager = try await TransferManager(directory: "\(directory)/queue")
-let known = await manager.summaries().count
-print(known == 0 ? "a new list" : "\(known) in the list")
+let known = await manager.counts
+print(known.isEmpty ? "a new list" : "\(known.values.reduce(0, +)) in the list")
 
-// With the key, the same call adds nothing the second time, however the first one ended.
-let requests = try words.dropFirst().map {
-  try TransferRequest.download(ResourceURL($0), to: .directory(directory))
+let requests = try arguments.dropFirst().map { address in
+  var request = try TransferRequest.download(ResourceURL(address), to: .directory(directory))
+  request.identifier = address
+  return request
 }
-let transfers = try await manager.add(requests, key: "first batch")
-
-for transfer in transfers {
+for transfer in try await manager.add(requests) {
   do {
     let result = try await transfer.result
     print("\(result.path ?? ""): \(result.bytes) bytes, \(result.reused) of them from before")

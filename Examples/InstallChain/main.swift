@@ -1,48 +1,35 @@
-// Downloads an archive, unpacks it, then says on the main actor that the upgrade is complete: three
-// members in two groups, each after the one before. When one does not complete, those behind it
-// wait, and go on when it is tried again.
+// Downloads an archive, unpacks it, then reports on the main actor that the upgrade is complete.
+// Each waits for the one before. They are in two groups, which does not matter to a dependency.
 //
 //   InstallChain DIRECTORY URL
 
 import FoundationEssentials
 import HaulKit
 
-let words = CommandLine.arguments.dropFirst()
-guard let directory = words.first, let address = words.dropFirst().first else {
-  print("usage: InstallChain DIRECTORY URL")
-  throw CancellationError()
-}
-let manager = try TransferManager()
+let arguments = CommandLine.arguments.dropFirst()
+let (directory, address) = (arguments.first ?? ".", arguments.dropFirst().first ?? "")
 let archive = "\(directory)/archive"
-
-await manager.register(step: "unpack") { context in
+let manager = try TransferManager()
+await manager.register(step: "unpack") { step in
   let lines = try Data(contentsOf: URL(filePath: archive)).split(separator: UInt8(ascii: "\n"))
-  for (number, line) in lines.enumerated() {
-    // A pause or a cancel comes here, between two files.
-    try context.checkpoint()
-    try Data(line).write(to: URL(filePath: "\(directory)/part-\(number + 1)"))
-    context.progress(Int64(number + 1), of: Int64(lines.count))
+  for (index, line) in lines.enumerated() {
+    try step.checkpoint()  // throws when the step was paused or cancelled
+    try Data(line).write(to: URL(filePath: "\(directory)/part-\(index + 1)"))
+    step.progress(Int64(index + 1), of: Int64(lines.count))
   }
 }
-await manager.register(step: "tell") { _ in await MainActor.run { print("upgrade complete") } }
+await manager.register(step: "report") { _ in await MainActor.run { print("upgrade complete") } }
 
 var download = try TransferRequest.download(ResourceURL(address), to: .file(archive)) {
   $0.ifExists = .overwrite
 }
-download.identifier = "download"
-download.group = "network"
+(download.identifier, download.group) = ("download", "network")
 var unpack = TransferRequest.step("unpack")
-unpack.identifier = "unpack"
-unpack.group = "local"
-unpack.after = [.identifier("download")]
-var tell = TransferRequest.step("tell")
-tell.group = "local"
-tell.after = [.identifier("unpack")]
-
-let added = try await manager.add([download, unpack, tell])
+(unpack.identifier, unpack.group, unpack.after) = ("unpack", "local", [.identifier("download")])
+var report = TransferRequest.step("report")
+(report.group, report.after) = ("local", [.identifier("unpack")])
+let added = try await manager.add([download, unpack, report])
 do {
   for transfer in added { _ = try await transfer.result }
-} catch {
-  print("not upgraded: \(error.message)")
-}
+} catch { print("not upgraded: \(error.message)") }
 await manager.shutdown()

@@ -1,27 +1,35 @@
 // Three spinning numbers: any key starts and stops them, q ends.
-//
-//   SlotMachine
-
-import Foundation
 import HaulKit
 
-var configuration = TransferManager.Configuration()
-configuration.maximumActive = 3
-let manager = try TransferManager(configuration)
-let isTerminal = isatty(STDOUT_FILENO) == 1
-let machine = await Machine(manager) { line in
-  // In place on a terminal; a line each elsewhere.
-  let text = isTerminal ? "\r\(line)\u{1B}[K" : "\(line)\n"
-  // At once, and without the lock that the thread which waits for a key holds: `fflush(nil)` would
-  // wait for it.
-  FileHandle.standardOutput.write(Data(text.utf8))
+let manager = try TransferManager()
+await manager.register(step: "spin") { step in
+  for value in 0... {
+    try step.checkpoint()  // a pause stops it here
+    step.progress(Int64(value % 10))
+    try await Task.sleep(for: .milliseconds(50))
+  }
 }
-let events = manager.events()
-let drawing = Task {
-  for await event in events { machine.take(event) }
+var (reels, digits): ([Transfer], [TransferID: Int64]) = ([], [:])
+var isSpinning = false
+@MainActor func draw() {
+  let values = reels.map { "\(digits[$0.id] ?? 0)" }.joined(separator: " ")
+  let label = isSpinning ? "spinning: any key stops" : "stopped: any key starts"
+  Terminal.show("[ \(values) ]  \(label)")
 }
-for await _ in Keyboard.keys() { try await machine.press() }
-_ = try await manager.cancel(.all)
+Task {
+  for await event in manager.events() {
+    guard isSpinning, case .progress(let progress) = event.kind else { continue }
+    digits[event.id] = progress.bytes
+    draw()
+  }
+}
+var reel = TransferRequest.step("spin")
+reel.group = "reels"
+for await _ in Terminal.keys() {
+  if reels.isEmpty { reels = try await manager.add([reel, reel, reel]) }
+  // A paused reel has stopped when `pause` returns, so it never turns twice.
+  _ = try await isSpinning ? manager.pause(.group("reels")) : manager.resume(.group("reels"))
+  isSpinning.toggle()
+  draw()
+}
 await manager.shutdown()
-await drawing.value
-print()

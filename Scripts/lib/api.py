@@ -44,7 +44,13 @@ def lines(directory):
                     "swift.struct", "swift.class", "swift.enum", "swift.protocol"):
                 text += ": " + ", ".join(sorted(names))
             listed.setdefault((path, text), None)
+    types = {path for path, _ in listed}
     for path, text in sorted(listed):
+        parent = path[:-1]
+        if parent and parent not in types:
+            # A type of another module.
+            types.add(parent)
+            yield "  " * len(parent) + "extension " + parent[-1]
         yield "  " * len(path) + text
 
 

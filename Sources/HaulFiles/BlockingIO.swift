@@ -2,13 +2,14 @@ package import HaulCore
 import NIOConcurrencyHelpers
 package import NIOPosix
 
-/// The only place that may block a thread: a bounded pool for file system calls.
+/// Runs file system calls, which may block, on a bounded pool of threads. Other code must not
+/// block.
 package struct BlockingIO: Sendable {
   private let pool: NIOThreadPool?
   private let pace: DiskLatency?
   private var waitsInPlace = false
 
-  /// Runs calls on the threads of a started pool; without a `clock` never in place.
+  /// Runs calls on the threads of a started pool. Without a `clock`, no call runs in place.
   package init(pool: NIOThreadPool = .singleton, clock: (any TransferClock)? = nil) {
     self.pool = pool
     pace = clock.map { DiskLatency(clock: $0) }
@@ -19,19 +20,19 @@ package struct BlockingIO: Sendable {
     pace = nil
   }
 
-  /// Runs calls on the calling thread: for simulation, where no disk blocks.
+  /// Runs calls on the calling thread; for simulations, where no disk blocks.
   package static let inline = BlockingIO(withoutPool: ())
 
-  /// The same, but calls run on the calling thread while the disk is fast: for a thread with
-  /// nothing urgent to do. Changing threads takes longer than a write into the page cache.
+  /// The same, but calls run on the calling thread while the disk is fast. Use it on a thread
+  /// without urgent work. A change of threads takes longer than a write into the page cache.
   package var inPlace: BlockingIO {
     var other = self
     other.waitsInPlace = pace != nil
     return other
   }
 
-  /// Runs `body` on a helper thread. Cancelling the task does not end the wait: a disk operation
-  /// that was started must finish, and its result must be known.
+  /// Runs `body` on a helper thread. Cancelling the task does not end the wait: a started disk
+  /// operation must finish, and its result must be known.
   package func run<Value: Sendable>(
     _ body: @escaping @Sendable () throws(TransferError) -> Value
   ) async throws(TransferError) -> Value {
@@ -53,24 +54,24 @@ package struct BlockingIO: Sendable {
 
 extension BlockingIO {
   /// Calls `body` with each number below `count`, here and on idle helper threads. Call it on a
-  /// helper thread; returns when every call has returned.
+  /// helper thread; it returns when every call has returned.
   package func forEach(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
-    let wave = ParallelCalls(count, body)
+    let calls = ParallelCalls(count, body)
     if let pool {
-      for _ in 0..<max(0, min(Self.mostHelpers, count - 1)) {
-        // A thread that starts too late, or never, leaves no work undone.
-        pool.submit { state in if case .active = state { wave.work() } }
+      for _ in 0..<max(0, min(Self.maximumHelpers, count - 1)) {
+        // If this thread starts too late or never, the others do its work.
+        pool.submit { state in if case .active = state { calls.work() } }
       }
     }
-    wave.work()
-    wave.waitForOthers()
+    calls.work()
+    calls.waitForOthers()
   }
 
-  private static let mostHelpers = 3
+  private static let maximumHelpers = 3
 
   /// Starts `body` on a helper thread, without waiting for it.
-  /// - Parameter body: its argument is true when the threads have been stopped; it must not use the
-  ///   disk then.
+  /// - Parameter body: its argument is true if the threads were stopped; then it must not use the
+  ///   disk.
   package func start(_ body: @escaping @Sendable (_ isStopped: Bool) -> Void) {
     guard let pool else { return body(false) }
     pool.submit { state in
@@ -81,17 +82,17 @@ extension BlockingIO {
     }
   }
 
-  /// The result of `body`, if calls run in place and the disk is fast; otherwise nil, without a
+  /// The result of `body` if calls run in place and the disk is fast; otherwise nil, without a
   /// call.
   package func runHere<Value>(
     _ body: () throws(TransferError) -> Value
   ) throws(TransferError) -> Value? {
-    guard waitsInPlace, let pace, let began = pace.promptNow else { return nil }
+    guard waitsInPlace, let pace, let began = pace.nowIfFast else { return nil }
     return try pace.timing(body, since: began)
   }
 }
 
-/// Calls that several threads divide among themselves.
+/// Calls that several threads share.
 private final class ParallelCalls: Sendable {
   private let count: Int
   private let body: @Sendable (Int) -> Void
@@ -105,7 +106,7 @@ private final class ParallelCalls: Sendable {
     isOver = ConditionLock(value: count == 0)
   }
 
-  /// Makes calls until none is left to start.
+  /// Makes calls until all have started.
   func work() {
     while let number = take() {
       body(number)

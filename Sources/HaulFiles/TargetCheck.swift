@@ -9,7 +9,7 @@ package import HaulCore
 /// The state of a final name, checked before any network request.
 package enum TargetState: Hashable, Sendable {
   case absent
-  /// Length in bytes, modification time in seconds since 1970.
+  /// Length in bytes, and modification time in seconds since 1970.
   case regular(size: Int64, modified: Double)
 }
 

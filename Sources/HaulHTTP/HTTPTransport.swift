@@ -7,14 +7,13 @@ import NIOPosix
 
 /// `Transport` with AsyncHTTPClient, and with `DirectClient` for plain HTTP.
 ///
-/// One loop follows redirects, and every error is mapped once.
-///
-/// The scheduler limits connections; the clients' pools never do.
+/// `fetch` follows redirects, and maps each error once. The scheduler limits connections; the
+/// clients do not.
 package final class HTTPTransport: Transport {
   /// Settings for all connections.
   package struct Settings: Sendable {
     package var connectTimeout: Duration = .seconds(10)
-    /// From sending a request to the header of its answer.
+    /// The time from sending a request to the header of its answer.
     package var headTimeout: Duration = .seconds(30)
     /// How long an idle connection is kept.
     package var keepAlive: Duration = .seconds(60)
@@ -48,8 +47,7 @@ package final class HTTPTransport: Transport {
   /// Closes every connection.
   package func shutdown() async { await clients.shutdown() }
 
-  /// A new connection lives on the event loop that the request was sent from: the caller's, if it
-  /// is on one.
+  /// A new connection uses the event loop of the caller, if it runs on one.
   package func fetch(_ request: FetchRequest) async throws -> FetchResponse {
     let executor = loops.executor(for: request)
     return try await withTaskExecutorPreference(executor) {
@@ -57,7 +55,7 @@ package final class HTTPTransport: Transport {
     }
   }
 
-  /// - Parameter first: how the request ended, if it was sent before.
+  /// - Parameter first: the result of the request, if `begin` has already sent it.
   func fetch(
     _ request: FetchRequest, on executor: LoopExecutor?, first: Result<Answer, any Error>? = nil
   ) async throws -> FetchResponse {
@@ -147,15 +145,15 @@ package final class HTTPTransport: Transport {
     }
   }
 
-  /// Sends it with the right client, on the present event loop if there is one.
-  /// - Throws: when it cannot be sent; `told` is not called then.
+  /// Sends the request with the client of its route, on the current event loop if there is one.
+  /// - Throws: when it cannot be sent; then `completionHandler` is not called.
   private func start(
     _ sent: SentRequest, _ request: FetchRequest, over route: Route, usesHTTP2: Bool,
-    _ told: @escaping SentRequest.Told
+    _ completionHandler: @escaping SentRequest.Completion
   ) throws(TransferError) {
     let loop = MultiThreadedEventLoopGroup.singleton.any()
     if route == .direct, request.url.origin.scheme == "http" {
-      sent.start(told)
+      sent.start(completionHandler)
       clients.direct.send(head(of: request), to: request.url.origin, for: sent, on: loop)
       return
     }
@@ -169,7 +167,7 @@ package final class HTTPTransport: Transport {
       throw TransferError(mapping: error, from: request.url.origin, via: route)
     }
     sent.start { result in
-      told(
+      completionHandler(
         result.flatMap { answer in
           Result { () throws(TransferError) in
             try Self.check(.init(statusCode: answer.status), over: route)
@@ -189,7 +187,7 @@ package final class HTTPTransport: Transport {
     }
   }
 
-  /// Redirects and errors are left to `fetch`, which continues with them.
+  /// Sends a request without a task; `fetch` continues after a redirect or an error.
   package func begin(
     _ request: FetchRequest,
     _ answer: @escaping @Sendable (Result<FetchResponse, any Error>) -> Void
@@ -208,9 +206,9 @@ package final class HTTPTransport: Transport {
           return answer(
             .success(first.response(to: request, wasRedirected: false, executor: executor)))
         }
-        // Releases the body of a redirect, and with it the connection.
+        // Releases the body of a redirect, and thus its connection.
         let first = result.map(\.withoutBody)
-        sent.goOn(on: executor) {
+        sent.continueOn(on: executor) {
           do {
             answer(.success(try await self.fetch(request, on: executor, first: first)))
           } catch {
@@ -224,7 +222,8 @@ package final class HTTPTransport: Transport {
     return sent
   }
 
-  /// An IP address is checked in the handshake.
+  /// The host name that the certificate must have. Nil for an IP address: the TLS handshake checks
+  /// it.
   private func certifiedHost(of request: FetchRequest) -> String? {
     let origin = request.url.origin
     guard origin.scheme == "https", !request.allowInsecure, IPAddress(origin.host) == nil else {
@@ -241,8 +240,8 @@ package final class HTTPTransport: Transport {
       ? url.absoluteString : "\(url.origin.scheme)://\(url.origin.authority)/"
   }
 
-  /// A certificate is compared with the peer's address, which behind a proxy is the proxy's: the
-  /// owner of a certificate for that could read the traffic.
+  /// Refuses an IP address through a proxy: the library would compare the certificate with the
+  /// proxy's address, and a proxy with such a certificate could read the traffic.
   private func checkTrust(of request: FetchRequest, over route: Route) throws(TransferError) {
     guard route.proxy != nil, request.url.origin.scheme == "https", !request.allowInsecure,
       IPAddress(request.url.origin.host) != nil
@@ -251,11 +250,11 @@ package final class HTTPTransport: Transport {
       .tls, "the certificate of an IP address cannot be checked through a proxy; use a host name")
   }
 
-  /// The part of the request that goes to the origin.
+  /// The request line and the fields that `DirectClient` sends to the origin.
   private func head(of request: FetchRequest) -> HTTPRequestHead {
     var headers = fields(of: request)
     if !request.headers.fields.isEmpty {
-      // A request without a body needs no framing.
+      // A request without a body has no framing fields.
       headers.remove(name: "Content-Length")
       headers.remove(name: "Transfer-Encoding")
     }
@@ -286,8 +285,10 @@ package final class HTTPTransport: Transport {
 }
 
 extension TimeAmount {
+  /// At most 100 years: more would not fit into the nanoseconds of SwiftNIO.
   init(_ duration: Duration) {
-    let (seconds, attoseconds) = duration.components
+    let longest = Duration.seconds(100 * 365 * 86_400)
+    let (seconds, attoseconds) = min(max(.zero, duration), longest).components
     self = .nanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
   }
 }

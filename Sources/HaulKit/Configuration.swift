@@ -6,8 +6,9 @@ extension TransferManager {
   public struct Configuration: Sendable {
     /// Transfers that run at once; with 0 nothing starts.
     public var maximumActive = 8
-    /// Transfers that run at once from one host (name and port); nil for no limit but
-    /// `maximumActive`. The smaller of the two counts when all transfers use one host: raise both.
+    /// Transfers that run at once from one host (name and port); nil for no limit except
+    /// `maximumActive`. When all transfers use one host, the smaller of the two applies: raise
+    /// both.
     public var maximumActivePerHost: Int? = 4
     /// Whether the list opens suspended: nothing starts before `TransferManager.unsuspend()`.
     public var isSuspended = false
@@ -16,12 +17,12 @@ extension TransferManager {
     /// Connections to one host, across all transfers; with 0 nothing starts.
     public var connectionsPerHost = 16
     /// Connections of all transfers; with 0 nothing starts.
-    public var connectionsInAll = 64
-    /// Bytes per second of all transfers together; nil for no limit.
+    public var maximumConnections = 64
+    /// Bytes per second of all transfers together; nil or 0 for no limit.
     public var rateLimit: Int64?
     /// How long opening a connection may take.
     public var connectTimeout: Duration = .seconds(10)
-    /// How long a connection may bring no bytes.
+    /// How long a connection may receive no bytes.
     public var idleTimeout: Duration = .seconds(30)
     /// Whether a download waits when its disk is full or its file system is missing. If not, it
     /// fails with `disk-full` or `io`.
@@ -29,7 +30,7 @@ extension TransferManager {
     /// Whether a download waits while the machine has no network. If not, it fails as if its host
     /// were down. Streams never wait.
     public var waitsForNetwork = true
-    /// Whether a person watches every transfer. An unreachable host is then reported within
+    /// Whether a person watches every transfer. If so, an unreachable host is reported within
     /// seconds.
     package var isAttended = false
     /// The most bytes of a stream that are buffered for its reader.

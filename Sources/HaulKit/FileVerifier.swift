@@ -54,7 +54,7 @@ public enum FileVerifier {
     }
     defer { file.close() }
     let found = try FileHasher.digests(algorithms, of: file, length: size)
-    // A file of `/proc` reports no length, and a growing file reports an old one.
+    // A file in `/proc` reports no length, and the length of a growing file is outdated.
     let byte = UnsafeMutableRawBufferPointer.allocate(byteCount: 1, alignment: 1)
     defer { byte.deallocate() }
     let more = try mapping("read the file") { () throws(DiskError) in

@@ -1,7 +1,7 @@
 public import HaulKit
 public import ServiceLifecycle
 
-/// Runs a manager as a service of a `ServiceGroup`: on shutdown of the group, it shuts down the
+/// Runs a manager as a service of a `ServiceGroup`: when the group shuts down, it shuts down the
 /// manager.
 ///
 /// Interrupted transfers resume when a list in a directory is opened again.
@@ -12,9 +12,9 @@ public struct TransferService: Service {
   /// A service for that manager; run it once.
   public init(_ manager: TransferManager) { self.manager = manager }
 
-  /// Runs until the group shuts down or its task is cancelled; the manager has shut down by then.
+  /// Runs until the group shuts down or its task is cancelled, and then shuts down the manager.
   public func run() async {
-    // If cancelled, it shuts down too.
+    // A cancellation also shuts down the manager.
     try? await gracefulShutdown()
     await manager.shutdown()
   }

@@ -15,7 +15,7 @@ final class OpenDatabase: Sendable {
     self.lease = lease
   }
 
-  /// Calls with completion handlers: GRDB's `async` calls end with their task.
+  /// Uses completion handlers, because GRDB's `async` calls end when their task is cancelled.
   func read<Value: Sendable>(
     _ action: String, _ body: @escaping @Sendable (Database) throws -> Value
   ) async throws(TransferError) -> Value {
@@ -58,15 +58,15 @@ final class OpenDatabase: Sendable {
   func close() async {
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     await OneShot.wait { handover in
-      // After every write that was started, on a thread that may block.
+      // Runs on a thread that may block; it waits for every write that was started.
       StoreThreads.run { [pool, lease, isSound = !isDamaged.load(ordering: .acquiring)] in
         do {
           try pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
           try pool.close()
           lease.release(isClean: isSound)
         } catch {
-          // All commits are in the log; without the mark of a clean close, the next opening checks
-          // it.
+          // All commits are in the log. Without the mark of a clean close, the next opening checks
+          // the database.
           lease.release(isClean: false)
         }
         handover.give(())

@@ -5,44 +5,37 @@ import Synchronization
 /// A queue in its own SQLite database, which survives the end of the process and a power cut.
 ///
 /// One connection writes; reads have their own connections and see only whole changes. Cancelling a
-/// task ends no call: a change is stored, or fails.
+/// task does not end a call: a change is stored, or fails.
 package struct SQLiteStore: Store {
   /// How a store is opened.
   package struct Options: Sendable {
     /// What happens to a damaged database.
-    package enum IfCorrupt: Sendable {
-      /// It stays where it is, and opening fails with `io`.
-      case refuse
-      /// It is moved aside, and `damage` says where to; the queue starts empty.
-      case startEmpty
-    }
-
-    package var ifCorrupt = IfCorrupt.refuse
+    package var ifCorrupt = CorruptStorePolicy.refuse
     /// The most events that the log keeps.
     package var keptEvents = 100_000
     /// The largest database, in bytes; a change that would exceed it fails with `disk-full`. Nil
     /// for no limit.
     package var maximumSize: Int64?
-    /// The name shown to others that want the same store. Nil: the name of the process.
+    /// The name that other users of the same store see; nil for the name of the process.
     package var program: String?
-    /// Called between any two statements of a change, where a test may end the process.
-    package var passes: @Sendable () -> Void = {}
+    /// Called between statements of a change; a test may end the process there.
+    package var reached: @Sendable () -> Void = {}
 
     package init() {}
   }
 
-  /// What was moved aside on opening, and where to: report it to the user.
+  /// What was damaged and moved aside on opening, and its new name: report it to the user.
   package let damage: TransferError?
   private let database: OpenDatabase
   private let rows = RowNumbers()
   private let keptEvents: Int
-  private let passes: @Sendable () -> Void
+  private let reached: @Sendable () -> Void
 
   package var isDurable: Bool { true }
 
-  /// Opens the store in this directory (created if missing) for this process alone.
-  /// - Throws: `in-use` when another process, or another store of this one, has it;
-  ///   `permission-denied` when others may write there; `io` when it is damaged, of a newer
+  /// Opens the store in this directory (created if missing) for this process only.
+  /// - Throws: `in-use` when another process, or another store of this process, has it open;
+  ///   `permission-denied` when other users may write there; `io` when it is damaged, of a newer
   ///   version, or not a queue; `disk-full`.
   package init(
     directory: String, clock: any TransferClock, options: Options = Options()
@@ -51,7 +44,7 @@ package struct SQLiteStore: Store {
       directory: StoreDirectory(path: directory), clock: clock, options: options)
     (database, damage) = try await opening.perform()
     keptEvents = max(options.keptEvents, 0)
-    passes = options.passes
+    reached = options.reached
   }
 
   package func open() async throws(TransferError) -> StoredQueue {
@@ -62,8 +55,8 @@ package struct SQLiteStore: Store {
 
   package func commit(_ change: StoreChange) async throws(TransferError) {
     guard !change.isEmpty else { return }
-    try await database.write("store a change of the queue") { [rows, keptEvents, passes] db in
-      var writer = ChangeWriter(db: db, rows: rows, keptEvents: keptEvents, passes: passes)
+    try await database.write("store a change of the queue") { [rows, keptEvents, reached] db in
+      var writer = ChangeWriter(db: db, rows: rows, keptEvents: keptEvents, reached: reached)
       try writer.write(change)
     }
   }
@@ -73,7 +66,7 @@ package struct SQLiteStore: Store {
       try rows.load(db)
       var reader = try RecordReader(db: db)
       return try rows.numbers(of: ids).compactMap { id, number in
-        // The row may have been reused since.
+        // Another transfer may have got the row meanwhile.
         try reader.record(number).flatMap { $0.id == id ? $0 : nil }
       }
     }

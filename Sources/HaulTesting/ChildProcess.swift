@@ -6,11 +6,10 @@ import NIOPosix
   import Darwin
 #endif
 
-/// A program that a test runs. It gets the descriptors it is given and no others, default signals,
-/// and nothing on its standard input.
+/// A program that a test runs. It gets only the given descriptors, default signals, and an empty
+/// standard input.
 ///
-/// Of our own, as the library for it guards its state with a lock that the thread sanitizer does
-/// not know.
+/// Swift's Subprocess library is not used: the thread sanitizer does not know its lock.
 package struct ChildProcess: Sendable {
   package struct NotStarted: Error, Sendable {
     package let reason: String
@@ -19,8 +18,8 @@ package struct ChildProcess: Sendable {
   package let pid: Int32
 
   /// - Parameters:
-  ///   - environment: all of it, but for what tells sanitizers and coverage where to write.
-  ///   - output, errors: descriptors of ours, which stay open here.
+  ///   - environment: the whole environment, except the variables of sanitizers and coverage.
+  ///   - output, errors: descriptors of this process, which stay open here.
   package init(
     _ program: String, _ arguments: [String], in directory: String? = nil,
     environment: [String: String], output: Int32, errors: Int32
@@ -36,8 +35,8 @@ package struct ChildProcess: Sendable {
 
   package func send(_ signal: Int32) { _ = kill(pid, signal) }
 
-  /// Waits for the end: the exit status, or 128 and the number of the signal that ended it. To be
-  /// called once.
+  /// Waits for the end. Returns the exit status, or 128 plus the number of the signal that ended
+  /// it. Call it once.
   package func end() async throws -> Int32 {
     let thread = NIOThreadPool(numberOfThreads: 1)
     thread.start()
@@ -51,8 +50,8 @@ package struct ChildProcess: Sendable {
     return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
   }
 
-  /// What is passed on, or a program's profile would be lost and its reports be mixed into its
-  /// output.
+  /// Variables that are passed on, so that a program's coverage profile is kept and sanitizer
+  /// reports do not go to its output.
   private static let instruments: [String: String] = {
     let names = ["LLVM_PROFILE_FILE", "ASAN_OPTIONS", "TSAN_OPTIONS"]
     return names.reduce(into: [:]) { found, name in
@@ -105,7 +104,7 @@ package struct ChildProcess: Sendable {
     return pid
   }
 
-  // Swift's module of the C library does not show these two.
+  // Swift's module of the C library lacks these two functions.
 
   private typealias Actions = UnsafeMutablePointer<posix_spawn_file_actions_t>
 

@@ -1,19 +1,19 @@
 public import HaulCore
 import NIOConcurrencyHelpers
 
-/// A clock that only a test moves. Who waits for a later instant is freed when it has come, in the
-/// order of the instants, or by cancellation.
+/// A clock that only a test moves. Waits end in the order of their instants when the clock reaches
+/// them, or by cancellation.
 public final class ManualClock: TransferClock {
   private typealias Waiter = CheckedContinuation<Bool, Never>
 
   private struct State {
     var now = Instant()
-    /// How far the clock on the wall was set since its beginning.
+    /// By how much the wall clock was changed.
     var wallChange: Double = 0
     var sleepers: [UInt64: (until: Instant, waiter: Waiter)] = [:]
     var last: UInt64 = 0
 
-    /// Whose turn is next, if it comes by then.
+    /// The next waiter, if its instant is not after `end`.
     mutating func takeNext(by end: Instant) -> (until: Instant, waiter: Waiter)? {
       let next = sleepers.min { ($0.value.until, $0.key) < ($1.value.until, $1.key) }
       guard let next, next.value.until <= end else { return nil }
@@ -25,28 +25,30 @@ public final class ManualClock: TransferClock {
   private let wallStart: Double
 
   /// A clock that stands still until a test moves it.
-  /// - Parameter wallStart: seconds since 1970 at its beginning.
+  /// - Parameter wallStart: the wall time at its start, in seconds since 1970.
   public init(wallStart: Double = 0) { self.wallStart = wallStart }
 
   package var now: Instant { state.withLockedValue { $0.now } }
-  /// What the clock on the wall shows, in seconds since 1970.
+  /// The wall time, in seconds since 1970.
   public var wallSeconds: Double {
     state.withLockedValue { wallStart + $0.wallChange + ($0.now - Instant()) / .seconds(1) }
   }
 
-  /// Sets the clock on the wall forward by so many seconds, or back; no time passes.
-  public func setWall(by seconds: Double) { state.withLockedValue { $0.wallChange += seconds } }
+  /// Moves the wall clock forward by so many seconds, or back; no time passes.
+  public func adjustWallClock(by seconds: Double) {
+    state.withLockedValue { $0.wallChange += seconds }
+  }
 
-  /// How many wait at this moment, Haul's own timers included.
-  public var sleeping: Int { state.withLockedValue { $0.sleepers.count } }
+  /// The number of present waits, including Haul's own timers.
+  public var sleeperCount: Int { state.withLockedValue { $0.sleepers.count } }
 
-  /// Until when each of them waits.
+  /// The instants until which they wait.
   package var wakeUps: [Duration] {
     state.withLockedValue { state in state.sleepers.values.map(\.until.sinceStart).sorted() }
   }
 
-  /// Lets that much time pass at once. Every timer that is due by then fires.
-  public func move(by time: Duration) {
+  /// Lets so much time pass at once. Every timer that is due by then fires.
+  public func advance(by time: Duration) {
     let due = state.withLockedValue { state in
       state.now = state.now + time
       var due: [Waiter] = []
@@ -56,8 +58,8 @@ public final class ManualClock: TransferClock {
     for waiter in due { waiter.resume(returning: true) }
   }
 
-  /// Lets time pass until the next one is due, and frees it; false, and it is `end`, when none is
-  /// due by then.
+  /// Lets time pass until the next wait ends. Returns false if none ends by `end`; then it is
+  /// `end`.
   @discardableResult
   package func wakeNext(by end: Instant) -> Bool {
     let waiter = state.withLockedValue { state in

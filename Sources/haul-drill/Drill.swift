@@ -2,62 +2,62 @@ import ArgumentParser
 import HaulKit
 import HaulStore
 
-/// A fixed list of transfers in a stored queue, in a program that kills itself with SIGKILL at a
-/// given point: for tests, which start it again and check the files.
+/// Runs a fixed list of transfers in a stored queue, and kills itself with SIGKILL at a given
+/// point. Tests start it again and check the files.
 ///
-/// It prints each acknowledged command, and the state of all transfers when it begins and ends.
+/// It prints each acknowledged command, and the state of all transfers at its start and end.
 @main
 struct Drill: AsyncParsableCommand {
   static let configuration = CommandConfiguration(commandName: "haul-drill")
 
   @Argument(help: "where the queue and the files are") var directory: String
-  @Argument(help: "the address that the files are below") var address: String
-  @Option(help: "POINT:N: ends at the n-th passage of this point") var dieAt: String?
-  @Option(help: "a script that two steps run instead: `again`, which may run twice, and `once`")
+  @Argument(help: "the base address of the files") var address: String
+  @Option(help: "POINT:N: kills itself at the n-th passage of this point") var dieAt: String?
+  @Option(help: "a script to run instead, in the steps `again` (may run twice) and `once`")
   var script: String?
-  @Option(help: "the name of a failed one to retry, in place of the commands") var retry: String?
-  @Flag(help: "lets what is paused go on at the end") var finish = false
-  @Flag(help: "ends when nothing runs and nothing may start") var diesWhenEmpty = false
-  @Option(help: "runs so many downloads instead, and says how long the main thread was blocked")
+  @Option(help: "the name of a failed transfer to retry instead") var retry: String?
+  @Flag(help: "resumes the paused transfer at the end") var finish = false
+  @Flag(help: "kills itself when nothing runs and nothing may start") var diesWhenEmpty = false
+  @Option(help: "runs this many downloads instead, and prints how long the main thread was blocked")
   var watchMain: Int?
-  @Option(help: "milliseconds for which the main thread is blocked then") var blockMain: Int?
+  @Option(help: "milliseconds to block the main thread for then") var blockMain: Int?
 
-  @Option(help: "forgets so many managers of three kinds instead, and says what they left behind")
+  @Option(help: "forgets this many managers of each kind instead, and prints what they left")
   var forget: Int?
 
   func run() async throws {
     if let forget { return try await ForgottenManagers(drill: self, count: forget).run() }
     if let watchMain { return try await MainThreadWatch(self, watchMain).run() }
-    let passages = Passages(diesAt: dieAt)
+    let crashCounter = CrashCounter(diesAt: dieAt)
     var configuration = TransferManager.Configuration()
-    configuration.hooks.passes = { passages.pass($0) }
+    configuration.hooks.reached = { crashCounter.pass($0) }
     configuration.maximumActive = 2
-    // So that the commands come before the ends.
+    // The commands must come before the ends.
     configuration.isSuspended = true
     let manager = try await TransferManager(
       directory: "\(directory)/queue", configuration,
       steps: ["note": { _ in announce("ran note") }])
-    await tell("begins", manager)
+    await report("begins", manager)
     if let script { return try await run(script, manager) }
     if let retry {
       announce("did retry", try await manager.retry(identified(retry, manager)))
       await manager.unsuspend()
       await manager.waitUntilEmpty()
-      await tell("ends", manager)
+      await report("ends", manager)
       return await manager.shutdown()
     }
     try await command(manager)
     await manager.waitUntilEmpty()
-    if diesWhenEmpty { Passages.die() }
+    if diesWhenEmpty { CrashCounter.die() }
     _ = try await manager.remove(identified("first", manager))
     announce("did remove")
     if finish {
       _ = try await manager.resume(identified("paused", manager))
       await manager.waitUntilEmpty()
     }
-    await tell("ends", manager)
+    await report("ends", manager)
     await manager.shutdown()
-    for (point, count) in passages.counts { announce("passed \(point.rawValue) \(count)") }
+    for (point, count) in crashCounter.counts { announce("passed \(point.rawValue) \(count)") }
   }
 
   private func run(_ script: String, _ manager: TransferManager) async throws {
@@ -70,7 +70,7 @@ struct Drill: AsyncParsableCommand {
     try await manager.add(steps, key: "drill")
     await manager.unsuspend()
     await manager.waitUntilEmpty()
-    await tell("ends", manager)
+    await report("ends", manager)
     await manager.shutdown()
   }
 
@@ -112,7 +112,7 @@ struct Drill: AsyncParsableCommand {
     .filter { $0.identifier == name }
   }
 
-  private func tell(_ when: String, _ manager: TransferManager) async {
+  private func report(_ when: String, _ manager: TransferManager) async {
     for summary in await manager.summaries() {
       announce("\(when) \(summary.identifier ?? "") \(summary.state.rawValue) \(summary.priority)")
     }

@@ -6,8 +6,8 @@ import HaulKit
   import Darwin
 #endif
 
-/// Managers that are released without a shutdown: after a download, after one that threw, and
-/// before any.
+/// Releases managers without a shutdown: after a download, after a download that threw, and without
+/// a download.
 ///
 /// It prints the most descriptors and threads that such a manager left behind. It waits for
 /// background work to end; the caller kills it if that never happens.
@@ -16,13 +16,13 @@ struct ForgottenManagers {
   let count: Int
 
   func run() async throws {
-    // Event loops and threads that all managers share exist after the first.
+    // The first manager creates the event loops and threads that all managers share.
     try await makeOne("/whole", expecting: nil)
     let before = try await settled()
     for _ in 0..<count { _ = try TransferManager() }
     for _ in 0..<count { try await makeOne("/whole", expecting: nil) }
     for _ in 0..<count { try await makeOne("/missing", expecting: .notFound) }
-    var left = Left.now
+    var left = ProcessCounts.now
     while left.descriptors > before.descriptors || left.threads > before.threads {
       try await Task.sleep(for: .milliseconds(20))
       left = .now
@@ -43,12 +43,12 @@ struct ForgottenManagers {
     }
   }
 
-  /// The counts once they do not change any more.
-  private func settled() async throws -> Left {
-    var (left, times) = (Left.now, 0)
+  /// The counts when they no longer change.
+  private func settled() async throws -> ProcessCounts {
+    var (left, times) = (ProcessCounts.now, 0)
     while times < 10 {
       try await Task.sleep(for: .milliseconds(20))
-      let now = Left.now
+      let now = ProcessCounts.now
       times = now == left ? times + 1 : 0
       left = now
     }
@@ -56,11 +56,13 @@ struct ForgottenManagers {
   }
 
   /// The counts of a process.
-  private struct Left: Equatable {
+  private struct ProcessCounts: Equatable {
     let descriptors: Int
     let threads: Int
 
-    static var now: Left { Left(descriptors: count("fd"), threads: count("task")) }
+    static var now: ProcessCounts {
+      ProcessCounts(descriptors: count("fd"), threads: count("task"))
+    }
 
     private static func count(_ what: String) -> Int {
       guard let directory = opendir("/proc/self/\(what)") else { return 0 }

@@ -8,11 +8,11 @@ import HaulStore
   import Darwin
 #endif
 
-/// Many downloads that the main actor adds, follows and awaits, as a user interface does, beside
-/// work that takes every turn there.
+/// Adds, follows and awaits many downloads on the main actor, as a user interface does, while other
+/// work runs there in every turn of its queue.
 ///
-/// It prints the longest time between two turns in milliseconds, without the time that the machine
-/// gave to other threads.
+/// It prints the longest time between two turns in milliseconds, without the time in which other
+/// threads had the processor.
 @MainActor final class MainThreadWatch {
   private let drill: Drill
   private let count: Int
@@ -45,7 +45,7 @@ import HaulStore
     announce("longest \(longest)")
   }
 
-  /// Making the requests is not part of the measurement.
+  /// Not on the main actor: making the requests is not measured.
   @concurrent private func requests() async throws -> [TransferRequest] {
     let (address, directory) = (drill.address, drill.directory)
     return try (0..<count).map { number in
@@ -64,7 +64,7 @@ import HaulStore
     }
   }
 
-  /// Neither sleeps nor leaves the queue: on a busy machine other threads would run late.
+  /// Enqueues itself at once: after a sleep, it would run late on a busy machine.
   private func takeTurn() {
     let now = Moment()
     longest = max(longest, now.milliseconds(since: last))
@@ -73,7 +73,7 @@ import HaulStore
     DispatchQueue.main.async { MainActor.assumeIsolated { self.takeTurn() } }
   }
 
-  /// A time, and how long this thread was ready to run until then while others had the processor.
+  /// A time, and how long until then this thread was ready to run while others had the processor.
   private struct Moment {
     private let time = ContinuousClock.now
     private let thread = pthread_self()
@@ -84,7 +84,8 @@ import HaulStore
       return Int64(((time - last.time) - .nanoseconds(others)) / .milliseconds(1))
     }
 
-    /// Nanoseconds; 0 if the system does not report it: then others' time counts as blocked.
+    /// In nanoseconds; 0 if the system does not report it: then the time of others counts as
+    /// blocked.
     private static var waited: Int64 {
       let file = open("/proc/thread-self/schedstat", O_RDONLY)
       guard file >= 0 else { return 0 }

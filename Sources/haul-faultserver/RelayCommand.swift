@@ -4,7 +4,7 @@ import HaulTesting
 struct RelayCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "relay",
-    abstract: "Passes connections on to a server as a slow network would, until SIGTERM.",
+    abstract: "Relays connections to a server like a slow network, until SIGTERM.",
     discussion: """
       Prints {"port":N} when ready, and what it saw as one JSON object at the end. Rates are bytes \
       per second of what the server sends.
@@ -19,7 +19,7 @@ struct RelayCommand: AsyncParsableCommand {
   @Option(help: "Round trip in milliseconds; half of it is added each way.")
   var roundTrip: Int64 = 0
 
-  @Option(help: "Bytes on their way at most, on each connection.")
+  @Option(help: "The most bytes in flight on each connection.")
   var window: Int?
 
   @Option(help: "The rate of each connection.")
@@ -31,7 +31,7 @@ struct RelayCommand: AsyncParsableCommand {
   @Option(help: "The rate of all connections together.")
   var total: Int64?
 
-  @Option(help: "The total rate while more than so many are open: NUMBER:RATE.")
+  @Option(help: "The total rate while more than NUMBER connections are open: NUMBER:RATE.")
   var totalAbove: [NumberAndRate] = []
 
   @Option(help: "The chance of a reset after each 64 KiB of a connection, 0 to 1.")

@@ -13,7 +13,7 @@ struct Serve: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Serves until SIGTERM; prints {\"port\":N} when ready.")
 
-  @Option(help: "The script: which resources and faults there are.")
+  @Option(help: "The script of resources and faults.")
   var script: String?
 
   @Option(name: .customLong("file"), help: "A well-behaved resource: PATH:SEED:LENGTH[:RATE].")
@@ -25,10 +25,10 @@ struct Serve: AsyncParsableCommand {
   @Option(help: "none, good, expired, selfSigned, wrongHost, tls11Only or tls12Only.")
   var tls = FaultServerTLS.none
 
-  @Flag(name: .customLong("http2"), help: "Speaks HTTP/2, over TLS, with clients that want it.")
+  @Flag(name: .customLong("http2"), help: "Uses HTTP/2 over TLS with clients that support it.")
   var http2 = false
 
-  @Option(help: "Where the certificate authority is written as PEM.")
+  @Option(help: "The file for the certificate authority, written as PEM.")
   var caOut: String?
 
   @Option(help: "Threads that serve.")
@@ -52,7 +52,7 @@ struct Serve: AsyncParsableCommand {
   }
 }
 
-/// SIGTERM and SIGINT, caught from the moment this is made.
+/// SIGTERM and SIGINT, caught since its creation.
 struct TerminationSignals {
   private let signals: AsyncStream<Void>
   private let sources: [any DispatchSourceSignal]

@@ -6,18 +6,18 @@ import FoundationEssentials
   import Darwin
 #endif
 
-/// What a server says when it can be reached.
+/// What a server prints when it accepts connections.
 struct Listening: Encodable {
   let port: Int
 }
 
-/// Lines that a waiting program must see at once: a pipe's buffer would keep them.
+/// Writes lines without a buffer, so that a waiting program sees them at once.
 enum StandardOutput {
-  /// A JSON object.
+  /// Writes a value as one line of JSON.
   static func writeLine(_ object: some Encodable) throws {
     let bytes = Array(try JSONEncoder().encode(object)) + [UInt8(ascii: "\n")]
     guard write(STDOUT_FILENO, bytes, bytes.count) == bytes.count else {
-      throw SystemError(name: "standard output")
+      throw LastSystemError(name: "standard output")
     }
   }
 }

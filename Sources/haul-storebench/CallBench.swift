@@ -3,7 +3,8 @@ import HaulCore
 import HaulKit
 import HaulStore
 
-/// What single calls of the library cost, beside a loop of one sync each on the same disk.
+/// Measures single calls of the library, and for comparison a loop of single syncs on the same
+/// disk.
 extension StoreBench {
   private static let many = 20_000
   private static let few = 5000
@@ -40,7 +41,7 @@ extension StoreBench {
     report("the same add again", Self.many, clock.now - start)
   }
 
-  /// As many bytes each as one transfer takes in the log of the database.
+  /// Each sync writes as many bytes as one transfer needs in the log of the database.
   private func syncs(_ clock: BenchClock) throws {
     let file = open(directory + "/syncs", O_CREAT | O_WRONLY, 0o600)
     guard file >= 0 else { throw TransferError(.io, "cannot make a file in \(directory)") }
@@ -72,7 +73,7 @@ extension StoreBench {
     report("added by as many tasks", Self.few, clock.now - start)
   }
 
-  /// Pages of a list in memory.
+  /// Reads pages of a list in memory.
   private func pages(
     _ configuration: TransferManager.Configuration, _ clock: BenchClock
   ) async throws {

@@ -2,7 +2,7 @@ import HaulCore
 import HaulKit
 import HaulStore
 
-/// What a large list costs the users of the library.
+/// Measures what a large list costs the users of the library.
 extension StoreBench {
   func runManager(_ clock: BenchClock) async throws {
     var configuration = TransferManager.Configuration()
@@ -35,7 +35,7 @@ extension StoreBench {
     report("added, \(batch) a call", members, time)
   }
 
-  /// The scheduler alone: which transfer gets a free slot?
+  /// Measures the scheduler alone: it chooses the transfer for a free slot.
   func pick(_ clock: BenchClock) {
     var random = SystemRandomNumberGenerator()
     var limits = Scheduler.Limits()

@@ -2,15 +2,15 @@ import ArgumentParser
 import HaulCore
 import HaulStore
 
-/// What a queue in a database costs: one line for each stage, with the time, the rate and the
+/// Measures a queue in a database, and prints one line for each stage: the time, the rate and the
 /// memory of the process.
 ///
-/// Each stage runs in its own process, in this order, as a queue is used.
+/// Each stage runs in its own process, in the order of these cases.
 @main
 struct StoreBench: AsyncParsableCommand {
   enum Stage: String, CaseIterable, ExpressibleByArgument {
     case add, open, page, update, cancel, remove
-    /// The same through a manager, which starts nothing.
+    /// The same through a manager that starts nothing.
     case queue, reopen, pick, cancelAll
     /// Calls of the library, one by one.
     case calls
@@ -79,7 +79,7 @@ struct StoreBench: AsyncParsableCommand {
     return request
   }
 
-  /// As an import makes them: an event for each, some in groups.
+  /// Members as an import adds them: an event for each, some in groups.
   private func added(
     _ range: Range<Int>, _ random: inout SystemRandomNumberGenerator
   ) throws -> StoreChange {
@@ -100,7 +100,7 @@ struct StoreBench: AsyncParsableCommand {
   }
 
   private func page(_ store: SQLiteStore, _ clock: BenchClock) async throws {
-    // Like a manager's.
+    // Ranks as a manager assigns them.
     let middle = Int64(members / 2) << 20
     let queries: [(String, RecordQuery)] = [
       ("first page", RecordQuery()),

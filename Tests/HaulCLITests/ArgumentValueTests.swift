@@ -1,9 +1,9 @@
 import HaulCLI
 import Testing
 
-@Suite("Values as people write them") struct ArgumentValueTests {
+@Suite("Values of options") struct ArgumentValueTests {
   @Test(
-    "Sizes are bytes, with powers of 1024, and fractions of them",
+    "Sizes are in bytes; suffixes are powers of 1024; fractions are allowed",
     arguments: [
       ("1", 1), ("500K", 500 << 10), ("1.5M", 3 << 19), ("1MiB", 1 << 20), ("2gib", 2 << 30),
       ("1T", 1 << 40), ("0.5k", 512), ("64b", 64), ("0.001K", 1),
@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(
-    "What is no size is refused",
+    "An invalid size is refused",
     arguments: ["", "K", ".", "1.", ".5M", "1.5", "-1", "+1", "1,5M", "5MB", "1e3", "9999999999G"])
   func noSizes(text: String) {
     #expect(throws: UsageError.self) { try ArgumentValue.bytes(text) }

@@ -3,7 +3,7 @@ import HaulCore
 import Testing
 
 extension Invocation {
-  /// Reads a command line with these files and nothing else.
+  /// Parses a command line with only these files.
   init(
     _ arguments: [String], reading read: @escaping (String) throws(UsageError) -> String
   ) throws(UsageError) {
@@ -12,7 +12,7 @@ extension Invocation {
   }
 }
 
-/// Reads a command line; there are no files.
+/// Parses a command line without files.
 func invocation(_ arguments: [String]) throws(UsageError) -> Invocation {
   try Invocation(arguments) { (path) throws(UsageError) in
     throw UsageError("no file \(path)")
@@ -26,7 +26,7 @@ func getPlan(_ arguments: String...) throws -> GetPlan {
   return plan
 }
 
-/// The message with which the command line is refused; nil when it is not.
+/// The message that refuses the command line; nil if it is accepted.
 func refusal(_ arguments: [String]) -> String? {
   do {
     _ = try invocation(arguments)

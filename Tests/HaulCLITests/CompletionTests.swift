@@ -2,7 +2,7 @@ import HaulCLI
 import HaulTesting
 import Testing
 
-@Suite("What shells and manuals are made from") struct CompletionTests {
+@Suite("Data for shell completions and manuals") struct CompletionTests {
   private func printed(_ words: String...) throws -> String {
     guard case .print(let text) = try invocation(words) else {
       throw UsageError("nothing to print")
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(
-    "the commands are completed after help",
+    "help completes the names of commands",
     arguments: [
       ("bash", "__haul_add_completions -W $'get\\nprobe\\nverify'"), ("zsh", "(get probe verify)"),
       ("fish", "\"haul help\" -eq 1' -fa 'get probe verify'"),
@@ -34,7 +34,7 @@ import Testing
     #expect(try printed("--generate-completion-script", shell).contains(part))
   }
 
-  @Test("-h has the options that most people use, --help all")
+  @Test("-h shows the most common options, --help all")
   func shortHelp() throws {
     let short = try printed("get", "-h")
     #expect(short.split(separator: "\n").count { $0.hasPrefix("  -") } == 12)
@@ -43,12 +43,12 @@ import Testing
     #expect(try printed("help", "get") == printed("get", "--help"))
   }
 
-  @Test("a shell that is not known is wrong usage")
+  @Test("an unknown shell is wrong usage")
   func unknownShell() {
     #expect(refusal(["--generate-completion-script", "cmd"]) != nil)
   }
 
-  @Test("the options as JSON name every option of get with its help")
+  @Test("the JSON form has every option of get with its help")
   func dump() throws {
     let root = try JSONValue(parsing: try printed("--experimental-dump-help"))
     let commands = try #require(root["command"]?["subcommands"]?.array)

@@ -3,7 +3,7 @@ import HaulCore
 import HaulTesting
 import Testing
 
-@Suite("The schema refuses what is not in the contract") struct EventSchemaTests {
+@Suite("The schema refuses events outside the contract") struct EventSchemaTests {
   @Test(
     "a line that breaks one rule is refused",
     arguments: [
@@ -28,7 +28,7 @@ import Testing
     #expect(try schema.violations(line: broken) != [])
   }
 
-  @Test("a keyword that the validator does not know is an error, not a pass")
+  @Test("an unknown keyword is an error, not a success")
   func unknownKeyword() throws {
     for text in [
       #"{"maxLength":3}"#, #"{"type":"text"}"#, ##"{"$ref":"#/$defs/none"}"##,

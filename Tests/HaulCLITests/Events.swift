@@ -2,7 +2,7 @@ import HaulCLI
 import HaulCore
 import Testing
 
-/// Makes events of one run.
+/// Creates the events of one run.
 struct EventMaker {
   let url: ResourceURL
   let id: TransferID

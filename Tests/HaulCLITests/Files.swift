@@ -2,7 +2,7 @@ import HaulCLI
 import HaulCore
 import Testing
 
-/// Sources with these files and nothing else; `-` is standard input.
+/// Only these files; `-` is standard input.
 func sources(
   _ files: [String: String] = [:], environment: [String: String] = [:], wallSeconds: Double = 0,
   password: String? = nil
@@ -13,7 +13,7 @@ func sources(
     askPassword: { (_) throws(UsageError) in password })
 }
 
-/// The plan of `get` and these words.
+/// The plan of `get` with these arguments.
 func plan(_ arguments: [String], _ sources: CommandSources) throws -> GetPlan {
   guard case .get(let plan) = try Invocation(["get"] + arguments, from: sources) else {
     throw UsageError("that is not a get")
@@ -21,12 +21,12 @@ func plan(_ arguments: [String], _ sources: CommandSources) throws -> GetPlan {
   return plan
 }
 
-/// The message with which `get` and these words are refused; nil when they are not.
+/// The message that refuses `get` with these arguments; nil if they are accepted.
 func refusal(_ arguments: [String], _ sources: CommandSources) -> String? {
   refusal(["get"] + arguments, of: sources)
 }
 
-/// The message with which a whole command line is refused; nil when it is not.
+/// The message that refuses a whole command line; nil if it is accepted.
 func refusal(_ words: [String], of sources: CommandSources) -> String? {
   do {
     _ = try Invocation(words, from: sources)
@@ -37,7 +37,7 @@ func refusal(_ words: [String], of sources: CommandSources) -> String? {
 }
 
 extension DownloadRequest {
-  /// The value of the one field of that name.
+  /// The value of the only field with that name.
   func header(_ name: String) -> String? {
     let values = headers.filter { $0.name == name }.map(\.value)
     return values.count == 1 ? values[0] : values.isEmpty ? nil : "\(values.count) fields"

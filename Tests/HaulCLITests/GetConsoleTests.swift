@@ -10,7 +10,7 @@ import Testing
 #endif
 
 @Suite("Standard output and standard error of a run") struct GetConsoleTests {
-  /// A pipe whose ends are closed by the test.
+  /// A pipe whose ends the test closes.
   private struct Pipe {
     let reader: Int32
     let writer: Int32
@@ -22,7 +22,7 @@ import Testing
       writer = ends[1]
     }
 
-    /// Everything up to the end; short texts only, a pipe's room is enough for them.
+    /// Everything up to the end; only for texts that fit into a pipe.
     func text() -> String {
       close(writer)
       var bytes = [UInt8](repeating: 0, count: 65_536)
@@ -43,7 +43,7 @@ import Testing
     var options = OutputOptions()
     options.json = json
     return GetConsole(
-      indices: [1], options: options, surroundings: ProcessContextTests.surroundings(),
+      indices: [1], options: options, context: ProcessContextTests.context(),
       standardOutput: OutputStream(descriptor: output.writer),
       standardError: OutputStream(descriptor: error.writer))
   }
@@ -53,14 +53,14 @@ import Testing
     let (output, error) = (try Pipe(), try Pipe())
     let console = Self.console(output, error)
     let event = try EventMaker()
-    #expect(await console.handle(event(.added(target: nil))) == .goOn)
+    #expect(await console.handle(event(.added(target: nil))) == .ongoing)
     #expect(await console.handle(event.failed()) == .allEnded)
     #expect(await console.end() == .failed)
     #expect(try EventSchema().violations(output: output.text()) == [])
     #expect(error.text() == "haul: https://h/x.iso?token=***: the server has no such file\n")
   }
 
-  @Test("without --json standard output stays empty")
+  @Test("without --json, standard output stays empty")
   func noJSON() async throws {
     let (output, error) = (try Pipe(), try Pipe())
     let console = Self.console(output, error, json: false)
@@ -70,7 +70,7 @@ import Testing
     #expect(error.text().contains("\n/d/x.iso: complete"))
   }
 
-  @Test("when the reader of standard output goes away the run stops with 141")
+  @Test("when the reader of standard output closes it, the run stops with 141")
   func readerGone() async throws {
     signal(SIGPIPE, SIG_IGN)
     let (output, error) = (try Pipe(), try Pipe())
@@ -82,13 +82,13 @@ import Testing
     close(output.writer)
   }
 
-  @Test("standard output that cannot be written is told and makes the run fail")
+  @Test("an unwritable standard output is reported, and the run fails")
   func cannotWrite() async throws {
     let (output, error) = (try Pipe(), try Pipe())
     var options = OutputOptions()
     options.json = true
     let console = GetConsole(
-      indices: [1], options: options, surroundings: ProcessContextTests.surroundings(),
+      indices: [1], options: options, context: ProcessContextTests.context(),
       standardOutput: OutputStream(descriptor: output.reader),
       standardError: OutputStream(descriptor: error.writer))
     #expect(await console.handle(try EventMaker().completed()) == .allEnded)

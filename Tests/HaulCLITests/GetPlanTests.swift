@@ -2,7 +2,7 @@ import HaulCLI
 import HaulCore
 import Testing
 
-@Suite("What the options of get mean") struct GetPlanTests {
+@Suite("The meaning of the options of get") struct GetPlanTests {
   struct RequestCase: Sendable, CustomTestStringConvertible {
     let arguments: [String]
     let change: @Sendable (inout DownloadRequest) -> Void
@@ -59,7 +59,7 @@ import Testing
     RequestCase("--retry-max-time", "1.5h") { $0.retry.maximumTime = .seconds(5400) },
   ]
 
-  @Test("an option changes the request, and only what it names", arguments: requestCases)
+  @Test("an option changes only what it names in the request", arguments: requestCases)
   func request(_ example: RequestCase) throws {
     guard case .get(let plan) = try invocation(["get", "https://h/x"] + example.arguments) else {
       Issue.record("not a get")
@@ -70,7 +70,7 @@ import Testing
     #expect(plan.requests == [wanted])
   }
 
-  @Test("without options everything is as the library has it, in the current directory")
+  @Test("without options, the library's defaults hold, in the current directory")
   func defaults() throws {
     let plan = try getPlan("https://h/a", "http://h/b")
     let urls = [try ResourceURL("https://h/a"), try ResourceURL("http://h/b")]
@@ -96,7 +96,7 @@ import Testing
     LimitCase("-j12") { $0.maximumActive = 12 },
     LimitCase("--max-active=100") {
       $0.maximumActive = 100
-      $0.connectionsInAll = 100
+      $0.maximumConnections = 100
     },
     LimitCase("--max-per-host", "20") {
       $0.maximumActivePerHost = 20
@@ -104,7 +104,7 @@ import Testing
     },
     LimitCase("-x", "100") {
       $0.connectionsPerHost = 100
-      $0.connectionsInAll = 100
+      $0.maximumConnections = 100
     },
     LimitCase("--limit-rate", "2M") { $0.rateLimit = 2 << 20 },
     LimitCase("--limit-rate=1000") { $0.rateLimit = 1000 },
@@ -113,7 +113,7 @@ import Testing
     LimitCase("--cacert", "ca.pem") { $0.certificateAuthorities = "ca.pem" },
   ]
 
-  @Test("an option changes the limits of the run, and only what it names", arguments: limitCases)
+  @Test("an option changes only what it names in the limits of the run", arguments: limitCases)
   func limits(_ example: LimitCase) throws {
     guard case .get(let plan) = try invocation(["get", "https://h/x"] + example.arguments) else {
       Issue.record("not a get")
@@ -124,7 +124,7 @@ import Testing
     #expect(plan.limits == wanted)
   }
 
-  @Test("output options are taken over")
+  @Test("output options are used")
   func output() throws {
     #expect(try getPlan("https://h/x", "--json").output.json)
     #expect(try getPlan("https://h/x", "-q").output.quiet)
@@ -136,7 +136,7 @@ import Testing
     }
   }
 
-  @Test("header fields can come from a file, one a line")
+  @Test("header fields can come from a file, one per line")
   func headerFile() throws {
     let arguments = ["get", "-H", "@secrets", "-H", "C: d", "https://h/x"]
     let invocation = try Invocation(arguments) { (path) throws(UsageError) in
@@ -178,7 +178,7 @@ import Testing
     #expect(text.contains(part))
   }
 
-  @Test("-j above the limit of one host says so once, unless that was set too")
+  @Test("-j above the limit of one host warns once, unless that limit was set too")
   func hostLimit() throws {
     let urls = (0..<6).map { "https://h/\($0)" }
     #expect(
@@ -192,7 +192,7 @@ import Testing
     #expect(try plan(["-j", "16"] + hosts, sources()).notes == [])
   }
 
-  @Test("standard output has several names, and /dev/null throws the bytes away")
+  @Test("standard output has several names, and /dev/null discards the bytes")
   func devices() throws {
     for name in ["-", "/dev/stdout", "/dev/fd/1"] {
       let plan = try plan(["-o", name, "https://h/f"], sources())

@@ -3,7 +3,7 @@ import HaulCore
 import HaulTesting
 import Testing
 
-@Suite("What a run tells") struct GetReportTests {
+@Suite("Reports of a run") struct GetReportTests {
   private struct Run {
     var report: GetReport
     var messages: [String] = []
@@ -55,7 +55,7 @@ import Testing
     ([true], .outputGone, .outputGone),
   ]
 
-  @Test("the exit status follows from the outcomes", arguments: statuses)
+  @Test("the exit status depends on the outcomes", arguments: statuses)
   func status(
     outcomes: [Bool?], interruption: Interruption?, status: HaulCLI.ExitStatus
   ) throws {
@@ -71,7 +71,7 @@ import Testing
     #expect(run.report.status == status)
   }
 
-  @Test("the statuses are the contract's numbers")
+  @Test("the statuses are the numbers of the contract")
   func numbers() {
     let all: [HaulCLI.ExitStatus] = [
       .completed, .failed, .usage, .interrupted, .outputGone, .terminated,
@@ -79,7 +79,7 @@ import Testing
     #expect(all.map(\.rawValue) == [0, 1, 2, 130, 141, 143])
   }
 
-  @Test("elsewhere than on a terminal: a line at the start, every 10 s, and at the end")
+  @Test("without a terminal: a line at the start, every 10 s, and at the end")
   func plain() throws {
     var run = Run()
     let event = try EventMaker()
@@ -104,7 +104,7 @@ import Testing
       ])
   }
 
-  @Test("a file that is whole before any progress is told has its length in the first line")
+  @Test("if a file is whole before any progress, its length is in the first line")
   func small() throws {
     var run = Run(2)
     let (small, empty) = (try EventMaker(id: "00000001"), try EventMaker(id: "00000002"))
@@ -124,7 +124,7 @@ import Testing
       ])
   }
 
-  @Test("messages have one line, without secrets, and tell what goes on")
+  @Test("messages have one line, without secrets, and say what happens next")
   func messages() throws {
     var run = Run(view: .none)
     let event = try EventMaker()
@@ -143,7 +143,7 @@ import Testing
       ])
   }
 
-  @Test("-q leaves only errors")
+  @Test("-q shows only errors")
   func quiet() throws {
     var run = Run(2, quiet: true)
     let (good, bad) = (try EventMaker(id: "00000001"), try EventMaker(id: "00000002"))
@@ -155,7 +155,7 @@ import Testing
     #expect(run.messages == ["haul: https://h/x.iso?token=***: the server has no such file"])
   }
 
-  @Test("a file that is skipped is not said to be complete")
+  @Test("a skipped file is not reported as complete")
   func skipped() throws {
     var run = Run()
     let result = TransferResult(state: .completed, path: "/d/x", bytes: 10, reused: 10)
@@ -163,7 +163,7 @@ import Testing
     #expect(run.messages == ["/d/x: skipped, a file of that name exists (10 B, not checked)"])
   }
 
-  @Test("a file that was there already is told as such")
+  @Test("a file that was already there is reported as such")
   func alreadyThere() throws {
     var run = Run()
     let result = TransferResult(
@@ -172,7 +172,7 @@ import Testing
     #expect(run.messages == ["/d/x: complete, 10 B already there"])
   }
 
-  @Test("a file that was there already and has the digest is told to be verified")
+  @Test("an existing file with the digest is reported as verified")
   func alreadyThereVerified() throws {
     var run = Run()
     let result = TransferResult(
@@ -200,7 +200,7 @@ import Testing
     #expect(summary["bytes"] == .integer(10) && summary["duration"] == .integer(60))
   }
 
-  @Test("more than five files end with a summary, with the reasons of those that failed")
+  @Test("more than five files end with a summary, with the reasons of the failed ones")
   func summary() throws {
     var run = Run(9)
     func event(_ number: Int) throws -> EventMaker {
@@ -210,7 +210,7 @@ import Testing
     for number in 6...7 { try run.handle(event(number).failed()) }
     let there = TransferResult(state: .completed, path: "/d/x", bytes: 10, reused: 10)
     try run.handle(event(8)(.finished(there)))
-    // Of what has not ended, what came counts; the first 1 MiB was there.
+    // For an unfinished transfer, received bytes count; the first 1 MiB was reused.
     try run.handle(
       event(9).progress(1 << 20, of: 4 << 20), event(9).progress(2 << 20, of: 4 << 20))
     run.report.interrupt(.interrupt)
@@ -225,7 +225,7 @@ import Testing
       ])
   }
 
-  @Test("at most 20 failures are listed, and the rest is counted; few files need no summary")
+  @Test("at most 20 failures are listed, the rest is counted; few files need no summary")
   func manyFailures() throws {
     var run = Run(30)
     for number in 10..<40 {
@@ -243,7 +243,7 @@ import Testing
     #expect(!few.messages.contains { $0.hasPrefix("haul: 1 downloaded") })
   }
 
-  @Test("what the server asked for is named as the reason of a wait, and the bars count it down")
+  @Test("a pause that the server requested is the reason of a wait, and the bars count it down")
   func waits() throws {
     var run = Run(view: .none)
     let event = try EventMaker()
@@ -271,7 +271,7 @@ import Testing
     #expect(row()?.contains("retrying") != true)
   }
 
-  @Test("the name told at the start is the final one")
+  @Test("the first line has the final name")
   func finalName() throws {
     var run = Run()
     let event = try EventMaker()
@@ -280,12 +280,13 @@ import Testing
       event(.phase(.transferring, reason: nil)), event.progress(1, of: 2))
     #expect(
       run.messages == [
-        "haul: https://h/x.iso?token=***: x.iso is another; it is left unchanged, saving as "
-          + "d/x (1).iso", "x (1).iso: started, 2 B, from https://h/x.iso?token=***",
+        "haul: https://h/x.iso?token=***: x.iso is another; it is left unchanged, and the "
+          + "download is saved as d/x (1).iso",
+        "x (1).iso: started, 2 B, from https://h/x.iso?token=***",
       ])
   }
 
-  @Test("JSON lines have the place of the address among those given, also where one is left out")
+  @Test("JSON lines have the position of the address among those given, also after an omitted one")
   func indices() throws {
     let options = {
       var options = OutputOptions()

@@ -76,7 +76,7 @@ import Testing
     ]
   }
 
-  @Test("a wait has words, as ever, and its code with what belongs to it")
+  @Test("a wait has a text, and its code with the values of that code")
   func waits() throws {
     var lines = JSONLines()
     let event = try EventMaker()
@@ -101,7 +101,7 @@ import Testing
     #expect(try JSONValue(parsing: connecting)["waiting"] == .null)
   }
 
-  @Test("lines are numbered from 1, dated in UTC, and hold null for what is unknown")
+  @Test("lines are numbered from 1, dated in UTC, and have null for unknown values")
   func wording() throws {
     var lines = JSONLines()
     let event = try EventMaker()
@@ -124,7 +124,7 @@ import Testing
         """)
   }
 
-  @Test("control and direction characters are written as escapes that mean the same")
+  @Test("control and direction characters are written as equivalent escapes")
   func harmless() throws {
     var lines = JSONLines()
     let path = "/d/\u{1B}[2J\u{9B}\u{202E}\u{7F}\u{2028}é漢\u{E0041}"

@@ -35,7 +35,7 @@ import Testing
     #expect(plan.requests.first?.trustedRedirectHosts == ["a.example", "b"])
   }
 
-  @Test("a proxy is given, taken from the environment, or left out")
+  @Test("a proxy is given, taken from the environment, or disabled")
   func proxies() throws {
     let url = try ResourceURL("https://h/x").origin
     func host(_ limits: EngineLimits, _ environment: [String: String]) throws -> String? {
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test(
-    "an exception from the proxy that names nothing is refused, and told",
+    "an exception from the proxy that matches nothing is refused with a message",
     arguments: [
       "10.0.0.0/33", "10.0.0.0/x", "10.0.0.0/-1", "10.0.0.0/", "10.0.0/8", "::/129", "h.example/8",
       "10.0.0", "1.2.3.256", "1.2.3.4:0", "h.example:99999", "a..b", "*.example", "[::1", "h:x",
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test("every form of an exception from the proxy is taken")
+  @Test("every form of an exception from the proxy is accepted")
   func exceptions() throws {
     let list =
       "*,h,.a.example,a.example.,a.example:80,192.0.2.1,192.0.2.1:8080,10.0.0.0/8,::1,"

@@ -1,8 +1,8 @@
 import Testing
 
-@Suite("What the contract has and this version has not") struct NotYetSupportedTests {
+@Suite("Parts of the contract that this version does not have") struct NotYetSupportedTests {
   @Test(
-    "a command says that it is not yet supported",
+    "a command reports that it is not yet supported",
     arguments: [
       "put", "add", "list", "show", "explain", "pause", "resume", "requeue", "cancel",
       "retry", "restart", "remove", "start", "move", "set", "suspend", "unsuspend", "watch",
@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test(
-    "an option says that it is not yet supported, in each spelling",
+    "an option reports that it is not yet supported, in each spelling",
     arguments: [
       "--mirror", "--priority", "--group", "--after", "--id",
       "--no-progress-events",
@@ -28,7 +28,7 @@ import Testing
     #expect(refusal(["get", "\(name)=value", "https://h/x"]) == wanted)
   }
 
-  @Test("mirrors on one line say so")
+  @Test("mirrors on one line are reported as not yet supported")
   func others() throws {
     #expect(refusal(["get", "https://h/x\thttps://m/x"])?.contains("not yet supported") == true)
   }

@@ -1,36 +1,36 @@
 import HaulCLI
 import Testing
 
-@Suite("What is done at once fits into what a process may have")
+@Suite("Concurrency fits into the limits of the process")
 struct ProcessLimitsTests {
-  @Test("The defaults fit into the usual limit, and nothing is said")
+  @Test("The defaults fit into the usual limit, without a message")
   func defaultsFit() {
     var limits = EngineLimits()
     #expect(ProcessLimits(openFiles: 1024).apply(to: &limits) == nil)
     #expect(limits == EngineLimits())
   }
 
-  @Test("More transfers than fit are fewer at once, and that is told")
+  @Test("If too many transfers are requested, fewer run at the same time, with a message")
   func manyAreFewer() throws {
     var limits = EngineLimits()
     limits.maximumActive = 5_000
-    limits.connectionsInAll = 5_000
+    limits.maximumConnections = 5_000
     let line = try #require(ProcessLimits(openFiles: 1024).apply(to: &limits))
     #expect(line.contains("1024 open files"))
     #expect(line.contains("ulimit -n"))
     #expect(limits.maximumActive < 5_000 && limits.maximumActive > 100)
-    #expect(3 * limits.maximumActive + 2 * limits.connectionsInAll <= 1024)
+    #expect(3 * limits.maximumActive + 2 * limits.maximumConnections <= 1024)
   }
 
-  @Test("With next to none one transfer is left")
+  @Test("With a very low limit, one transfer runs")
   func fewestIsOne() {
     var limits = EngineLimits()
     #expect(ProcessLimits(openFiles: 20).apply(to: &limits) != nil)
     #expect(limits.maximumActive == 1)
-    #expect(limits.connectionsInAll == 1)
+    #expect(limits.maximumConnections == 1)
   }
 
-  @Test("Where the system tells no limit nothing changes")
+  @Test("If the system reports no limit, nothing changes")
   func withoutLimit() {
     var limits = EngineLimits()
     limits.maximumActive = 100_000
@@ -38,7 +38,7 @@ struct ProcessLimitsTests {
     #expect(limits.maximumActive == 100_000)
   }
 
-  @Test("Where not even one transfer fits, a line says so, and what is needed")
+  @Test("If not even one transfer fits, a line says so, and what is needed")
   func refused() {
     #expect(ProcessLimits(openFiles: 10, cores: 2).refusal?.contains("needs 28") == true)
     #expect(ProcessLimits(openFiles: 28, cores: 2).refusal == nil)

@@ -31,7 +31,7 @@ import Testing
       ])
   }
 
-  @Test("the bar takes the width that is there: 30 cells at 80 columns")
+  @Test("the bar uses the available width: 30 cells at 80 columns")
   func barWidth() throws {
     let file = Self.file("x.iso", 1 << 20, of: 2 << 20)
     func bar(_ width: Int) -> Int {
@@ -40,14 +40,14 @@ import Testing
     #expect(bar(80) == 30)
     #expect(bar(100) > 30 && bar(200) == 60)
     #expect(bar(60) > 6 && bar(40) == 0)
-    // Names begin and numbers end in the same columns in every line.
+    // In every line, names begin and numbers end in the same columns.
     let other = Self.file("a-much-longer-name-than-that.tar", 1, of: nil)
     for width in [50, 80, 100, 120] {
       #expect(Set(Self.lines([file, other], expected: 2, width: width).map(\.count)).count == 1)
     }
   }
 
-  @Test("without a length the bytes stand where the bar would")
+  @Test("without a length, the bytes take the place of the bar")
   func unknownLength() throws {
     let line = try #require(Self.lines([Self.file("x", 12 << 20, of: nil)], width: 80).first)
     #expect(line.contains("12.0 MiB") && !line.contains("#") && !line.contains("---"))
@@ -68,7 +68,7 @@ import Testing
     for width in 1...80 { #expect((text(.zero, width: width)?.count ?? 0) < max(width, 2)) }
   }
 
-  @Test("a total of unknown lengths counts files, and has a time left")
+  @Test("a total with unknown lengths counts files, and has a time left")
   func totalOfFiles() throws {
     var board = ProgressBoard(
       [
@@ -78,7 +78,7 @@ import Testing
     board.elapsed = .seconds(3)
     let frame = ProgressFrame(board, width: 80, height: 24, style: FrameStyle())
     let line = try #require(frame.lines.last?.text)
-    // One and a half of ten files in 3 s: the rest in 17.
+    // One and a half of ten files in 3 s: 17 s remain.
     #expect(line.contains("1 of 10 files") && line.contains(" 15%") && line.contains("0:17"))
   }
 
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test("narrow terminals lose the bar first, then numbers, and the percentage last")
+  @Test("narrow terminals omit the bar first, then numbers, and the percentage last")
   func narrow() throws {
     let file = Self.file("some-file-name.iso", 1 << 20, of: 4 << 20)
     let usual = try #require(Self.lines([file], width: 80).first)
@@ -129,7 +129,7 @@ import Testing
     #expect(!text.contains("%"))
   }
 
-  @Test("numbers that make no sense are left out and never negative")
+  @Test("impossible numbers are omitted and never negative")
   func nonsense() {
     for rate in [-1, Double.nan, .infinity, 1e300, 1e-300] {
       for bytes: Int64 in [-7, 0, 20] {
@@ -139,7 +139,7 @@ import Testing
     }
   }
 
-  @Test("several files have a total line; lengths are summed only when all are known")
+  @Test("several files have a total line; lengths are added only when all are known")
   func total() throws {
     let files = [
       Self.file("a", 1 << 20, of: 2 << 20), Self.file("b", 2 << 20, of: 2 << 20, hasEnded: true),
@@ -165,7 +165,7 @@ import Testing
     }
   }
 
-  @Test("files that wait are counted, in the longest wording that fits")
+  @Test("waiting files are counted, with the longest text that fits")
   func waiting() {
     let files =
       (0..<50).map { Self.file("f\($0)", 1, of: 2) }
@@ -186,7 +186,7 @@ import Testing
     #expect(rest(width: 1, height: 24) == "…")
   }
 
-  @Test("the board keeps the same sums as if it had been made anew, whatever happens")
+  @Test("the board keeps the same totals as a new one, whatever happens")
   func sums() {
     var generator = SimulationRandom(seed: 11)
     let phases: [TransferEvent.Phase?] = [nil, .connecting, .transferring, .publishing]
@@ -211,7 +211,7 @@ import Testing
     }
   }
 
-  @Test("names are escaped, and files that wait or have ended take no line")
+  @Test("names are escaped, and files that wait or have ended need no line")
   func names() {
     let hostile = Self.file("\u{1B}[2J\u{202E}gpj\n.exe", 1, of: 2)
     let text = Self.lines([hostile], width: 200).joined()

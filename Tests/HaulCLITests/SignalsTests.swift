@@ -8,7 +8,7 @@ import Testing
 #endif
 
 @Suite("SIGINT and SIGTERM") struct SignalsTests {
-  @Test("the first signal asks to end and ends nothing itself")
+  @Test("the first signal requests an end, but does not end the process")
   func first() async {
     await #expect(processExitsWith: .exitCode(7)) {
       let signals = Signals.takeOver()

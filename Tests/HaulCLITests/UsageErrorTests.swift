@@ -119,7 +119,7 @@ private let zeros32 = String(repeating: "0", count: 32)
   ]
 
   @Test(
-    "a wrong command line tells what is wrong in one line",
+    "a wrong command line is explained in one line",
     arguments: cases)
   func refused(words: [String], part: String) throws {
     let message = try #require(refusal(words))
@@ -147,7 +147,7 @@ private let zeros32 = String(repeating: "0", count: 32)
   }
 
   @Test(
-    "an address that cannot be fetched is refused",
+    "an address that cannot be downloaded is refused",
     arguments: ["ftp://h/x", "file:///etc/passwd", "mailto:a", "https://", "https://h:0/x", ""])
   func badAddress(text: String) throws {
     let message = try #require(refusal(["get", text]))
@@ -167,7 +167,7 @@ private let zeros32 = String(repeating: "0", count: 32)
       ["get", "-H", "hunter2", "https://h/x"],
       ["get", "-H", "A: hunter2\u{7}", "https://h/x"],
       ["user:hunter2@x://h@y"],
-      // A combining mark makes another character of the sign before it.
+      // A combining mark changes the sign before it into another character.
       ["get", "https://user:hunter2@\u{301}h:99999/x"],
       ["get", "https://h:99999/x?\u{301}token=hunter2"],
       ["gte", "user:hunter2@\u{301}h/x"],

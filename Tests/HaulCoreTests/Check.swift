@@ -1,6 +1,6 @@
 import Testing
 
-/// Expects equality of what a mutating call returned; `#expect` itself cannot make such a call.
+/// Checks the result of a mutating call, which `#expect` itself cannot make.
 func check<Value: Equatable>(
   _ found: Value, is wanted: Value, sourceLocation: SourceLocation = #_sourceLocation
 ) {

@@ -1,4 +1,4 @@
-/// A small generator whose sequence depends on the seed alone.
+/// A small generator whose sequence depends only on the seed.
 struct SplitMix64: RandomNumberGenerator {
   private var state: UInt64
 

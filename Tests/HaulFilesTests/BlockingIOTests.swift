@@ -9,18 +9,18 @@ import Testing
   import Darwin
 #endif
 
-@Suite("Where calls that may block are made")
+@Suite("Threads of blocking calls")
 struct BlockingIOTests {
   private static var thread: Int { pthread_self().hashValue }
 
-  /// Whether a call that takes so long was made on the thread that it came from.
+  /// Whether a call that takes so long was made on the calling thread.
   private func staysHere(_ io: BlockingIO, _ clock: ManualClock, taking milliseconds: Int64 = 0)
     async throws
     -> Bool
   {
     let here = Self.thread
     let there = try await io.run { () throws(TransferError) in
-      clock.move(by: .milliseconds(milliseconds))
+      clock.advance(by: .milliseconds(milliseconds))
       return Self.thread
     }
     return here == there
@@ -33,31 +33,31 @@ struct BlockingIOTests {
     #expect(try await staysHere(BlockingIO(clock: clock).inPlace, clock))
   }
 
-  @Test("Without a clock nobody knows whether the disk is prompt: on a helper thread")
+  @Test("Without a clock, the speed of the disk is unknown: on a helper thread")
   func withoutClock() async throws {
     #expect(try await !staysHere(BlockingIO().inPlace, ManualClock()))
   }
 
-  @Test("After a slow call nobody waits in place for a second, whichever copy saw it")
+  @Test("After a slow call, no copy runs calls in place for a second")
   func slowDisk() async throws {
     let clock = ManualClock()
     let io = BlockingIO(clock: clock)
     #expect(try await staysHere(io.inPlace, clock, taking: 49))
     #expect(try await staysHere(io.inPlace, clock, taking: 50))
     #expect(try await !staysHere(io.inPlace, clock))
-    clock.move(by: .milliseconds(999))
+    clock.advance(by: .milliseconds(999))
     #expect(try await !staysHere(io.inPlace, clock))
-    clock.move(by: .milliseconds(1))
+    clock.advance(by: .milliseconds(1))
     #expect(try await staysHere(io.inPlace, clock))
   }
 
-  @Test("A failure in place is told, and its time counts")
+  @Test("A failure in place is reported, and its time counts")
   func failure() async throws {
     let clock = ManualClock()
     let io = BlockingIO(clock: clock).inPlace
     await #expect(throws: TransferError(.diskFull, "full")) {
       try await io.run { () throws(TransferError) in
-        clock.move(by: .milliseconds(100))
+        clock.advance(by: .milliseconds(100))
         throw TransferError(.diskFull, "full")
       }
     }

@@ -2,11 +2,11 @@ import HaulCore
 import HaulFiles
 import Testing
 
-@Suite("Where bytes of an earlier run are compared with the server's")
+@Suite("Offsets where bytes of an earlier run are compared with the server's")
 struct ComparisonOffsetsTests {
   private let count = 3_000_000
 
-  /// The places of a part that was written in two segments.
+  /// The compared ranges of a part file that was written in two segments.
   private func places(of content: [UInt8]) throws -> [ByteRange] {
     let scratch = try Scratch()
     let first = try scratch.acquire()
@@ -17,7 +17,7 @@ struct ComparisonOffsetsTests {
     let second = try scratch.acquire(nonce: 2)
     defer { second.release() }
     #expect(second.recovery.segmentStarts == [0, 1_000_000])
-    return try second.comparisonPlaces()
+    return try second.comparisonRanges()
   }
 
   @Test("The end, the start of each segment, and in between")
@@ -29,7 +29,7 @@ struct ComparisonOffsetsTests {
     }
   }
 
-  @Test("A place that has only zeros is moved to where something stands")
+  @Test("A range of zeros is moved to other bytes")
   func moved() throws {
     var content = [UInt8](repeating: 0, count: count)
     content[1_600_000] = 1
@@ -37,7 +37,7 @@ struct ComparisonOffsetsTests {
     #expect(places.contains { $0.contains(1_600_000) })
   }
 
-  @Test("Where there are only zeros, nothing is compared")
+  @Test("If there are only zeros, nothing is compared")
   func zeros() throws {
     #expect(try places(of: [UInt8](repeating: 0, count: count)) == [])
   }

@@ -2,10 +2,10 @@ import HaulCore
 import HaulFiles
 import HaulTesting
 
-/// A run over many small files of two directories that get their names in groups, and a crash
-/// anywhere in it; then runs that go on, until all is there.
+/// A run over many small files of two directories, published in groups, with a crash anywhere; then
+/// runs that continue until all files exist.
 struct GroupSchedule {
-  /// When a file is told to be complete.
+  /// When a file is reported complete.
   enum Telling: CaseIterable, Sendable {
     case afterTheSyncs, beforeTheSyncs
   }
@@ -66,7 +66,7 @@ struct GroupSchedule {
     if completed.count < contents.count { violations.append("liveness: not all were completed") }
   }
 
-  /// One process: groups of random size, until all is there or it dies.
+  /// One process: groups of random size, until all files exist or it dies.
   private mutating func live() {
     let process = machine.startProcess()
     let disk = MaskedDisk(base: wrap(process))
@@ -92,7 +92,7 @@ struct GroupSchedule {
     }
   }
 
-  /// The part file with all its bytes; nil when the name is there already, or the process has died.
+  /// The part file with all its bytes; nil if the name exists already, or the process has died.
   private mutating func part(of file: File, on disk: some Disk) -> PartFile? {
     do {
       let directory = try disk.openDirectory(file.path, creating: true)
@@ -120,8 +120,8 @@ struct GroupSchedule {
     }
   }
 
-  /// A crash came behind the rename: the next run finds the file, and takes it for what was asked
-  /// for. It may have been told only when it survives the next power cut.
+  /// After a crash behind the rename, the next run finds and accepts the file. It may report it
+  /// only if the file survives the next power cut.
   private mutating func finish(
     _ file: File, _ directory: any DiskDirectory, _ disk: some Disk, _ nonce: [UInt8]
   ) -> PartFile? {
@@ -156,7 +156,7 @@ struct GroupSchedule {
   }
 }
 
-/// With a mask that lets no group write, so that a small file needs no journal for its name.
+/// With a mask that denies groups writing, so that a small file can be published without a journal.
 private struct MaskedDisk: Disk {
   let base: any Disk
 

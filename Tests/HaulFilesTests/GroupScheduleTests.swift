@@ -2,9 +2,9 @@ import HaulFiles
 import HaulTesting
 import Testing
 
-@Suite("Many small files that get their names together, over the simulated disk")
+@Suite("Many small files published together, over the simulated disk")
 struct GroupScheduleTests {
-  @Test("What was told complete is there after a power cut, whole, in whichever group it was")
+  @Test("A file that was reported complete is whole after a power cut, in any group")
   func invariantsHold() async {
     let base = ScheduleTests.firstSeed ?? 70_000
     print("group schedules: \(ScheduleTests.count) from seed \(base)")
@@ -17,7 +17,7 @@ struct GroupScheduleTests {
     }
   }
 
-  @Test("To tell it before the syncs of the group is caught")
+  @Test("A report before the syncs of the group is detected")
   func earlyTellingIsCaught() async {
     for seed in UInt64(1)...3_000 {
       await Task.yield()
@@ -27,7 +27,7 @@ struct GroupScheduleTests {
   }
 
   @Test(
-    "A sync that is missing or late is caught",
+    "A missing or late sync is detected",
     arguments: [BrokenDisk.Defect.syncAfterRename, .noSync, .noDirectorySync])
   func brokenSyncsAreCaught(defect: BrokenDisk.Defect) async {
     for seed in UInt64(1)...3_000 {

@@ -32,14 +32,14 @@ struct JournalReaderTests {
         "\(scratch.path)/file.iso.haul.part", "--truth", "\(scratch.path)/\(truth)", "--crc",
       ],
       environment: [:], output: output.fileHandleForWriting.fileDescriptor, errors: 2)
-    // Its answer is shorter than what a pipe holds.
+    // Its output fits into a pipe.
     let status = try await process.end()
     try output.fileHandleForWriting.close()
     let text = try output.fileHandleForReading.readToEnd() ?? Data()
     return (status, try JSONDecoder().decode(Answer.self, from: text))
   }
 
-  @Test("It reads what we write, and tells a claim that does not hold", .enabled(if: hasPython))
+  @Test("It reads Haul's journals, and detects an invalid claim", .enabled(if: hasPython))
   func agrees() async throws {
     let scratch = try Scratch()
     let content = sampleBytes(50_000)

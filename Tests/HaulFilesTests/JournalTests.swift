@@ -3,7 +3,7 @@ import HaulFiles
 import HaulTesting
 import Testing
 
-@Suite("The journal and what is read out of it")
+@Suite("Journal and replay")
 struct JournalTests {
   static let path = "/d"
   static let journal = "f.haul.journal"
@@ -30,7 +30,7 @@ struct JournalTests {
     return machine
   }
 
-  /// Another machine state with the same part and this journal, in the same boot.
+  /// Another machine with the same part file and this journal, in the same boot.
   private func received(journal: [UInt8], on machine: SimulatedMachine) throws -> ByteRangeSet? {
     let bytes = try #require(machine.contents(of: Self.part, in: Self.path))
     let copy = SimulatedMachine(seed: 1)
@@ -41,7 +41,7 @@ struct JournalTests {
       defer { part.release() }
       return part.recovery.received
     } catch let error as TransferError where error.code == .nameConflict {
-      // Left alone: nothing counted, nothing touched.
+      // Nothing was counted or changed.
       #expect(copy.contents(of: Self.journal, in: Self.path) == journal)
       return nil
     }
@@ -49,7 +49,7 @@ struct JournalTests {
 
   private let all = ByteRangeSet([0..<4_000, 5_000..<6_000])
 
-  @Test("Every beginning of a journal counts a part of the claims, never another byte")
+  @Test("Every prefix of a journal counts a part of the claims, and no other byte")
   func everyPrefix() throws {
     let machine = try machineWithBytes()
     let journal = try #require(machine.contents(of: Self.journal, in: Self.path))
@@ -60,7 +60,7 @@ struct JournalTests {
     #expect(try received(journal: journal, on: machine) == all)
   }
 
-  @Test("Every changed byte of a journal is noticed or does no harm")
+  @Test("Every changed byte of a journal is detected or harmless")
   func everyFlip() throws {
     let machine = try machineWithBytes()
     let journal = try #require(machine.contents(of: Self.journal, in: Self.path))
@@ -73,7 +73,7 @@ struct JournalTests {
     }
   }
 
-  @Test("A claim whose bytes have changed is not counted after another boot")
+  @Test("A claim with changed bytes does not count after another boot")
   func readsBack() throws {
     let machine = try machineWithBytes()
     machine.losePower()
@@ -89,13 +89,13 @@ struct JournalTests {
     again.release()
   }
 
-  @Test("A claim whose bytes a power cut took is not counted, though the file is the same")
+  @Test("A claim whose bytes a power cut lost does not count, even in the same file")
   func otherBoot() throws {
     var lost = 0
     for seed in UInt64(1)...100 {
       let machine = try machineWithBytes(seed: seed)
       let second = try acquire(machine, strict: false)
-      // A tick of the clock of the files is two changes: with one more, a claim is newer than its
+      // A tick of the file system's clock is two changes: with one more, a claim is newer than its
       // bytes.
       machine.plant([], as: "other", in: Self.path)
       try machine.startProcess().openDirectory(Self.path, creating: false).link("other", to: "link")
@@ -115,7 +115,7 @@ struct JournalTests {
     #expect(lost > 0)
   }
 
-  @Test("What a failing sync and its process's death leave is written again before it is durable")
+  @Test("After a failed sync and a crash, bytes are rewritten before they are durable")
   func rewritesDoubtful() throws {
     for seed in UInt64(1)...40 {
       for change in 1...8 {
@@ -127,7 +127,7 @@ struct JournalTests {
         faults.syncFailsOneIn = 1
         machine.setFaults(faults)
         machine.crash(afterChanges: change)
-        // It fails, or dies in it.
+        // It fails, or the process dies during it.
         try? part.checkpoint()
         machine.killProcesses()
         machine.setFaults(SimulatedFaults())
@@ -144,7 +144,7 @@ struct JournalTests {
     }
   }
 
-  @Test("A publication cut short does not take another's file of the same length for its own")
+  @Test("An interrupted publication does not accept another file of the same length")
   func otherFileOfTheLength() throws {
     let other = sampleBytes(9_000, seed: 2)
     var count = 0
@@ -154,7 +154,7 @@ struct JournalTests {
       try part.begin(try sampleHead(9_000))
       try part.write(0..<9_000, of: content)
       machine.crash(afterChanges: change)
-      // It dies in it.
+      // The process dies during it.
       try? part.publish(as: "f", length: 9_000, modified: nil, replacing: false)
       machine.killProcesses()
       guard let journal = machine.contents(of: Self.journal, in: Self.path),
@@ -171,7 +171,7 @@ struct JournalTests {
     #expect(count > 0)
   }
 
-  @Test("A newer journal and a file that is none are left alone")
+  @Test("A newer journal and a file that is no journal are not touched")
   func refusesForeign() throws {
     for bytes in [JournalFormat.header(version: 2), sampleBytes(64), Array("notes".utf8)] {
       let machine = SimulatedMachine(seed: 1)
@@ -181,7 +181,7 @@ struct JournalTests {
     }
   }
 
-  @Test("After a failed sync nothing since the last good one counts, in this run or the next")
+  @Test("After a failed sync, nothing since the last good one counts, in this run or the next")
   func voidsAfterFailedSync() throws {
     let machine = SimulatedMachine(seed: 5)
     let part = try acquire(machine)
@@ -202,7 +202,7 @@ struct JournalTests {
     next.release()
   }
 
-  @Test("Two segments cannot write to the same bytes, nor beyond the announced length")
+  @Test("Two segments cannot write the same bytes, nor beyond the announced length")
   func refusesOverlap() throws {
     let part = try acquire(SimulatedMachine(seed: 1))
     try part.begin(try sampleHead(9_000))
@@ -216,7 +216,7 @@ struct JournalTests {
     part.release()
   }
 
-  @Test("A rejected digest is remembered until the content is begun anew")
+  @Test("A rejected digest is remembered until the content begins again")
   func remembersRejected() throws {
     let machine = try machineWithBytes()
     let checksum = try #require(Checksum("crc32c=01020304"))
@@ -244,7 +244,7 @@ struct CRC32CTests {
     #expect(CRC32C.of(Array(0..<32)) == 0x46DD_794E)
   }
 
-  @Test("Instruction and table agree, whole and in pieces")
+  @Test("Instruction and table agree, in one call and in several")
   func agree() {
     let bytes = sampleBytes(40_000)
     let lengths = [

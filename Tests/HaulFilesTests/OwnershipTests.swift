@@ -10,13 +10,13 @@ import Testing
   import Darwin
 #endif
 
-@Suite("What is not ours is left alone")
+@Suite("Files of others are not touched")
 struct OwnershipTests {
   private static let part = "file.iso.haul.part"
   private static let journal = "file.iso.haul.journal"
 
   @Test(
-    "A part or journal that others can write, with two links, or a symlink, is refused untouched")
+    "A part file or journal that others can write, with two links, or a symlink, is refused")
   func refuses() throws {
     for name in [Self.part, Self.journal] {
       for spoil in Spoil.allCases {
@@ -31,7 +31,7 @@ struct OwnershipTests {
   }
 
   @Test(arguments: [part, journal], [false, true])
-  func `a part or journal of ours that others may write, or that has a second name, is refused`(
+  func `A part file or journal that others may write, or that has two links, is refused`(
     name: String, hasTwoNames: Bool
   ) throws {
     let scratch = try Scratch()
@@ -53,7 +53,7 @@ struct OwnershipTests {
     #expect(try scratch.contents(name).starts(with: before))
   }
 
-  /// A disk whose files are not this user's.
+  /// A disk whose files belong to another user.
   private struct OtherUser: Disk {
     let base: any Disk
     var bootID: String { base.bootID }
@@ -67,7 +67,7 @@ struct OwnershipTests {
     }
   }
 
-  @Test("Another user's journal is told with the user's name, and that it cannot be read")
+  @Test("Another user's journal is reported with the user's name, and as unreadable")
   func namesOwner() throws {
     let scratch = try Scratch()
     let name = Self.journal
@@ -103,7 +103,7 @@ struct OwnershipTests {
     }
   }
 
-  @Test("Another user's part or journal is refused untouched", arguments: [part, journal])
+  @Test("Another user's part file or journal is refused untouched", arguments: [part, journal])
   func refusesOthers(name: String) throws {
     let machine = SimulatedMachine(seed: 1)
     machine.plant(JournalFormat.header(), as: name, in: "/d")
@@ -118,9 +118,8 @@ struct OwnershipTests {
     #expect(machine.contents(of: name, in: "/d") == JournalFormat.header())
   }
 
-  // Found by the simulation of the queue: under a umask of 002 such a part kept its name from its
-  // transfer for ever.
-  @Test("A small file that a crash kept from its name, its final mode set, is taken over")
+  // Found by the simulation: with a umask of 002, such a part file blocked its name for ever.
+  @Test("A small file that a crash left unpublished with its final mode is taken over")
   func takesCutPublication() throws {
     let machine = SimulatedMachine(seed: 1)
     let disk = machine.startProcess()
@@ -134,7 +133,7 @@ struct OwnershipTests {
     part.release()
   }
 
-  @Test("A name is given without replacing whatever has it at that moment")
+  @Test("Publication never replaces a file that appears at that moment")
   func renamesWithoutReplacing() throws {
     let scratch = try Scratch()
     try scratch.put([1], as: "new")
@@ -148,7 +147,7 @@ struct OwnershipTests {
     #expect(try scratch.contents("old") == [1])
   }
 
-  @Test("A target that is a directory or a symlink is refused; absent and regular ones are told")
+  @Test("A target that is a directory or symlink is refused; absent and regular ones are reported")
   func checksTargets() throws {
     let scratch = try Scratch()
     #expect(try TargetCheck.state(of: "x", in: scratch.directory) == .absent)
@@ -171,7 +170,7 @@ struct OwnershipTests {
       } == .notARegularFile)
   }
 
-  @Test("A file that appears meanwhile is kept, and the download goes under another name")
+  @Test("A file that appears meanwhile is kept, and the download is published under another name")
   func keepsForeignTarget() throws {
     let scratch = try Scratch()
     let content = sampleBytes(5_000)
@@ -190,7 +189,7 @@ struct OwnershipTests {
     #expect(try scratch.names() == ["file.iso", "file (1).iso"])
   }
 
-  @Test("Asked to replace, it replaces in one step; incomplete, it never publishes")
+  @Test("With replacing, it replaces in one step; an incomplete file is never published")
   func replaces() throws {
     let scratch = try Scratch()
     let content = sampleBytes(5_000)
@@ -208,7 +207,7 @@ struct OwnershipTests {
     #expect(try scratch.contents("file.iso") == content)
   }
 
-  @Test("Another's journal under our name stops the run, and is left alone")
+  @Test("Another program's journal with the same name stops the run, and is not touched")
   func noticesTakeover() throws {
     let scratch = try Scratch()
     let part = try scratch.acquire()
@@ -222,7 +221,7 @@ struct OwnershipTests {
     #expect(try scratch.contents(Self.journal) == [1])
   }
 
-  @Test("Another run's nonce in our journal stops the run, where locks do not hold")
+  @Test("Another run's nonce in the journal stops the run, where locks do not work")
   func noticesNonce() throws {
     let scratch = try Scratch()
     let part = try scratch.acquire(nonce: 1)
@@ -243,7 +242,7 @@ struct OwnershipTests {
     #expect(try scratch.contents(Self.journal) == taken)
   }
 
-  @Test("Discarded, nothing is left; a name of 255 bytes still has room for its part")
+  @Test("Discarding leaves nothing; a name of 255 bytes still has room for its part file")
   func discards() throws {
     let scratch = try Scratch()
     let name = String(repeating: "ü", count: 127) + "x"

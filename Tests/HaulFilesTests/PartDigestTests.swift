@@ -3,7 +3,7 @@ import HaulFiles
 import HaulTesting
 import Testing
 
-@Suite("The digest of a part file as it is written")
+@Suite("The digest of a part file while it is written")
 struct PartDigestTests {
   let content = sampleBytes(3_000_000)
 
@@ -20,7 +20,7 @@ struct PartDigestTests {
   }
 
   @Test(
-    "Written in any order, it is the file's, and only what came early is read",
+    "Bytes written in any order give the file's digest, and only early ones are read back",
     arguments: [1, 2, 3, 4, 5] as [UInt64])
   func anyOrder(seed: UInt64) throws {
     for algorithms in Checksum.Algorithm.allCases.map({ [$0] }) + [[.md5, .sha256]] {
@@ -46,7 +46,7 @@ struct PartDigestTests {
     }
   }
 
-  @Test("What came out of order is read back bit by bit, and the rest goes on from there")
+  @Test("Bytes out of order are read back step by step, and hashing continues from there")
   func advances() throws {
     let scratch = try Scratch()
     let disk = CountingDisk(scratch.disk)

@@ -7,7 +7,7 @@ import Testing
 struct PartFileTests {
   let content = sampleBytes(3_000_000)
 
-  @Test("Written in two segments, checked, published: the final name holds the bytes, nothing else")
+  @Test("Written in two segments, checked, published: the file has the bytes, nothing else remains")
   func publishes() throws {
     let scratch = try Scratch()
     let part = try scratch.acquire()
@@ -33,7 +33,7 @@ struct PartFileTests {
     #expect(status.modified == 1_000_000_000)
   }
 
-  @Test("A checkpoint before the first byte and one that comes after the end have nothing to do")
+  @Test("A checkpoint before the first byte, and one after the end, have no effect")
   func checkpointsAtTheEnds() throws {
     let scratch = try Scratch()
     let part = try scratch.acquire()
@@ -46,7 +46,7 @@ struct PartFileTests {
     #expect(try scratch.names() == ["file.iso"])
   }
 
-  @Test("What was claimed is there in the next run, and no more", arguments: [true, false])
+  @Test("The next run has the claimed bytes, and no more", arguments: [true, false])
   func resumes(strict: Bool) throws {
     let scratch = try Scratch()
     let durability: DownloadRequest.Durability = strict ? .strict : .relaxed
@@ -78,7 +78,7 @@ struct PartFileTests {
     #expect(try scratch.names().isEmpty)
   }
 
-  @Test("An empty journal, left by a run that was killed at once, goes with the next")
+  @Test("The next run removes an empty journal of a run that was killed at once")
   func removesEmptyJournal() throws {
     let scratch = try Scratch()
     try scratch.put([], as: "file.iso.haul.journal")
@@ -86,7 +86,7 @@ struct PartFileTests {
     #expect(try scratch.names().isEmpty)
   }
 
-  @Test("A second run at the same time is told so and touches nothing")
+  @Test("A second run at the same time is refused and touches nothing")
   func isInUse() throws {
     let scratch = try Scratch()
     let part = try scratch.acquire()
@@ -104,7 +104,7 @@ extension String {
     String(repeating: "0", count: max(0, width - count)) + self
   }
 
-  @Test("A checkpoint before the first byte does nothing, and released, nothing is left")
+  @Test("A checkpoint before the first byte has no effect, and a release leaves nothing")
   func checkpointBeforeTheFirstByte() throws {
     for durability in [DownloadRequest.Durability.strict, .relaxed] {
       let scratch = try Scratch()

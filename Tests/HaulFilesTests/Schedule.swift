@@ -2,16 +2,16 @@ import HaulCore
 import HaulFiles
 import HaulTesting
 
-/// One random life of a download over a simulated disk: runs that write, claim, sync and publish,
-/// each ended by death or power loss anywhere, with what must hold after each.
+/// One random life of a download over a simulated disk: runs that write, claim, sync and publish.
+/// Each ends by death or power loss anywhere, and the invariants are checked after each.
 struct Schedule {
   typealias Wrap = @Sendable (any Disk) -> any Disk
 
   static let path = "/downloads"
   static let target = "file.iso"
-  /// The target, and what is tried when it is taken.
+  /// The target, and the names to try if it is taken.
   static let names = [target] + (1...8).map { "\(target) (\($0))" }
-  /// Random bytes that every schedule takes its content from.
+  /// Random bytes from which every schedule takes its content.
   static let pool = sampleBytes(1 << 17, seed: 7)
 
   let strict: Bool
@@ -22,7 +22,7 @@ struct Schedule {
   let baseFaults: SimulatedFaults
   var random: SimulationRandom
 
-  /// What a checkpoint that returned has promised.
+  /// The bytes that a finished checkpoint has made durable.
   var durable = ByteRangeSet()
   var foreignIsThere = false
   /// The name under which the file was published, once `publish` returned.
@@ -49,7 +49,7 @@ struct Schedule {
     self.wrap = wrap
   }
 
-  /// Runs it to its end; what did not hold.
+  /// Runs it to its end; returns the violations.
   static func violations(seed: UInt64, strict: Bool, wrap: @escaping Wrap = { $0 }) -> [String] {
     var schedule = Schedule(seed: seed, strict: strict, wrap: wrap)
     schedule.run()
@@ -82,7 +82,7 @@ struct Schedule {
     machine.setFaults(faults)
     machine.crash(afterChanges: faulty && !random.oneIn(5) ? 1 + random.below(90) : nil)
     let process = machine.startProcess()
-    // A fault that the process survives is followed by another try in the same process.
+    // After a fault that the process survives, the same process tries again.
     for _ in 0..<3 where process.isAlive && completedAs == nil {
       do { try attempt(process) } catch {
         if !faulty, !movesStrangePart(after: error) { fail("without faults: \(error)") }
@@ -90,8 +90,8 @@ struct Schedule {
     }
   }
 
-  /// Where files have no attributes a power cut may leave a part that nothing tells to be ours; it
-  /// is refused, and the user moves it away.
+  /// Where files have no attributes, a power cut may leave a part file that is not known to be
+  /// Haul's. It is refused, and the user moves it away.
   private func movesStrangePart(after error: any Error) -> Bool {
     guard !baseFaults.supportsAttributes, lostPower,
       (error as? TransferError)?.code == .nameConflict
@@ -165,7 +165,7 @@ struct Schedule {
     }
   }
 
-  /// A run that ends of its own will.
+  /// A run that ends by itself.
   private struct Paused: Error {}
 
   private mutating func checkpoint(_ part: PartFile) throws {
@@ -188,11 +188,11 @@ struct Schedule {
   }
 }
 
-/// What must hold.
+/// The invariants.
 extension Schedule {
   mutating func fail(_ violation: String) { violations.append(violation) }
 
-  /// The end of a process: it dies, or the machine does.
+  /// Ends a process: it dies, or the machine loses power.
   mutating func end() {
     if random.oneIn(2) {
       machine.losePower()
@@ -204,7 +204,7 @@ extension Schedule {
     check()
   }
 
-  /// I1: nothing is counted that is not there. And nothing that was promised is missing.
+  /// I1: only bytes on disk count. And no promised byte is missing.
   mutating func checkRecovery(_ recovery: Recovery) {
     guard !recovery.published else { return }
     let bytes = machine.contents(of: Self.target + ".haul.part", in: Self.path) ?? []
@@ -217,7 +217,7 @@ extension Schedule {
     }
   }
 
-  /// I1 after a power cut, relaxed: what is counted is right all the same.
+  /// I1 after a power cut, relaxed: bytes that count are nevertheless right.
   mutating func checkCounted() {
     let process = machine.startProcess()
     guard let directory = try? process.openDirectory(Self.path, creating: true),
@@ -229,7 +229,7 @@ extension Schedule {
     part.release()
   }
 
-  /// I1 as the journal tells it: a durable record is on the disk only after the bytes.
+  /// I1 in the journal: a durable record is on disk only after its bytes.
   mutating func checkDurableRecords() {
     guard let journal = machine.contents(of: Self.target + ".haul.journal", in: Self.path) else {
       return
@@ -243,7 +243,7 @@ extension Schedule {
     }
   }
 
-  /// I2, I3, I4: the names and what lies under them.
+  /// I2, I3, I4: the names and their contents.
   mutating func check() {
     let isPromised = strict || !lostPower
     for name in machine.names(in: Self.path) where !name.contains(".haul.") {
@@ -264,7 +264,7 @@ extension Schedule {
   }
 
   /// Where a file system has neither rename without replacing nor links, an empty file holds the
-  /// name for a moment, and stays when a crash comes before the record of it.
+  /// name for a moment. It stays if a crash comes before its record.
   private func isPlaceholder(_ name: String) -> Bool {
     usesPlaceholders && completedAs != name && machine.contents(of: name, in: Self.path) == []
   }

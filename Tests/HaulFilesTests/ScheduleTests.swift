@@ -5,19 +5,19 @@ import Testing
 
 @Suite("Random schedules of writes, syncs, crashes and recoveries over the simulated disk")
 struct ScheduleTests {
-  /// How many, by `HAUL_SCHEDULES`; from which seed, by `HAUL_SEED` (then one, unless told).
+  /// `HAUL_SCHEDULES` is their number, `HAUL_SEED` the first seed (then one by default).
   static let environment = ProcessInfo.processInfo.environment
   static let firstSeed = environment["HAUL_SEED"].flatMap { UInt64($0) }
   static let count =
     environment["HAUL_SCHEDULES"].flatMap { UInt64($0) } ?? (firstSeed == nil ? 300 : 1)
 
-  @Test("Every byte that is counted is right; what was promised stays", arguments: [true, false])
+  @Test("Every claimed byte is right, and promised bytes stay", arguments: [true, false])
   func invariantsHold(strict: Bool) async {
     let base = Self.firstSeed ?? 20_000
     print("schedules: \(Self.count) \(strict ? "strict" : "relaxed") from seed \(base)")
     var failures = 0
     for seed in base..<(base + Self.count) {
-      // Others run meanwhile: this occupies a thread for long.
+      // Lets other tests run: this one occupies a thread for long.
       await Task.yield()
       let violations = Schedule.violations(seed: seed, strict: strict)
       if violations.isEmpty { continue }
@@ -39,9 +39,9 @@ struct ScheduleTests {
     }
   }
 
-  // A million schedules told three times that the file of another was gone: the disk itself had
-  // let an older removal of its name come after it.
-  @Test("What another program has put there outlives changes of its name that came before")
+  // Three of a million schedules reported that another program's file was gone: the simulated disk
+  // had applied an older removal of its name later.
+  @Test("Another program's file survives earlier changes of its name")
   func plantedStays() throws {
     for seed in UInt64(1)...20 {
       let machine = SimulatedMachine(seed: seed)
@@ -59,7 +59,7 @@ struct ScheduleTests {
     }
   }
 
-  @Test("Broken variants are caught", arguments: BrokenDisk.Defect.allCases)
+  @Test("Broken variants are detected", arguments: BrokenDisk.Defect.allCases)
   func controlsAreCaught(defect: BrokenDisk.Defect) async {
     for seed in UInt64(1)...3_000 {
       await Task.yield()

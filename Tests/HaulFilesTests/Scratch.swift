@@ -3,7 +3,7 @@ import HaulCore
 import HaulFiles
 import Testing
 
-/// A directory of its own on the real file system, removed at the end.
+/// A separate directory on the real file system, removed at the end.
 final class Scratch {
   let path: String
   let disk = POSIXDisk()
@@ -16,7 +16,7 @@ final class Scratch {
   }
 
   deinit {
-    // A test's litter in the temporary directory is no failure.
+    // Files that a test leaves in the temporary directory are no failure.
     try? FileManager.default.removeItem(atPath: path)
   }
 
@@ -52,7 +52,7 @@ func sampleHead(
     length: length, announced: announced)
 }
 
-/// Bytes that no shift or swap leaves the same.
+/// Bytes that any shift or swap changes.
 func sampleBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
   var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
   return (0..<count).map { _ in
@@ -64,7 +64,7 @@ func sampleBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
 }
 
 extension PartFile {
-  /// Writes a stretch of `content` through a writer of its own, and claims it.
+  /// Writes a part of `content` through its own writer, and claims it.
   func write(_ range: Range<Int>, of content: [UInt8], claiming: Bool = true) throws {
     var writer = try writer(at: Int64(range.lowerBound), now: Instant())
     try write([Array(content[range])], with: &writer, now: Instant())
@@ -73,14 +73,14 @@ extension PartFile {
 }
 
 extension [UInt8] {
-  /// Whether both have the range, and the same in it.
+  /// Whether both have the range, with equal bytes.
   func agrees(with other: [UInt8], in range: ByteRange) -> Bool {
     let range = Int(range.lowerBound)..<Int(range.upperBound)
     return range.upperBound <= Swift.min(count, other.count) && self[range] == other[range]
   }
 }
 
-/// The code of the `TransferError` that `body` throws; nil when it throws none.
+/// The code of the `TransferError` that `body` throws; nil if it throws none.
 func code(_ body: () throws -> Void) throws -> TransferError.Code? {
   do {
     try body()
@@ -90,7 +90,7 @@ func code(_ body: () throws -> Void) throws -> TransferError.Code? {
   }
 }
 
-/// The message of the `TransferError` that `body` throws; nil when it throws none.
+/// The message of the `TransferError` that `body` throws; nil if it throws none.
 func message(_ body: () throws -> Void) throws -> String? {
   do {
     try body()

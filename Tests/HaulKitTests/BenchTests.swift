@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 @Suite struct DownloadTests {
-  @Test func `a file arrives whole over several connections`() async throws {
+  @Test func `A file downloads completely over several connections`() async throws {
     try await Bench.with([.init("/file.bin", seed: 3, length: 4 << 20)]) { bench in
       let outcome = try await bench.finish(try bench.request("/file.bin"))
       #expect(outcome.result.state == .completed)
@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  @Test func `one byte tells whether the file is there already`() async throws {
+  @Test func `A repeated download checks the existing file with at most one byte`() async throws {
     try await Bench.with([.init("/file.bin", seed: 3, length: 1 << 20)]) { bench in
       _ = try await bench.finish(try bench.request("/file.bin"))
       bench.server.resetStatistics()

@@ -4,7 +4,7 @@ import Logging
 import ServiceLifecycle
 import Testing
 
-/// A manager in a group of services.
+/// A manager in a service group.
 @Suite(.timeLimit(.minutes(1))) struct TransferServiceTests {
   private func group(of manager: TransferManager) -> ServiceGroup {
     ServiceGroup(
@@ -18,7 +18,7 @@ import Testing
     #expect(error?.code == .interrupted)
   }
 
-  @Test func `It shuts down with its group`() async throws {
+  @Test func `A service shuts down its manager with its group`() async throws {
     let manager = try TransferManager()
     let (group, events) = (group(of: manager), manager.events())
     async let run: Void = group.run()
@@ -28,7 +28,7 @@ import Testing
     await expectShutDown(manager)
   }
 
-  @Test func `It shuts down when its task is cancelled`() async throws {
+  @Test func `A service shuts down its manager when its task is cancelled`() async throws {
     let manager = try TransferManager()
     let service = TransferService(manager)
     let task = Task { await service.run() }

@@ -15,7 +15,7 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test("gives back what was added, in the order of the ranks", arguments: Subject.allCases)
+  @Test("returns added records in the order of the ranks", arguments: Subject.allCases)
   func order(_ subject: Subject) async throws {
     try await subject.use { store in
       let added = try records(20)
@@ -26,7 +26,7 @@ struct StoreConformanceTests {
   }
 
   @Test(
-    "finds records by id, in the order of the ids, without those it does not know",
+    "finds records by id, in the order of the ids, without unknown ones",
     arguments: Subject.allCases)
   func byID(_ subject: Subject) async throws {
     try await subject.use(with: 5) { store, added in
@@ -36,7 +36,7 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test("forgets that others come after what is satisfied", arguments: Subject.allCases)
+  @Test("removes satisfied ids from the dependencies of others", arguments: Subject.allCases)
   func satisfied(_ subject: Subject) async throws {
     try await subject.use { store in
       var ids = Ids()
@@ -47,7 +47,7 @@ struct StoreConformanceTests {
       try await store.commit(adding([done, other, behind]))
       var change = StoreChange()
       change.removed = [done.id]
-      change.satisfied = [done.id]
+      change.satisfiedDependencies = [done.id]
       try await store.commit(change)
       #expect(try await store.open().members.map(\.after) == [[], [other.id]])
       #expect(
@@ -56,7 +56,7 @@ struct StoreConformanceTests {
   }
 
   @Test(
-    "adds nothing of a change with an id that is there, or twice in it",
+    "adds nothing of a change with an existing id, or an id twice",
     arguments: Subject.allCases)
   func repeatedID(_ subject: Subject) async throws {
     try await subject.use { store in
@@ -79,7 +79,7 @@ struct StoreConformanceTests {
   }
 
   @Test(
-    "adds nothing of a change with an identifier that another has",
+    "adds nothing of a change with an identifier that is taken",
     arguments: Subject.allCases)
   func repeatedIdentifier(_ subject: Subject) async throws {
     try await subject.use { store in
@@ -99,7 +99,7 @@ struct StoreConformanceTests {
   }
 
   @Test(
-    "frees an identifier with its member, and takes one given later",
+    "frees an identifier with its member, and takes one that is given later",
     arguments: Subject.allCases)
   func freedIdentifier(_ subject: Subject) async throws {
     try await subject.use { store in
@@ -119,7 +119,7 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test("updates a state, a result and a request, each by itself", arguments: Subject.allCases)
+  @Test("updates a state, a result and a request, each separately", arguments: Subject.allCases)
   func updates(_ subject: Subject) async throws {
     try await subject.use { store in
       var (one, two) = (try records(2)[0], try records(2)[1])
@@ -146,7 +146,7 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test("does nothing for ids that it does not know", arguments: Subject.allCases)
+  @Test("ignores unknown ids", arguments: Subject.allCases)
   func unknown(_ subject: Subject) async throws {
     try await subject.use(with: 2) { store, added in
       let before = try await store.contents()
@@ -163,7 +163,7 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test("removes members whole", arguments: Subject.allCases)
+  @Test("removes members completely", arguments: Subject.allCases)
   func removal(_ subject: Subject) async throws {
     try await subject.use { store in
       var added = try records(4)
@@ -172,7 +172,7 @@ struct StoreConformanceTests {
       try await store.commit(adding(added))
       try await store.commit(removing([added[1].id, added[2].id]))
       #expect(try await store.records(where: RecordQuery()) == [added[0], added[3]])
-      // The same id again has nothing of the old one.
+      // The same id again has no data of the old one.
       let again = try record(added[1].id, rank: 1)
       try await store.commit(adding([again]))
       #expect(try await store.records([again.id]) == [again])
@@ -181,12 +181,12 @@ struct StoreConformanceTests {
   }
 
   @Test(
-    "knows the last process of each member that is under way, and of no other",
+    "keeps the last process of each member that is under way, and of no other",
     arguments: Subject.allCases)
   func programs(_ subject: Subject) async throws {
     try await subject.use { store in
       var added = try records(3)
-      for index in added.indices { added[index].storedState.isUnderWay = true }
+      for index in added.indices { added[index].storedState.wasRunning = true }
       let processes = [
         ProcessIdentity(pid: 4_194_303, start: .max, boot: "one"),
         ProcessIdentity(pid: 2, start: 1, boot: "two"), ProcessIdentity(pid: 3, start: 2, boot: ""),
@@ -196,7 +196,7 @@ struct StoreConformanceTests {
       change.programs = programs
       try await store.commit(change)
       #expect(Set(try await store.open().programs) == Set(programs))
-      // Another process of the same member, one of a stranger, and a member that is removed.
+      // Another process of the same member, one of an unknown id, and a removed member.
       var next = removing([added[2].id])
       let another = StoredProgram(
         id: added[0].id, process: ProcessIdentity(pid: 7, start: 9, boot: "two"))
@@ -205,22 +205,22 @@ struct StoreConformanceTests {
       try await store.commit(next)
       #expect(Set(try await store.open().programs) == [another, programs[1]])
       var storedState = added[1].storedState
-      storedState.isUnderWay = false
+      storedState.wasRunning = false
       try await store.commit(updating([.init(id: added[1].id, storedState: storedState)]))
       #expect(try await store.open().programs == [another])
-      storedState.isUnderWay = true
+      storedState.wasRunning = true
       try await store.commit(updating([.init(id: added[1].id, storedState: storedState)]))
       #expect(try await store.open().programs.contains(programs[1]))
-      // The same id again has nothing of the old one.
+      // The same id again has no data of the old one.
       var again = try record(added[2].id, rank: 2)
-      again.storedState.isUnderWay = true
+      again.storedState.wasRunning = true
       try await store.commit(adding([again]))
       #expect(try await !store.open().programs.contains { $0.id == again.id })
     }
   }
 
   @Test(
-    "knows where the bytes lie of those that are to go on, and of no other",
+    "keeps the locations of bytes of members that will continue, and of no other",
     arguments: Subject.allCases)
   func places(_ subject: Subject) async throws {
     try await subject.use { store in
@@ -235,7 +235,7 @@ struct StoreConformanceTests {
       #expect(
         try await store.open().locations
           == Dictionary(uniqueKeysWithValues: added.map { ($0.id, place) }))
-      // Another place, none any more, one of a stranger, and a member that is removed.
+      // Another location, a removed one, one of an unknown id, and a removed member.
       var next = removing([added[2].id])
       var ids = Ids(seed: 5)
       next.locations = [
@@ -245,13 +245,13 @@ struct StoreConformanceTests {
       ]
       try await store.commit(next)
       #expect(try await store.open().locations == [added[0].id: other])
-      // The same id again has nothing of the old one.
+      // The same id again has no data of the old one.
       try await store.commit(adding([try record(added[2].id, rank: 2)]))
       #expect(try await store.open().locations == [added[0].id: other])
     }
   }
 
-  @Test("carries out a change in order: adds, updates, removals", arguments: Subject.allCases)
+  @Test("applies a change in order: adds, updates, removals", arguments: Subject.allCases)
   func oneChange(_ subject: Subject) async throws {
     try await subject.use { store in
       let added = try records(3)

@@ -4,10 +4,10 @@ import Testing
 
 @Suite("A store whose process is killed")
 struct StoreCrashTests {
-  /// Each member's rank and whether it has a result: enough to tell every state apart.
+  /// Each member's rank and whether it has a result, which distinguishes all states.
   private func state(_ store: SQLiteStore) async throws -> Contents { try await store.contents() }
 
-  /// The n-th of a row of changes of every kind.
+  /// The n-th of a sequence of changes of every kind.
   private func change(_ number: Int, _ ids: inout Ids, _ last: [TransferID]) throws -> StoreChange {
     var change = adding(
       try (0..<5).map { try record(ids.id(), rank: Int64(number * 10 + $0)) })
@@ -24,13 +24,13 @@ struct StoreCrashTests {
     return change
   }
 
-  @Test("has after each commit what was committed, whatever of the log came after it")
+  @Test("has the committed records after each commit, whatever follows in its log")
   func cuts() async throws {
     let scratch = Scratch()
     let store = try await scratch.open()
     var ids = Ids(seed: 11)
     var last: [TransferID] = []
-    // How long the log was after each commit, and what was there.
+    // The length of the log after each commit, and the contents.
     var commits = [
       (log: try scratch.bytes("queue.sqlite-wal").count, state: try await state(store))
     ]
@@ -42,7 +42,7 @@ struct StoreCrashTests {
     }
     let (first, end) = (commits[0].log, commits[6].log)
     try #require(zip(commits, commits.dropFirst()).allSatisfy { $0.log < $1.log })
-    // At every boundary of a frame, a byte before and behind it, and in between.
+    // At every boundary of a frame, a byte before and after it, and in between.
     let frame = 24 + 4096
     var cuts = stride(from: first, through: end, by: frame).flatMap { [$0 - 1, $0, $0 + 1] }
     cuts += (0..<20).map { _ in Int(ids.next() % UInt64(end - first)) + first }
@@ -65,7 +65,7 @@ struct StoreCrashTests {
     try await store.commit(adding(small))
     let before = try await state(store)
     let start = try scratch.bytes("queue.sqlite-wal").count
-    // More than the page cache holds: parts of it are in the log before its end.
+    // More than the page cache holds, so that parts are in the log before the end of the change.
     let big = try records(60_000, from: 1000, seed: 7)
     let copies = try await withThrowingTaskGroup { group in
       group.addTask {
@@ -92,7 +92,7 @@ struct StoreCrashTests {
     await store.close()
   }
 
-  @Test("goes on after the next commit as if nothing had been")
+  @Test("continues after the next commit as if there had been no crash")
   func goesOn() async throws {
     let scratch = Scratch()
     let store = try await scratch.open()

@@ -16,7 +16,7 @@ struct StoreDamageTests {
     return scratch
   }
 
-  /// Overwrites pages in the middle, as a disk would that lost them.
+  /// Overwrites pages in the middle, like a disk that lost them.
   private func scribble(_ scratch: Scratch) throws {
     var bytes = try scratch.bytes("queue.sqlite")
     try #require(bytes.count > 40 * 4096)
@@ -28,7 +28,7 @@ struct StoreDamageTests {
     try scratch.put("open 999999999 1 haul\n".utf8, as: "queue.lock")
   }
 
-  @Test("is refused after an unclean end, and left as it is")
+  @Test("is refused after an unclean end, and not changed")
   func refused() async throws {
     let scratch = try await damaged { scratch in
       try scribble(scratch)
@@ -44,7 +44,7 @@ struct StoreDamageTests {
     #expect(try !scratch.names.contains { $0.contains("corrupt") })
   }
 
-  @Test("is moved aside whole when that was asked for, and the place is told")
+  @Test("is moved aside completely if configured, and the new path is reported")
   func movedAside() async throws {
     let scratch = try await damaged { scratch in
       try scribble(scratch)
@@ -67,7 +67,7 @@ struct StoreDamageTests {
     await next.close()
   }
 
-  @Test("is noticed at once where it cannot be read at all, also after a clean end")
+  @Test("is detected at once if it is unreadable, even after a clean end")
   func noDatabase() async throws {
     let scratch = try await damaged {
       try $0.put(Array(repeating: 65, count: 9000), as: "queue.sqlite")
@@ -76,7 +76,7 @@ struct StoreDamageTests {
     let store = try await scratch.open { $0.ifCorrupt = .startEmpty }
     #expect(store.damage != nil)
     await store.close()
-    // A second one in the same second has a name of its own.
+    // A second one in the same second gets another name.
     try scratch.put(Array(repeating: 66, count: 9000), as: "queue.sqlite")
     let again = try await scratch.open { $0.ifCorrupt = .startEmpty }
     #expect(again.damage?.message.contains("corrupt-0-2") == true)
@@ -84,7 +84,7 @@ struct StoreDamageTests {
     #expect(try scratch.bytes("queue.sqlite.corrupt-0") == Array(repeating: 65, count: 9000))
   }
 
-  @Test("is one whose log is there and whose database is not: the log is not given to a new one")
+  @Test("is a log without its database: the log is not used for a new database")
   func orphanedLog() async throws {
     let source = Scratch()
     let store = try await source.open()
@@ -100,10 +100,10 @@ struct StoreDamageTests {
     await next.close()
   }
 
-  @Test("met while it is open makes the next opening look at all of it")
+  @Test("that is detected while open makes the next opening check everything")
   func metWhileOpen() async throws {
     let scratch = try await damaged(scribble)
-    // Closed in order, so not looked at.
+    // It was closed normally, so it is not checked.
     let store = try await scratch.open()
     let error = try await failure {
       _ = try await store.open()
@@ -116,7 +116,7 @@ struct StoreDamageTests {
     #expect(try await scratch.refusal().message.contains("queue.sqlite is damaged"))
   }
 
-  @Test("A disk that is full fails the change as a whole, and the next one that fits is stored")
+  @Test("A full disk fails the change as a whole, and the next one that fits is stored")
   func fullDisk() async throws {
     let scratch = Scratch()
     let store = try await scratch.open { $0.maximumSize = 400 << 10 }

@@ -3,13 +3,13 @@ import Testing
 
 @Suite("Every store, read in parts")
 struct StorePageTests {
-  /// Members of all states and two groups, in no order of adding.
+  /// Members of all states and two groups, in random order.
   private func fill(_ store: any Store) async throws -> [TransferRecord] {
     var ids = Ids(seed: 3)
     let all = try (0..<60).map { index in
       try record(
         ids.id(), rank: Int64(index) * 10 - 200,
-        status: TransferStatus.allCases[index % TransferStatus.allCases.count]
+        status: DurableState.allCases[index % DurableState.allCases.count]
       ) { $0.group = [nil, "a", "b"][index % 3] }
     }
     try await store.commit(adding(all.shuffled(using: &ids)))
@@ -17,13 +17,13 @@ struct StorePageTests {
   }
 
   @Test(
-    "pages by state and group along the ranks, each record once",
+    "pages by state and group in the order of ranks, each record once",
     arguments: Subject.allCases, [nil, "a", "b", "none"] as [String?])
   func pages(_ subject: Subject, _ group: String?) async throws {
     try await subject.use { store in
       let all = try await fill(store)
-      for statuses in [nil, [.queued], [.failed, .paused], Set(TransferStatus.allCases), []]
-        as [Set<TransferStatus>?]
+      for statuses in [nil, [.queued], [.failed, .paused], Set(DurableState.allCases), []]
+        as [Set<DurableState>?]
       {
         var query = RecordQuery(statuses: statuses, group: group, atMost: 4)
         let expected = all.filter {
@@ -43,7 +43,7 @@ struct StorePageTests {
     }
   }
 
-  @Test("gives nothing for a page of no length", arguments: Subject.allCases)
+  @Test("returns nothing for a page of no length", arguments: Subject.allCases)
   func noLength(_ subject: Subject) async throws {
     try await subject.use { store in
       _ = try await fill(store)
@@ -51,7 +51,7 @@ struct StorePageTests {
     }
   }
 
-  @Test("orders members of one rank by their ids", arguments: Subject.allCases)
+  @Test("orders members of the same rank by their ids", arguments: Subject.allCases)
   func ties(_ subject: Subject) async throws {
     try await subject.use { store in
       var ids = Ids(seed: 8)
@@ -65,7 +65,7 @@ struct StorePageTests {
   }
 
   @Test(
-    "remembers which ids a batch made, in order, also when they are gone",
+    "remembers the ids of a batch, in order, even after their removal",
     arguments: Subject.allCases)
   func batches(_ subject: Subject) async throws {
     try await subject.use { store in
@@ -84,7 +84,7 @@ struct StorePageTests {
   }
 
   @Test(
-    "gives events from a number on, and nil when the log does not reach back so far",
+    "returns events from a number on, and nil if the log no longer has that number",
     arguments: Subject.allCases)
   func events(_ subject: Subject) async throws {
     try await subject.use { store in
@@ -101,7 +101,7 @@ struct StorePageTests {
       try await store.commit(telling(6...(kept + 3), id))
       #expect(try await store.events(from: 3, atMost: 1) == nil)
       #expect(try await store.events(from: 4, atMost: 1)?.map(\.number) == [4])
-      // More in one change than are kept.
+      // One change with more events than are kept.
       try await store.commit(telling((kept + 4)...(kept * 3), id))
       #expect(try await store.open().lastEvent == kept * 3)
       #expect(try await store.events(from: kept * 2, atMost: 1) == nil)
@@ -110,7 +110,7 @@ struct StorePageTests {
   }
 
   @Test(
-    "keeps the number of the newest event when all members are gone",
+    "keeps the number of the newest event after all members are removed",
     arguments: Subject.allCases)
   func lastEvent(_ subject: Subject) async throws {
     try await subject.use(with: 1) { store, added in
@@ -122,7 +122,7 @@ struct StorePageTests {
   }
 
   @Test(
-    "shows readers whole changes only, while others are being made",
+    "shows readers only whole changes, while others are written",
     arguments: Subject.allCases)
   func readsDuringCommits(_ subject: Subject) async throws {
     try await subject.use { store in
@@ -169,7 +169,7 @@ struct StorePageTests {
   }
 
   @Test(
-    "keeps any text: with U+0000, emoji, marks, quotes, and very long",
+    "keeps any text: with U+0000, emoji, combining marks, quotes, and very long",
     arguments: Subject.allCases)
   func texts(_ subject: Subject) async throws {
     let texts = [

@@ -10,9 +10,9 @@ import Testing
   import Darwin
 #endif
 
-@Suite("A store on the disk")
+@Suite("A store on disk")
 struct StoreProtectionTests {
-  @Test("makes its directory for its owner alone, and every file in it")
+  @Test("creates its directory and files for its owner only")
   func modes() async throws {
     let scratch = Scratch()
     let store = try await scratch.open()
@@ -24,7 +24,7 @@ struct StoreProtectionTests {
     await store.close()
   }
 
-  @Test("closes files to readers that should not have them")
+  @Test("closes files to other readers")
   func readableFiles() async throws {
     let scratch = Scratch()
     try await scratch.open().close()
@@ -50,7 +50,7 @@ struct StoreProtectionTests {
     #expect(try scratch.bytes("queue.sqlite") == before)
   }
 
-  @Test("refuses links in the place of its files", arguments: ["queue.sqlite", "queue.lock"])
+  @Test("refuses links in place of its files", arguments: ["queue.sqlite", "queue.lock"])
   func links(_ name: String) async throws {
     let scratch = Scratch()
     try await scratch.open().close()
@@ -64,7 +64,7 @@ struct StoreProtectionTests {
     #expect(try await scratch.refusal().code == .permissionDenied)
   }
 
-  @Test("is one opener's at a time, and the other is told who has it")
+  @Test("has one opener at a time, and another one gets the owner's process")
   func inUse() async throws {
     let scratch = Scratch()
     let first = try await scratch.open { $0.program = "haul serve" }
@@ -73,7 +73,7 @@ struct StoreProtectionTests {
     let error = try await scratch.refusal()
     #expect(error.code == .inUse)
     #expect(error.message.contains("this process (since Thu, 01 Jan 1970"))
-    // The refusal took nothing away from who has it.
+    // The refusal did not affect the owner.
     #expect(try await scratch.refusal().code == .inUse)
     try await first.commit(removing([added[0].id]))
     await first.close()
@@ -82,7 +82,7 @@ struct StoreProtectionTests {
     await second.close()
   }
 
-  @Test("tells the process, the program and the time of another that has it")
+  @Test("reports the process, the program and the time of its owner")
   func otherProcess() async throws {
     let scratch = Scratch()
     try await scratch.open().close()
@@ -95,12 +95,12 @@ struct StoreProtectionTests {
     #expect(error.code == .inUse)
     #expect(error.message.contains("haul get (process 1, since Sat, 21 Nov 2026 14:30:00 GMT)"))
     #expect(error.message.contains("a directory of its own"))
-    // It has the lock and has not said yet who it is.
+    // It has the lock, and has not yet written its owner.
     try scratch.put([], as: "queue.lock")
     #expect(try await scratch.refusal().message.contains("in use by another process"))
   }
 
-  @Test("takes over from a process that died, and is whole")
+  @Test("can be opened after the death of its process, and is complete")
   func staleLock() async throws {
     let scratch = Scratch()
     let store = try await scratch.open()
@@ -116,7 +116,7 @@ struct StoreProtectionTests {
     await next.close()
   }
 
-  @Test("can be closed twice, and says that it is closed")
+  @Test("can be closed twice, and then reports that it is closed")
   func closed() async throws {
     let scratch = Scratch()
     let store = try await scratch.open()
@@ -128,7 +128,7 @@ struct StoreProtectionTests {
     #expect(try await failure { _ = try await store.open() } == error)
   }
 
-  @Test("is let go of with its last user, without a close")
+  @Test("is released with its last user, without a close")
   func dropped() async throws {
     let scratch = Scratch()
     let added = try records(2)
@@ -141,7 +141,7 @@ struct StoreProtectionTests {
     await store.close()
   }
 
-  @Test("takes over what the first version has written: files are somebody's own from then on")
+  @Test("opens a store of the first version: files have owners from then on")
   func firstSchema() async throws {
     let scratch = Scratch()
     let url = try ResourceURL("https://h/x")
@@ -174,7 +174,7 @@ struct StoreProtectionTests {
     await again.close()
   }
 
-  @Test("refuses a newer schema and leaves it as it is")
+  @Test("refuses a newer schema and does not change it")
   func newerSchema() async throws {
     for change in [
       "PRAGMA user_version = 5", "INSERT INTO grdb_migrations VALUES ('v5')",
@@ -183,7 +183,7 @@ struct StoreProtectionTests {
       try await scratch.open().close()
       try scratch.sql { try $0.execute(sql: change) }
       let before = try scratch.bytes("queue.sqlite")
-      for ifCorrupt in [SQLiteStore.Options.IfCorrupt.refuse, .startEmpty] {
+      for ifCorrupt in [CorruptStorePolicy.refuse, .startEmpty] {
         let error = try await scratch.refusal { $0.ifCorrupt = ifCorrupt }
         #expect(error.code == .io)
         #expect(error.message.contains("newer version"))
@@ -192,7 +192,7 @@ struct StoreProtectionTests {
     }
   }
 
-  @Test("refuses a database of another program and leaves it as it is")
+  @Test("refuses a database of another program and does not change it")
   func foreign() async throws {
     for change in [
       "PRAGMA application_id = 7", "PRAGMA application_id = 0; PRAGMA user_version = 0",
@@ -209,7 +209,7 @@ struct StoreProtectionTests {
   }
 
   @Test(
-    "goes on with one whose making was interrupted",
+    "completes a store whose creation was interrupted",
     arguments: ["", "CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)"])
   func interruptedMaking(_ made: String) async throws {
     let scratch = Scratch()
@@ -226,7 +226,7 @@ struct StoreProtectionTests {
     await store.close()
   }
 
-  @Test("has the promised settings on the disk")
+  @Test("has the documented settings")
   func settings() async throws {
     let scratch = Scratch()
     try await scratch.open().close()

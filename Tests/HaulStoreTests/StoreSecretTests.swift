@@ -18,7 +18,7 @@ struct StoreSecretTests {
     }
   }
 
-  @Test("are in no column of any table but their own")
+  @Test("are in no column of any other table")
   func columns() async throws {
     let scratch = Scratch()
     let store = try await scratch.open()
@@ -50,7 +50,7 @@ struct StoreSecretTests {
     var canary: String
   }
 
-  /// Every table and index of the database that holds a canary, in text or in bytes.
+  /// Every table and index of the database that contains a canary, as text or bytes.
   private func places(_ db: Database) throws -> Set<Place> {
     let tables = try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table'")
     #expect(tables.count >= 8)
@@ -71,7 +71,7 @@ struct StoreSecretTests {
     return places
   }
 
-  @Test("go with their member")
+  @Test("are removed with their member")
   func removal() async throws {
     let scratch = Scratch()
     let store = try await scratch.open()
@@ -81,12 +81,12 @@ struct StoreSecretTests {
     try await store.commit(removing([record.id]))
     await store.close()
     #expect(try scratch.sql(places).isEmpty)
-    // Nor do their bytes stay in the file.
+    // Nor do their bytes remain in the file.
     let file = String(decoding: try scratch.bytes("queue.sqlite"), as: UTF8.self)
     for canary in Self.canaries { #expect(!file.contains(canary), "\(canary)") }
   }
 
-  @Test("go with the request that had them")
+  @Test("are removed with their request")
   func replacement() async throws {
     let scratch = Scratch()
     let store = try await scratch.open()

@@ -5,14 +5,14 @@ import Testing
 
 @Suite("Stored forms")
 struct StoredFormTests {
-  /// Names of stored properties that are equal in both.
+  /// The names of stored properties that are equal in both.
   private func same<Value>(_ one: Value, _ other: Value) -> [String] {
     zip(Mirror(reflecting: one).children, Mirror(reflecting: other).children)
       .filter { String(reflecting: $0.value) == String(reflecting: $1.value) }
       .compactMap(\.0.label)
   }
 
-  /// Stores it, lets go of the store, and reads it with another.
+  /// Stores it, closes the store, and reads it with another.
   private func roundTrip(_ record: TransferRecord) async throws -> TransferRecord {
     let scratch = Scratch()
     let first = try await scratch.open()
@@ -25,13 +25,13 @@ struct StoredFormTests {
     return try #require(found.first)
   }
 
-  @Test("A request comes back with every field, whatever its value")
+  @Test("A request is read back with every field and value")
   func request() async throws {
     var ids = Ids()
     let plain = DownloadRequest(url: try ResourceURL("http://h/"), to: .stream)
-    // A field that was added and is not set there would not be tried: name it, and store it.
+    // A field that has its default there is not tested: set it there.
     #expect(same(plain, try fullDownload()) == [])
-    // Set by the command line alone, whose list is not stored.
+    // Set only by the command line, whose list is not stored.
     #expect(same(RetryPolicy(), try fullDownload().retry) == ["isShortAtFirstContact"])
     #expect(same(TransferRequest(.download(plain)), try fullRequest(after: [])) == [])
     #expect(same(StoredState(), sampleStanding(rank: 9)) == [])
@@ -43,7 +43,7 @@ struct StoredFormTests {
     #expect(try await roundTrip(bare) == bare)
   }
 
-  @Test("Every way to do each thing comes back")
+  @Test("Every kind of work and option is read back")
   func variants() async throws {
     var ids = Ids()
     let address = try ResourceURL("https://example.com/f?sig=%2F&x=1#part")
@@ -82,13 +82,13 @@ struct StoredFormTests {
     await store.close()
   }
 
-  @Test("Every state comes back")
+  @Test("Every state is read back")
   func standings() async throws {
     var ids = Ids()
     var all: [TransferRecord] = []
     let origins: [TransferEvent.Initiator?] = [nil, .user, .signal, .disk, .network]
-    for status in TransferStatus.allCases {
-      for desired in Desired.allCases {
+    for status in DurableState.allCases {
+      for desired in DesiredState.allCases {
         for origin in origins {
           var record = try record(ids.id(), rank: Int64(all.count), status: status)
           (record.storedState.desired, record.storedState.pausedBy) = (desired, origin)
@@ -104,7 +104,7 @@ struct StoredFormTests {
     await store.close()
   }
 
-  @Test("What is in the way of one comes back, and what follows from the others is not stored")
+  @Test("A wait reason is read back; those that follow from other transfers are not stored")
   func waitReasons() async throws {
     var ids = Ids()
     let stored: [WaitReason] = [
@@ -129,23 +129,23 @@ struct StoredFormTests {
     let expected = stored + derived.map { _ in nil }
     #expect(try await store.records(all.map(\.id)).map(\.storedState.waitReason) == expected)
     #expect(try await store.open().members.map(\.storedState.waitReason) == expected)
-    // Updates of rows that follow each other keep their own.
+    // Updates of adjacent rows keep their own values.
     var change = StoreChange()
     change.updated = zip(all, expected.reversed()).map { record, reason in
       var storedState = record.storedState
       storedState.waitReason = reason
-      return StoreChange.Update(id: record.id, storedState: storedState, keepsPlace: true)
+      return StoreChange.Update(id: record.id, storedState: storedState, keepsRankAndPriority: true)
     }
     try await store.commit(change)
     #expect(try await store.open().members.map(\.storedState.waitReason) == expected.reversed())
     await store.close()
   }
 
-  @Test("A result comes back with every field, an error with every code")
+  @Test("A result is read back with every field, an error with every code")
   func results() async throws {
     #expect(same(TransferResult(state: .completed), try fullResult()) == [])
-    // What it comes from is of interest while it runs, a refusal and a remedy to the one that
-    // asked: none is stored.
+    // The cause matters only during the run; a refusal and a remedy matter only to the caller. None
+    // is stored.
     #expect(
       same(TransferError(.io, ""), fullError()) == ["cause", "isOfRedirect", "refusal", "remedy"])
     #expect(same(ConnectionChoice(1, .limit), ConnectionChoice(2, .slower, rate: 1)) == [])
@@ -172,7 +172,7 @@ struct StoredFormTests {
     await store.close()
   }
 
-  @Test("Every kind of event comes back; progress is refused")
+  @Test("Every kind of event is read back; progress is refused")
   func events() async throws {
     let kinds = try allKinds()
     #expect(Set(kinds.map(name)).count == 10)
@@ -197,7 +197,7 @@ struct StoredFormTests {
     await store.close()
   }
 
-  @Test("Keys that are not known are ignored, missing ones take their default")
+  @Test("Unknown keys are ignored, missing ones take their default")
   func tolerance() async throws {
     var ids = Ids()
     let scratch = Scratch()

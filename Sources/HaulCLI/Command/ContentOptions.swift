@@ -7,8 +7,8 @@ struct ContentOptions: ParsableArguments {
     name: [.customShort("i", allowingJoined: true), .customLong("input-file")],
     help: ArgumentHelp(
       """
-      A file with one URL a line; indented lines below it, out=, dir=, checksum= and header=, \
-      are for that URL alone. - is standard input.
+      A file with one URL per line; indented lines below it (out=, dir=, checksum=, header=) \
+      apply to that URL alone. - is standard input.
       """, valueName: "FILE"),
     completion: .file())
   var inputFiles: [String] = []
@@ -17,29 +17,31 @@ struct ContentOptions: ParsableArguments {
     name: .customLong("checksum"),
     help: ArgumentHelp(
       """
-      A digest that the file must have: sha-256, sha-512, sha-384, sha-1, md5 or crc32c. May be \
-      repeated: all must match.
+      A digest that the file must have: sha-256, sha-512, sha-384, sha-1, md5 or crc32c. If it is \
+      repeated, all must match.
       """, valueName: "ALG=HEX"))
   var checksums: [String] = []
 
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
-    help:
-      "Allow parallel ranges, and a resume after comparing bytes, for servers that do not mark versions; the file is unverified."
+    help: """
+      If the server sends no strong validator, fetch parallel ranges all the same, and resume \
+      after comparing bytes; the file is reported as unverified.
+      """
   )
   var allowUnverified: Bool?
 
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
     help:
-      "Resume bytes of another address, when length and strong validator match.")
+      "Also resume from the bytes of another address, if length and strong validator match.")
   var sameResource: Bool?
 
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
     help: """
-      Ask for a compressed body (gzip, deflate, br) and save it decoded, at most --max-filesize or \
-      1 GiB; over one connection.
+      Request a compressed body (gzip, deflate, br), over one connection, and save it decoded; \
+      the decoded file may have at most --max-filesize (default: 1 GiB).
       """
   )
   var decode: Bool?

@@ -6,8 +6,8 @@ struct CredentialOptions: ParsableArguments {
     name: .customLong("user"),
     help: ArgumentHelp(
       """
-      The user's name. The password is taken from --password-file, HAUL_PASSWORD or the netrc \
-      file, or asked for.
+      The user name. The password comes from --password-file, HAUL_PASSWORD or the netrc file; \
+      otherwise haul asks for it.
       """, valueName: "NAME"))
   var user: String?
 

@@ -12,17 +12,17 @@ struct DestinationOptions: ParsableArguments {
 
   @Option(
     name: [.customShort("d", allowingJoined: true), .long],
-    help: ArgumentHelp("The directory to write to; made if missing.", valueName: "DIR"),
+    help: ArgumentHelp("The directory to write to; created if missing.", valueName: "DIR"),
     completion: .directory)
   var directory: String?
 
   @Option(
     help: ArgumentHelp(
       """
-      When the name is taken: update = bring what haul made of this URL up to date, take a file \
-      with the server's length and date as there already, and leave any other: save as \
-      'NAME (1)' (with -o: fail); skip = keep it; rename = save as \
-      'NAME (1)'; overwrite; fail (default: update).
+      If the name is taken: update = replace a file that haul downloaded from this URL if the \
+      server has another version, skip a file with the server's length and date, and save beside \
+      any other as 'NAME (1)' (with -o: fail); skip = keep the file; rename = save as 'NAME (1)'; \
+      overwrite; fail (default: update).
       """,
       valueName: "what"),
     completion: .list(DownloadRequest.IfExists.allCases.map(\.rawValue)),
@@ -32,8 +32,8 @@ struct DestinationOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      What a finished file survives: strict = also a power cut; relaxed = only the end of \
-      haul itself, which is faster (default: strict).
+      What a finished file survives: strict = a power cut and the death of haul; relaxed = only \
+      the death of haul, which is faster (default: strict).
       """,
       valueName: "how"),
     completion: .list(DownloadRequest.Durability.allCases.map(\.rawValue)),
@@ -43,7 +43,7 @@ struct DestinationOptions: ParsableArguments {
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
     help:
-      "Use the name that the server suggests (Content-Disposition), made safe; -o overrides it.")
+      "Use the name that the server sends (Content-Disposition), made safe; -o overrides it.")
   var remoteName: Bool?
 
   @Flag(

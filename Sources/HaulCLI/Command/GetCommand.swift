@@ -6,8 +6,8 @@ struct GetCommand: ParsableCommand {
     commandName: "get",
     abstract: "Downloads now, in the foreground.",
     discussion: """
-      Running the same command again after an interruption or a crash resumes; when all is \
-      there, it brings the file up to date.
+      After an interruption or a crash, the same command resumes. When the file is complete, it \
+      brings the file up to date.
 
       Examples:
         haul get https://example.org/big.iso
@@ -19,12 +19,12 @@ struct GetCommand: ParsableCommand {
         haul get --json --progress none https://example.org/x.bin > events.ndjson
 
       SIZE and RATE are bytes, with K, M or G for powers of 1024. DURATION is seconds, or \
-      like 90s, 5m, 1h. A --no- form switches off for one run what ~/.config/haul/haul.conf \
-      switches on.
+      like 90s, 5m, 1h. A --no- form switches off a flag of ~/.config/haul/haul.conf for one \
+      run.
 
       Exit status: 0 all completed; 1 at least one failed; 2 wrong usage, nothing was \
       started; 129, 130, 131 and 143 ended by a signal, the bytes are kept; 141 the reader of \
-      standard output went away.
+      standard output closed it.
       """,
     helpNames: .long)
 
@@ -34,13 +34,13 @@ struct GetCommand: ParsableCommand {
   @Argument(help: ArgumentHelp("What to download.", valueName: "URL"))
   var urls: [String] = []
 
-  @OptionGroup(title: "Where to") var place: DestinationOptions
-  @OptionGroup(title: "What") var content: ContentOptions
-  @OptionGroup(title: "How fast") var speed: SpeedOptions
-  @OptionGroup(title: "Who") var who: CredentialOptions
+  @OptionGroup(title: "Destination") var destination: DestinationOptions
+  @OptionGroup(title: "Content") var content: ContentOptions
+  @OptionGroup(title: "Speed") var speed: SpeedOptions
+  @OptionGroup(title: "Credentials") var credentials: CredentialOptions
   @OptionGroup(title: "Network") var network: NetworkOptions
   @OptionGroup(title: "Output") var output: ShowOptions
 
-  @Flag(name: .customShort("h"), help: "Show the options that most people use.")
+  @Flag(name: .customShort("h"), help: "Show the most common options.")
   var shortHelp = false
 }

@@ -17,8 +17,8 @@ struct HaulCommand: ParsableCommand {
         haul probe https://example.org/big.iso
         haul verify big.iso --checksum sha-256=HEX
 
-      HEX is the digest, as 'sha256sum' prints it. 'haul get -h' shows the options that most people use, \
-      'haul get --help' all.
+      HEX is the digest, as 'sha256sum' prints it. 'haul get -h' shows the most common options, \
+      'haul get --help' shows all.
       """,
     version: "haul \(HaulVersion.text)",
     subcommands: [GetCommand.self, ProbeCommand.self, VerifyCommand.self, HelpCommand.self])

@@ -2,7 +2,7 @@
 enum HelpCompletion {
   private static let names = "get probe verify"
 
-  /// The script of any shell, with them.
+  /// The completion script of any shell, with these commands added.
   static func added(to script: String) -> String {
     var script = script
     if let help = script.firstRange(of: "\n_haul_help() {\n") {

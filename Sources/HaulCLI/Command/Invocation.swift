@@ -1,7 +1,7 @@
 import ArgumentParser
 import HaulCore
 
-/// What a command line asks for.
+/// What a command line requests.
 package enum Invocation: Hashable, Sendable {
   case get(GetPlan)
   case probe(ProbePlan)
@@ -105,12 +105,12 @@ extension Invocation {
     }
     let name = arguments.first ?? ""
     if !name.hasPrefix("-"), !commandNames.contains(name) { throw unknown(name) }
-    if name == "get", let hint = ForeignOption.hint(in: arguments, own: GetCommand.letters) {
+    if name == "get", let hint = OtherToolOption.hint(in: arguments, own: GetCommand.letters) {
       throw UsageError(hint)
     }
     var line = ParserMessage.line(HaulCommand.message(for: error))
-    // The parser repeats words that it does not understand, and an address may hold secrets. By
-    // scalars: otherwise a word that starts with a combining mark is not found.
+    // The parser repeats words that it does not understand, and an address may hold secrets.
+    // Compared by scalars: otherwise a word that starts with a combining mark is not found.
     for address in arguments where AddressArgument.isLikely(address) {
       let shown = AddressArgument.redacted(address).unicodeScalars
       line = String(line.unicodeScalars.replacing(address.unicodeScalars, with: shown))

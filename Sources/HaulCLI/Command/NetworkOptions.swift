@@ -7,13 +7,16 @@ struct NetworkOptions: ParsableArguments {
   @Option(
     name: [.customShort("H", allowingJoined: true), .customLong("header")],
     help: ArgumentHelp(
-      "A header field to send, never to another origin; @FILE reads them from a file.",
+      """
+      A header field to send; not sent to another origin after a redirect. @FILE reads them from \
+      a file.
+      """,
       valueName: "Name: value"))
   var headers: [String] = []
 
   @Option(
     name: .customLong("cacert"),
-    help: ArgumentHelp("PEM file of authorities to trust instead.", valueName: "FILE"),
+    help: ArgumentHelp("PEM file of the only certificate authorities to trust.", valueName: "FILE"),
     completion: .file(), transform: Self.path)
   var certificateAuthorities: String?
 
@@ -29,7 +32,7 @@ struct NetworkOptions: ParsableArguments {
   var certificate: String?
 
   @Option(
-    help: ArgumentHelp("PEM file of its key, without a password.", valueName: "FILE"),
+    help: ArgumentHelp("PEM file of the key of --cert, without a password.", valueName: "FILE"),
     completion: .file(), transform: Self.path)
   var key: String?
 
@@ -90,14 +93,17 @@ struct NetworkOptions: ParsableArguments {
   @Option(
     name: .customLong("trust-redirects"),
     help: ArgumentHelp(
-      "Send headers and passwords to this host too after a redirect over https; may be repeated.",
+      "After a redirect over https, send headers and passwords also to this host; may be repeated.",
       valueName: "HOST"),
     transform: NetworkArgument.host)
   var trustedHosts: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "Attempts after the first; 0 = none (default: 8; 2 for a host that never answered).",
+      """
+      How often a failed attempt is retried; 0 = never (default: 8, or 2 if the host never \
+      answered).
+      """,
       valueName: "N"),
     transform: { try ArgumentValue.count($0, in: 0...1_000_000) })
   var retries: Int?
@@ -148,7 +154,8 @@ struct NetworkOptions: ParsableArguments {
     }
     if http1 == true { limits.httpVersion = .http1 }
     if http2 == true { limits.httpVersion = .http2 }
-    // Not while parsing: the parser repeats what it refuses, which may hold a password.
+    // Not checked while parsing: the parser repeats text that it refuses, which may hold a
+    // password.
     limits.proxy = try proxy.map(NetworkArgument.proxy)
     limits.noProxy = try noproxy.map(NetworkArgument.exceptions)
     try applyAddresses(to: &limits)

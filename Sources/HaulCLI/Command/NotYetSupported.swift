@@ -1,4 +1,4 @@
-/// Commands and options that the contract promises and this version lacks: the only table.
+/// The only table of documented commands and options that this version lacks.
 enum NotYetSupported {
   private static let commands: Set<String> = [
     "put", "add", "list", "show", "explain", "pause", "resume", "requeue", "cancel",
@@ -10,14 +10,14 @@ enum NotYetSupported {
     "mirror", "priority", "group", "after", "id", "no-progress-events",
   ]
 
-  /// The name of such a command in the arguments.
+  /// The name of the first such command in the arguments.
   static func command(in arguments: [String]) -> String? {
     guard let first = arguments.first(where: { !$0.hasPrefix("-") }) else { return nil }
     return commands.contains(first) ? first : nil
   }
 
-  /// The first such option. Only used when parsing has failed, so a value that looks like an option
-  /// changes at most the message.
+  /// The first such option. Only used after parsing has failed: if a value looks like an option,
+  /// only the message is different.
   static func option(in arguments: [String]) -> String? {
     for word in arguments.prefix(while: { $0 != "--" }) where word.hasPrefix("--") {
       let name = word.dropFirst(2).prefix { $0 != "=" }

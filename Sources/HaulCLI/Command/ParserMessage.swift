@@ -1,4 +1,4 @@
-/// Rewrites the parser's errors in our style: what is wrong, in one line.
+/// Rewrites the parser's errors in haul's style: one line that says what is wrong.
 enum ParserMessage {
   /// - Parameter text: the parser's message, which may have several lines.
   static func line(_ text: String) -> String {
@@ -38,7 +38,7 @@ enum ParserMessage {
     return lowered(text)
   }
 
-  /// A list of values in our style.
+  /// A list of values in haul's style.
   private static func choices(_ text: String) -> String {
     guard let found = text.wholeMatch(of: /(?:[Pp]lease provide one of|must be one of:?) +(.+?)\.?/)
     else { return lowered(text) }
@@ -46,7 +46,7 @@ enum ParserMessage {
     return "write one of \(names.joined(separator: ", "))"
   }
 
-  /// The option without its value's name.
+  /// The option without the name of its value.
   private static func name(_ text: Substring) -> Substring {
     text.prefix { $0 != " " && $0 != "<" }
   }

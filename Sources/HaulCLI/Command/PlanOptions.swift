@@ -5,12 +5,12 @@ import HaulCore
 struct PlanOptions: ParsableArguments {
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
-    help: "The name that 'get --remote-name' would give the file.")
+    help: "Show the name that 'get --remote-name' would give the file.")
   var remoteName: Bool?
 
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
-    help: "What 'get --allow-unverified' would do.")
+    help: "Show what 'get --allow-unverified' would do.")
   var allowUnverified: Bool?
 
   @OptionGroup var ranges: RangeOptions

@@ -6,7 +6,7 @@ struct ProbeCommand: ParsableCommand {
     commandName: "probe",
     abstract: "Shows what the server says about a URL, and what 'get' would do; downloads nothing.",
     discussion: """
-      Length, ranges, validators, name, digest, the address that redirects lead to, the \
+      Shows length, ranges, validators, name, digest, the address after redirects, the \
       version of HTTP, and the plan: connections, segments, and whether an interrupted \
       download resumes.
 
@@ -15,23 +15,23 @@ struct ProbeCommand: ParsableCommand {
         haul probe -H 'Authorization: Bearer TOKEN' https://example.org/x.bin
         haul probe --json https://example.org/big.iso | jq .length
 
-      Exit status: 0 the server has it, 1 it does not or is unreachable, 2 wrong usage.
+      Exit status: 0 the server has the file, 1 it does not or is unreachable, 2 wrong usage.
       """)
 
-  @Argument(help: ArgumentHelp("What to ask about.", valueName: "URL"))
+  @Argument(help: ArgumentHelp("The address to ask about.", valueName: "URL"))
   var url: String
 
   @OptionGroup(title: "Plan") var plan: PlanOptions
-  @OptionGroup(title: "Who") var who: CredentialOptions
+  @OptionGroup(title: "Credentials") var credentials: CredentialOptions
   @OptionGroup(title: "Network") var network: NetworkOptions
 
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
-    help: "One JSON object on standard output.")
+    help: "Print one JSON object on standard output.")
   var json: Bool?
 
   @Flag(
     name: .shortAndLong, inversion: .prefixedNo, exclusivity: .chooseLast,
-    help: "Print the engine's log as well, on standard error.")
+    help: "Print the internal log too, on standard error.")
   var verbose: Bool?
 }

@@ -5,14 +5,14 @@ import HaulCore
 struct RangeOptions: ParsableArguments {
   @Option(
     name: [.customShort("x", allowingJoined: true), .long],
-    help: ArgumentHelp("Connections of one file, at most (default: 8).", valueName: "N"),
+    help: ArgumentHelp("Most connections for one file (default: 8).", valueName: "N"),
     transform: { try ArgumentValue.count($0, in: 1...256) })
   var connections: Int?
 
   @Option(
     name: .customLong("min-split"),
     help: ArgumentHelp(
-      "The smallest piece worth a connection of its own (default: 1M).", valueName: "SIZE"),
+      "The smallest piece that gets its own connection (default: 1M).", valueName: "SIZE"),
     transform: ArgumentValue.bytes)
   var minimumSplit: Int64?
 

@@ -6,7 +6,7 @@ extension OutputOptions.ProgressMode: ExpressibleByArgument {}
 struct ShowOptions: ParsableArguments {
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
-    help: "Events as JSON, one object a line, on standard output.")
+    help: "Events as JSON, one object per line, on standard output.")
   var json: Bool?
 
   @Flag(
@@ -19,7 +19,7 @@ struct ShowOptions: ParsableArguments {
 
   @Flag(
     name: .shortAndLong, inversion: .prefixedNo, exclusivity: .chooseLast,
-    help: "Print the engine's log as well.")
+    help: "Print the internal log too.")
   var verbose: Bool?
 
   var values: OutputOptions {

@@ -10,7 +10,7 @@ struct VerifyCommand: ParsableCommand {
         haul verify big.iso --checksum sha-256=HEX
         haul verify -q big.iso --checksum md5=HEX && echo good
 
-      Exit status: 0 the file has the digest, 1 it has not or cannot be read, 2 wrong usage.
+      Exit status: 0 the file has the digest, 1 it does not or cannot be read, 2 wrong usage.
       """)
 
   @Argument(help: ArgumentHelp("The file to check.", valueName: "FILE"), completion: .file())

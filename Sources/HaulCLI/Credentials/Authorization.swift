@@ -7,7 +7,7 @@ struct Authorization {
     case none
     /// The same value for every address.
     case bearer(String)
-    /// The user's password if known; otherwise it comes from the netrc file, or is asked for.
+    /// The user's password if known; otherwise it comes from the netrc file or a prompt.
     case user(String, password: String?)
     case netrc
   }
@@ -84,7 +84,7 @@ struct Authorization {
     throw UsageError("\(url.redacted): the address has a user name, and so has \(option)")
   }
 
-  /// RFC 7617.
+  /// The `Basic` scheme of RFC 7617.
   private static func basic(_ user: String, _ password: String) -> String {
     "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
   }

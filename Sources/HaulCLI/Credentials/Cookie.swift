@@ -14,7 +14,7 @@ struct Cookie: Hashable, Sendable {
 
   init(_ text: Substring, line: Int, order: Int) throws(CookieFile.Malformation) {
     let fields = text.split(separator: "\t", omittingEmptySubsequences: false)
-    // An empty value may be missing together with its tab.
+    // An empty value may be left out, with its tab.
     guard fields.count == 7 || fields.count == 6 else {
       throw CookieFile.Malformation(
         line: line, message: "a cookie has seven fields, separated by tabs")
@@ -44,14 +44,14 @@ struct Cookie: Hashable, Sendable {
     self.order = order
   }
 
-  /// RFC 6265, section 5.1.4.
+  /// Whether the cookie is for this path (RFC 6265, section 5.1.4).
   func matches(path requested: String) -> Bool {
     guard requested.hasPrefix(path) else { return false }
     return path.hasSuffix("/") || requested.utf8.count == path.utf8.count
       || requested.utf8.dropFirst(path.utf8.count).first == UInt8(ascii: "/")
   }
 
-  /// Whether the text is allowed in a `Cookie` field with others.
+  /// Whether the text can be part of a `Cookie` field.
   static func isSendable(_ text: some StringProtocol) -> Bool {
     text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ";") }
   }

@@ -34,7 +34,7 @@ struct CookieField {
     return pairs.isEmpty ? nil : pairs.joined(separator: "; ")
   }
 
-  /// One `--cookie`, which may have several cookies, as in the field.
+  /// The cookies of one `--cookie`, which may have several, as the header field has.
   private static func pairs(_ text: String) throws(UsageError) -> [String] {
     let pairs = text.split(separator: ";").map { $0.drop { $0 == " " } }.filter { !$0.isEmpty }
     guard !pairs.isEmpty, pairs.allSatisfy({ $0.contains("=") && !$0.hasPrefix("=") }) else {

@@ -1,6 +1,6 @@
 package import HaulCore
 
-/// A cookie file in Netscape format: seven fields a line, separated by tabs.
+/// A cookie file in Netscape format: seven fields on each line, separated by tabs.
 package struct CookieFile: Hashable, Sendable {
   /// Why a text is not such a file; never repeats its content.
   package struct Malformation: Error, Hashable, Sendable {
@@ -10,7 +10,7 @@ package struct CookieFile: Hashable, Sendable {
 
   private var byDomain: [String: [Cookie]] = [:]
 
-  /// Parses a file. `#HttpOnly_` begins a cookie, any other `#` a comment.
+  /// Parses a file. `#HttpOnly_` begins a cookie; any other `#` begins a comment.
   package init(_ text: String) throws(Malformation) {
     var number = 0
     for line in text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false) {

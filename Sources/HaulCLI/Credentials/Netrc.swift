@@ -55,7 +55,7 @@ package struct Netrc: Hashable, Sendable {
     }
   }
 
-  /// The first name and password for the host; the `default` entry is for hosts without one.
+  /// The first name and password for the host; `default` applies to hosts without an entry.
   /// - Parameter user: if given, only this user's password is returned.
   package func credentials(
     host: String, user: String? = nil

@@ -10,7 +10,7 @@ struct GetItem {
   var checksums: [Checksum] = []
   var headers: [HeaderArgument.Field] = []
 
-  /// All addresses, the command line's first.
+  /// All addresses, first those of the command line.
   static func all(
     _ command: GetCommand, _ sources: CommandSources
   ) throws(UsageError) -> [GetItem] {
@@ -18,7 +18,7 @@ struct GetItem {
     for text in command.urls { items.append(GetItem(url: try AddressArgument.url(text))) }
     let files = command.content.inputFiles
     guard files.count(where: { $0 == "-" }) <= 1 else {
-      throw UsageError("-i - is given twice, but standard input can be read once")
+      throw UsageError("-i - is given twice, but standard input can be read only once")
     }
     for file in files { try items.append(contentsOf: list(file, sources)) }
     return items
@@ -72,36 +72,37 @@ extension GetItem {
   var origin: String? { entry.map { "\($0.list): line \($0.line)" } }
 
   /// Whether it has its own destination, different from the command line's.
-  var hasOwnPlace: Bool { out != nil || dir != nil }
+  var hasOwnDestination: Bool { out != nil || dir != nil }
 
-  /// The command line's options, with its own `out` and `dir` in their place.
-  private func place(_ common: DestinationOptions) throws(UsageError) -> DestinationOptions {
-    guard let origin, hasOwnPlace else { return common }
+  /// The options of the command line, with the item's own `out` and `dir`.
+  private func options(_ common: DestinationOptions) throws(UsageError) -> DestinationOptions {
+    guard let origin, hasOwnDestination else { return common }
     if out != nil, common.output != nil {
       throw UsageError("\(origin): out and -o contradict each other")
     }
-    var place = common
-    place.output = out ?? place.output
-    place.directory = dir ?? place.directory
-    if out?.hasPrefix("/") == true, dir == nil { place.directory = nil }
-    return place
+    var options = common
+    options.output = out ?? options.output
+    options.directory = dir ?? options.directory
+    if out?.hasPrefix("/") == true, dir == nil { options.directory = nil }
+    return options
   }
 
-  /// Its destination, and whether the directory of an exact path is created.
+  /// Its destination, and whether a missing directory of that path is created.
   func destination(
     _ common: DestinationOptions
   ) throws(UsageError) -> (DownloadRequest.Destination, createsDirectories: Bool) {
-    let place = try place(common)
+    let options = try options(common)
     do {
-      let createsDirectories = place.output != nil && place.directory != nil
-      return (try GetPlan.destination(place), createsDirectories)
+      let createsDirectories = options.output != nil && options.directory != nil
+      return (try GetPlan.destination(options), createsDirectories)
     } catch {
-      guard let origin, hasOwnPlace else { throw error }
+      guard let origin, hasOwnDestination else { throw error }
       throw UsageError("\(origin): \(error.message)")
     }
   }
 
-  /// The header fields: the command line's, replaced by its own of the same name.
+  /// The header fields: those of the command line, except where the item has a field of the same
+  /// name.
   func fields(with common: [HeaderArgument.Field]) -> [HeaderArgument.Field] {
     guard !headers.isEmpty else { return common }
     let own = Set(headers.map { $0.name.lowercased() })

@@ -1,4 +1,4 @@
-/// A file of addresses: one a line, each followed by its indented `key=value` lines.
+/// A file of addresses: one on each line, followed by its indented `key=value` lines.
 package struct InputList: Hashable, Sendable {
   /// An address and the lines below it, as text.
   package struct Entry: Hashable, Sendable {
@@ -34,7 +34,7 @@ package struct InputList: Hashable, Sendable {
 
   private mutating func takeOption(_ line: TextLine) throws(TextLine.Malformation) {
     guard !entries.isEmpty else {
-      throw line.malformation("an indented line belongs to an address above it")
+      throw line.malformation("an indented line needs an address above it")
     }
     guard let (key, value) = line.option else {
       throw line.malformation("an indented line is written key=value")

@@ -1,12 +1,12 @@
 import HaulCore
 
-/// The targets of a run, as far as known before it starts: finds two transfers for one file.
+/// The targets of a run, as far as known before it starts. Finds two transfers for one file.
 struct TargetSet {
   private struct Target {
     let first: GetItem
     let isExact: Bool
     let request: DownloadRequest
-    /// Further addresses, with their requests and where they come from.
+    /// Further addresses for the same path, with their requests and origins.
     var others: [ResourceURL: (request: DownloadRequest, origin: String?)] = [:]
 
     func earlier(_ url: ResourceURL) -> (request: DownloadRequest, origin: String?)? {
@@ -18,8 +18,8 @@ struct TargetSet {
   /// The index of the target of each path.
   private var places: [TargetPath: Int] = [:]
 
-  /// Two addresses with the same file name are two files, if a number may be added; a repeated
-  /// address is one file.
+  /// Adds an item. Two addresses with the same file name are two files if a number may be added; a
+  /// repeated address is one file.
   /// - Returns: a warning if the same request exists already, so that it is left out.
   /// - Throws: when another item has the same target.
   mutating func insert(
@@ -27,7 +27,7 @@ struct TargetSet {
   ) throws(UsageError) -> String? {
     guard let (path, isExact) = Self.target(of: request) else { return nil }
     let key = TargetPath(path)
-    // Few exist already, and looking up a path is most of the work.
+    // One lookup, because the lookup of a path is most of the work, and few paths exist already.
     guard let place = places.updateValue(targets.count, forKey: key) else {
       targets.append(Target(first: item, isExact: isExact, request: request))
       return nil
@@ -68,7 +68,7 @@ struct TargetSet {
     }
   }
 
-  /// Built at once: a growing string is copied.
+  /// Built in one step: a string that grows is copied.
   private static func path(_ name: String, in directory: String) -> String {
     guard directory != "." else { return name }
     var path = ""

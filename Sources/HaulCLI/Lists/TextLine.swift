@@ -11,7 +11,7 @@ package struct TextLine {
   let isIndented: Bool
   let content: ArraySlice<UInt8>
 
-  /// Passes on the lines in order, without empty lines and lines that begin with `#`.
+  /// Passes the lines to `take` in order, except empty lines and lines that begin with `#`.
   static func read(
     _ text: String, _ take: (TextLine) throws(Malformation) -> Void
   ) throws(Malformation) {
@@ -54,7 +54,7 @@ package struct TextLine {
     return line
   }
 
-  /// A space, a tab, or the return before a line break.
+  /// A space, a tab, or the carriage return before a line break.
   private static func isSpace(_ byte: UInt8) -> Bool {
     byte == 0x20 || byte == 0x09 || byte == 0x0D
   }

@@ -15,7 +15,7 @@ package struct FileProgress: Hashable, Sendable {
 
   /// A countdown.
   package struct Retry: Hashable, Sendable {
-    /// Since the run began.
+    /// When it ends, since the run began.
     package var end: Duration
     package var reason: String
 
@@ -36,7 +36,7 @@ package struct FileProgress: Hashable, Sendable {
     self.retry = retry
   }
 
-  /// Its part of the sum of all files.
+  /// Its part of the totals.
   struct Share: Equatable {
     let isActive: Bool
     let hasEnded: Bool

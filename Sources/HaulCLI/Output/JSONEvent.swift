@@ -3,7 +3,7 @@ package import HaulCore
 /// One line of `--json`. Unknown values are written as `null`, never left out.
 package struct JSONEvent: Encodable, Sendable {
   package enum Content: Sendable {
-    /// The number of its address in the command, from 1.
+    /// `index` is the number of the address in the command, from 1.
     case transfer(TransferEvent, index: Int)
     case summary(RunCounts)
   }
@@ -69,12 +69,12 @@ extension TransferEvent.Kind {
       try line.encode("target", forKey: .type)
       try line.encode(path, forKey: .path)
       try line.encode(reason, forKey: .reason)
-    case .paused(let origin):
+    case .paused(let initiator):
       try line.encode("paused", forKey: .type)
-      try line.encode(origin.rawValue, forKey: .by)
-    case .resumed(let origin):
+      try line.encode(initiator.rawValue, forKey: .by)
+    case .resumed(let initiator):
       try line.encode("resumed", forKey: .type)
-      try line.encode(origin.rawValue, forKey: .by)
+      try line.encode(initiator.rawValue, forKey: .by)
     case .progress(let progress):
       try progress.encode(to: &line)
     case .attempt(let number, let error, let delay):
@@ -93,7 +93,7 @@ extension TransferEvent.Kind {
       try line.encode(choice.rate.map(JSONNumber.rate), forKey: .rate)
     case .finished(let result):
       try result.encode(to: &line)
-    // For lists; a `get` emits none of these.
+    // For lists; `get` does not emit these.
     case .removed: try line.encode("removed", forKey: .type)
     case .moved: try line.encode("moved", forKey: .type)
     case .snapshot: try line.encode("snapshot", forKey: .type)

@@ -19,7 +19,7 @@ package struct JSONLines: Sendable {
     return Self.harmless(text) + "\n"
   }
 
-  /// The same JSON with DEL, C1 and invisible formatting as `\u` escapes: the encoder does not
+  /// The same JSON, with DEL, C1 and invisible formatting as `\u` escapes. The encoder does not
   /// escape them, and the lines may be shown on a terminal.
   static func harmless(_ json: String) -> String {
     guard json.unicodeScalars.contains(where: isUnsafe) else { return json }

@@ -8,7 +8,7 @@ enum Messages {
     about(url, error.commandLineText)
   }
 
-  /// Without the advice at the end of the message: no action is needed yet.
+  /// A failed attempt, without the advice at the end of the message: no action is needed yet.
   static func retry(number: Int, _ error: TransferError, delay: Duration, of url: ResourceURL)
     -> String
   {
@@ -37,7 +37,7 @@ enum Messages {
   }
 
   static func numbered(_ url: ResourceURL, path: String, reason: String) -> String {
-    about(url, "\(reason); it is left unchanged, saving as \(path)")
+    about(url, "\(reason); it is left unchanged, and the download is saved as \(path)")
   }
 
   static func restarted(_ url: ResourceURL, reason: String?) -> String {
@@ -77,14 +77,14 @@ enum Messages {
         result.verified == nil
         ? "skipped, a file of that name exists (\(Units.bytes(result.bytes)), not checked)"
         : "complete, \(Units.bytes(result.bytes)) already there"
-      return shown("\(path): \(there)\(vouched(result.verified))")
+      return shown("\(path): \(there)\(verificationText(result.verified))")
     }
     let seconds = Units.seconds(result.duration)
     let speed = seconds > 0 ? ", \(Units.rate(Double(result.fetched) / seconds))" : ""
     let reused = result.reused > 0 ? ", \(Units.bytes(result.reused)) from an earlier run" : ""
     return shown(
       "\(path): complete, \(Units.bytes(result.bytes)) in \(Units.span(result.duration))"
-        + "\(speed)\(reused)\(coded(result.coding))\(vouched(result.verified))")
+        + "\(speed)\(reused)\(coded(result.coding))\(verificationText(result.verified))")
   }
 
   private static func coded(_ coding: String?) -> String {
@@ -100,7 +100,7 @@ enum Messages {
   }
 
   static func interruptedStream(_ cause: Interruption) -> String {
-    "haul: \(cause.words); only a part was written out"
+    "haul: \(cause.words); only a part of the file was written"
   }
 
   /// The lines after many files: each failure, then the counts.
@@ -122,7 +122,7 @@ enum Messages {
     return lines
   }
 
-  /// Untrusted text, escaped for one line of a terminal and cut if it is absurdly long.
+  /// Untrusted text, escaped for one line of a terminal and cut at 2000 characters.
   static func shown(_ text: String) -> String {
     TerminalText.cut(TerminalText.escaped(text), to: 2000)
   }
@@ -130,12 +130,13 @@ enum Messages {
   static let binary =
     "haul: the file is not text, and standard output is a terminal; save it with -o FILE, or add "
     + "| cat"
-  static let endedEarly = "haul: the engine stopped before every transfer had ended"
+  static let endedEarly =
+    "haul: internal error: not every transfer has ended; run the same command again to resume"
 
-  private static func vouched(_ verified: TransferResult.Verification?) -> String {
+  private static func verificationText(_ verified: TransferResult.Verification?) -> String {
     switch verified {
     case .checksum: ", checksum verified"
-    case .unverified: ", unverified: nothing proves that it is whole and of one version"
+    case .unverified: ", unverified: it may be incomplete or of several versions"
     case .length, .framing, nil: ""
     }
   }

@@ -1,7 +1,6 @@
 import HaulCore
 
-/// All files of a run, and the totals for the bars. An update costs O(running files), however many
-/// wait or have ended.
+/// All files of a run, and the totals for the bars. An update costs O(running files).
 package struct ProgressBoard: Sendable {
   package private(set) var files: [FileProgress] = []
   /// The total number of files; not all need to be known yet.
@@ -26,16 +25,16 @@ package struct ProgressBoard: Sendable {
     return files.count - 1
   }
 
-  package subscript(place: Int) -> FileProgress {
-    get { files[place] }
+  package subscript(index: Int) -> FileProgress {
+    get { files[index] }
     _modify {
-      let former = files[place].share
-      yield &files[place]
-      let share = files[place].share
+      let former = files[index].share
+      yield &files[index]
+      let share = files[index].share
       // Most events do not change the totals.
       guard share != former else { return }
-      discount(former, at: place)
-      count(share, at: place)
+      subtract(former, at: index)
+      count(share, at: index)
     }
   }
 
@@ -64,7 +63,7 @@ package struct ProgressBoard: Sendable {
     return seconds / done * (Double(expected) - done)
   }
 
-  /// Of all bytes or, while lengths are unknown, of the files.
+  /// The percentage of all bytes or, while lengths are unknown, of the files.
   var percent: Int? {
     total.percent ?? (expected > 0 ? min(100, Int(done * 100 / Double(expected))) : nil)
   }
@@ -77,14 +76,14 @@ package struct ProgressBoard: Sendable {
     var unknown = 0
   }
 
-  private mutating func count(_ share: FileProgress.Share, at place: Int) {
+  private mutating func count(_ share: FileProgress.Share, at index: Int) {
     change(by: 1, share)
-    if share.isActive { active.insert(place, at: position(of: place)) }
+    if share.isActive { active.insert(index, at: position(of: index)) }
   }
 
-  private mutating func discount(_ share: FileProgress.Share, at place: Int) {
+  private mutating func subtract(_ share: FileProgress.Share, at index: Int) {
     change(by: -1, share)
-    if share.isActive { active.remove(at: position(of: place)) }
+    if share.isActive { active.remove(at: position(of: index)) }
   }
 
   private mutating func change(by sign: Int, _ share: FileProgress.Share) {
@@ -95,7 +94,7 @@ package struct ProgressBoard: Sendable {
   }
 
   /// Its index among the running files, or where it belongs.
-  private func position(of place: Int) -> Int {
-    active.firstIndex { $0 >= place } ?? active.count
+  private func position(of index: Int) -> Int {
+    active.firstIndex { $0 >= index } ?? active.count
   }
 }

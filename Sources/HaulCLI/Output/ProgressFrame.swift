@@ -23,8 +23,8 @@ package struct ProgressFrame: Hashable, Sendable {
 
   package private(set) var lines: [Line]
 
-  /// Draws the running files, one line for those that wait or do not fit, and a total for several
-  /// files. Costs O(lines shown).
+  /// Draws one line for each running file, one that counts the files that wait or do not fit, and a
+  /// total if there are several files. Costs O(lines shown).
   /// - Parameters:
   ///   - width: the terminal's width in cells; the last cell stays free, so that no line wraps.
   ///   - height: the terminal's lines; at least one stays free.
@@ -50,13 +50,13 @@ package struct ProgressFrame: Hashable, Sendable {
   }
 }
 
-/// How many files have no line of their own.
+/// The number of files without a line.
 private struct RestLine {
   /// Running files that do not fit the height.
   let running: Int
   let waiting: Int
 
-  /// The longest wording that fits.
+  /// The longest text that fits.
   func text(room: Int, style: FrameStyle) -> String? {
     let all = Units.count(running + waiting)
     let lead = style.unicode ? "…" : "and"

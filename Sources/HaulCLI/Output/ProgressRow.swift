@@ -11,7 +11,7 @@ struct ProgressRow {
   private let timeLeft: String
   private let connections: String
 
-  /// Replaces all numbers.
+  /// A text that replaces all numbers.
   private let note: String?
 
   /// - Parameter elapsed: since the run began.
@@ -52,12 +52,12 @@ struct ProgressRow {
     for columns in Self.arrangements {
       let fixed = columns.map { cells(of: $0) + 2 }.reduce(0, +)
       if columns.contains(.bar) {
-        let least = columns.count > Self.leastColumns ? Self.goodBar : Self.leastBar
+        let least = columns.count > Self.minimumColumns ? Self.goodBar : Self.minimumBar
         let bar = Self.barCells(spare: room - fixed)
-        guard bar >= least, room - fixed - bar >= Self.leastName else { continue }
+        guard bar >= least, room - fixed - bar >= Self.minimumName else { continue }
         return line(columns: columns, nameRoom: room - fixed - bar, bar: bar, style: style)
       }
-      guard fixed + min(TerminalText.width(name), Self.leastName) <= room else { continue }
+      guard fixed + min(TerminalText.width(name), Self.minimumName) <= room else { continue }
       return line(columns: columns, nameRoom: min(room - fixed, 48), bar: 0, style: style)
     }
     let text = TerminalText.cut(percent.map { "\($0)%" } ?? shortName, to: room)
@@ -77,17 +77,17 @@ struct ProgressRow {
     [.percent],
   ]
 
-  private static let leastName = 12
-  private static let leastBar = 6
-  private static let mostBar = 60
+  private static let minimumName = 12
+  private static let minimumBar = 6
+  private static let maximumBar = 60
   /// The width of a bar before another number is shown.
   private static let goodBar = 30
   /// This many columns stay beside a shorter bar.
-  private static let leastColumns = 4
+  private static let minimumColumns = 4
 
-  /// About two thirds of the width that the bar and the name share.
+  /// About two thirds of the width of bar and name.
   private static func barCells(spare: Int) -> Int {
-    min(mostBar, spare * 64 / 100, spare - leastName)
+    min(maximumBar, spare * 64 / 100, spare - minimumName)
   }
 
   /// Fixed widths, so that columns do not move while numbers change.

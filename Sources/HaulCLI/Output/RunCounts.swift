@@ -12,7 +12,7 @@ package struct RunCounts: Hashable, Sendable {
   package var bytes: Int64 = 0
   /// Bytes from the network.
   package var fetched: Int64 = 0
-  /// The first failures, and why.
+  /// The first failures, with their reasons.
   package private(set) var failures: [Failure] = []
   package var duration: Duration = .zero
 
@@ -23,7 +23,7 @@ package struct RunCounts: Hashable, Sendable {
     package let reason: String
   }
 
-  private static let mostFailures = 20
+  private static let maximumFailures = 20
 
   var ended: Int { completed + failed + cancelled }
 
@@ -36,7 +36,7 @@ package struct RunCounts: Hashable, Sendable {
       if result.fetched == 0, result.bytes > 0 { skipped += 1 }
     case .failed:
       failed += 1
-      guard failures.count < Self.mostFailures, let url, let error = result.error else { return }
+      guard failures.count < Self.maximumFailures, let url, let error = result.error else { return }
       failures.append(Failure(url: url, reason: error.commandLineText))
     case .cancelled: cancelled += 1
     }

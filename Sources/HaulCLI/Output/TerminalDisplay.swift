@@ -1,9 +1,8 @@
 /// Keeps a frame at the bottom of a terminal while lines scroll above it: a value that returns the
 /// characters to write.
 ///
-/// Between drawings, the cursor is at the start of the frame. A terminal that is resized may wrap
-/// or cut the lines; either way, the cursor stays with its text, and everything below it is the old
-/// frame.
+/// Between drawings, the cursor is at the start of the frame. A resized terminal may wrap or cut
+/// the lines, but the cursor stays with its text, and everything below it is the old frame.
 package struct TerminalDisplay: Sendable {
   private var isDrawn = false
 

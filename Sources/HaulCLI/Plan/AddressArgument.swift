@@ -3,7 +3,7 @@ package import HaulCore
 
 /// A URL as it was typed.
 package enum AddressArgument {
-  /// - Throws: if the scheme is missing, an error with the address that was probably meant.
+  /// - Throws: for a missing scheme, an error with the address that was probably meant.
   package static func url(_ text: String) throws(UsageError) -> ResourceURL {
     if text.hasByte(UInt8(ascii: "\t")) {
       throw UsageError("\(redacted(text)): mirrors of one address are not yet supported")
@@ -50,7 +50,7 @@ package enum AddressArgument {
   /// The part that may be shown of text that is not an address: no user information, query or
   /// fragment.
   package static func redacted(_ text: String) -> String {
-    // By scalars: a sign followed by a combining mark is another character.
+    // Compared by scalars: a `?` with a combining mark is another character.
     let scalars = text.unicodeScalars
     let base = scalars.prefix { $0 != "?" && $0 != "#" }
     let hidden = base.endIndex < scalars.endIndex ? "?***" : ""
@@ -62,7 +62,8 @@ package enum AddressArgument {
     return String(base[..<scheme.upperBound]) + host
   }
 
-  /// RFC 3986, section 3.1; anything else before `://` may be a password.
+  /// Whether it may be in a scheme (RFC 3986, section 3.1); other text before `://` may be a
+  /// password.
   private static func isSchemeScalar(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar {
     case "a"..."z", "A"..."Z", "0"..."9", "+", "-", ".": true

@@ -54,7 +54,7 @@ package enum ArgumentValue {
     return count
   }
 
-  /// One of the values that the type names.
+  /// One of the values of the type.
   static func choice<Value: RawRepresentable<String> & CaseIterable>(
     _ text: String
   ) throws(UsageError) -> Value {

@@ -1,7 +1,7 @@
-/// Input from outside the command line, read before anything starts: the composition root passes
-/// the real sources, a test its own.
+/// Input from outside the command line, read before anything starts. Tests replace the real
+/// sources.
 package struct CommandSources {
-  /// The use of a file; it decides the largest size and who else may read it.
+  /// What a file is read for. It determines the largest size, and whether others may read the file.
   package enum Purpose: Hashable, Sendable {
     case headers, password, bearer, netrc, cookies, list, configuration
 

@@ -2,13 +2,13 @@ package import HaulCore
 package import HaulKit
 package import Logging
 
-/// Settings of all transfers of a run, comparable as a value; `TransferManager.Configuration` is
-/// not, because of its logger.
+/// Settings of all transfers of a run. They can be compared; `TransferManager.Configuration`
+/// cannot, because it has a logger.
 package struct EngineLimits: Hashable, Sendable {
   package var maximumActive: Int
   package var maximumActivePerHost: Int
   package var connectionsPerHost: Int
-  package var connectionsInAll: Int
+  package var maximumConnections: Int
   /// Bytes per second.
   package var rateLimit: Int64?
   package var connectTimeout: Duration
@@ -32,7 +32,7 @@ package struct EngineLimits: Hashable, Sendable {
     maximumActive = defaults.maximumActive
     maximumActivePerHost = defaults.maximumActivePerHost ?? defaults.maximumActive
     connectionsPerHost = defaults.connectionsPerHost
-    connectionsInAll = defaults.connectionsInAll
+    maximumConnections = defaults.maximumConnections
     rateLimit = defaults.rateLimit
     connectTimeout = defaults.connectTimeout
     idleTimeout = defaults.idleTimeout
@@ -51,7 +51,7 @@ package struct EngineLimits: Hashable, Sendable {
     configuration.maximumActive = maximumActive
     configuration.maximumActivePerHost = maximumActivePerHost
     configuration.connectionsPerHost = connectionsPerHost
-    configuration.connectionsInAll = connectionsInAll
+    configuration.maximumConnections = maximumConnections
     configuration.rateLimit = rateLimit
     configuration.connectTimeout = connectTimeout
     configuration.idleTimeout = idleTimeout
@@ -65,11 +65,11 @@ package struct EngineLimits: Hashable, Sendable {
     configuration.localAddress = localAddress
     configuration.addresses = addresses
     configuration.userAgent = userAgent
-    // In the foreground a person waits, and is informed at once.
+    // A person waits for a run in the foreground, so failures are reported at once.
     configuration.isAttended = true
     configuration.waitsForDisk = false
     configuration.waitsForNetwork = false
-    // The only subscriber reads all the time, and must get the events of a long list.
+    // The only subscriber reads all the time, and must get every event of a long list.
     configuration.keptEvents = .max
     if let logger { configuration.logger = logger }
     return configuration

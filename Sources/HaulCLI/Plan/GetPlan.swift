@@ -1,7 +1,7 @@
 import FoundationEssentials
 package import HaulCore
 
-/// Everything that `haul get` will do: made from the options, without side effects.
+/// Everything that `haul get` will do, made from the options without side effects.
 package struct GetPlan: Hashable, Sendable {
   package var requests: [DownloadRequest]
   package var limits: EngineLimits
@@ -22,27 +22,27 @@ extension GetPlan {
     for text in command.network.headers {
       headers += try HeaderArgument.fields(text, sources)
     }
-    let cookies = try CookieField(command.who, headers: headers, sources)
-    var authorization = try Authorization(command.who, headers: headers, sources)
+    let cookies = try CookieField(command.credentials, headers: headers, sources)
+    var authorization = try Authorization(command.credentials, headers: headers, sources)
     var targets = TargetSet()
     requests = []
-    // The options are the same for all of a long list.
-    let place = command.place
+    // Made once for all requests of a long list.
+    let destination = command.destination
     var common = DownloadRequest(url: items[0].url, to: .stream)
-    place.apply(to: &common)
+    destination.apply(to: &common)
     command.content.apply(to: &common)
     command.speed.apply(to: &common)
     command.network.apply(to: &common)
-    var knowsPlace = false
+    var isDestinationKnown = false
     for (number, item) in items.enumerated() {
-      if !knowsPlace, !item.hasOwnPlace {
-        (common.destination, common.createsDirectories) = try item.destination(place)
-        knowsPlace = true
+      if !isDestinationKnown, !item.hasOwnDestination {
+        (common.destination, common.createsDirectories) = try item.destination(destination)
+        isDestinationKnown = true
       }
       var request = common
       request.url = item.url
-      if item.hasOwnPlace {
-        (request.destination, request.createsDirectories) = try item.destination(place)
+      if item.hasOwnDestination {
+        (request.destination, request.createsDirectories) = try item.destination(destination)
       }
       request.checksums = item.checksums.isEmpty ? checksums : item.checksums
       let fields = item.fields(with: headers)
@@ -59,11 +59,11 @@ extension GetPlan {
     limits = try Self.limits(command)
     if let hint = Self.hint(onHostsOf: requests, command.speed, limits) { notes.append(hint) }
     output = command.output.values
-    output.discards = command.place.output == Self.nowhere
+    output.discards = command.destination.output == Self.nowhere
     output.streams = try Self.streams(requests, output)
   }
 
-  /// Explains why fewer files run at once than asked for: the limit of one host.
+  /// Explains that fewer files run at once than requested, because of the limit of one host.
   private static func hint(
     onHostsOf requests: [DownloadRequest], _ speed: SpeedOptions, _ limits: EngineLimits
   ) -> String? {
@@ -76,7 +76,7 @@ extension GetPlan {
     return "at most \(most) files of one host run at once; --max-per-host \(wanted) allows more"
   }
 
-  /// Whether standard output gets the only file.
+  /// Whether the only file goes to standard output.
   private static func streams(
     _ requests: [DownloadRequest], _ output: OutputOptions
   ) throws(UsageError) -> Bool {
@@ -93,7 +93,7 @@ extension GetPlan {
   private static func checkUse(of command: GetCommand, count: Int) throws(UsageError) {
     guard count > 0 else { throw UsageError("give at least one URL, or a file of them with -i") }
     let several = count > 1
-    if several, command.place.output != nil {
+    if several, command.destination.output != nil {
       throw UsageError("-o names one file, but there are several URLs; use -d")
     }
     if several, !command.content.checksums.isEmpty {
@@ -107,18 +107,18 @@ extension GetPlan {
   }
 
   private static let nowhere = "/dev/null"
-  /// Paths that are not files, and get the bytes in order.
+  /// Paths that are not files; the bytes are written to them in order.
   private static let streams: Set = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", nowhere]
 
   static func destination(
-    _ place: DestinationOptions
+    _ options: DestinationOptions
   ) throws(UsageError) -> DownloadRequest.Destination {
-    if let directory = place.directory, directory.isEmpty || directory.utf8.contains(0) {
+    if let directory = options.directory, directory.isEmpty || directory.utf8.contains(0) {
       throw UsageError("-d: the name of the directory is empty or has a NUL")
     }
-    guard let output = place.output else { return .directory(place.directory ?? ".") }
+    guard let output = options.output else { return .directory(options.directory ?? ".") }
     if streams.contains(output) {
-      guard place.directory == nil else {
+      guard options.directory == nil else {
         throw UsageError("-o \(output) and -d contradict each other")
       }
       return .stream
@@ -130,14 +130,14 @@ extension GetPlan {
     guard !output.hasSuffix("/"), let name, name != ".", name != ".." else {
       throw UsageError("-o \(output): that is a directory; use -d")
     }
-    guard let directory = place.directory else { return .file(output) }
+    guard let directory = options.directory else { return .file(output) }
     guard !output.hasPrefix("/") else {
       throw UsageError("-o with an absolute path and -d contradict each other")
     }
     return .file(directory.hasSuffix("/") ? directory + output : "\(directory)/\(output)")
   }
 
-  /// All of them are checked; each algorithm may appear once.
+  /// The checksums; each algorithm may be given once.
   static func checksums(_ texts: [String]) throws(UsageError) -> [Checksum] {
     var checksums: [Checksum] = []
     for text in texts { try add(text, to: &checksums, from: "--checksum") }
@@ -160,7 +160,7 @@ extension GetPlan {
     let names = Checksum.Algorithm.allCases.map(\.rawValue).joined(separator: ", ")
     let name = text.prefix { $0 != "=" }
     guard text.contains("="), let algorithm = Checksum.Algorithm(name: name) else {
-      // The output of sha256sum and the like: the digest, and the name of the file.
+      // The output of a program like sha256sum: the digest, and the name of the file.
       let digest = text.prefix { $0.isHexDigit }
       let meant = Checksum.Algorithm.allCases.reversed().first {
         $0.byteCount * 2 == digest.count && $0 != .crc32c
@@ -173,7 +173,8 @@ extension GetPlan {
         + "\(text.count - name.count - 1)")
   }
 
-  /// An option for connections raises the limits above it, so that it always has an effect.
+  /// The limits of a run. An option also raises the wider limits of connections that would make it
+  /// ineffective.
   private static func limits(_ command: GetCommand) throws(UsageError) -> EngineLimits {
     let speed = command.speed
     var limits = EngineLimits()
@@ -181,8 +182,8 @@ extension GetPlan {
     if let perHost = speed.maximumPerHost { limits.maximumActivePerHost = perHost }
     limits.connectionsPerHost = max(
       limits.connectionsPerHost, speed.ranges.connections ?? 0, speed.maximumPerHost ?? 0)
-    limits.connectionsInAll = max(
-      limits.connectionsInAll, limits.connectionsPerHost, limits.maximumActive)
+    limits.maximumConnections = max(
+      limits.maximumConnections, limits.connectionsPerHost, limits.maximumActive)
     limits.rateLimit = speed.rateLimit
     try command.network.apply(to: &limits)
     return limits

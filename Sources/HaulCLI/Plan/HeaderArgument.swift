@@ -4,7 +4,7 @@ import HaulCore
 package enum HeaderArgument {
   package typealias Field = (name: String, value: String)
 
-  /// The fields of one `-H`; a file has one a line, empty lines are skipped.
+  /// The fields of one `-H`; a file has one on each line, and empty lines are skipped.
   static func fields(
     _ text: String, _ sources: CommandSources
   ) throws(UsageError) -> [Field] {
@@ -37,7 +37,7 @@ package enum HeaderArgument {
     return (name, value)
   }
 
-  /// Fields that determine which bytes come and how they are framed.
+  /// Fields that determine which bytes the server sends, and how they are framed.
   private static let reserved: Set<String> = [
     "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
     "accept-encoding", "connection", "content-length", "expect", "host", "keep-alive",

@@ -1,6 +1,6 @@
 import HaulCore
 
-/// Parses values of network options. Messages never repeat one that may hold a password.
+/// Parses values of network options. Messages never repeat a value that may hold a password.
 package enum NetworkArgument {
   /// One host with the address to use for it.
   package struct Resolution: Hashable, Sendable {

@@ -18,7 +18,7 @@ package struct OutputOptions: Hashable, Sendable {
   package var progress = ProgressMode.auto
   /// The file itself goes to standard output.
   package var streams = false
-  /// Its bytes are discarded instead.
+  /// The file's bytes are discarded.
   package var discards = false
 
   package init() {}

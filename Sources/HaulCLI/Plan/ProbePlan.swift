@@ -19,10 +19,10 @@ extension ProbePlan {
       headers += try HeaderArgument.fields(text, sources)
     }
     request.headers = headers
-    var authorization = try Authorization(command.who, headers: headers, sources)
+    var authorization = try Authorization(command.credentials, headers: headers, sources)
     try authorization.apply(to: &request)
-    try CookieField(command.who, headers: headers, sources).apply(to: &request)
-    // A probe answers soon, unless the user's options say otherwise.
+    try CookieField(command.credentials, headers: headers, sources).apply(to: &request)
+    // A probe retries little, unless the user's options say otherwise.
     request.retry.retries = 2
     command.network.apply(to: &request)
     command.plan.apply(to: &request)

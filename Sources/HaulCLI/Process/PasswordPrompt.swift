@@ -13,7 +13,8 @@ enum PasswordPrompt {
     defer { _ = close(descriptor) }  // nothing can be lost
     var saved = termios()
     guard tcgetattr(descriptor, &saved) == 0 else { return nil }
-    // Keys arrive one by one and send no signal: the terminal is restored before the process ends.
+    // Each key is read at once and sends no signal, so that the terminal is restored before the
+    // process ends.
     var silent = saved
     silent.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
     guard tcsetattr(descriptor, TCSAFLUSH, &silent) == 0 else { return nil }
@@ -54,13 +55,13 @@ enum PasswordPrompt {
     }
   }
 
-  /// A character of UTF-8 may be several bytes.
+  /// Removes all bytes of the last character (UTF-8).
   private static func removeLastCharacter(_ bytes: inout [UInt8]) {
     while let byte = bytes.popLast(), byte & 0xC0 == 0x80 {}
   }
 
   private static func show(_ text: String, on descriptor: Int32) {
     let bytes = Array(text.utf8)
-    _ = write(descriptor, bytes, bytes.count)  // the password can be typed without the prompt
+    _ = write(descriptor, bytes, bytes.count)  // without the prompt, typing still works
   }
 }

@@ -6,8 +6,8 @@ import CHaulSystem
   import Darwin
 #endif
 
-/// The resource limits of this process, and what they mean for concurrency; nil for no limit, or an
-/// unknown one.
+/// The resource limits of this process, and the concurrency that they allow; nil for no limit or an
+/// unknown limit.
 package struct ProcessLimits: Sendable, Hashable {
   /// Files and connections that may be open.
   package var openFiles: Int?
@@ -24,21 +24,21 @@ package struct ProcessLimits: Sendable, Hashable {
   /// Descriptors for each core: an event loop has three.
   private static let filesOfCore = 4
   /// Standard streams, signals, one transfer, one connection.
-  private static let leastFiles = 20
+  private static let minimumFiles = 20
   private static let memoryOfCore = 32 << 20
-  private static let leastMemory = 448 << 20
+  private static let minimumMemory = 448 << 20
 
   /// Why nothing can run within these limits; nil if something can.
   package var refusal: String? {
     let (files, bytes) = (
-      Self.leastFiles + cores * Self.filesOfCore, Self.leastMemory + cores * Self.memoryOfCore
+      Self.minimumFiles + cores * Self.filesOfCore, Self.minimumMemory + cores * Self.memoryOfCore
     )
     if let openFiles, openFiles < files {
-      return "haul: only \(openFiles) open files are allowed, and it needs \(files); "
+      return "haul: only \(openFiles) open files are allowed, and haul needs \(files); "
         + "raise the limit with ulimit -n"
     }
     if let memory, memory < bytes {
-      return "haul: only \(Units.bytes(Int64(memory))) of memory are allowed, and it needs "
+      return "haul: only \(Units.bytes(Int64(memory))) of memory are allowed, and haul needs "
         + "\(Units.bytes(Int64(bytes))); raise the limit with ulimit -v"
     }
     return nil
@@ -50,24 +50,24 @@ extension ProcessLimits {
   private static let others = 64
   /// For a transfer besides its connections: part file, journal, directory.
   private static let ofTransfer = 3
-  /// For a connection: itself, and one that is being opened in its place.
+  /// For a connection: its own descriptor, and that of a connection that replaces it.
   private static let ofConnection = 2
 
   /// Lowers the concurrency to fit the limits.
-  /// - Returns: a line about that; nil if nothing was lowered.
+  /// - Returns: a line that reports it; nil if nothing was lowered.
   package func apply(to limits: inout EngineLimits) -> String? {
     guard let openFiles else { return nil }
     let room = max(openFiles - Self.others, Self.ofTransfer + Self.ofConnection)
     let active = min(limits.maximumActive, room / (Self.ofTransfer + Self.ofConnection))
     let connections = min(
-      limits.connectionsInAll, max(1, (room - active * Self.ofTransfer) / Self.ofConnection))
-    guard active < limits.maximumActive || connections < limits.connectionsInAll else {
+      limits.maximumConnections, max(1, (room - active * Self.ofTransfer) / Self.ofConnection))
+    guard active < limits.maximumActive || connections < limits.maximumConnections else {
       return nil
     }
     limits.maximumActive = active
-    limits.connectionsInAll = connections
-    return "haul: \(openFiles) open files are allowed; \(Self.count(active, "transfer")) and "
-      + "\(Self.count(connections, "connection")) at once, no more; raise the limit with ulimit -n"
+    limits.maximumConnections = connections
+    return "haul: \(openFiles) open files allow at most \(Self.count(active, "transfer")) and "
+      + "\(Self.count(connections, "connection")) at once; raise the limit with ulimit -n"
   }
 
   private static func count(_ number: Int, _ what: String) -> String {
@@ -76,8 +76,8 @@ extension ProcessLimits {
 }
 
 extension ProcessLimits {
-  /// Raises the limit of open files as far as allowed, and prepares for the others: exceeding the
-  /// file size becomes an error instead of a signal, and with limited memory, threads share a heap.
+  /// Raises the limit of open files as far as allowed. Exceeding the file size becomes an error
+  /// instead of a signal, and with limited memory all threads share a heap.
   static func ofThisProcess() -> ProcessLimits {
     #if canImport(Glibc)
       signal(SIGXFSZ, SIG_IGN)
@@ -109,7 +109,7 @@ extension ProcessLimits {
     guard getrlimit(resource, &limit) == 0 else { return nil }
     if limit.rlim_cur < limit.rlim_max {
       limit.rlim_cur = limit.rlim_max
-      // If that is refused, the old limit stays.
+      // If the system refuses, the old limit stays.
       if setrlimit(resource, &limit) != 0 { return Self.limit(resource) }
     }
     return Int(exactly: limit.rlim_cur)

@@ -9,7 +9,7 @@ import HaulKit
 #endif
 
 extension CommandSources {
-  /// The real sources. Standard input is read once, however often it is requested.
+  /// The real sources. Standard input is read only once, and kept for further requests.
   static func process() -> CommandSources {
     var standardInput: String?
     return CommandSources(

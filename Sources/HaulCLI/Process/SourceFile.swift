@@ -50,8 +50,8 @@ enum SourceFile {
     return text
   }
 
-  /// Like ssh with keys, refuses a secret that others can read. It checks the descriptor, and so
-  /// the file that will be read.
+  /// Refuses a secret that others can read, as ssh does with keys. It checks the open descriptor,
+  /// and thus the file that is read.
   private static func checkIsPrivate(_ descriptor: Int32, _ path: String) throws(UsageError) {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else {

@@ -7,7 +7,7 @@
 /// The exit status of the process; part of the command line contract.
 package enum ExitStatus: Int32, Sendable {
   case completed = 0
-  /// At least one failed.
+  /// At least one transfer failed.
   case failed = 1
   /// Wrong usage or configuration; nothing was started.
   case usage = 2
@@ -37,7 +37,7 @@ package enum Interruption: Hashable, Sendable {
   case terminate
   /// SIGHUP.
   case hangUp
-  /// Standard output has no reader any more.
+  /// Standard output no longer has a reader.
   case outputGone
 
   package var status: ExitStatus {

@@ -3,35 +3,35 @@ package import HaulCore
 /// Owns the report and the screen of one run; all output goes through it, in one order.
 package actor GetConsole {
   /// What the run does next.
-  package enum Verdict: Hashable, Sendable { case goOn, allEnded, outputGone }
+  package enum RunState: Hashable, Sendable { case ongoing, allEnded, outputGone }
 
   private var report: GetReport
   private var screen: GetScreen
-  private let surroundings: ProcessContext
+  private let context: ProcessContext
   private let standardOutput: OutputStream
   private let standardError: OutputStream
   private var outputError: Int32?
   private var hasProblem = false
 
   package init(
-    indices: [Int], options: OutputOptions, surroundings: ProcessContext,
+    indices: [Int], options: OutputOptions, context: ProcessContext,
     standardOutput: OutputStream, standardError: OutputStream
   ) {
-    let view = surroundings.view(for: options)
+    let view = context.view(for: options)
     screen = GetScreen(
-      hasBars: view == .bar, style: surroundings.style, size: { surroundings.room })
-    self.surroundings = surroundings
+      hasBars: view == .bar, style: context.style, size: { context.room })
+    self.context = context
     self.standardOutput = standardOutput
     self.standardError = standardError
     report = GetReport(
-      indices: indices, options: options, view: view, at: surroundings.clock.now)
+      indices: indices, options: options, view: view, at: context.clock.now)
   }
 
-  package func handle(_ event: TransferEvent) async -> Verdict { await handle([event]) }
+  package func handle(_ event: TransferEvent) async -> RunState { await handle([event]) }
 
   /// Handles events, and writes their lines at once.
-  package func handle(_ events: [TransferEvent]) async -> Verdict {
-    let wall = surroundings.clock.wallSeconds
+  package func handle(_ events: [TransferEvent]) async -> RunState {
+    let wall = context.clock.wallSeconds
     var outputs: [GetReport.Output] = []
     for event in events {
       do {
@@ -45,13 +45,12 @@ package actor GetConsole {
     }
     await write(outputs)
     if report.interruption == .outputGone { return .outputGone }
-    return report.isDone ? .allEnded : .goOn
+    return report.isDone ? .allEnded : .ongoing
   }
 
-  /// Redraws the bars with what changed since the last time, or writes the plain lines that are
-  /// due.
+  /// Redraws the bars if something has changed, or writes the plain lines that are due.
   package func tick() async {
-    await write(report.tick(at: surroundings.clock.now))
+    await write(report.tick(at: context.clock.now))
     await show(screen.redraw(report.board))
   }
 
@@ -60,20 +59,20 @@ package actor GetConsole {
 
   package func interrupt(_ cause: Interruption) { report.interrupt(cause) }
 
-  /// Reports why the run ends, which is a failure.
+  /// Reports why the run ends with a failure.
   package func refuse(_ line: String) async {
     hasProblem = true
     await write([.message(line)])
   }
 
-  /// A line of the engine's log.
+  /// Writes a line of the engine's log.
   package func log(_ line: String) async { await write([.message(line)]) }
 
   /// Writes the last lines, and returns the exit status.
   package func end() async -> ExitStatus {
     do {
-      let wall = surroundings.clock.wallSeconds
-      await write(try report.end(at: surroundings.clock.now, wallSeconds: wall))
+      let wall = context.clock.wallSeconds
+      await write(try report.end(at: context.clock.now, wallSeconds: wall))
     } catch {
       await reportInternal(error)
     }
@@ -82,7 +81,7 @@ package actor GetConsole {
     return report.status == .completed && hasFailed ? .failed : report.status
   }
 
-  /// Computes all texts before the first suspension, so that their order is the events' order.
+  /// Computes all texts before the first suspension, so that they have the order of the events.
   private func write(_ outputs: [GetReport.Output]) async {
     var messages: [String] = []
     var json = ""

@@ -10,7 +10,7 @@ package struct GetReport: Sendable {
     case json(String)
   }
 
-  /// How progress is shown, once it is known whether standard error is a terminal.
+  /// How progress is shown on this standard error.
   package enum ProgressView: Hashable, Sendable { case bar, plain, none }
 
   package private(set) var board: ProgressBoard
@@ -19,7 +19,7 @@ package struct GetReport: Sendable {
   private let options: OutputOptions
   private let view: ProgressView
   private let start: Instant
-  private var places = IDTable()
+  private var fileIndices = IDTable()
   /// The state of each file, in the order of the board.
   private var transfers: [(id: TransferID, url: ResourceURL?, isPaused: Bool)] = []
   private var hasStarted: Set<TransferID> = []
@@ -55,7 +55,7 @@ package struct GetReport: Sendable {
     update(for: event)
     var outputs: [Output] = []
     if options.json {
-      let index = indices[places[event.id].map(Int.init) ?? 0]
+      let index = indices[fileIndices[event.id].map(Int.init) ?? 0]
       outputs.append(
         .json(try lines.line(.transfer(event, index: index), wallSeconds: wallSeconds)))
     }
@@ -69,14 +69,14 @@ package struct GetReport: Sendable {
     board.elapsed = now - start
     guard view == .plain, now - lastPlain >= .seconds(10) else { return [] }
     lastPlain = now
-    return board.active.compactMap { place in
-      let file = board.files[place]
+    return board.active.compactMap { fileIndex in
+      let file = board.files[fileIndex]
       guard let progress = file.progress else { return nil }
       return .message(Messages.progress(file.name, progress))
     }
   }
 
-  /// Notes a signal, or the loss of the reader; the first one counts.
+  /// Notes a signal or the loss of the reader; only the first cause counts.
   package mutating func interrupt(_ cause: Interruption) {
     if interruption == nil { interruption = cause }
   }
@@ -118,11 +118,11 @@ package struct GetReport: Sendable {
   /// Transfers that did not stop in time count as paused.
   private mutating func lateSuspensions(wallSeconds: Double) throws -> [Output] {
     try transfers.indices.filter { !board.files[$0].hasEnded && !transfers[$0].isPaused }
-      .map { place in
+      .map { fileIndex in
         let event = TransferEvent(
-          number: nil, id: transfers[place].id, url: transfers[place].url,
+          number: nil, id: transfers[fileIndex].id, url: transfers[fileIndex].url,
           kind: .paused(by: .signal))
-        let content = JSONEvent.Content.transfer(event, index: indices[place])
+        let content = JSONEvent.Content.transfer(event, index: indices[fileIndex])
         return .json(try lines.line(content, wallSeconds: wallSeconds))
       }
   }
@@ -137,29 +137,29 @@ package struct GetReport: Sendable {
 
 extension GetReport {
   private mutating func update(for event: TransferEvent) {
-    let place = place(of: event)
+    let fileIndex = fileIndex(of: event)
     let elapsed = board.elapsed
-    board[place].take(event.kind, at: elapsed)
+    board[fileIndex].take(event.kind, at: elapsed)
     switch event.kind {
-    case .paused: transfers[place].isPaused = true
-    case .resumed: transfers[place].isPaused = false
+    case .paused: transfers[fileIndex].isPaused = true
+    case .resumed: transfers[fileIndex].isPaused = false
     case .finished(let result): summary.count(result, of: event.url)
     default: break
     }
   }
 
-  private mutating func place(of event: TransferEvent) -> Int {
-    if let known = places[event.id] { return Int(known) }
+  private mutating func fileIndex(of event: TransferEvent) -> Int {
+    if let known = fileIndices[event.id] { return Int(known) }
     // The first event usually has the target, and with it a better name.
     var name = ""
     if case .added(.some) = event.kind {
     } else {
       name = Self.lastComponent(event.url?.redacted ?? "")
     }
-    let place = board.append(FileProgress(name: name))
-    places.set(event.id, to: UInt32(place))
+    let fileIndex = board.append(FileProgress(name: name))
+    fileIndices.set(event.id, to: UInt32(fileIndex))
     transfers.append((event.id, event.url, false))
-    return place
+    return fileIndex
   }
 
   private mutating func message(for event: TransferEvent) -> String? {
@@ -167,8 +167,8 @@ extension GetReport {
     if case .finished(let result) = event.kind, let error = result.error {
       return Messages.failure(error, of: url)
     }
-    guard !options.quiet, let place = places[event.id].map(Int.init) else { return nil }
-    let file = board.files[place]
+    guard !options.quiet, let fileIndex = fileIndices[event.id].map(Int.init) else { return nil }
+    let file = board.files[fileIndex]
     switch event.kind {
     case .attempt(let number, let error, let delay):
       return Messages.retry(number: number, error, delay: delay, of: url)
@@ -177,7 +177,8 @@ extension GetReport {
     case .phase(.restarted, let reason):
       return Messages.restarted(url, reason: reason)
     case .progress where [.transferring, .verifying, .publishing].contains(file.phase):
-      // With the first progress, not with the phase: only then is the length known.
+      // Reported with the first progress, not with the phase, because the length is not known
+      // before.
       return started(file, event, url, total: file.progress?.total)
     case .paused(let origin):
       return Messages.paused(url, by: origin)
@@ -193,13 +194,13 @@ extension GetReport {
   /// The start of a file that was complete before any progress was reported.
   private mutating func lateStart(of event: TransferEvent) -> String? {
     guard case .finished(let result) = event.kind, result.state == .completed, !options.quiet,
-      result.fetched > 0 || result.bytes == 0, let place = places[event.id].map(Int.init),
+      result.fetched > 0 || result.bytes == 0, let fileIndex = fileIndices[event.id].map(Int.init),
       let url = event.url
     else { return nil }
-    return started(board.files[place], event, url, total: result.bytes)
+    return started(board.files[fileIndex], event, url, total: result.bytes)
   }
 
-  /// Once for each file.
+  /// The line for the start of a file, once for each file.
   private mutating func started(
     _ file: FileProgress, _ event: TransferEvent, _ url: ResourceURL, total: Int64?
   ) -> String? {
@@ -232,7 +233,7 @@ extension FileProgress {
     case .progress(let progress):
       self.progress = progress
       firstBytes = firstBytes ?? progress.bytes
-      // Progress from before the attempt may be reported after it.
+      // Progress of before the attempt may be reported after it.
       if progress.connections > 0, let end = retry?.end, elapsed >= end { retry = nil }
     case .attempt(_, let error, let delay):
       progress?.stop()
@@ -241,8 +242,7 @@ extension FileProgress {
     }
   }
 
-  /// Takes the final numbers: small files, and those that already existed, report no progress
-  /// before.
+  /// Takes the final numbers: a small or existing file reports no progress before.
   private mutating func end(_ result: TransferResult) {
     (hasEnded, retry) = (true, nil)
     progress?.stop()
@@ -253,7 +253,7 @@ extension FileProgress {
 }
 
 extension TransferProgress {
-  /// No bytes arrive while an attempt waits.
+  /// Sets the rate to 0: no bytes arrive while an attempt waits.
   fileprivate mutating func stop() {
     self = TransferProgress(bytes: bytes, total: total, rate: 0, connections: 0)
   }

@@ -1,5 +1,5 @@
-/// The output of one run on standard error: lines, and bars below them that are redrawn only by
-/// `redraw`. Lines wait for it, so that each does not need its own drawing.
+/// The output of one run on standard error: lines, and bars below them. Lines wait for the next
+/// `redraw`, so that each does not need its own drawing.
 package struct GetScreen: Sendable {
   private let hasBars: Bool
   private let style: FrameStyle
@@ -8,15 +8,15 @@ package struct GetScreen: Sendable {
   private var waiting: [String] = []
   private var drawn: Drawn?
 
-  /// What is on the screen; the size shows whether the terminal may have wrapped it since.
+  /// What is on the screen; a different size means that the terminal may have wrapped it.
   private struct Drawn: Hashable {
     var frame: ProgressFrame
     var width: Int
     var height: Int
   }
 
-  /// - Parameter size: read for each drawing, because a terminal may be resized. Nil while nothing
-  ///   may be drawn.
+  /// - Parameter size: called for each drawing, because a terminal may be resized. Nil while
+  ///   nothing may be drawn.
   package init(
     hasBars: Bool, style: FrameStyle, size: @escaping @Sendable () -> (width: Int, height: Int)?
   ) {
@@ -25,7 +25,7 @@ package struct GetScreen: Sendable {
     self.size = size
   }
 
-  /// What to write now for these lines; empty while bars are shown.
+  /// The text to write now for these lines; empty while bars are shown.
   package mutating func add(_ lines: [String]) -> String {
     guard hasBars else { return lines.map { $0 + "\n" }.joined() }
     waiting += lines

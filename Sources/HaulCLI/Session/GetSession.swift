@@ -4,7 +4,7 @@ import HaulKit
 /// Runs one plan with a manager, and passes its events to the console.
 struct GetSession {
   let plan: GetPlan
-  let surroundings: ProcessContext
+  let context: ProcessContext
   let interruptions: AsyncStream<Interruption>
 
   /// Runs until all transfers have ended or were stopped.
@@ -16,7 +16,7 @@ struct GetSession {
       manager = try TransferManager(
         plan.limits.configuration(
           logger: plan.output.verbose ? StandardErrorLog.logger(to: logLines) : nil,
-          environment: surroundings.environment))
+          environment: context.environment))
     } catch {
       await OutputStream.standardError.write(Messages.usage(error.message) + "\n")
       return .usage
@@ -26,7 +26,7 @@ struct GetSession {
       await OutputStream.standardError.write(notes)
     }
     let console = GetConsole(
-      indices: plan.indices, options: plan.output, surroundings: surroundings,
+      indices: plan.indices, options: plan.output, context: context,
       standardOutput: .standardOutput, standardError: .standardError)
     let events = manager.events()
     let transfers: [Transfer]
@@ -36,7 +36,7 @@ struct GetSession {
       await OutputStream.standardError.write(Messages.usage(error.message) + "\n")
       return .failed
     }
-    // Not a child task: a reader that has stopped reading may block it, and it is not awaited then.
+    // Not a child task: a reader that has stopped reading may block it, and then it is not awaited.
     let copying = plan.output.streams ? transfers.first : nil
     if let copying { Task { await copy(copying, manager, console) } }
     let (end, ends) = AsyncStream.makeStream(of: Void.self)
@@ -55,8 +55,8 @@ struct GetSession {
     return await console.end()
   }
 
-  /// How long to wait for transfers to stop: a disk or a name server may not answer for minutes.
-  private static let patience: Duration = .milliseconds(700)
+  /// How long to wait for transfers to stop: a disk or a name server may block for minutes.
+  private static let stopTimeout: Duration = .milliseconds(700)
 
   /// Many files end at the same moment: their events are handled together.
   private static let eventsAtOnce = 256
@@ -70,9 +70,9 @@ struct GetSession {
       let some = await events.next(atMost: Self.eventsAtOnce)
       guard !some.isEmpty else { return }
       let verdict = await console.handle(some)
-      guard !isStopping, verdict != .goOn else {
-        // Events come one by one, and waking up for each costs more than handling it.
-        let clock = surroundings.clock
+      guard !isStopping, verdict != .ongoing else {
+        // Gathers more events: waking up for each costs more than handling it.
+        let clock = context.clock
         try? await clock.sleep(until: clock.now + .milliseconds(5))  // ends early when cancelled
         continue
       }
@@ -85,7 +85,7 @@ struct GetSession {
   /// Writes the file to standard output as it arrives; stops everything if the reader is gone.
   private func copy(_ transfer: Transfer, _ manager: TransferManager, _ console: GetConsole) async {
     let output = OutputStream.standardOutput
-    let isShown = surroundings.standardOutputIsTerminal && !plan.output.discards
+    let isShown = context.standardOutputIsTerminal && !plan.output.discards
     output.widenPipe()
     do {
       for try await chunk in try await manager.bytes(of: transfer) {
@@ -100,12 +100,12 @@ struct GetSession {
         return
       }
     } catch {
-      // The end of the transfer reports it.
+      // The end of the transfer reports the error.
     }
   }
 
   private func tick(_ console: GetConsole) async {
-    let clock = surroundings.clock
+    let clock = context.clock
     while !Task.isCancelled {
       await console.tick()
       do {
@@ -116,16 +116,17 @@ struct GetSession {
     }
   }
 
-  /// Takes a checkpoint of everything on a request to end, as far as time permits.
+  /// Pauses everything and shuts down on a request to end; ends the run after `stopTimeout` at the
+  /// latest.
   private func stop(
     _ manager: TransferManager, _ console: GetConsole,
     _ ends: AsyncStream<Void>.Continuation
   ) async {
     for await cause in interruptions {
       await console.interrupt(cause)
-      let clock = surroundings.clock
+      let clock = context.clock
       Task {
-        try? await clock.sleep(until: clock.now + Self.patience)  // never cancelled
+        try? await clock.sleep(until: clock.now + Self.stopTimeout)  // never cancelled
         ends.finish()
       }
       await manager.pauseAll(by: .signal)

@@ -8,7 +8,7 @@ import HaulKit
   import Darwin
 #endif
 
-/// The composition root: the only code that uses the process's globals.
+/// The only code that uses the globals of the process; it connects all parts.
 @MainActor
 package enum HaulProgram {
   /// Runs the command line.
@@ -30,7 +30,7 @@ package enum HaulProgram {
     case .probe(let plan):
       if let refusal = process.refusal { return await refuse(refusal).rawValue }
       signal(SIGPIPE, SIG_IGN)
-      return await ProbeSession(plan: plan, environment: surroundings.environment).run().rawValue
+      return await ProbeSession(plan: plan, environment: context.environment).run().rawValue
     case .verify(let plan): return await VerifySession(plan: plan).run().rawValue
     case .get(var plan):
       if let refusal = process.refusal { return await refuse(refusal).rawValue }
@@ -40,12 +40,12 @@ package enum HaulProgram {
         await OutputStream.standardError.write(lowered + "\n")
       }
       let session = GetSession(
-        plan: plan, surroundings: surroundings, interruptions: signals.interruptions)
+        plan: plan, context: context, interruptions: signals.interruptions)
       return await session.run().rawValue
     }
   }
 
-  private static var surroundings: ProcessContext {
+  private static var context: ProcessContext {
     ProcessContext(
       environment: ProcessInfo.processInfo.environment,
       standardOutputIsTerminal: OutputStream.standardOutput.isTerminal,

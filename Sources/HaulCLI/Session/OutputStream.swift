@@ -8,7 +8,7 @@ package import HaulKit
   import Darwin
 #endif
 
-/// Standard output or error: writes whole texts, in order, off the cooperative threads.
+/// Standard output or error. Writes whole texts, in order, and not on the cooperative threads.
 package struct OutputStream: Sendable {
   /// The result of a write.
   package enum Outcome: Hashable, Sendable {
@@ -39,7 +39,7 @@ package struct OutputStream: Sendable {
     }
   }
 
-  /// Writes all of the text; texts come out in the order of the calls.
+  /// Writes all of the text; texts are written in the order of the calls.
   @discardableResult
   package func write(_ text: String) async -> Outcome {
     if text.isEmpty { return .written }
@@ -71,7 +71,7 @@ package struct OutputStream: Sendable {
     return .written
   }
 
-  /// Another process has made the shared descriptor non-blocking.
+  /// Waits until a descriptor that another process has made non-blocking accepts bytes.
   private static func waitUntilWritable(_ descriptor: Int32) {
     var poller = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     _ = poll(&poller, 1, -1)  // on failure, the next write reports why
@@ -88,7 +88,7 @@ private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -
 extension OutputStream {
   var isTerminal: Bool { isatty(descriptor) == 1 }
 
-  /// Whether this process is in the terminal's foreground; also if that is unknown.
+  /// Whether this process is in the terminal's foreground; true if that is unknown.
   var isForeground: Bool {
     let group = tcgetpgrp(descriptor)
     return group == -1 || group == getpgrp()
@@ -101,15 +101,15 @@ extension OutputStream {
     return (Int(size.ws_col), size.ws_row > 0 ? Int(size.ws_row) : 24)
   }
 
-  /// Enlarges a pipe as far as allowed, for fewer switches between its ends.
+  /// Enlarges a pipe as far as allowed, so that writer and reader switch less often.
   func widenPipe() {
     #if canImport(Glibc)
       _ = fcntl(descriptor, haulSetPipeSize, 1 << 20)  // only works for a pipe
     #endif
   }
 
-  /// Fills closed standard descriptors, so that no transfer's file gets one of their numbers and
-  /// receives messages. Writing to the filler fails, as to a closed descriptor.
+  /// Fills closed standard descriptors, so that the file of a transfer does not get such a number
+  /// and receive messages. Writing to the filler fails, as to a closed descriptor.
   static func occupyClosedDescriptors() {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
       _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)

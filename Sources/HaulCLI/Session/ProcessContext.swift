@@ -24,7 +24,7 @@ package struct ProcessContext: Sendable {
     self.clock = clock
   }
 
-  /// How progress is shown. `auto` shows no bars where JSON lines, the file or the log share the
+  /// How progress is shown. `auto` shows no bars when JSON lines, the file or the log share the
   /// terminal.
   package func view(for options: OutputOptions) -> GetReport.ProgressView {
     if options.quiet { return .none }
@@ -41,7 +41,7 @@ package struct ProcessContext: Sendable {
     }
   }
 
-  /// Whether the terminal cannot move its cursor, or does not say.
+  /// Whether the terminal cannot move its cursor, or that is unknown.
   private var isDumb: Bool { ["dumb", ""].contains(environment["TERM"] ?? "") }
 
   package var style: FrameStyle {
@@ -54,7 +54,7 @@ package struct ProcessContext: Sendable {
       unicode: charset.contains("utf-8") || charset.contains("utf8"))
   }
 
-  /// The size for the bars; nil while another process has the terminal.
+  /// The size for the bars; nil while another process is in the terminal's foreground.
   package var room: (width: Int, height: Int)? { isForeground() ? size : nil }
 
   package var size: (width: Int, height: Int) {

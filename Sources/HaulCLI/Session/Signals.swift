@@ -6,12 +6,11 @@ import Dispatch
   import Darwin
 #endif
 
-/// SIGINT, SIGTERM and SIGHUP as a stream: the first asks the run to end; a second one, or one
-/// second, ends the process. SIGQUIT ends it at once. Signals that were ignored at the start, as
-/// with `nohup`, stay ignored.
+/// SIGINT, SIGTERM and SIGHUP as a stream; those ignored at the start (`nohup`) stay ignored. The
+/// process ends at the second signal or one second after the first, and at once for SIGQUIT.
 ///
-/// It uses a handler and a pipe, not `sigwait`: the runtime's main thread waits in `sigsuspend`
-/// with no signal blocked, so a blocked signal would end the process there.
+/// It uses a handler and a pipe, not `sigwait`. The runtime's main thread waits in `sigsuspend`
+/// with no signal blocked, where a signal without a handler would end the process.
 package struct Signals: Sendable {
   package let interruptions: AsyncStream<Interruption>
 
@@ -35,12 +34,12 @@ package struct Signals: Sendable {
     }
     continuation.yield(cause)
     var poller = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
-    let isSecond = poll(&poller, 1, longestEnd) > 0
+    let isSecond = poll(&poller, 1, maximumEnd) > 0
     _exit(128 + (isSecond ? nextSignal(from: reader) ?? number : number))
   }
 
-  /// In milliseconds: the process has ended by then, whatever it waits for.
-  private static let longestEnd: Int32 = 950
+  /// In milliseconds: after this time the process ends in any case.
+  private static let maximumEnd: Int32 = 950
 
   private static func nextSignal(from reader: Int32) -> Int32? {
     var number: UInt8 = 0
@@ -51,8 +50,8 @@ package struct Signals: Sendable {
     }
   }
 
-  /// Lets SIGQUIT end the process silently: the runtime's own handler takes seconds for a report,
-  /// and continues.
+  /// Makes SIGQUIT end the process silently: the Swift runtime's own handler takes seconds to
+  /// write a report.
   static func quitAtOnce() {
     handle(SIGQUIT) { _ in _exit(128 + SIGQUIT) }
   }
@@ -61,13 +60,13 @@ package struct Signals: Sendable {
     _ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Void
   ) {
     let former = signal(number, handler)
-    // The constant is a number, not a function that could be compared.
+    // `SIG_IGN` is the number 1 and not a function, so it is compared as a number.
     if unsafeBitCast(former, to: Int.self) == 1 { signal(number, SIG_IGN) }
   }
 }
 
-/// Created before a handler is installed; both ends are -1 without a free descriptor, and signals
-/// then end the process as by default.
+/// Created before a handler is installed. Without a free descriptor, both ends are -1, and signals
+/// end the process as by default.
 private let signalPipe: (reader: Int32, writer: Int32) = {
   var ends: [Int32] = [-1, -1]
   guard pipe(&ends) == 0 else { return (-1, -1) }

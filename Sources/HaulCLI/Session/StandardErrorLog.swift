@@ -1,12 +1,12 @@
 package import Logging
 
-/// The engine's log for `-v`: lines that the console writes between its own.
+/// The engine's log for `-v`: the console writes its lines between its own lines.
 package struct StandardErrorLog: LogHandler {
   package var metadata: Logger.Metadata = [:]
   package var logLevel: Logger.Level = .debug
   private let lines: AsyncStream<String>.Continuation
 
-  /// A logger that sends to these lines.
+  /// A logger that sends its lines to this continuation.
   package static func logger(to lines: AsyncStream<String>.Continuation) -> Logger {
     Logger(label: "haul") { _ in StandardErrorLog(to: lines) }
   }

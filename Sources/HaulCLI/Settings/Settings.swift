@@ -2,9 +2,9 @@ import ArgumentParser
 
 /// A command whose options may have defaults in the configuration file.
 protocol ConfiguredCommand: ParsableCommand {
-  /// Subjects of lines that contradict the user's options, which override them. (An option that
-  /// both have need not be here: the last one counts.)
-  var displaced: Set<String> { get }
+  /// Subjects of lines that contradict the user's options, which override them. Options that both
+  /// have are left out: the last one counts.
+  var overridden: Set<String> { get }
 }
 
 /// A command line with the defaults of the configuration file.
@@ -26,10 +26,10 @@ enum Settings {
         throw UsageError("\(file.path): \(ParserMessage.line(Command.message(for: error)))")
       }
     }
-    let displaced = own.displaced
+    let overridden = own.overridden
     let defaults = try Default.all(in: file).filter { line in
-      // Every command uses those options of `get` that it has.
-      !displaced.contains(line.subject)
+      // A command ignores options of `get` that it does not have.
+      !overridden.contains(line.subject)
         && (Command.self == GetCommand.self || (try? command([line])) != nil)
     }
     let merged = try command(defaults)
@@ -38,15 +38,15 @@ enum Settings {
     } catch {
       var silent = sources
       silent.askPassword = { (_) throws(UsageError) in "" }
-      throw blamed(error, on: defaults, of: file) { (lines) throws(UsageError) in
+      throw locatingError(error, on: defaults, of: file) { (lines) throws(UsageError) in
         _ = try plan(try command(lines), silent)
       }
     }
   }
 
-  /// The error, with the file's name if the user's options alone are valid, and the line if that
-  /// line alone is invalid.
-  private static func blamed(
+  /// The error, with the name of the file if it is caused by the file, and the line if one line
+  /// alone causes it.
+  private static func locatingError(
     _ error: UsageError, on defaults: [Default], of file: SettingsFile,
     _ attempt: ([Default]) throws(UsageError) -> Void
   ) -> UsageError {
@@ -71,7 +71,7 @@ extension Settings {
     let entry: SettingsFile.Entry
     let word: String
 
-    /// Its subject: the option, or one header field.
+    /// What it sets: the option, or one header field.
     var subject: String {
       entry.key == "header" ? Settings.subject(ofHeader: entry.value ?? "") : entry.key
     }
@@ -97,7 +97,7 @@ extension Settings {
 
 extension SettingsFile.Entry {
   fileprivate func word() throws(UsageError) -> String {
-    // A flag is on with its name alone.
+    // The name of a flag turns it on, without a value.
     let flag = value == "false" ? "--no-\(key)" : "--\(key)"
     if value == "true" || value == "false", Self.problem(of: flag) == nil { return flag }
     let word = value.map { "--\(key)=\($0)" } ?? flag
@@ -106,7 +106,7 @@ extension SettingsFile.Entry {
       throw UsageError("\(key) is not yet supported")
     }
     if problem.hasSuffix("takes no value") { throw UsageError("\(key): write true or false") }
-    // Without the value: the line has it.
+    // Without the value, which the user sees in the line.
     throw UsageError(
       problem.replacing(" '\(value ?? "")'", with: "").replacing("--", with: ""))
   }

@@ -37,7 +37,7 @@ package struct SettingsFile {
     }
   }
 
-  /// By the XDG Base Directory Specification: a relative `XDG_CONFIG_HOME` is ignored.
+  /// As in the XDG Base Directory Specification: a relative `XDG_CONFIG_HOME` is ignored.
   private static func directory(_ environment: [String: String]) -> String? {
     if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return "\(base)/haul" }
     guard let home = environment["HOME"], !home.isEmpty else { return nil }
@@ -50,7 +50,7 @@ package struct SettingsFile {
     do {
       try TextLine.read(text) { (line) throws(TextLine.Malformation) in
         let option = line.option
-        // The value is used as it is, except for `~`, which no shell expands here.
+        // The value is used as it is, but `~` is expanded here, because no shell does it.
         var value = option?.value
         if let home, let text = value, text == "~" || text.hasPrefix("~/") {
           value = home + text.dropFirst()
@@ -78,7 +78,7 @@ package struct SettingsFile {
 }
 
 extension SettingsFile.Entry {
-  /// Why the line is invalid. Text that may not be a name is not repeated: it may be a secret.
+  /// Why the line is invalid. Text that is perhaps not a name is not repeated: it may be a secret.
   fileprivate var malformation: String? {
     if key.contains("://") {
       return "an address is for the command line, or for a list that -i names"
@@ -96,7 +96,7 @@ extension SettingsFile.Entry {
     if key.hasPrefix("no-") { return "\(key): write \(key.dropFirst(3)) = false" }
     guard let value else { return nil }
     if value.isEmpty { return "\(key): a value is missing" }
-    // With such a mark the parser sees no `=`, and repeats the word that it does not know.
+    // With such a mark the parser does not find the `=`, and its message would repeat the value.
     guard "=\(value)".first == "=" else { return "\(key): the value begins with a combining mark" }
     if value.utf8.count > 1,
       "\"'".utf8.contains(where: { [value.utf8.first, value.utf8.last] == [$0, $0] })
@@ -106,7 +106,7 @@ extension SettingsFile.Entry {
     return nil
   }
 
-  /// Options for one run only, and those that print something and end.
+  /// Options for one run only, and options that print something and end.
   private static let commandLineOnly: Set = [
     "output", "input-file", "help", "help-hidden", "version", "generate-completion-script",
     "experimental-dump-help",

@@ -3,20 +3,22 @@
 package enum ComparisonOffsets {
   /// How many bytes are compared at each offset.
   package static let length: Int64 = 16 << 10
-  /// The least number of offsets, spread evenly over the bytes on disk.
-  package static let least: Int64 = 16
+  /// The smallest number of offsets, spread evenly over the bytes on disk.
+  package static let minimumCount: Int64 = 16
 
-  /// Offsets in order, without overlaps: the end of every range, the start of every segment, and at
-  /// least `least` in between. A small file is compared as a whole.
+  /// Ranges in order, without overlaps: at the end of every received range, at the start of every
+  /// segment, and at `minimumCount` evenly spread offsets. A small file is compared as a whole.
   /// - Parameter segmentStarts: where segments of earlier runs began.
   package static func candidates(
     in received: ByteRangeSet, segmentStarts: [Int64]
   ) -> [ByteRange] {
     let total = received.byteCount
-    guard total > least * length else { return Array(received.ranges) }
+    guard total > minimumCount * length else { return Array(received.ranges) }
     var offsets = segmentStarts
     for range in received.ranges { offsets.append(range.upperBound - length) }
-    for number in 0..<least { offsets.append(position(of: total / least * number, in: received)) }
+    for number in 0..<minimumCount {
+      offsets.append(position(of: total / minimumCount * number, in: received))
+    }
     return places(at: offsets.sorted(), in: received)
   }
 

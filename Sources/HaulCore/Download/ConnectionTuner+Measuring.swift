@@ -1,15 +1,15 @@
 /// Measuring after the doubling.
 extension ConnectionTuner {
   mutating func begin(_ trial: Trial, at now: Instant) {
-    phase = .settling(trial, begun: now, there: nil)
+    phase = .opening(trial, begun: now, reached: nil)
   }
 
-  /// A quarter fewer; more if the last trial was a clear success.
+  /// A quarter fewer. After a clear success with more than `many`, half.
   private func fewer(than count: Int) -> Int {
-    count - max(1, isPlain && count > Self.many ? count / 2 : count / 4)
+    count - max(1, wasClear && count > Self.many ? count / 2 : count / 4)
   }
 
-  private func more(than count: Int) -> Int { count + max(1, isPlain ? count : count / 4) }
+  private func more(than count: Int) -> Int { count + max(1, wasClear ? count : count / 4) }
 
   /// Whether enough is left to repay a trial.
   private func isWorthTrying(_ sample: Sample) -> Bool {
@@ -18,36 +18,37 @@ extension ConnectionTuner {
     let trial =
       max(Self.shortest, sample.latency)
       + max(Self.measurement, min(sample.latency * 2, Self.longest))
-    return Double(rest) / max(base.rate, 1) >= max(Self.shortestRest, 10 * (trial / .seconds(1)))
+    return Double(rest) / max(base.rate, 1) >= max(Self.minimumRest, 10 * (trial / .seconds(1)))
   }
 
-  /// Waits until the target number is open, and the bytes of the old number have arrived.
-  mutating func settle(
-    _ sample: Sample, _ trial: Trial, since begun: Instant, _ there: Instant?, at now: Instant
+  /// Waits until the target number is open and the bytes of the old number have arrived.
+  mutating func waitForTarget(
+    _ sample: Sample, _ trial: Trial, since begun: Instant, _ reached: Instant?, at now: Instant
   ) {
     guard !sample.isHeldBack, sample.delivering > 0 else { return }
     let isThere = sample.open == target && sample.delivering == sample.open
-    // If that takes long, other transfers have the connections: measure the ones that are open.
-    guard isThere || now - begun >= Self.patience else {
-      phase = .settling(trial, begun: begun, there: nil)
+    // If that takes long, other transfers have the connections: measures the open ones.
+    guard isThere || now - begun >= Self.connectionWait else {
+      phase = .opening(trial, begun: begun, reached: nil)
       return
     }
-    let since = there ?? now
-    phase = .settling(trial, begun: begun, there: since)
+    let since = reached ?? now
+    phase = .opening(trial, begun: begun, reached: since)
     guard now - since >= max(Self.shortest, sample.latency) else { return }
-    phase = .measuring(trial, Mark(sample, at: now))
+    phase = .measuring(trial, Baseline(sample, at: now))
   }
 
   mutating func measure(
-    _ sample: Sample, _ trial: Trial, since mark: Mark, at now: Instant
+    _ sample: Sample, _ trial: Trial, since baseline: Baseline, at now: Instant
   ) {
-    guard sample.open == mark.count else { return begin(trial, at: now) }
-    let time = now - mark.instant
-    let isEnough = sample.bytes - mark.bytes >= Self.bytesThatTell * Int64(min(mark.count, 4))
+    guard sample.open == baseline.count else { return begin(trial, at: now) }
+    let time = now - baseline.instant
+    let isEnough =
+      sample.bytes - baseline.bytes >= Self.bytesPerMeasurement * Int64(min(baseline.count, 4))
     guard time >= max(Self.measurement, min(sample.latency * 2, Self.longest)),
       isEnough || time >= Self.longest
     else { return }
-    let level = Level(count: mark.count, rate: mark.rate(sample, at: now))
+    let level = Level(count: baseline.count, rate: baseline.rate(sample, at: now))
     switch trial {
     case .base:
       base = level
@@ -63,9 +64,9 @@ extension ConnectionTuner {
 
   private mutating func judgeFewer(_ level: Level) {
     best = max(best, level.rate)
-    guard level.count < base.count, level.rate > 0, level.rate >= Self.leastKept * best else {
+    guard level.count < base.count, level.rate > 0, level.rate >= Self.minimumKept * best else {
       hasTriedFewer = true
-      isPlain = false
+      wasClear = false
       target = base.count
       return
     }
@@ -74,17 +75,16 @@ extension ConnectionTuner {
     } else if reason != .slower {
       reason = .noGain
     }
-    // The earlier number need not be tried again; after a large step down, a number below it may
-    // be.
-    hasTriedMore = !(isPlain && base.count > Self.many)
-    isPlain = level.rate > base.rate * 1.1
+    // The previous number was measured. After a large step down, a number below it may be better.
+    hasTriedMore = !(wasClear && base.count > Self.many)
+    wasClear = level.rate > base.rate * 1.1
     base = level
   }
 
   private mutating func judgeMore(_ level: Level) {
     let share = Double(level.count - base.count) / Double(max(base.count, 1))
-    guard share > 0, level.rate >= base.rate * (1 + Self.leastGain * share) else {
-      isPlain = false
+    guard share > 0, level.rate >= base.rate * (1 + Self.minimumGain * share) else {
+      wasClear = false
       hasTriedMore = true
       if level.rate < base.rate * 0.9 {
         reason = .slower
@@ -95,8 +95,8 @@ extension ConnectionTuner {
       return
     }
     best = max(best, level.rate)
-    isPlain = level.rate >= base.rate * (1 + 0.8 * share)
-    // Fewer connections were measured before.
+    wasClear = level.rate >= base.rate * (1 + 0.8 * share)
+    // Fewer connections were already measured.
     hasTriedFewer = true
     base = level
   }
@@ -116,13 +116,13 @@ extension ConnectionTuner {
       if base.count == target { choice = ConnectionChoice(target, reason, rate: base.rate) }
     }
     phase = .resting(until: now + pause)
-    pause = min(pause * 2, Self.longestPause)
+    pause = min(pause * 2, Self.maximumPause)
   }
 
   mutating func rest(_ sample: Sample, until: Instant, at now: Instant) {
     guard now >= until, !sample.isHeldBack else { return }
-    // A remembered number may have fitted another file: try more first.
-    (hasTriedFewer, hasTriedMore, isPlain) = (reason == .remembered, false, false)
+    // A remembered number may have suited another file only: try more first.
+    (hasTriedFewer, hasTriedMore, wasClear) = (reason == .remembered, false, false)
     begin(.base, at: now)
   }
 }

@@ -1,14 +1,14 @@
-/// Finds how many connections pay for one download, by the bytes that they bring.
+/// Finds the best number of connections for one download, by measuring throughput.
 ///
-/// It starts with one and doubles, after the newest ones have delivered, while no measurement
-/// speaks against it. Then it tries a few less or more for a moment, and keeps what pays. It tries
-/// again, less and less often, because networks change.
+/// It starts with one connection and doubles the number until a doubling does not pay. Then it
+/// tries fewer and more for a moment, and keeps the best. It tries again less and less often,
+/// because networks change.
 package struct ConnectionTuner: Sendable, Hashable {
   /// The state of the connections at one moment.
   package struct Sample: Sendable, Hashable {
     /// Connections that are open or being opened.
     package var open: Int
-    /// Those of them that have delivered bytes.
+    /// Open connections that have delivered bytes.
     package var delivering: Int
     /// Bytes received so far, in total.
     package var bytes: Int64
@@ -49,7 +49,7 @@ package struct ConnectionTuner: Sendable, Hashable {
   }
 
   /// A starting point for measuring throughput.
-  struct Mark: Sendable, Hashable {
+  struct Baseline: Sendable, Hashable {
     var instant: Instant
     var bytes: Int64
     var count: Int
@@ -67,11 +67,11 @@ package struct ConnectionTuner: Sendable, Hashable {
   enum Trial: Sendable, Hashable { case base, fewer, more }
 
   enum Phase: Sendable, Hashable {
-    /// Doubling; the mark is where all present connections had delivered.
-    case growing(Mark?)
-    /// Until the target number is open; `there` is when that was reached.
-    case settling(Trial, begun: Instant, there: Instant?)
-    case measuring(Trial, Mark)
+    /// Doubling; the baseline is the moment when all open connections had delivered.
+    case growing(Baseline?)
+    /// Until the target number is open; `reached` is when that was reached.
+    case opening(Trial, begun: Instant, reached: Instant?)
+    case measuring(Trial, Baseline)
     case resting(until: Instant)
   }
 
@@ -80,15 +80,15 @@ package struct ConnectionTuner: Sendable, Hashable {
   /// The chosen number and why; nil before the first choice.
   package internal(set) var choice: ConnectionChoice?
   var phase = Phase.growing(nil)
-  /// The last doubling that could be judged.
+  /// The last doubling that was measured for long enough.
   var step: Level?
   var base = Level(count: 1, rate: 0)
   var best = 0.0
   var hasTriedFewer = false
   var hasTriedMore = false
-  /// Whether the last trial was clear.
-  var isPlain = false
-  /// Why there are not more, as far as known.
+  /// Whether the last trial was a clear success.
+  var wasClear = false
+  /// Why there are not more connections, as far as known.
   var reason = ConnectionChoice.Reason.limit
   var pause = ConnectionTuner.firstPause
   /// The number that another transfer of the host, or this one earlier, ended with.
@@ -109,10 +109,10 @@ package struct ConnectionTuner: Sendable, Hashable {
     case .measured(let sample):
       keepLimit(sample)
       switch phase {
-      case .growing(let mark): grow(sample, since: mark, at: now)
-      case .settling(let trial, let begun, let there):
-        settle(sample, trial, since: begun, there, at: now)
-      case .measuring(let trial, let mark): measure(sample, trial, since: mark, at: now)
+      case .growing(let baseline): grow(sample, since: baseline, at: now)
+      case .opening(let trial, let begun, let reached):
+        waitForTarget(sample, trial, since: begun, reached, at: now)
+      case .measuring(let trial, let baseline): measure(sample, trial, since: baseline, at: now)
       case .resting(let until): rest(sample, until: until, at: now)
       }
     }
@@ -131,27 +131,27 @@ extension ConnectionTuner {
   /// The shortest measurement.
   static let shortest: Duration = .milliseconds(100)
   static let measurement: Duration = .milliseconds(200)
-  /// Long enough to judge a doubling; `glance` is too short for that.
-  static let look: Duration = .milliseconds(50)
-  static let glance: Duration = .milliseconds(20)
+  /// Long enough to judge a doubling; `shortestMeasurement` is too short for that.
+  static let shortMeasurement: Duration = .milliseconds(50)
+  static let shortestMeasurement: Duration = .milliseconds(20)
   static let longest: Duration = .seconds(2)
-  static let patience: Duration = .seconds(1)
-  /// How long a remembered number is trusted.
+  static let connectionWait: Duration = .seconds(1)
+  /// How long a remembered number is used without measuring.
   static let doubt: Duration = .seconds(2)
   static let firstPause: Duration = .seconds(5)
-  static let longestPause: Duration = .seconds(60)
-  /// Bytes of each connection, for at most four, that make a good measurement.
-  static let bytesThatTell: Int64 = 64 << 10
-  /// The part of its fair share of the throughput that an additional connection must bring.
-  static let leastGain = 0.4
-  /// The part of the best measured throughput that fewer connections must bring.
-  static let leastKept = 0.93
+  static let maximumPause: Duration = .seconds(60)
+  /// A measurement needs this many bytes for each connection, for at most four.
+  static let bytesPerMeasurement: Int64 = 64 << 10
+  /// An additional connection must bring this part of its fair share of the throughput.
+  static let minimumGain = 0.4
+  /// Fewer connections must bring this part of the best measured throughput.
+  static let minimumKept = 0.93
   /// Above this number, up to half of them are removed at once.
   static let many = 8
   /// With fewer seconds left, nothing is tried: a trial could cost more than it gains.
-  static let shortestRest = 3.0
+  static let minimumRest = 3.0
   /// With fewer seconds left at the present speed, more connections would come too late.
-  static let shortestGrowth = 1.0
+  static let minimumGrowth = 1.0
   /// Up to this number, connections are opened without measuring.
   static let few = 4
 }

@@ -1,17 +1,17 @@
 /// Judges answers: whether to trust them, whether the file changed, and what to request instead.
 extension DownloadMachine {
   mutating func responded(
-    _ id: SegmentID, _ head: ResponseHead, _ leadsElsewhere: Bool, plan: inout SegmentPlan,
+    _ id: SegmentID, _ head: ResponseHead, _ isFromOtherAddress: Bool, plan: inout SegmentPlan,
     at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [Command] {
     guard let fetch = fetches[id] else { return [.drop(id)] }
     guard goal == .transfer || (goal == .confirm && id == confirming) else {
       _ = close(id)
       plan.release(id)
-      return [.drop(id)] + settle(&plan)
+      return [.drop(id)] + continueWhenStopped(&plan)
     }
-    // It was stopped while its answer was on the way.
-    if fetch.isLaidOff {
+    // The fetch was stopped before its answer arrived.
+    if fetch.isUnneeded {
       return [.drop(id)] + stopped(id, plan: &plan, at: now, using: &rng)
     }
     let verdict = ResponseJudge(wallSeconds: wallSeconds).verdict(on: head, to: fetch.request)
@@ -20,17 +20,18 @@ extension DownloadMachine {
         + refused(id, error, from: head, plan: &plan, at: now, using: &rng)
     }
     hasAnswered = true
-    let isElsewhere = isElsewhere(head, leadsElsewhere)
+    let isOtherResource = isOtherResource(head, isFromOtherAddress)
     if case .compare(let range) = fetch.purpose {
-      return isElsewhere
-        ? startAnew(id, plan: &plan) : answeredComparison(id, range, verdict, plan: &plan)
+      return isOtherResource
+        ? startOverWithNewResource(id, plan: &plan)
+        : answeredComparison(id, range, verdict, plan: &plan)
     }
     if rules.learnsName, let length = verdict.acceptedLength {
       return askForTarget(id, head, length: length, plan: &plan)
     }
     if head.wasRedirected { resolved = head.url }
     let answer = Answer(
-      location: head.url, isElsewhere: isElsewhere,
+      location: head.url, isOtherResource: isOtherResource,
       digest: ReprDigest.checksums(head.headers).first { $0.algorithm.isTrusted },
       coding: head.headers["Content-Encoding"].flatMap {
         ["identity", ""].contains($0.lowercased()) ? nil : $0
@@ -40,47 +41,48 @@ extension DownloadMachine {
     case .range(let body): return answered(id, with: body, isWhole: false, answer, plan: &plan)
     case .whole(let body): return answered(id, with: body, isWhole: true, answer, plan: &plan)
     case .empty(let validator): return answeredEmpty(id, validator, answer, plan: &plan)
-    case .unusableRange(let why): return withoutRange(id, why, plan: &plan)
+    case .unusableRange(let why): return requestWithoutRange(id, why, plan: &plan)
     case .unsatisfiable(let total):
-      return isElsewhere
-        ? startAnew(id, plan: &plan) : unsatisfied(id, head, total: total, plan: &plan)
+      return isOtherResource
+        ? startOverWithNewResource(id, plan: &plan)
+        : handleUnsatisfiable(id, head, total: total, plan: &plan)
     }
   }
 
-  /// What an answer says apart from its body.
+  /// What an answer says, without its body.
   struct Answer {
     let location: ResourceURL
     /// Whether it is of another resource than the bytes on disk, judging by addresses.
-    let isElsewhere: Bool
+    let isOtherResource: Bool
     /// The digest of the whole file that it announces.
     let digest: Checksum?
     /// The content coding of its body.
     let coding: String?
   }
 
-  private mutating func unsatisfied(
+  private mutating func handleUnsatisfiable(
     _ id: SegmentID, _ head: ResponseHead, total: Int64?, plan: inout SegmentPlan
   ) -> [Command] {
     guard let first = fetches[id]?.request.firstByte, first > 0 else {
-      return withoutRange(id, "416 to the whole", plan: &plan)
+      return requestWithoutRange(id, "416 to a request for the whole file", plan: &plan)
     }
     let newer = Validator(head.headers, now: wallSeconds)
-    if isRefusedBeside(id, total: total, newer) {
+    if isRefusedOnAdditional(id, total: total, newer) {
       // The server does not serve this range now; the working connections fetch it.
-      return letGo(id, &plan)
+      return closeSurplus(id, &plan)
     }
     if let version, version.length == nil, plan.received.covers(0..<first),
       version.validator.comparison(with: newer) != .different
     {
       // The length was unknown until now: perhaps nothing is missing.
-      if total == nil { return withoutRange(id, "416 without a length", plan: &plan) }
-      if total == first { return nothingIsMissing(id, length: first, plan: &plan) }
+      if total == nil { return requestWithoutRange(id, "416 without a length", plan: &plan) }
+      if total == first { return finishWithLength(id, length: first, plan: &plan) }
     }
     return changed(id, "the server no longer has the range (416)", plan: &plan)
   }
 
   /// Whether a 416 came on an additional connection and does not mean another version.
-  private func isRefusedBeside(_ id: SegmentID, total: Int64?, _ newer: Validator) -> Bool {
+  private func isRefusedOnAdditional(_ id: SegmentID, total: Int64?, _ newer: Validator) -> Bool {
     guard let version, let length = version.length, total == nil || total == length else {
       return false
     }
@@ -88,7 +90,7 @@ extension DownloadMachine {
       && fetches.contains { $0.key != id && $0.value.body != nil }
   }
 
-  private mutating func nothingIsMissing(
+  private mutating func finishWithLength(
     _ id: SegmentID, length: Int64, plan: inout SegmentPlan
   ) -> [Command] {
     goal = .transfer
@@ -106,26 +108,26 @@ extension DownloadMachine {
     guard let version else {
       return adopt(id, body, isWhole: isWhole, answer, plan: &plan)
     }
-    if isWhole, fetches[id]?.request.ifRange != nil { return askPlainly(id, plan) }
+    if isWhole, fetches[id]?.request.ifRange != nil { return requestWithoutIfRange(id, plan) }
     var isProved = true
-    if answer.isElsewhere {
+    if answer.isOtherResource {
       guard let join = join(body, answer.digest) else {
         if fetches.contains(where: { $0.key != id && $0.value.body != nil }) {
-          return letGo(id, &plan)
+          return closeSurplus(id, &plan)
         }
-        return askFormer(id, body, plan) ?? startAnew(id, plan: &plan)
+        return requestPreviousAddress(id, body, plan) ?? startOverWithNewResource(id, plan: &plan)
       }
       isProved = join == .sameVersion
     } else {
       switch sameness(of: body, answer.digest, to: version) {
       case .different: return changed(id, "the file changed on the server", plan: &plan)
-      case .unknown where !joinsUnproved:
+      case .unknown where !joinsMixedVersions:
         return changed(id, "the server no longer sends a validator", plan: &plan)
       case .same: break
       case .unknown: isProved = false
       }
     }
-    // Bytes that a reader has received cannot be hashed any more.
+    // A stream cannot hash bytes that its reader has already received.
     if self.version?.announced == nil, !rules.isStream { self.version?.announced = answer.digest }
     if goal == .confirm { (goal, confirmations) = (.transfer, 0) }
     if version.length == nil, let total = body.total {
@@ -136,16 +138,16 @@ extension DownloadMachine {
       plan.learn(length: total)
     }
     self.version?.location = answer.location
-    (pending, isAskingFormer) = (nil, false)
-    let notes = isProved ? [] : noteUnproved()
-    return notes + (isWhole ? streamWhole(id, body, plan: &plan) : receive(id, body))
+    (pending, isTryingPreviousAddress) = (nil, false)
+    let notes = isProved ? [] : noteMixedVersions()
+    return notes + (isWhole ? receiveWholeBody(id, body, plan: &plan) : receive(id, body))
   }
 
   func sameness(
     of body: ResponseBody, _ digest: Checksum? = nil, to version: Version
   ) -> Validator.Comparison {
     if let total = body.total, let length = version.length, total != length { return .different }
-    // Equal digests mean equal bytes; a different validator is then that of another node.
+    // Equal digests mean equal bytes; a different validator then comes from another server node.
     if let digest, let announced = version.announced, digest.algorithm == announced.algorithm {
       return digest == announced ? .same : .different
     }
@@ -160,8 +162,7 @@ extension DownloadMachine {
     return [.phase(.transferring, reason: nil), command]
   }
 
-  /// The first answer of a version: everything that can refuse it does so before a byte of its body
-  /// is read.
+  /// Accepts the first answer of a version. All checks are made before any of its body is received.
   private mutating func adopt(
     _ id: SegmentID, _ body: ResponseBody, isWhole: Bool, _ answer: Answer,
     plan: inout SegmentPlan
@@ -184,8 +185,9 @@ extension DownloadMachine {
   }
 
   func refusal(of version: Version) -> End? {
-    if let same = rules.existing.first(where: { $0.isOf(version, wallSeconds: wallSeconds) }) {
-      return .alreadyThere(same)
+    if let same = rules.existing.first(where: { $0.isCopy(of: version, wallSeconds: wallSeconds) })
+    {
+      return .alreadyExists(same)
     }
     if rules.needsExisting {
       return .failed(
@@ -224,34 +226,34 @@ extension DownloadMachine {
     return [.drop(id), .begin(version)] + finishing()
   }
 
-  /// A whole body where a range was requested: writes what is missing and skips the rest, on one
-  /// connection.
-  private mutating func streamWhole(
+  /// Handles a whole body where a range was requested: writes the missing bytes and skips the rest,
+  /// on one connection.
+  private mutating func receiveWholeBody(
     _ id: SegmentID, _ body: ResponseBody, plan: inout SegmentPlan
   ) -> [Command] {
     sendsRange = false
     cap = 1
-    guard fetches.count == 1 else { return letGo(id, &plan) }
-    plan.streamWhole(id)
+    guard fetches.count == 1 else { return closeSurplus(id, &plan) }
+    plan.receiveWholeBody(id)
     return receive(id, body)
   }
 
   /// Ends an additional fetch and lowers the limit to the remaining ones, which continue.
-  private mutating func letGo(_ id: SegmentID, _ plan: inout SegmentPlan) -> [Command] {
+  private mutating func closeSurplus(_ id: SegmentID, _ plan: inout SegmentPlan) -> [Command] {
     _ = close(id)
     plan.release(id)
     cap = max(1, fetches.count)
     return [.drop(id)] + openMore(&plan)
   }
 
-  /// A 200 to `If-Range` may mean a change, or that the server ignores ranges then: a plain range
-  /// request tells which.
-  private mutating func askPlainly(_ id: SegmentID, _ plan: SegmentPlan) -> [Command] {
+  /// A 200 to `If-Range` means that the file changed, or that the server ignores such requests. A
+  /// plain range request distinguishes them.
+  private mutating func requestWithoutIfRange(_ id: SegmentID, _ plan: SegmentPlan) -> [Command] {
     sendsIfRange = false
     return [.drop(id), open(id, plan)]
   }
 
-  private mutating func withoutRange(
+  private mutating func requestWithoutRange(
     _ id: SegmentID, _ why: String, plan: inout SegmentPlan
   ) -> [Command] {
     guard fetches[id]?.request.firstByte != nil else {
@@ -262,17 +264,18 @@ extension DownloadMachine {
     }
     sendsRange = false
     cap = 1
-    guard fetches.count == 1 else { return letGo(id, &plan) }
+    guard fetches.count == 1 else { return closeSurplus(id, &plan) }
     return [.drop(id), open(id, plan)]
   }
 }
 
-/// Another version, or bytes that nothing proves.
+/// Another version, or bytes of an unknown version.
 extension DownloadMachine {
-  /// Accepted only after two more requests, a second apart, agree: nodes of one server may differ.
+  /// A change counts only after two more requests, a second apart, confirm it: server nodes may
+  /// differ.
   mutating func changed(_ id: SegmentID, _ reason: String, plan: inout SegmentPlan) -> [Command] {
-    // The resource was expected to differ: no need to ask again.
-    if pending == .otherAddress { return startAnew(id, plan: &plan) }
+    // A difference was expected: do not ask again.
+    if pending == .otherAddress { return startOverWithNewResource(id, plan: &plan) }
     guard restarts == 0, !plan.isCommitted else { return abandon(id, reason, plan: &plan) }
     _ = close(id)
     plan.release(id)
@@ -283,7 +286,7 @@ extension DownloadMachine {
     return [.drop(id)] + stopAll(for: .startOver(reason), plan: &plan)
   }
 
-  /// Starts over. If the run already did once, or a reader has bytes, it fails instead.
+  /// Starts over. Fails instead if the run has already started over, or if a reader has bytes.
   mutating func abandon(_ id: SegmentID, _ reason: String, plan: inout SegmentPlan) -> [Command] {
     _ = close(id)
     plan.release(id)
@@ -294,7 +297,7 @@ extension DownloadMachine {
     } else if restarts > 0 {
       next = .fail(
         TransferError(
-          .changedOnServer, "\(reason), twice in one run; run the same command when it is stable"))
+          .changedOnServer, "\(reason), twice in one run; try again when the file is stable"))
     }
     return [.drop(id)] + stopAll(for: next, plan: &plan)
   }
@@ -308,22 +311,22 @@ extension DownloadMachine {
       fetches[id]?.body = body
       return [.compare(id, range)]
     }
-    return [.drop(id)] + cannotCount(id, plan: &plan)
+    return [.drop(id)] + rejectBytesOnDisk(id, plan: &plan)
   }
 
   mutating func compared(_ id: SegmentID, isSame: Bool, plan: inout SegmentPlan) -> [Command] {
     guard goal == .transfer else {
       _ = close(id)
       plan.release(id)
-      return settle(&plan)
+      return continueWhenStopped(&plan)
     }
-    guard isSame else { return cannotCount(id, plan: &plan) }
+    guard isSame else { return rejectBytesOnDisk(id, plan: &plan) }
     toCompare.removeFirst(min(1, toCompare.count))
-    let isProved = version?.validator.isStrong == true && !isUnproved
-    return (toCompare.isEmpty && !isProved ? noteUnproved() : []) + [open(id, plan)]
+    let isProved = version?.validator.isStrong == true && !mayMixVersions
+    return (toCompare.isEmpty && !isProved ? noteMixedVersions() : []) + [open(id, plan)]
   }
 
-  private mutating func cannotCount(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
+  private mutating func rejectBytesOnDisk(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
     _ = close(id)
     plan.release(id)
     return stopAll(for: .startOver("the bytes on disk differ from the server's"), plan: &plan)

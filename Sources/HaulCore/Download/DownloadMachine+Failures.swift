@@ -1,4 +1,4 @@
-/// Failed fetches: which count as attempts, which lower a limit, which end the transfer.
+/// Handles failed fetches: which count as attempts, lower a limit, or end the transfer.
 extension DownloadMachine {
   /// Handles an error response.
   mutating func refused(
@@ -8,7 +8,7 @@ extension DownloadMachine {
     switch head.status {
     case 429, 503:
       if fetches.count > 1 { return learnLimit(id, error, plan: &plan) }
-      if hostServesOthers, goal == .transfer { return makeWay(id, error, plan: &plan) }
+      if hostServesOthers, goal == .transfer { return yieldToOthers(id, error, plan: &plan) }
       return failed(id, error, plan: &plan, at: now, using: &rng)
     case 401, 403, 404, 410:
       return denied(id, error, from: head, plan: &plan, at: now, using: &rng)
@@ -16,7 +16,8 @@ extension DownloadMachine {
     }
   }
 
-  /// The server serves no more connections than those open: no attempt is counted, they continue.
+  /// The server refused one more connection: lowers the limit to the number of open ones, and
+  /// counts no attempt.
   mutating func learnLimit(
     _ id: SegmentID, _ error: TransferError, plan: inout SegmentPlan
   ) -> [Command] {
@@ -26,16 +27,16 @@ extension DownloadMachine {
     return limit(error) + openMore(&plan)
   }
 
-  /// The host serves other transfers but not this one: it waits for its turn, and no attempt is
-  /// counted. The host's limit is lowered each time, so that this ends.
-  private mutating func makeWay(
+  /// The host serves other transfers but not this one: gives the slot back and counts no attempt.
+  /// Each time, the host's limit is lowered, so this cannot repeat for ever.
+  private mutating func yieldToOthers(
     _ id: SegmentID, _ error: TransferError, plan: inout SegmentPlan
   ) -> [Command] {
     _ = close(id)
     plan.release(id)
     isWaitingToRetry = true
     return limit(error) + forgetUnresumable(&plan)
-      + [.wake(.retry, after: error.retryAfter ?? .milliseconds(500))] + giveBackConnection()
+      + [.wake(.retry, after: error.retryAfter ?? .milliseconds(500))] + releaseFailedConnection()
   }
 
   private func limit(_ error: TransferError) -> [Command] {
@@ -50,77 +51,78 @@ extension DownloadMachine {
     if plan.isComplete || (goal != .transfer && goal != .confirm) {
       return stopped(id, plan: &plan, at: now, using: &rng)
     }
-    if fetch.isLaidOff, error.isRetryable { return stopped(id, plan: &plan, at: now, using: &rng) }
-    if let commands = leaveFormer(id, plan) { return commands }
+    if fetch.isUnneeded, error.isRetryable { return stopped(id, plan: &plan, at: now, using: &rng) }
+    if let commands = returnToOriginalAddress(id, plan) { return commands }
     if error.cause == .noNetwork { return disconnected(id, error, plan: &plan) }
     let isTurnedAway = fetch.body == nil && [.connectionLost, .connect].contains(error.code)
-    // If it has served that many before, and no limit is known, the number is not too high: this
-    // was an accident.
-    let isTooMany = fetches.count > max(borne, 1) || cap < rules.connections
-    if fetches.count > 1, deliveredWave == wave, isTooMany, isTurnedAway {
+    // A failure shows a limit only if fewer connections delivered before, or a limit is known.
+    let isTooMany = fetches.count > max(peakDelivering, 1) || cap < rules.connections
+    if fetches.count > 1, lastDeliveringAttempt == attemptNumber, isTooMany, isTurnedAway {
       return learnLimit(id, error, plan: &plan)
     }
     guard error.isRetryable else { return fail(id, error, plan: &plan) }
     let isCheap = resumesAtOnce(id, error, plan)
-    let isSilence = isSilence(error, fetch)
+    let isUnanswered = isUnanswered(error, fetch)
     _ = close(id)
     plan.release(id)
     if isCheap { return [.resume(error)] + openMore(&plan) }
     goal = .transfer
     confirming = nil
-    // Another failure of its wave was counted; but if nothing else will continue, this one must.
-    if fetch.wave != wave, isWaitingToRetry || !fetches.isEmpty { return giveBackConnection() }
-    if let loss = lossOfStream(error, plan) { return stopAll(for: .fail(loss), plan: &plan) }
-    wave += 1
-    if isSilence, host.isOthersTurn { return waitForHost(&plan) }
-    return countAttempt(error, isSilence: isSilence, plan: &plan, at: now, using: &rng)
+    // A failure of this attempt was already counted. If nothing else would continue, this one
+    // counts too.
+    if fetch.attemptNumber != attemptNumber, isWaitingToRetry || !fetches.isEmpty {
+      return releaseFailedConnection()
+    }
+    if let loss = streamFailure(error, plan) { return stopAll(for: .fail(loss), plan: &plan) }
+    attemptNumber += 1
+    if isUnanswered, host.isAnotherTransfersTurn { return waitForHost(&plan) }
+    return countAttempt(error, isUnanswered: isUnanswered, plan: &plan, at: now, using: &rng)
   }
 
-  /// Whether the host did not answer the only request of the transfer at all.
-  private func isSilence(_ error: TransferError, _ fetch: Fetch) -> Bool {
+  /// Whether the transfer had one request only, and the host did not answer it.
+  private func isUnanswered(_ error: TransferError, _ fetch: Fetch) -> Bool {
     let codes: [TransferError.Code] = [.dns, .connect, .proxy, .timeout, .stalled, .connectionLost]
     return fetch.body == nil && fetches.count == 1 && codes.contains(error.code)
       && !error.isOfRedirect && fetch.request.url.origin == rules.url.origin
   }
 
-  /// Another transfer found that the host does not answer: this one waits for its turn, and no
-  /// attempt is counted.
+  /// Another transfer retries the host, which does not answer: waits until it is this transfer's
+  /// turn, and counts no attempt.
   private mutating func waitForHost(_ plan: inout SegmentPlan) -> [Command] {
-    forgetUnresumable(&plan) + giveBackConnection() + (fetches.isEmpty ? [.enterSlot] : [])
+    forgetUnresumable(&plan) + releaseFailedConnection() + (fetches.isEmpty ? [.requestSlot] : [])
   }
 
-  /// Nothing can be reached: no attempt is counted, and the host is not blamed. Open connections
-  /// may survive; without any, the transfer ends.
+  /// There is no network: counts no attempt, and no failure of the host. Open connections may
+  /// survive; if there are none, the run ends.
   private mutating func disconnected(
     _ id: SegmentID, _ error: TransferError, plan: inout SegmentPlan
   ) -> [Command] {
     guard fetches.count > 1 else { return fail(id, error, plan: &plan) }
     _ = close(id)
     plan.release(id)
-    return giveBackConnection()
+    return releaseFailedConnection()
   }
 
-  /// Whether the segment of a lost connection resumes at once, without counting an attempt: while
-  /// other connections deliver, the server is well, and one request for this many bytes is no
-  /// burden.
+  /// Whether the segment of a lost connection resumes at once, without counting an attempt: other
+  /// connections still deliver, and the lost one had delivered enough to justify one more request.
   private func resumesAtOnce(_ id: SegmentID, _ error: TransferError, _ plan: SegmentPlan) -> Bool {
     guard goal == .transfer, let fetch = fetches[id], fetch.body != nil,
       [.connectionLost, .stalled].contains(error.code), error.retryAfter == nil, mayResume,
       let position = plan.segments[id]?.written,
       position - fetch.start >= RetryPolicy.progressThatCounts
     else { return false }
-    return fetches.contains { $0.key != id && $0.value.hasDelivered && !$0.value.isLaidOff }
+    return fetches.contains { $0.key != id && $0.value.hasDelivered && !$0.value.isUnneeded }
   }
 
   private mutating func countAttempt(
-    _ error: TransferError, isSilence: Bool, plan: inout SegmentPlan, at now: Instant,
+    _ error: TransferError, isUnanswered: Bool, plan: inout SegmentPlan, at now: Instant,
     using rng: inout some RandomNumberGenerator
   ) -> [Command] {
     let received = plan.receivedCount
     var failure = RetryState.Failure(
-      error, silentHost: isSilence ? host : nil, hasAnswered: hasAnswered,
+      error, silentHost: isUnanswered ? host : nil, hasAnswered: hasAnswered,
       isAttended: rules.isAttended)
-    // Bytes that must be fetched again are no progress, or they would be fetched for ever.
+    // Bytes that must be fetched again are no progress; otherwise the retries would never end.
     failure.progressed = mayResume ? received - receivedAtLastFailure : 0
     failure.remaining = plan.length.map { $0 - receivedAtLastFailure } ?? .max
     let decision = retry.failed(failure, at: now, using: &rng)
@@ -128,31 +130,30 @@ extension DownloadMachine {
     switch decision {
     case .giveUp:
       let pause = rules.isAttended ? nil : RetryPolicy.ceiling(ofAttempt: host.failures + 1)
-      return (isSilence ? [.hostFailed(askAgain: pause)] : [])
+      return (isUnanswered ? [.hostFailed(askAgain: pause)] : [])
         + stopAll(for: .fail(error.after(attempts: retry.attempts + 1)), plan: &plan)
     case .retry(let delay, let attempt):
       isWaitingToRetry = true
       let pauses =
         (error.retryAfter.map { [Command.pauseHost($0)] } ?? [])
-        + (isSilence ? [.hostFailed(askAgain: delay)] : [])
-      // Who moves a manual clock when told of the attempt finds the timer set.
+        + (isUnanswered ? [.hostFailed(askAgain: delay)] : [])
+      // The timer comes first: a test may advance its manual clock when the attempt is reported.
       return pauses + forgetUnresumable(&plan)
         + [.wake(.retry, after: delay), .attempt(attempt, error, delay: delay)]
-        + giveBackConnection()
+        + releaseFailedConnection()
     }
   }
 
-  /// Forgets a version that has no byte on disk yet, or that nothing proves to be the version of
-  /// the next answer.
+  /// Forgets a version that has no bytes on disk, or that cannot be recognised in the next answer.
   mutating func forgetUnresumable(_ plan: inout SegmentPlan) -> [Command] {
     guard version != nil, pending == nil, fetches.isEmpty, !hasBegun || !mayResume else {
       return []
     }
     let loss = TransferError(.connectionLost, "the server sent less than the whole file")
-    if let loss = lossOfStream(loss, plan) { return stopAll(for: .fail(loss), plan: &plan) }
+    if let loss = streamFailure(loss, plan) { return stopAll(for: .fail(loss), plan: &plan) }
     let isLoss = plan.receivedCount > 0
     version = nil
-    isUnproved = false
+    mayMixVersions = false
     hasBegun = false
     isTransferring = false
     cap = 1
@@ -162,14 +163,14 @@ extension DownloadMachine {
     return isLoss ? [.phase(.restarted, reason: reason)] : []
   }
 
-  /// Why a stream ends here: its reader has bytes, and nothing proves that the next answer is of
-  /// the same version.
-  private func lossOfStream(_ error: TransferError, _ plan: SegmentPlan) -> TransferError? {
+  /// The error that ends a stream whose reader has bytes, if nothing proves that the next answer is
+  /// of the same version.
+  private func streamFailure(_ error: TransferError, _ plan: SegmentPlan) -> TransferError? {
     guard plan.isCommitted, !mayResume else { return nil }
     let reason = error.message.prefix { $0 != ";" }
     return TransferError(
       error.code,
-      "\(reason); bytes were already written out and cannot be resumed, use a file",
+      "\(reason); the output has a part of the file and cannot be resumed; write to a file",
       status: error.status)
   }
 

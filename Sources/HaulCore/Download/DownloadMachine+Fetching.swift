@@ -3,16 +3,16 @@ extension DownloadMachine {
   /// Opens as many fetches as it may, and requests more connections if useful.
   mutating func openMore(_ plan: inout SegmentPlan) -> [Command] {
     guard goal == .transfer, !isFinishing else { return [] }
-    // The first answer begins the file; nothing else is written before it.
+    // Until the first answer has begun the file, nothing else is requested.
     if version != nil, !hasBegun, !fetches.isEmpty { return [] }
-    // A request would only wait, and keep the slot when the others have ended.
+    // A request would only wait, and would keep the slot.
     if isHostPaused {
       return fetches.isEmpty && hasWork(plan)
-        ? makeRoom() : keepConnections(max(fetches.count, 1))
+        ? yieldSlot() : keepConnections(max(fetches.count, 1))
     }
     var commands: [Command] = []
-    while fetches.count < min(held, most),
-      let id = plan.assign(minimumSplit: rules.minimumSplit, outlook: outlook)
+    while fetches.count < min(grantedConnections, most),
+      let id = plan.assign(minimumSplit: rules.minimumSplit, throughputEstimate: throughputEstimate)
     {
       commands.append(open(id, plan))
       if pending != nil || version == nil { break }
@@ -22,24 +22,26 @@ extension DownloadMachine {
 
   private func hasWork(_ plan: SegmentPlan) -> Bool {
     var trial = plan
-    return trial.assign(minimumSplit: rules.minimumSplit, outlook: outlook) != nil
+    return trial.assign(minimumSplit: rules.minimumSplit, throughputEstimate: throughputEstimate)
+      != nil
   }
 
-  /// No request may be sent for a while: another transfer gets the slot, and this one keeps its
-  /// position.
-  private mutating func makeRoom() -> [Command] {
-    held > 0 ? giveBackConnection() + [.enterSlot] : []
+  /// No request may be sent for a while: gives the slot to another transfer and requests a new one.
+  private mutating func yieldSlot() -> [Command] {
+    grantedConnections > 0 ? releaseFailedConnection() + [.requestSlot] : []
   }
 
   /// Gives back connections without work; requests more while there is work for them.
   private mutating func balanceConnections(_ plan: SegmentPlan) -> [Command] {
-    guard held > 0, fetches.count == held, held < most, !isWaitingToRetry else {
+    guard grantedConnections > 0, fetches.count == grantedConnections, grantedConnections < most,
+      !isWaitingToRetry
+    else {
       return keepConnections(max(fetches.count, 1))
     }
     var trial = plan
     var count = 0
-    while held + count < most,
-      trial.assign(minimumSplit: rules.minimumSplit, outlook: outlook) != nil
+    while grantedConnections + count < most,
+      trial.assign(minimumSplit: rules.minimumSplit, throughputEstimate: throughputEstimate) != nil
     {
       count += 1
     }
@@ -50,21 +52,23 @@ extension DownloadMachine {
   var most: Int { min(tuner.target, cap) }
 
   private mutating func keepConnections(_ count: Int) -> [Command] {
-    let idle = held - count
+    let idle = grantedConnections - count
     guard idle > 0 else { return [] }
-    held = count
+    grantedConnections = count
     return Array(repeating: .releaseConnection, count: idle)
   }
 
-  /// Gives a failed fetch's connection back. A delay holds no slot, so the last connection frees
-  /// the slot as well.
-  mutating func giveBackConnection() -> [Command] {
-    guard fetches.isEmpty else { return keepConnections(max(fetches.count, held - 1)) }
-    guard held > 0 else { return [] }
+  /// Gives back the connection of a failed fetch. The last one frees the slot too, because a delay
+  /// holds no slot.
+  mutating func releaseFailedConnection() -> [Command] {
+    guard fetches.isEmpty else {
+      return keepConnections(max(fetches.count, grantedConnections - 1))
+    }
+    guard grantedConnections > 0 else { return [] }
     let released = keepConnections(1)
-    held = 0
+    grantedConnections = 0
     tuner.handle(.lost, at: now)
-    return released + [.leaveSlot]
+    return released + [.releaseSlot]
   }
 
   mutating func open(_ id: SegmentID, _ plan: SegmentPlan) -> Command {
@@ -89,12 +93,12 @@ extension DownloadMachine {
         request.ifRange = version?.validator.ifRange
       }
     }
-    fetches[id] = Fetch(request, for: purpose, wave: wave, from: segment.next, at: now)
+    fetches[id] = Fetch(
+      request, for: purpose, attemptNumber: attemptNumber, from: segment.next, at: now)
     return .open(id, request)
   }
 
-  /// Whether to request one byte first: if the file exists already, a whole body would be sent in
-  /// vain.
+  /// Whether to request one byte first: if the file exists already, its body is not needed.
   var asksForExisting: Bool {
     !rules.existing.isEmpty && version == nil && !hasComparedExisting
   }
@@ -104,9 +108,9 @@ extension DownloadMachine {
     guard goal == .transfer else { return [] }
     change(id) { $0.hasDelivered = true }
     hasResolvedAgain = false
-    deliveredWave = wave
+    lastDeliveringAttempt = attemptNumber
     noteLatency(of: id)
-    borne = max(borne, fetches.values.count { $0.hasDelivered })
+    peakDelivering = max(peakDelivering, fetches.values.count { $0.hasDelivered })
     return tune(&plan)
   }
 
@@ -121,7 +125,7 @@ extension DownloadMachine {
     guard let fetch = close(id) else { return [] }
     noteSpeed(of: fetch, upTo: plan.segments[id]?.next)
     hasBegun = true
-    // A range of a file of unknown length ends where the server chose: more may follow.
+    // While the length is unknown, the server chooses where a range ends: more may follow.
     let isToTheEnd = fetch.body?.end == nil
     if goal == .transfer, isToTheEnd, plan.length == nil, let segment = plan.segments[id] {
       plan.learn(length: segment.next)
@@ -133,15 +137,15 @@ extension DownloadMachine {
       goal = .transfer
       return fetches.isEmpty ? finishing() : fetches.keys.sorted().map { .stop($0) }
     }
-    guard goal == .transfer else { return settle(&plan) }
-    guard fetches.isEmpty, !mayResume else { return stopOvertaken(plan) + openMore(&plan) }
-    // The server sent less than the rest, and nothing proves that another answer is of the same
-    // version.
+    guard goal == .transfer else { return continueWhenStopped(&plan) }
+    guard fetches.isEmpty, !mayResume else { return stopRedundant(plan) + openMore(&plan) }
+    // The server sent less than the rest, and no strong validator would identify the version of
+    // another answer.
     sendsRange = false
     return forgetUnresumable(&plan) + openMore(&plan)
   }
 
-  /// Whether a body without an announced end ended before the known length: its end proves nothing.
+  /// Whether a body without an announced end ended before the known length.
   private func endsEarly(
     _ id: SegmentID, _ segment: SegmentPlan.Segment, _ plan: SegmentPlan
   ) -> Bool {
@@ -170,7 +174,7 @@ extension DownloadMachine {
 
   mutating func verified(_ error: TransferError?, plan: inout SegmentPlan) -> [Command] {
     if goal == .pause { return finish(.paused) }
-    if let error, error.code == .checksumMismatch, isUnproved, !rules.isStream, restarts == 0 {
+    if let error, error.code == .checksumMismatch, mayMixVersions, !rules.isStream, restarts == 0 {
       isFinishing = false
       restarts += 1
       return startOver("some bytes on disk were not of this file", &plan)
@@ -182,7 +186,7 @@ extension DownloadMachine {
 
   var verification: TransferResult.Verification {
     if !checksums.isEmpty { return .checksum }
-    if isUnproved { return .unverified }
+    if mayMixVersions { return .unverified }
     switch framing {
     case .length: return .length
     case .chunked: return .framing
@@ -198,23 +202,23 @@ extension DownloadMachine {
 
 /// Stops everything, for one reason at a time.
 extension DownloadMachine {
-  /// Stops every fetch; `settle` continues when the last has stopped.
+  /// Stops every fetch; `continueWhenStopped` continues when the last has stopped.
   mutating func stopAll(for newGoal: Goal, plan: inout SegmentPlan) -> [Command] {
     if isFinishing {
-      // A stream only waits for its reader, which may never return.
+      // A finishing stream waits only for its reader, which may never return.
       if newGoal == .pause, rules.isStream { return finish(.paused) }
-      // A publish that has begun is finished; a verification is dropped when it returns.
+      // A publish that has begun is finished; the result of a verification is dropped.
       if newGoal == .pause { goal = .pause }
       if case .fail(let error) = newGoal, !isPublishing { return finish(.failed(error)) }
       return []
     }
-    // A pause does not replace a failure in progress, nor a restart a pause.
+    // A failure is never replaced, and a restart does not replace a pause.
     switch (goal, newGoal) {
     case (.fail, _), (.pause, .confirm), (.pause, .startOver): break
     default: goal = newGoal
     }
     let commands = fetches.keys.sorted().map { Command.stop($0) }
-    return commands.isEmpty ? settle(&plan) : commands
+    return commands.isEmpty ? continueWhenStopped(&plan) : commands
   }
 
   mutating func stopped(
@@ -226,13 +230,13 @@ extension DownloadMachine {
     }
     guard close(id) != nil else { return [] }
     plan.release(id)
-    guard goal == .transfer else { return settle(&plan) }
+    guard goal == .transfer else { return continueWhenStopped(&plan) }
     if plan.isComplete { return fetches.isEmpty ? finishing() : [] }
     return forgetUnresumable(&plan) + openMore(&plan)
   }
 
   /// Continues once nothing is running.
-  mutating func settle(_ plan: inout SegmentPlan) -> [Command] {
+  mutating func continueWhenStopped(_ plan: inout SegmentPlan) -> [Command] {
     guard fetches.isEmpty else { return [] }
     switch goal {
     case .transfer, .done: return []
@@ -252,7 +256,7 @@ extension DownloadMachine {
     hasBegun = false
     resolved = nil
     toCompare = []
-    isUnproved = false
+    mayMixVersions = false
     isTransferring = false
     cap = 1
     tuner.handle(.lost, at: now)
@@ -267,11 +271,11 @@ extension DownloadMachine {
       guard isWaitingToRetry else { return [] }
       isWaitingToRetry = false
       guard goal == .transfer else { return [] }
-      return held == 0 ? [.enterSlot] : openMore(&plan)
+      return grantedConnections == 0 ? [.requestSlot] : openMore(&plan)
     case .confirm:
       guard goal == .confirm else { return [] }
       guard let id = plan.assign(minimumSplit: rules.minimumSplit) else {
-        // A stream must have a reader first.
+        // The window of a stream is full until its reader advances.
         return plan.window == nil ? [] : [.wake(.confirm, after: .seconds(1))]
       }
       sendsIfRange = false

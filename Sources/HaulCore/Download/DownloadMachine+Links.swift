@@ -1,14 +1,14 @@
-/// Links that expire: an address behind a redirect is valid only for a while.
+/// Handles links that expire: a redirect's address is valid only for a while.
 extension DownloadMachine {
   /// Handles 401, 403, 404 and 410: an expired link, a connection limit (403), or a final refusal.
   ///
-  /// A fetch from a resolved address asks the original address again. Only the answer of a fresh
-  /// link says something about the server.
+  /// A fetch from a redirected address asks the original address again. Only the answer to a fresh
+  /// link counts.
   mutating func denied(
     _ id: SegmentID, _ error: TransferError, from head: ResponseHead, plan: inout SegmentPlan,
     at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [Command] {
-    if let commands = leaveFormer(id, plan) { return commands }
+    if let commands = returnToOriginalAddress(id, plan) { return commands }
     if let used = fetches[id]?.request.url, used != rules.url {
       // Another fetch may have found a fresh link meanwhile.
       if resolved == used { resolved = nil }
@@ -31,8 +31,8 @@ extension DownloadMachine {
     return failed(id, last, plan: &plan, at: now, using: &rng)
   }
 
-  /// While another connection works, 403 means a limit of connections. While none has been answered
-  /// yet, the last answer decides.
+  /// While another connection works, 403 means a limit of connections. If none has an answer yet,
+  /// the last answer decides.
   private mutating func deniedAdditional(
     _ id: SegmentID, _ error: TransferError, from head: ResponseHead, plan: inout SegmentPlan
   ) -> [Command] {
@@ -41,7 +41,7 @@ extension DownloadMachine {
     _ = close(id)
     plan.release(id)
     if another { cap = max(1, fetches.count) }
-    return giveBackConnection()
+    return releaseFailedConnection()
   }
 
   private static func expired(_ status: Int) -> TransferError {

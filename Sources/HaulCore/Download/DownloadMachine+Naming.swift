@@ -17,15 +17,15 @@ extension DownloadMachine {
     guard let (id, head) = naming else { return [] }
     naming = nil
     rules.learnsName = false
-    // The answer is for the whole file: its header says what one byte would.
+    // The request was for the whole file: its header says what a request for one byte would.
     hasComparedExisting = true
     var commands: [Command] = []
     if let recovered, !recovered.received.isEmpty {
       let found = SegmentPlan(length: recovered.version.length, received: recovered.received)
-      if mayCount(recovered, found) {
+      if isResumable(recovered, found) {
         _ = close(id)
         plan = found
-        takeUp(recovered)
+        adoptRecovered(recovered)
         return [.drop(id)] + (plan.isComplete ? finishing() : openMore(&plan))
       }
       commands = [.phase(.restarted, reason: Self.reason(against: recovered))]
@@ -36,7 +36,7 @@ extension DownloadMachine {
 }
 
 extension ResponseVerdict {
-  /// The announced length of an answer that may be the file, itself nil if none was announced; nil
+  /// The announced length of an answer that may be the file: `.some(nil)` if it announces none; nil
   /// for any other answer.
   var acceptedLength: Int64?? {
     switch self {

@@ -1,5 +1,5 @@
-/// Bytes of an earlier run: a part file belongs to its address, and an entity tag identifies a
-/// version of one resource.
+/// Decides whether bytes of an earlier run are used. A part file belongs to its address; an entity
+/// tag identifies a version of one resource.
 extension DownloadMachine {
   /// What an earlier run left, and what is known of its source.
   package struct Recovered: Sendable, Hashable {
@@ -7,11 +7,12 @@ extension DownloadMachine {
     /// Whether the address is the one that the bytes came from, apart from known signing
     /// parameters.
     package var isSameAddress: Bool
-    /// Whether the tokens are equal too; if not, bytes are compared before they count.
+    /// Whether the tokens are equal too; if not, bytes are compared before they are used.
     package var hasSameTokens: Bool
-    /// Whether they may be of several versions: only a digest of the whole file proves them then.
-    package var isUnproved: Bool
-    /// Ranges to compare with the server's bytes; empty where that would prove nothing.
+    /// Whether its bytes may be of several versions; then only a digest of the whole file proves
+    /// them.
+    package var mayMixVersions: Bool
+    /// Ranges to compare with the server's bytes; empty if a comparison is not needed or possible.
     package var places: [ByteRange]
     /// Where redirects led at that time, if known.
     package var location: ResourceURL?
@@ -20,14 +21,14 @@ extension DownloadMachine {
 
     package init(
       version: Version, isSameAddress: Bool = true, hasSameTokens: Bool = true,
-      isUnproved: Bool = false,
+      mayMixVersions: Bool = false,
       places: [ByteRange] = [], location: ResourceURL? = nil,
       received: ByteRangeSet = ByteRangeSet()
     ) {
       self.version = version
       self.isSameAddress = isSameAddress
       self.hasSameTokens = hasSameTokens
-      self.isUnproved = isUnproved
+      self.mayMixVersions = mayMixVersions
       self.places = places
       self.location = location
       self.received = received
@@ -35,11 +36,11 @@ extension DownloadMachine {
   }
 
   mutating func start(_ recovered: Recovered?, plan: inout SegmentPlan) -> [Command] {
-    held = 1
+    grantedConnections = 1
     var commands: [Command] = []
     if let recovered, plan.receivedCount > 0 {
-      if mayCount(recovered, plan) {
-        takeUp(recovered)
+      if isResumable(recovered, plan) {
+        adoptRecovered(recovered)
         if plan.isComplete { return finishing() }
       } else {
         plan.startOver(length: nil)
@@ -52,14 +53,14 @@ extension DownloadMachine {
     return commands + openMore(&plan)
   }
 
-  /// Whether the bytes may count if the first answer agrees. For a whole file the server is not
-  /// asked.
-  func mayCount(_ recovered: Recovered, _ plan: SegmentPlan) -> Bool {
+  /// Whether the bytes can be used, provided that the first answer matches them. If the file is
+  /// complete, no answer is awaited.
+  func isResumable(_ recovered: Recovered, _ plan: SegmentPlan) -> Bool {
     if !rules.checksums.isEmpty { return true }
-    let isVersion = recovered.version.validator.isStrong && !recovered.isUnproved
+    let isVersion = recovered.version.validator.isStrong && !recovered.mayMixVersions
     let isAnnounced = recovered.version.announced != nil
     guard recovered.isSameAddress else {
-      return !plan.isComplete && (isAnnounced || (isVersion && rules.isSameResource))
+      return !plan.isComplete && (isAnnounced || (isVersion && rules.resumesFromAnotherAddress))
     }
     guard !isDoubtful(recovered) else {
       return !plan.isComplete && !recovered.places.isEmpty && (isVersion || isAnnounced)
@@ -67,21 +68,21 @@ extension DownloadMachine {
     return isVersion || isAnnounced || isCompared(recovered, plan)
   }
 
-  /// Whether another token may have selected another resource.
+  /// Whether the new token may select another resource.
   private func isDoubtful(_ recovered: Recovered) -> Bool {
-    !recovered.hasSameTokens && !rules.isSameResource
+    !recovered.hasSameTokens && !rules.resumesFromAnotherAddress
   }
 
   private func isCompared(_ recovered: Recovered, _ plan: SegmentPlan) -> Bool {
     rules.allowUnverified && (!recovered.places.isEmpty || plan.isComplete)
   }
 
-  mutating func takeUp(_ recovered: Recovered) {
+  mutating func adoptRecovered(_ recovered: Recovered) {
     version = recovered.version
     hasBegun = true
-    isUnproved = recovered.isUnproved
+    mayMixVersions = recovered.mayMixVersions
     pending = recovered.isSameAddress ? .sameAddress : .otherAddress
-    let isVersion = recovered.version.validator.isStrong && !recovered.isUnproved
+    let isVersion = recovered.version.validator.isStrong && !recovered.mayMixVersions
     if recovered.isSameAddress, rules.checksums.isEmpty,
       isDoubtful(recovered) || (!isVersion && rules.allowUnverified)
     {
@@ -91,7 +92,7 @@ extension DownloadMachine {
     if let location = recovered.location, recovered.isSameAddress,
       location.origin.scheme == "https" || rules.url.origin.scheme == "http"
     {
-      former = location
+      previousAddress = location
     }
   }
 
@@ -101,27 +102,26 @@ extension DownloadMachine {
       : "the bytes on disk are from another address"
   }
 
-  /// Whether bytes of an earlier run still need an answer that agrees.
+  /// Whether bytes of an earlier run have not been confirmed by an answer yet.
   package var hasPending: Bool { pending != nil }
   /// Whether the part file holds bytes of this run.
   package var hasReplaced: Bool { hasBegun && pending == nil }
 
-  /// Bytes of an earlier run that count only if the first answer agrees.
+  /// The source of bytes of an earlier run that an answer has not confirmed yet.
   enum Pending: Sendable, Hashable { case sameAddress, otherAddress }
 
   /// Whether an answer is of another resource than the bytes on disk, judging by addresses.
-  func isElsewhere(_ head: ResponseHead, _ leadsElsewhere: Bool) -> Bool {
+  func isOtherResource(_ head: ResponseHead, _ isFromOtherAddress: Bool) -> Bool {
     switch pending {
     case .otherAddress: return true
-    case .sameAddress: return leadsElsewhere
+    case .sameAddress: return isFromOtherAddress
     case nil:
       guard let location = version?.location, location != head.url else { return false }
       return location.resourceText != head.url.resourceText
     }
   }
 
-  /// Why bytes of another resource may be joined with those on disk; nil when they may not. Their
-  /// lengths are equal.
+  /// What allows joining bytes of another resource of the same length with those on disk.
   enum Join: Sendable, Hashable {
     /// The user's option, and the same strong validator. Without the option, a validator says
     /// nothing about another resource.
@@ -132,7 +132,7 @@ extension DownloadMachine {
 
   mutating func join(_ body: ResponseBody, _ digest: Checksum?) -> Join? {
     guard let version, let length = version.length, body.total == length else { return nil }
-    if rules.isSameResource, !isUnproved,
+    if rules.resumesFromAnotherAddress, !mayMixVersions,
       version.validator.comparison(with: body.validator) == .same
     {
       return .sameVersion
@@ -142,36 +142,38 @@ extension DownloadMachine {
     return .digest
   }
 
-  /// Whether a digest of the whole file is checked at the end, before anyone has its bytes.
+  /// Whether the digest of the whole file is checked. A stream has none: its reader gets the bytes
+  /// before they could be checked.
   private var hasDigest: Bool { !checksums.isEmpty && !rules.isStream }
 
-  /// The address now redirects elsewhere, to what looks like the same version, as mirrors do. The
-  /// address that the bytes came from is asked for the rest, once.
-  mutating func askFormer(
+  /// The address now redirects to another one that seems to have the same version, as with mirrors.
+  /// Requests the rest, once, from the address that the bytes came from.
+  mutating func requestPreviousAddress(
     _ id: SegmentID, _ body: ResponseBody, _ plan: SegmentPlan
   ) -> [Command]? {
-    guard pending == .sameAddress, let former, let version, sameness(of: body, to: version) == .same
+    guard pending == .sameAddress, let previousAddress, let version,
+      sameness(of: body, to: version) == .same
     else { return nil }
-    self.former = nil
-    isAskingFormer = true
-    resolved = former
+    self.previousAddress = nil
+    isTryingPreviousAddress = true
+    resolved = previousAddress
     return [.drop(id), open(id, plan)]
   }
 
-  /// The former address fails: ask the original one again.
-  mutating func leaveFormer(_ id: SegmentID, _ plan: SegmentPlan) -> [Command]? {
-    guard isAskingFormer else { return nil }
-    isAskingFormer = false
+  /// The previous address failed: asks the original one again.
+  mutating func returnToOriginalAddress(_ id: SegmentID, _ plan: SegmentPlan) -> [Command]? {
+    guard isTryingPreviousAddress else { return nil }
+    isTryingPreviousAddress = false
     resolved = nil
     return [open(id, plan)]
   }
 
-  /// Another resource answers: the bytes on disk stay until the first byte of it.
-  mutating func startAnew(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
+  /// Another resource answers: the bytes on disk stay until its first byte arrives.
+  mutating func startOverWithNewResource(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
     let reason =
       pending == .otherAddress
       ? "the bytes on disk are from another address" : "the address now leads to another one"
-    // Discarding what an earlier run left is not a change during this one.
+    // If only bytes of an earlier run are discarded, the file has not changed during this run.
     let isChange = pending == nil
     let commands = abandon(id, reason, plan: &plan)
     if isChange { restarts += 1 }
@@ -179,9 +181,9 @@ extension DownloadMachine {
   }
 
   /// Notes that from here on only a digest proves that all bytes are of one version.
-  mutating func noteUnproved() -> [Command] {
-    guard !isUnproved else { return [] }
-    isUnproved = true
-    return [.noteUnproved]
+  mutating func noteMixedVersions() -> [Command] {
+    guard !mayMixVersions else { return [] }
+    mayMixVersions = true
+    return [.noteMixedVersions]
   }
 }

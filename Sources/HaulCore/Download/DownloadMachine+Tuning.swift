@@ -1,4 +1,4 @@
-/// Connections by throughput: how many, which ones lag, and which are no longer needed.
+/// Chooses connections by throughput: how many, which ones lag, and which are no longer needed.
 extension DownloadMachine {
   /// When a slow connection was last replaced; the time until the next replacement grows.
   struct Replacements: Sendable {
@@ -14,13 +14,13 @@ extension DownloadMachine {
   }
 
   mutating func measured(_ plan: inout SegmentPlan) -> [Command] {
-    let commands = look(&plan)
+    let commands = measureRates(&plan)
     // An idle connection may help the segment that would end last.
     return plan.unassigned.isEmpty ? commands + openMore(&plan) : commands
   }
 
   /// Measures how fast bytes come, and acts on it.
-  mutating func look(_ plan: inout SegmentPlan) -> [Command] {
+  mutating func measureRates(_ plan: inout SegmentPlan) -> [Command] {
     guard goal == .transfer, !isFinishing, !fetches.isEmpty else { return [] }
     watch(plan)
     let commands = tune(&plan)
@@ -31,45 +31,48 @@ extension DownloadMachine {
   mutating func tune(_ plan: inout SegmentPlan) -> [Command] {
     let before = tuner.target
     tuner.handle(.measured(sample(plan)), at: now)
-    let told = tellChoice()
+    let told = reportChoice()
     if tuner.target > before { return told + openMore(&plan) }
-    return told + layOff(plan)
+    return told + stopSurplus(plan)
   }
 
   private func sample(_ plan: SegmentPlan) -> ConnectionTuner.Sample {
     let bytes = plan.receivedCount
     return ConnectionTuner.Sample(
-      open: fetches.count, delivering: fetches.values.count { !$0.isLaidOff && $0.hasDelivered },
+      open: fetches.count, delivering: fetches.values.count { !$0.isUnneeded && $0.hasDelivered },
       bytes: bytes, rest: plan.length.map { $0 - bytes }, limit: cap,
-      latency: .milliseconds(Int64(outlook.latency * 1000)), isHeldBack: plan.window != nil)
+      latency: .milliseconds(Int64(throughputEstimate.latency * 1000)),
+      isHeldBack: plan.window != nil)
   }
 
-  private mutating func tellChoice() -> [Command] {
+  private mutating func reportChoice() -> [Command] {
     guard let choice = tuner.choice,
-      choice.connections != toldChoice?.connections || choice.reason != toldChoice?.reason
+      choice.connections != reportedChoice?.connections || choice.reason != reportedChoice?.reason
     else { return [] }
-    toldChoice = choice
-    return [.settled(choice)]
+    reportedChoice = choice
+    return [.connectionsChosen(choice)]
   }
 
   /// Stops the slowest of the surplus connections.
-  private mutating func layOff(_ plan: SegmentPlan) -> [Command] {
+  private mutating func stopSurplus(_ plan: SegmentPlan) -> [Command] {
     guard goal == .transfer, plan.window == nil, fetches.count > most else { return [] }
-    let active = fetches.filter { !$0.value.isLaidOff && $0.value.slowness == nil }
+    let active = fetches.filter { !$0.value.isUnneeded && $0.value.slowness == nil }
     guard active.count > most else { return [] }
-    let slowest = active.keys.map { (id: $0, rate: outlook.rates[$0] ?? outlook.typical ?? 0) }
-      .sorted { ($0.rate, $1.id) < ($1.rate, $0.id) }
+    let slowest = active.keys.map {
+      (id: $0, rate: throughputEstimate.rates[$0] ?? throughputEstimate.medianRate ?? 0)
+    }
+    .sorted { ($0.rate, $1.id) < ($1.rate, $0.id) }
     return slowest.prefix(active.count - most).map { stopUnneeded($0.id) }
   }
 
   private mutating func stopUnneeded(_ id: SegmentID) -> Command {
-    fetches[id]?.isLaidOff = true
+    fetches[id]?.isUnneeded = true
     return .stop(id)
   }
 
   /// Stops segments whose bytes another has fetched.
-  mutating func stopOvertaken(_ plan: SegmentPlan) -> [Command] {
-    plan.overtaken.filter { fetches[$0]?.isLaidOff == false }.map { stopUnneeded($0) }
+  mutating func stopRedundant(_ plan: SegmentPlan) -> [Command] {
+    plan.redundantSegments.filter { fetches[$0]?.isUnneeded == false }.map { stopUnneeded($0) }
   }
 }
 
@@ -78,49 +81,52 @@ extension DownloadMachine {
   mutating func noteLatency(of id: SegmentID) {
     guard let opened = fetches[id]?.openedAt else { return }
     let seconds = (now - opened) / .seconds(1)
-    outlook.latency = outlook.latency == 0 ? seconds : outlook.latency * 0.7 + seconds * 0.3
+    throughputEstimate.latency =
+      throughputEstimate.latency == 0 ? seconds : throughputEstimate.latency * 0.7 + seconds * 0.3
   }
 
-  /// Uses the speed of an ended segment for the others, if they were too short to be measured:
-  /// otherwise a silent one would be waited for.
+  /// Uses the speed of an ended segment for the others, if they were too short to be measured.
+  /// Otherwise the download would wait for a silent connection.
   mutating func noteSpeed(of ended: Fetch, upTo position: Int64?) {
     let seconds = (now - ended.openedAt) / .seconds(1)
-    guard outlook.typical == nil, !fetches.isEmpty, seconds > 0, let position,
+    guard throughputEstimate.medianRate == nil, !fetches.isEmpty, seconds > 0, let position,
       position > ended.start
     else { return }
-    outlook.typical = max(Double(position - ended.start) / seconds, 1)
+    throughputEstimate.medianRate = max(Double(position - ended.start) / seconds, 1)
   }
 
-  /// Notes each segment's position. A rate counts after some time; a connection that has not
-  /// delivered yet gets longer.
+  /// Measures the rate of each segment, once it covers 300 ms. A connection without bytes gets rate
+  /// 0 after 1 s, or four latencies if that is longer.
   private mutating func watch(_ plan: SegmentPlan) {
-    outlook.rates = [:]
-    for (id, fetch) in fetches where !fetch.isLaidOff && fetch.slowness == nil {
+    throughputEstimate.rates = [:]
+    for (id, fetch) in fetches where !fetch.isUnneeded && fetch.slowness == nil {
       guard let position = plan.segments[id]?.next else { continue }
       if !fetch.hasDelivered {
-        if (now - fetch.openedAt) / .seconds(1) > max(1, 4 * outlook.latency) {
-          outlook.rates[id] = 0
+        if (now - fetch.openedAt) / .seconds(1) > max(1, 4 * throughputEstimate.latency) {
+          throughputEstimate.rates[id] = 0
         }
         continue
       }
       var pace = fetch.pace ?? SegmentPace(position: position, at: now)
       pace.note(position, at: now)
       fetches[id]?.pace = pace
-      if pace.span >= .milliseconds(300) { outlook.rates[id] = pace.rate }
+      if pace.span >= .milliseconds(300) { throughputEstimate.rates[id] = pace.rate }
     }
-    let rates = outlook.rates.values.sorted()
-    if rates.count > 1 { outlook.typical = max(rates[rates.count / 2], 1) }
+    let rates = throughputEstimate.rates.values.sorted()
+    if rates.count > 1 { throughputEstimate.medianRate = max(rates[rates.count / 2], 1) }
   }
 
   /// Replaces a connection that is far slower than the others: a new one may be faster.
   private mutating func replaceSlowest(_ plan: SegmentPlan) -> [Command] {
-    guard rules.givesUpSlowConnections, replacements.isDue(at: now), outlook.rates.count > 2,
-      let typical = outlook.typical,
-      let (id, rate) = outlook.rates.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }),
-      rate < typical / 4, let fetch = fetches[id], let segment = plan.segments[id],
+    guard rules.givesUpSlowConnections, replacements.isDue(at: now),
+      throughputEstimate.rates.count > 2,
+      let medianRate = throughputEstimate.medianRate,
+      let (id, rate) = throughputEstimate.rates.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }
+      ),
+      rate < medianRate / 4, let fetch = fetches[id], let segment = plan.segments[id],
       !segment.isShared, !fetch.hasDelivered || (fetch.pace?.span ?? .zero) >= .milliseconds(900),
-      outlook.seconds(segment.remaining, of: id)
-        > 2 + outlook.latency + Double(segment.remaining) / typical
+      throughputEstimate.seconds(segment.remaining, of: id)
+        > 2 + throughputEstimate.latency + Double(segment.remaining) / medianRate
     else { return [] }
     replacements.note(at: now)
     return [stopUnneeded(id)]

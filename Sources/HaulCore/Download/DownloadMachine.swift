@@ -1,6 +1,5 @@
 /// Decides everything about one download: which ranges to request, which answers to trust, when to
-/// retry, and when another version means starting over. It does nothing itself: it takes events and
-/// returns commands.
+/// retry, and when to start over. It takes events and returns commands, and has no side effects.
 ///
 /// Bytes never pass through it. It shares a `SegmentPlan` with the code that writes them.
 package struct DownloadMachine: Sendable {
@@ -15,20 +14,20 @@ package struct DownloadMachine: Sendable {
     package var checksums: [Checksum] = []
     package var allowUnverified = false
     /// Whether the user says that another address serves the same resource.
-    package var isSameResource = false
+    package var resumesFromAnotherAddress = false
     package var maximumSize: Int64?
     /// Whether encoded bodies are requested and decoded; ranges are not possible then.
     package var decodes = false
     package var retry = RetryPolicy()
     /// Existing files that may be the requested one.
     package var existing: [ExistingFile] = []
-    /// Whether it is a conflict if none of them is.
+    /// Whether it is a name conflict if the resource is none of them.
     package var needsExisting = false
     /// Whether the name comes with the first answer; nothing is written before that.
     package var learnsName = false
-    /// Whether a person watches it: an outage of its host is reported within seconds.
+    /// Whether a person waits for it: then it fails soon if its host does not answer.
     package var isAttended = false
-    /// Whether a connection under 1 KiB/s for 60 s is dropped; not if a rate limit may be the
+    /// Whether a connection under 1 KiB/s for 60 s is dropped; false if a rate limit may be the
     /// cause.
     package var givesUpSlowConnections = true
     /// Whether a reader gets the bytes as they come, so that they cannot be replaced later.
@@ -47,7 +46,7 @@ package struct DownloadMachine: Sendable {
     package let modified: Double
     /// Its entity tag, if Haul made it.
     package let entityTag: String?
-    /// Whether its date does not identify its version.
+    /// Whether its date alone does not identify its version.
     package let isUnsure: Bool
 
     package init(
@@ -62,7 +61,7 @@ package struct DownloadMachine: Sendable {
 
     /// Whether it is that version, judging by length and date, or by length and tag without a date
     /// (RFC 9110, section 13.1.2: a weak comparison).
-    func isOf(_ version: Version, wallSeconds: Double) -> Bool {
+    func isCopy(of version: Version, wallSeconds: Double) -> Bool {
       guard version.length == size else { return false }
       // An empty file is the same whatever its date, which a 416 does not send.
       if size == 0 { return true }
@@ -102,18 +101,18 @@ package struct DownloadMachine: Sendable {
 
   package enum Event: Sendable {
     case start(Recovered?)
-    /// The target is bound, with what an earlier run left there. The rules hold what else is known.
+    /// The target is bound. The value is what an earlier run left there; `rules` has the rest.
     case bound(Recovered?)
     /// Another connection may be opened.
     case connectionGranted
-    /// `leadsElsewhere`: it comes from another address than the bytes of an earlier run.
-    indirect case responded(SegmentID, ResponseHead, leadsElsewhere: Bool, wallSeconds: Double)
+    /// `isFromOtherAddress`: it comes from another address than the bytes of an earlier run.
+    indirect case responded(SegmentID, ResponseHead, isFromOtherAddress: Bool, wallSeconds: Double)
     /// The first bytes of the segment are written.
     case delivered(SegmentID)
     /// The body ended where it should, or at the segment's own end.
     case ended(SegmentID)
     case failed(SegmentID, TransferError)
-    /// It stopped, as requested.
+    /// The fetch stopped, as requested.
     case stopped(SegmentID)
     /// Whether the last bytes on disk equal the server's bytes there.
     case compared(SegmentID, isSame: Bool)
@@ -143,7 +142,7 @@ package struct DownloadMachine: Sendable {
     /// Compare the body of this response with the bytes on disk.
     case compare(SegmentID, ByteRange)
     /// Record that nothing proves later bytes to be of the same version as earlier ones.
-    case noteUnproved
+    case noteMixedVersions
     /// Close this response without reading it.
     case drop(SegmentID)
     /// Stop a fetch; `stopped`, `ended` or `failed` follows.
@@ -153,12 +152,12 @@ package struct DownloadMachine: Sendable {
     case requestConnection
     case releaseConnection
     case wake(Timer, after: Duration)
-    case leaveSlot
-    case enterSlot
-    /// The host refused this connection while others stay open: that is its limit.
+    case releaseSlot
+    case requestSlot
+    /// The host refused this connection while others are open: those are its limit.
     case limitHost(TransferError)
     /// This number of connections was chosen, and why there are not more.
-    case settled(ConnectionChoice)
+    case connectionsChosen(ConnectionChoice)
     /// A lost connection is reopened at once.
     case resume(TransferError)
     case pauseHost(Duration)
@@ -177,7 +176,7 @@ package struct DownloadMachine: Sendable {
   package enum End: Sendable, Hashable {
     case completed(TransferResult.Verification)
     /// That file is the requested one.
-    case alreadyThere(ExistingFile)
+    case alreadyExists(ExistingFile)
     case paused
     case failed(TransferError)
   }
@@ -189,13 +188,13 @@ package struct DownloadMachine: Sendable {
     /// The body's shape, once the answer was accepted.
     var body: ResponseBody?
     var hasDelivered = false
-    /// Failures of one wave count as one attempt.
-    var wave: Int
+    /// Failures with one number count as one attempt.
+    var attemptNumber: Int
     /// Why it is being stopped, if it is too slow.
     var slowness: TransferError?
     var slowSince: (instant: Instant, position: Int64)?
     /// Whether it is being stopped because it is not needed: that is no failure.
-    var isLaidOff = false
+    var isUnneeded = false
     let openedAt: Instant
     /// Where its bytes began.
     let start: Int64
@@ -203,11 +202,12 @@ package struct DownloadMachine: Sendable {
     var pace: SegmentPace?
 
     init(
-      _ request: FetchRequest, for purpose: Purpose, wave: Int, from start: Int64, at now: Instant
+      _ request: FetchRequest, for purpose: Purpose, attemptNumber: Int, from start: Int64,
+      at now: Instant
     ) {
       self.request = request
       self.purpose = purpose
-      self.wave = wave
+      self.attemptNumber = attemptNumber
       self.start = start
       openedAt = now
     }
@@ -230,17 +230,17 @@ package struct DownloadMachine: Sendable {
   var isFinishing = false
   var isPublishing = false
 
-  /// Connections that may be open (0 while a slot is waited for), and the most that the rules and
+  /// Connections that it may open (0 while it waits for a slot), and the most that the rules and
   /// the server allow.
-  var held = 0
+  var grantedConnections = 0
   var cap = 1
-  /// Finds how many pay.
+  /// Finds the best number of connections.
   var tuner: ConnectionTuner
   /// The choice that was reported.
-  var toldChoice: ConnectionChoice?
-  var outlook = SegmentOutlook()
+  var reportedChoice: ConnectionChoice?
+  var throughputEstimate = ThroughputEstimate()
   /// The most fetches that delivered at the same time: the server serves at least that many.
-  var borne = 0
+  var peakDelivering = 0
   var replacements = Replacements()
   /// The time of the present event.
   var now: Instant
@@ -262,18 +262,18 @@ package struct DownloadMachine: Sendable {
   package var host = HostHealth()
   /// How often the server was asked again whether the resource has really changed.
   var confirmations = 0
-  /// The fetch that asks so: answers to other fetches, which were on their way, confirm nothing.
+  /// The fetch that asks. Answers to fetches that were sent before it confirm nothing.
   var confirming: SegmentID?
   var restarts = 0
-  /// Bytes of an earlier run that no answer has confirmed yet.
+  /// Whether bytes of an earlier run wait for an answer that confirms them.
   var pending: Pending?
-  /// The redirected address that those came from, until it was asked.
-  var former: ResourceURL?
-  var isAskingFormer = false
+  /// The redirected address of those bytes; nil once it was asked.
+  var previousAddress: ResourceURL?
+  var isTryingPreviousAddress = false
   /// Ranges to compare with the server's bytes before those on disk count.
   var toCompare: [ByteRange] = []
   /// Whether only a digest can prove that all bytes are of one version.
-  var isUnproved = false
+  var mayMixVersions = false
   var hasComparedExisting = false
   /// The answer with the name, until the disk was checked.
   var naming: (id: SegmentID, head: ResponseHead)?
@@ -281,9 +281,9 @@ package struct DownloadMachine: Sendable {
   var hasBegun = false
 
   var retry: RetryState
-  var wave = 0
-  /// The wave in which bytes came last: no failure was counted since.
-  var deliveredWave: Int?
+  var attemptNumber = 0
+  /// The attempt in which bytes came last: no failure was counted since.
+  var lastDeliveringAttempt: Int?
   var hasAnswered = false
   var receivedAtLastFailure: Int64 = 0
   var framing = ResponseBody.Framing.length
@@ -317,13 +317,13 @@ package struct DownloadMachine: Sendable {
     case .start(let recovered): return start(recovered, plan: &plan)
     case .bound(let recovered): return bound(recovered, plan: &plan, at: now, using: &rng)
     case .connectionGranted:
-      // It crossed with the return of the slot, which gave this connection back too.
-      guard held > 0 else { return [] }
-      held += 1
+      // The slot, and this connection with it, was given back meanwhile.
+      guard grantedConnections > 0 else { return [] }
+      grantedConnections += 1
       return openMore(&plan)
-    case .responded(let id, let head, let leadsElsewhere, let wallSeconds):
+    case .responded(let id, let head, let isFromOtherAddress, let wallSeconds):
       self.wallSeconds = wallSeconds
-      return responded(id, head, leadsElsewhere, plan: &plan, at: now, using: &rng)
+      return responded(id, head, isFromOtherAddress, plan: &plan, at: now, using: &rng)
     case .delivered(let id): return delivered(id, plan: &plan)
     case .ended(let id): return ended(id, plan: &plan, at: now, using: &rng)
     case .failed(let id, let error): return failed(id, error, plan: &plan, at: now, using: &rng)
@@ -331,13 +331,13 @@ package struct DownloadMachine: Sendable {
     case .compared(let id, let isSame): return compared(id, isSame: isSame, plan: &plan)
     case .timer(let timer): return fired(timer, plan: &plan)
     case .tick:
-      // Requests a connection that was refused earlier.
-      return stopSlowFetches(plan: &plan, at: now) + look(&plan) + openMore(&plan)
+      // `openMore` repeats a request for a connection that was refused.
+      return stopSlowFetches(plan: &plan, at: now) + measureRates(&plan) + openMore(&plan)
     case .measured: return measured(&plan)
     case .slotGranted:
-      held = 1
+      grantedConnections = 1
       isHostPaused = false
-      // The wait for the next attempt may have been ended early.
+      // The wait for the next attempt may have ended early.
       isWaitingToRetry = false
       return openMore(&plan)
     case .windowMoved: return openMore(&plan)
@@ -357,12 +357,12 @@ package struct DownloadMachine: Sendable {
 
   /// Whether bytes of the version may be joined with those of another answer.
   var mayResume: Bool {
-    version?.validator.isStrong == true || joinsUnproved
+    version?.validator.isStrong == true || joinsMixedVersions
   }
 
-  /// Whether bytes may be joined that no validator proves to be of one version: a digest of the
-  /// whole file checks them at the end, which is too late for a stream.
-  var joinsUnproved: Bool {
+  /// Whether bytes may be joined without a validator that proves one version. A digest of the whole
+  /// file checks them at the end, which is too late for a stream.
+  var joinsMixedVersions: Bool {
     (!rules.checksums.isEmpty && !rules.isStream) || rules.allowUnverified
   }
 }

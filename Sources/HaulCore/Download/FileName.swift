@@ -1,5 +1,4 @@
-/// A name that is safe as one path component, here and on the systems that the file may be copied
-/// to.
+/// A name that is safe as one path component, on this system and others.
 ///
 /// Unicode is not normalised: FoundationEssentials cannot convert to NFC. Swift compares
 /// canonically equal names as equal, so two forms of a name are one name here.
@@ -10,7 +9,7 @@ package struct FileName: Hashable, Sendable {
   package let wasChanged: Bool
 
   /// A file name has at most 255 bytes; `NAME (999).EXT.haul.journal` must fit too.
-  package static let byteLimit = 255 - longestSuffix - " (999)".utf8.count
+  package static let byteLimit = 255 - maximumSuffix - " (999)".utf8.count
   /// The name for an address that has none.
   package static let fallback = "download"
 
@@ -20,10 +19,10 @@ package struct FileName: Hashable, Sendable {
     wasChanged = false
   }
 
-  private static let longestSuffix = ".haul.journal".utf8.count
+  private static let maximumSuffix = ".haul.journal".utf8.count
 
   /// The name from the user's address, never from a redirect: the last path component, decoded
-  /// once, without the query; `download` if nothing is left. A leading dot is kept.
+  /// once, without the query; `download` if that is empty. A leading dot is kept.
   package init(_ url: ResourceURL) {
     // A plain name has no escapes, and the directories before it do not matter.
     let plain = url.path.utf8.withContiguousStorageIfAvailable(Self.plain) ?? nil
@@ -32,8 +31,8 @@ package struct FileName: Hashable, Sendable {
       ?? FileName(plain: Self.fallback, wasChanged: false)
   }
 
-  /// The name from `Content-Disposition`, already decoded; nil if nothing is left: then the address
-  /// decides.
+  /// The name from `Content-Disposition`, already decoded; nil if no safe name is left: then the
+  /// address decides.
   package init?(contentDisposition name: String) {
     guard let name = Self.safe(Array(name.utf8), keepingDot: false) else { return nil }
     self = name
@@ -60,7 +59,7 @@ package struct FileName: Hashable, Sendable {
   /// fits.
   package func numbered(_ n: Int) -> FileName {
     let parts = FileNameParts(text)
-    let numbered = parts.shortened(to: 255 - Self.longestSuffix, inserting: " (\(n))")
+    let numbered = parts.shortened(to: 255 - Self.maximumSuffix, inserting: " (\(n))")
     return FileName(plain: numbered, wasChanged: true)
   }
 
@@ -70,9 +69,9 @@ package struct FileName: Hashable, Sendable {
     let raw = text(bytes[start...])
     let trimmed = trim(replaceReserved(raw))
     guard !trimmed.isEmpty else { return nil }
-    let harmless = shortened(defuse(trimmed, keepingDot: keepingDot))
+    let harmless = shortened(neutralise(trimmed, keepingDot: keepingDot))
     // Cutting may have exposed a space, a dot, or an active extension.
-    let final = shortened(defuse(harmless, keepingDot: keepingDot))
+    let final = shortened(neutralise(harmless, keepingDot: keepingDot))
     guard !final.isEmpty else { return nil }
     return FileName(plain: final, wasChanged: !final.utf8.elementsEqual(bytes[start...]))
   }
@@ -82,7 +81,7 @@ extension FileName {
   /// The last component, if it is safe as it is.
   private static func plain(_ bytes: UnsafeBufferPointer<UInt8>) -> FileName? {
     let start = lastStart(bytes)
-    guard isPlain(bytes[start...]) else { return nil }
+    guard isSafeAsIs(bytes[start...]) else { return nil }
     return FileName(plain: String(decoding: bytes[start...], as: UTF8.self), wasChanged: false)
   }
 
@@ -91,23 +90,25 @@ extension FileName {
     bytes.lastIndex(where: isSeparator).map { $0 + 1 } ?? 0
   }
 
-  /// Whether it is safe as it is: most names are letters, digits and few signs, and checking that
-  /// is fast.
-  private static func isPlain(_ name: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+  /// Whether it is safe without changes. Most names have only letters, digits and few signs, and
+  /// this check is fast.
+  private static func isSafeAsIs(_ name: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
     guard name.count <= byteLimit, let first = name.first, let last = name.last,
       isLetterOrDigit(first), isLetterOrDigit(last),
       name.allSatisfy({ isLetterOrDigit($0) || isSign($0) })
     else { return false }
-    // Device names of these characters are never that long; active extensions are short.
+    // No device name of these characters is that long, and active extensions are short.
     let dot = UInt8(ascii: ".")
     guard (name.firstIndex(of: dot) ?? name.endIndex) - name.startIndex > 4 else { return false }
-    return name.lastIndex(of: dot).map { name.endIndex - $0 > 4 || !isActing(name[$0...]) } ?? true
+    return name.lastIndex(of: dot).map { name.endIndex - $0 > 4 || !isActiveExtension(name[$0...]) }
+      ?? true
   }
 
-  /// Or of `desktop.ini`.
-  private static func isActing(_ pathExtension: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+  /// Whether it is an active extension, or that of `desktop.ini`.
+  private static func isActiveExtension(_ pathExtension: Slice<UnsafeBufferPointer<UInt8>>) -> Bool
+  {
     let text = String(decoding: pathExtension, as: UTF8.self).lowercased()
-    return acting.contains(text) || text == ".ini"
+    return activeExtensions.contains(text) || text == ".ini"
   }
 
   private static func isSeparator(_ byte: UInt8) -> Bool {
@@ -187,10 +188,10 @@ extension FileName {
   }
 
   /// Puts `_` before a name that a shell or system would interpret, and makes active names inert.
-  private static func defuse(_ text: String, keepingDot: Bool) -> String {
+  private static func neutralise(_ text: String, keepingDot: Bool) -> String {
     var name = text
     let lowercased = text.lowercased()
-    if acting.contains(where: { lowercased.hasSuffix($0) }) { name += ".download" }
+    if activeExtensions.contains(where: { lowercased.hasSuffix($0) }) { name += ".download" }
     let first = text.unicodeScalars.first
     let stem = lowercased.prefix { $0 != "." }
     let isDevice = devices.contains(trim(String(stem)))
@@ -200,7 +201,7 @@ extension FileName {
 
   private static let reserved = Set("\"*/:<>?\\|".unicodeScalars)
   /// Files that show a foreign icon or start when their directory is viewed.
-  private static let acting = [".lnk", ".scf", ".url"]
+  private static let activeExtensions = [".lnk", ".scf", ".url"]
   private static let devices = Set(
     ["con", "prn", "aux", "nul", "conin$", "conout$", "clock$"]
       + ["com", "lpt"].flatMap { port in "0123456789¹²³".map { "\(port)\($0)" } })

@@ -4,8 +4,8 @@ struct FileNameParts: Hashable {
   /// With its dot; empty when there is none.
   let pathExtension: String
 
-  /// Splits at the last dot, or before `.tar` of a compressed archive. Something long, with a
-  /// space, or after nothing is not an extension.
+  /// Splits at the last dot, or before `.tar` of a compressed archive. A suffix that is long, has a
+  /// space or follows nothing is not an extension.
   init(_ name: String) {
     let pieces = name.split(separator: ".", omittingEmptySubsequences: false)
     var count = pieces.count > 1 && Self.isExtension(pieces[pieces.count - 1]) ? 1 : 0

@@ -6,7 +6,7 @@ package enum ResponseVerdict: Sendable, Hashable {
   case whole(ResponseBody)
   /// The resource is empty.
   case empty(Validator)
-  /// Its body must not be written, but a request without `Range` may work.
+  /// The body must not be written, but a request without `Range` may work.
   case unusableRange(String)
   /// 416: the range is outside the file; with the length if the server sent it.
   case unsatisfiable(length: Int64?)
@@ -44,7 +44,7 @@ package struct ResponseJudge: Sendable {
     if head.status == 200 || head.status == 206, hasUnaskedCoding(head) {
       return .failure(
         TransferError(
-          .protocolViolation, "the server sent a transfer coding that was not asked for"))
+          .protocolViolation, "the server sent a transfer coding that was not requested"))
     }
     return switch head.status {
     case 200: whole(head)
@@ -54,7 +54,7 @@ package struct ResponseJudge: Sendable {
     }
   }
 
-  /// Whether it has a transfer coding other than chunked, which would stay in the file (RFC 9112,
+  /// Whether it has a transfer coding other than chunked, which would remain in the file (RFC 9112,
   /// section 7).
   private func hasUnaskedCoding(_ head: ResponseHead) -> Bool {
     let codings = head.headers.values(of: "Transfer-Encoding")

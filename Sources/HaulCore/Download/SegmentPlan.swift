@@ -9,9 +9,9 @@ package struct SegmentID: Hashable, Sendable, Comparable {
 
 /// Which bytes are on disk, and which connection fetches which of the rest.
 ///
-/// No byte is written twice: a segment asks before it writes, and its end may have moved down
-/// meanwhile. Segments never overlap each other or received bytes, except that a second one may
-/// also fetch a straggler's rest: each byte belongs to the first to ask for it.
+/// No byte is written twice: a segment reserves bytes before it writes them, and its end may move
+/// down. Segments overlap neither each other nor received bytes. Only a straggler's rest may be
+/// fetched by a second segment too; each byte then belongs to the first that reserves it.
 package struct SegmentPlan: Sendable, Hashable {
   package struct Segment: Sendable, Hashable {
     /// Everything before this is written.
@@ -22,7 +22,7 @@ package struct SegmentPlan: Sendable, Hashable {
     package fileprivate(set) var end: Int64
     /// Whether the body begins at byte 0 and bytes on disk are skipped.
     package fileprivate(set) var skipsReceived = false
-    /// Whether it has waited for the reader since this was last read.
+    /// Whether it has waited for the reader since the last call of `takeHeldBack`.
     package fileprivate(set) var wasHeldBack = false
     /// Whether another segment fetches the same bytes, or did.
     package fileprivate(set) var isShared = false
@@ -85,42 +85,47 @@ package struct SegmentPlan: Sendable, Hashable {
     }
   }
 
-  /// A segment for an idle connection: the first gap; otherwise a part of the segment that is
-  /// expected to end last, so that both end together; otherwise, for a straggler, the same rest
-  /// once more.
+  /// Assigns a segment to an idle connection: the first gap; or a part of the segment that is
+  /// expected to end last; or, for a straggler, the same rest once more.
   ///
-  /// Nil when nothing is left that is worth `minimumSplit` bytes to each of two connections or,
-  /// with known speeds, that would end noticeably earlier; O(segments + ranges).
+  /// Nil if a split would give either connection less than `minimumSplit` bytes and, by the known
+  /// speeds, would not end noticeably earlier; O(segments + ranges).
   package mutating func assign(
-    minimumSplit: Int64, outlook: SegmentOutlook = SegmentOutlook()
+    minimumSplit: Int64, throughputEstimate: ThroughputEstimate = ThroughputEstimate()
   ) -> SegmentID? {
     if let window, let length { return assign(within: window, length, minimumSplit: minimumSplit) }
     if let gap = unassigned.ranges.first { return add(gap) }
-    guard length != nil, let victim = last(by: outlook) else { return nil }
-    return split(victim, minimumSplit: minimumSplit, outlook) ?? race(victim, outlook)
+    guard length != nil, let victim = last(by: throughputEstimate) else { return nil }
+    return split(victim, minimumSplit: minimumSplit, throughputEstimate)
+      ?? race(victim, throughputEstimate)
   }
 
   /// The segment that is expected to end last, of those that can be shared.
-  private func last(by outlook: SegmentOutlook) -> SegmentID? {
+  private func last(by throughputEstimate: ThroughputEstimate) -> SegmentID? {
     segments.filter { !$0.value.skipsReceived && !$0.value.isShared && $0.value.remaining > 0 }
-      .map { (id: $0.key, seconds: outlook.seconds($0.value.remaining, of: $0.key)) }
+      .map { (id: $0.key, seconds: throughputEstimate.seconds($0.value.remaining, of: $0.key)) }
       .max { ($0.seconds, $1.id) < ($1.seconds, $0.id) }?.id
   }
 
   /// Gives the tail of a segment to a new one: half of it, or more if the new one is expected to be
   /// faster.
   private mutating func split(
-    _ victim: SegmentID, minimumSplit: Int64, _ outlook: SegmentOutlook
+    _ victim: SegmentID, minimumSplit: Int64, _ throughputEstimate: ThroughputEstimate
   ) -> SegmentID? {
     guard let segment = segments[victim] else { return nil }
     var kept = (segment.remaining + 1) / 2
-    if let rate = outlook.rates[victim], let typical = outlook.typical, typical > 0 {
-      // What a silent connection keeps is small enough to be fetched again at the end.
+    if let rate = throughputEstimate.rates[victim], let medianRate = throughputEstimate.medianRate,
+      medianRate > 0
+    {
+      // A silent connection keeps little enough to be fetched again at the end.
       kept = max(
-        Int64(Double(segment.remaining) * rate / (rate + typical)), min(kept, Self.leastPiece))
+        Int64(Double(segment.remaining) * rate / (rate + medianRate)), min(kept, Self.minimumPiece))
     }
     let taken = segment.remaining - kept
-    guard taken >= max(minimumSplit, 1) || isWorthLess(victim, taken: taken, outlook) else {
+    guard
+      taken >= max(minimumSplit, 1)
+        || isSmallerSplitWorthIt(victim, taken: taken, throughputEstimate)
+    else {
       return nil
     }
     let middle = segment.next + kept
@@ -130,22 +135,28 @@ package struct SegmentPlan: Sendable, Hashable {
 
   /// Whether a smaller part than usual pays, because the download would wait for this segment: its
   /// connection is as fast as others, and several have worked before.
-  private func isWorthLess(
-    _ victim: SegmentID, taken: Int64, _ outlook: SegmentOutlook
+  private func isSmallerSplitWorthIt(
+    _ victim: SegmentID, taken: Int64, _ throughputEstimate: ThroughputEstimate
   ) -> Bool {
-    guard let segment = segments[victim], let rate = outlook.rates[victim],
-      let typical = outlook.typical, rate > typical / Self.straggler, taken >= Self.leastPiece
+    guard let segment = segments[victim], let rate = throughputEstimate.rates[victim],
+      let medianRate = throughputEstimate.medianRate, rate > medianRate / Self.straggler,
+      taken >= Self.minimumPiece
     else { return false }
-    return outlook.seconds(segment.remaining, of: victim) >= max(0.1, 4 * outlook.latency)
+    return throughputEstimate.seconds(segment.remaining, of: victim)
+      >= max(0.1, 4 * throughputEstimate.latency)
   }
 
   /// Fetches a straggler's rest once more, if that is expected to be faster.
-  private mutating func race(_ straggler: SegmentID, _ outlook: SegmentOutlook) -> SegmentID? {
-    guard let segment = segments[straggler], outlook.rates[straggler] != nil,
-      let typical = outlook.typical, typical > 0
+  private mutating func race(_ straggler: SegmentID, _ throughputEstimate: ThroughputEstimate)
+    -> SegmentID?
+  {
+    guard let segment = segments[straggler], throughputEstimate.rates[straggler] != nil,
+      let medianRate = throughputEstimate.medianRate, medianRate > 0
     else { return nil }
-    let again = outlook.latency + Double(segment.remaining) / typical
-    guard outlook.seconds(segment.remaining, of: straggler) >= 2 * again + 0.1 else { return nil }
+    let again = throughputEstimate.latency + Double(segment.remaining) / medianRate
+    guard throughputEstimate.seconds(segment.remaining, of: straggler) >= 2 * again + 0.1 else {
+      return nil
+    }
     segments[straggler]?.isShared = true
     if segment.written < segment.next {
       segments[straggler]?.writing = [segment.written..<segment.next]
@@ -158,7 +169,7 @@ package struct SegmentPlan: Sendable, Hashable {
   /// A connection this many times slower than others is a straggler.
   private static let straggler = 4.0
   /// The smallest part that a split gives to another connection.
-  private static let leastPiece: Int64 = 64 << 10
+  private static let minimumPiece: Int64 = 64 << 10
 
   private mutating func add(_ range: ByteRange) -> SegmentID {
     lastNumber += 1
@@ -168,7 +179,7 @@ package struct SegmentPlan: Sendable, Hashable {
   }
 
   /// Turns the only segment into one whose body begins at byte 0, whatever it requested.
-  package mutating func streamWhole(_ id: SegmentID) {
+  package mutating func receiveWholeBody(_ id: SegmentID) {
     segments[id] = Segment(written: 0, next: 0, end: whole.upperBound, skipsReceived: true)
   }
 
@@ -184,7 +195,8 @@ package struct SegmentPlan: Sendable, Hashable {
     return Grant(pieces: pieces, used: Int(used), isLast: range.upperBound == segment.end)
   }
 
-  /// Reserves what no segment has asked for before; `isLast` is set when nothing is left after it.
+  /// Reserves bytes that no other segment has reserved; `isLast` is set when none remain after
+  /// them.
   private mutating func reserveShared(_ id: SegmentID, _ range: ByteRange) -> Grant {
     guard let segment = segments[id] else { return Grant(pieces: [], used: 0, isLast: true) }
     var taken = received
@@ -215,9 +227,9 @@ package struct SegmentPlan: Sendable, Hashable {
     if let place = segments.index(forKey: id) { body(&segments.values[place]) }
   }
 
-  /// Gives the rest of the segment back. If none of it came, it returns to the segment that it was
-  /// split from, if that one still runs (its body has these bytes, or ends before them and leaves
-  /// them). Otherwise the next segment gets it.
+  /// Gives the rest of the segment back. If it has no bytes yet, the segment that it was split from
+  /// gets them back, if that one still runs: its body has them, or ends before them. Otherwise the
+  /// next segment gets them.
   package mutating func release(_ id: SegmentID) {
     guard let released = segments.removeValue(forKey: id), !released.skipsReceived,
       !released.isShared, released.remaining > 0,
@@ -229,8 +241,8 @@ package struct SegmentPlan: Sendable, Hashable {
     segments[before]?.end = released.end
   }
 
-  /// Shared segments that miss nothing any more: the other one was faster.
-  package var overtaken: [SegmentID] {
+  /// Shared segments with nothing left to fetch: the other one was faster.
+  package var redundantSegments: [SegmentID] {
     segments.filter { $0.value.isShared && received.covers($0.value.next..<$0.value.end) }
       .keys.sorted()
   }
@@ -245,7 +257,7 @@ package struct SegmentPlan: Sendable, Hashable {
   /// Forgets all bytes: another version of the resource begins.
   package mutating func startOver(length: Int64?) {
     let number = lastNumber
-    self = SegmentPlan(length: length, window: window?.begunAgain)
+    self = SegmentPlan(length: length, window: window?.nextGeneration)
     lastNumber = number
   }
 }
@@ -275,17 +287,17 @@ extension SegmentPlan {
   /// Notes that the reader is done with everything before `position`.
   package mutating func read(upTo position: Int64) { window?.position = position }
 
-  /// Asks before the reader gets bytes of a version; false when that version was discarded.
-  package mutating func handOut(generation: Int) -> Bool {
+  /// Commits to a version before the reader gets its bytes; false if that version was discarded.
+  package mutating func commitToReader(generation: Int) -> Bool {
     guard let window, window.generation == generation else { return false }
     self.window?.isCommitted = true
     return true
   }
 
-  /// Notes that a segment waits for the reader: then its slowness is not the server's.
+  /// Notes that a segment waits for the reader, so that its slowness is not the server's.
   package mutating func holdBack(_ id: SegmentID) { segments[id]?.wasHeldBack = true }
 
-  /// Whether it has waited since this was last called.
+  /// Whether the segment has waited since the last call.
   package mutating func takeHeldBack(_ id: SegmentID) -> Bool {
     defer { segments[id]?.wasHeldBack = false }
     return segments[id]?.wasHeldBack ?? false

@@ -18,10 +18,10 @@ package struct StreamWindow: Sendable, Hashable {
     piece = connections > 1 ? max(size / Int64(2 * connections), 1) : .max
   }
 
-  /// Nothing from here on is fetched yet.
+  /// Nothing from this offset on is fetched yet.
   var end: Int64 { position + size }
 
-  var begunAgain: StreamWindow {
+  var nextGeneration: StreamWindow {
     var next = self
     next.position = 0
     next.generation += 1

@@ -23,7 +23,7 @@ package struct ContentDisposition: Hashable, Sendable {
     self.init(only)
   }
 
-  /// Parameters by their name in lower case (RFC 9110, section 5.6.6: one may be empty).
+  /// Parameters by their name in lower case (RFC 9110, section 5.6.6: a parameter may be empty).
   private static func parameters(_ scanner: inout FieldScanner) -> [String: String]? {
     var parameters: [String: String] = [:]
     scanner.skipWhitespace()

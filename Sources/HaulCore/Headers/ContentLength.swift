@@ -7,8 +7,8 @@ package enum ContentLength: Hashable, Sendable {
   case invalid
   case bytes(Int64)
 
-  /// Reads the field of a response. Equal repetitions count as one value, as the section allows, in
-  /// several lines or in a list.
+  /// Reads the field of a response. Equal values in several lines or in a list count as one, as the
+  /// section allows.
   package init(_ headers: HeaderFields) {
     let lines = headers.values(of: "Content-Length")
     if lines.count == 1, !lines[0].hasByte(UInt8(ascii: ",")) {

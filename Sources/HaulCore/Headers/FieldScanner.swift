@@ -3,43 +3,43 @@
 /// It works on bytes: Swift characters would compare canonically equal text as the same.
 struct FieldScanner {
   private let bytes: [UInt8]
-  private var place = 0
+  private var position = 0
 
   init(_ text: some StringProtocol) { bytes = Array(text.utf8) }
 
-  var isAtEnd: Bool { place == bytes.count }
-  var next: UInt8? { isAtEnd ? nil : bytes[place] }
+  var isAtEnd: Bool { position == bytes.count }
+  var next: UInt8? { isAtEnd ? nil : bytes[position] }
 
   /// Takes `literal` when it comes next.
   mutating func take(_ literal: StaticString, ignoringCase: Bool = false) -> Bool {
     let count = literal.utf8CodeUnitCount
-    guard bytes.count - place >= count else { return false }
+    guard bytes.count - position >= count else { return false }
     for index in 0..<count {
-      let (found, wanted) = (bytes[place + index], literal.utf8Start[index])
+      let (found, wanted) = (bytes[position + index], literal.utf8Start[index])
       guard
         found == wanted || ignoringCase && Self.lowercased(found) == Self.lowercased(wanted)
       else { return false }
     }
-    place += count
+    position += count
     return true
   }
 
   private mutating func takeByte() -> UInt8? {
     guard let next else { return nil }
-    place += 1
+    position += 1
     return next
   }
 
   /// Skips optional whitespace: spaces and tabs (section 5.6.3).
   mutating func skipWhitespace() {
-    while let next, Self.isWhitespace(next) { place += 1 }
+    while let next, Self.isWhitespace(next) { position += 1 }
   }
 
   /// Takes the longest run of bytes that satisfy `belongs`; it may be empty.
   mutating func takeRun(where belongs: (UInt8) -> Bool) -> ArraySlice<UInt8> {
-    let start = place
-    while let next, belongs(next) { place += 1 }
-    return bytes[start..<place]
+    let start = position
+    while let next, belongs(next) { position += 1 }
+    return bytes[start..<position]
   }
 
   /// Takes a token (section 5.6.2); nil when there is none.

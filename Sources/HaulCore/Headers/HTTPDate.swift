@@ -2,8 +2,7 @@
 package struct HTTPDate: Hashable, Comparable, Sendable {
   package let secondsSince1970: Int64
 
-  /// A date to send; times outside the years 0 to 9999, which have no text, are moved to the
-  /// nearest that has one.
+  /// A date to send. Times outside the years 0 to 9999 become the nearest time inside.
   package init(secondsSince1970 seconds: Int64) {
     secondsSince1970 = min(max(seconds, Self.earliest), Self.latest)
   }
@@ -67,27 +66,27 @@ extension HTTPDate {
     }
   }
 
-  /// `-` is a letter of a name, and `0` a digit.
+  /// In this form, `-` stands for a letter and `0` for a digit.
   private static var form: StaticString { "---, 00 --- 0000 00:00:00 GMT" }
 
   private static func hasForm(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-    for place in bytes.indices {
-      switch form.utf8Start[place] {
+    for index in bytes.indices {
+      switch form.utf8Start[index] {
       case UInt8(ascii: "-"): break
-      case UInt8(ascii: "0"): if !FieldScanner.isDigit(bytes[place]) { return false }
-      case let wanted: if bytes[place] != wanted { return false }
+      case UInt8(ascii: "0"): if !FieldScanner.isDigit(bytes[index]) { return false }
+      case let wanted: if bytes[index] != wanted { return false }
       }
     }
     return true
   }
 
   private static func checked(_ bytes: UnsafeBufferPointer<UInt8>) -> CivilDate? {
-    func number(_ place: Int) -> Int64 {
-      Int64(bytes[place] - 0x30) * 10 + Int64(bytes[place + 1] - 0x30)
+    func number(_ index: Int) -> Int64 {
+      Int64(bytes[index] - 0x30) * 10 + Int64(bytes[index + 1] - 0x30)
     }
-    func word(_ place: Int, of words: [StaticString]) -> Int64? {
+    func word(_ index: Int, of words: [StaticString]) -> Int64? {
       words.firstIndex { word in
-        (0..<3).allSatisfy { word.utf8Start[$0] == bytes[place + $0] }
+        (0..<3).allSatisfy { word.utf8Start[$0] == bytes[index + $0] }
       }.map(Int64.init)
     }
     guard let weekday = word(0, of: shortWeekdays), let month = word(8, of: months) else {

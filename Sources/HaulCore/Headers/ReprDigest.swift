@@ -4,7 +4,7 @@ import StructuredFieldValues
 /// Digests of the whole representation, as the server states them: strongest first.
 ///
 /// `Content-Digest` is ignored on purpose: on a 206 it covers only the part. MD5, SHA-1 and CRC32C
-/// are read, but do not protect against intentional changes; trust is the caller's decision.
+/// are read, but do not protect against intentional changes; the caller decides about trust.
 package enum ReprDigest {
   /// The digests of a response: `Repr-Digest`, or the older `Digest` when there is none.
   package static func checksums(_ headers: HeaderFields) -> [Checksum] {
@@ -54,7 +54,7 @@ package enum ReprDigest {
     "sha-512": .sha512, "sha-256": .sha256, "sha": .sha1, "md5": .md5,
   ]
 
-  /// The algorithms of the registry (RFC 9530, section 7.2) that we compute.
+  /// The algorithms of the registry (RFC 9530, section 7.2) that Haul computes.
   private struct Field: StructuredFieldValue {
     static let structuredFieldType = StructuredFieldType.dictionary
 

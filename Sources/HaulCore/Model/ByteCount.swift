@@ -14,7 +14,7 @@ package enum ByteCount {
     return "\(tenths / 10).\(tenths % 10) \(names[unit])"
   }
 
-  /// Two numbers to compare: in exact bytes if they would look the same.
+  /// Two numbers to compare: in exact bytes if their short texts would be equal.
   package static func texts(_ first: Int64, _ second: Int64) -> (String, String) {
     let short = (text(first), text(second))
     return first == second || short.0 != short.1 ? short : ("\(first) B", "\(second) B")

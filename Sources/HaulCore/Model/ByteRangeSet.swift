@@ -1,7 +1,7 @@
-/// A set of byte offsets, held as sorted ranges that do not touch.
+/// A set of byte offsets, stored as sorted ranges that do not touch.
 ///
-/// Not the standard library's `RangeSet`: its generics are not specialised here, which slows down
-/// many small files.
+/// The standard library's `RangeSet` is slower for many small files, because its generics are not
+/// specialised here.
 package struct ByteRangeSet: Hashable, Sendable {
   package private(set) var ranges: [ByteRange]
 
@@ -80,7 +80,8 @@ package struct ByteRangeSet: Hashable, Sendable {
     other.ranges.allSatisfy { isDisjoint($0) }
   }
 
-  /// How many ranges come first, by a test that holds only for a first part of them; O(log ranges).
+  /// The number of leading ranges for which a test holds; it must not hold after them. O(log
+  /// ranges).
   private func count(before isBefore: (ByteRange) -> Bool) -> Int {
     var (low, high) = (0, ranges.count)
     while low < high {

@@ -7,17 +7,17 @@ package struct ByteTail: Sendable, Hashable {
 
   package init() {}
 
-  /// At most `limit`.
+  /// At most `limit` bytes.
   package var bytes: ArraySlice<UInt8> { kept.suffix(Self.limit) }
 
   package mutating func append(_ bytes: some Collection<UInt8>) {
     kept.append(contentsOf: bytes.suffix(Self.limit))
-    // Only now and then: it moves at most as many bytes as were added.
+    // Only at twice the limit, so that each byte is moved at most about once.
     if kept.count > 2 * Self.limit { kept = Array(kept.suffix(Self.limit)) }
   }
 
-  /// Its last lines joined in one, fit for a terminal and at most `cells` wide; nil if there are
-  /// none.
+  /// Its last lines, joined in one line, safe for a terminal and at most `cells` wide; nil if there
+  /// are none.
   package func lines(_ count: Int, cells: Int) -> String? {
     let text = String(decoding: bytes, as: UTF8.self)
     let lines = text.split(whereSeparator: \.isNewline)

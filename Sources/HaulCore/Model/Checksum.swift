@@ -9,15 +9,16 @@ public struct Checksum: Hashable, Sendable {
     case md5
     case crc32c
 
-    /// The algorithm with that name, in either case; `sha256` is `sha-256`. Nil for another name.
+    /// The algorithm with that name, in either case, with `sha256` for `sha-256`; nil for another
+    /// name.
     package init?(name: some StringProtocol) {
       let name = name.lowercased()
       let isShort = name.hasPrefix("sha") && !name.hasPrefix("sha-")
       self.init(rawValue: isShort ? "sha-\(name.dropFirst(3))" : name)
     }
 
-    /// Whether a digest that the server announces is accepted as proof: nobody can construct two
-    /// files with the same one.
+    /// Whether a digest that the server announces is accepted as proof: collisions cannot be
+    /// constructed.
     package var isTrusted: Bool { [.sha256, .sha384, .sha512].contains(self) }
 
     /// The length of the digest in bytes.
@@ -81,7 +82,7 @@ extension Checksum: CustomStringConvertible {
 }
 
 extension [Checksum] {
-  /// The first of these that was not found, and the digest that was found in its place.
+  /// The first digest of these that was not found, and the found digest in its place.
   package func mismatch(with found: [Checksum]) -> (expected: Checksum, got: String)? {
     guard let expected = first(where: { !found.contains($0) }) else { return nil }
     return (expected, found.first { $0.algorithm == expected.algorithm }?.hex ?? "none")

@@ -19,7 +19,7 @@ public enum CommandRefusal: String, Sendable, Hashable, Codable, CaseIterable {
 }
 
 extension CommandRefusal {
-  /// The message for a person, with what to do.
+  /// The message for people, with what to do.
   package var message: String {
     switch self {
     case .isCompleted: "it is completed; restart it to download it again"

@@ -4,17 +4,17 @@ public struct ConnectionChoice: Sendable, Hashable {
   public enum Reason: String, CaseIterable, Sendable, Hashable {
     /// The limit is reached.
     case limit
-    /// One more connection would bring too little.
+    /// More connections bring too little.
     case noGain = "no-gain"
-    /// With more of them, the download became slower.
+    /// With more connections, the download became slower.
     case slower
-    /// The server refused one more.
+    /// The server refused more connections.
     case refused
     /// An earlier transfer of the host ended with this number.
     case remembered
   }
 
-  /// Connections.
+  /// The number of connections.
   public let connections: Int
   /// Why there are not more.
   public let reason: Reason

@@ -1,4 +1,4 @@
-/// What to download, where to, and how: a plain value; nothing runs until it is added.
+/// What to download, where to, and how. It is a plain value: nothing runs until it is added.
 public struct DownloadRequest: Sendable, Hashable, Codable {
   /// Where a download goes.
   public enum Destination: Sendable, Hashable, Codable {
@@ -16,8 +16,8 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
   /// What happens when the final name is taken.
   public enum IfExists: String, CaseIterable, Sendable, Codable {
     /// A file with the remote length and modification time (or the given checksums) is accepted as
-    /// complete. A file that an earlier download of the same address made, unchanged since, is
-    /// replaced when the new one is whole. Any other is kept: as `rename` for a derived name, as
+    /// complete. An unchanged file from an earlier download of the same address is replaced when
+    /// the new one is whole. Any other file is kept: as with `rename` for a derived name, as with
     /// `fail` for an exact one.
     case update
     /// Any file with that name is accepted as complete.
@@ -42,7 +42,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
   public var url: ResourceURL
   /// Where to write it.
   public var destination: Destination
-  /// Whether the directory of an exact path is created if missing, as it is for a derived name.
+  /// Whether the directory of an exact path is created if missing. It always is for a derived name.
   public var createsDirectories = false
   /// What happens when the final name is taken.
   public var ifExists: IfExists = .update
@@ -66,17 +66,17 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
   /// 1 GiB. It uses one connection and starts over after a pause, because a decoded body has no
   /// ranges. `checksums` are of the decoded file. An unknown coding fails with `not-yet-supported`.
   public var decodesContent = false
-  /// Prefer the name that the server suggests (`Content-Disposition`) to the one in the address;
-  /// made safe, and only for a directory.
+  /// Prefer the name that the server suggests (`Content-Disposition`), made safe, to the name in
+  /// the address. It counts only for a directory.
   public var usesServerName = false
   /// Discard the bytes of an earlier run.
   public var startOver = false
   /// Allow parallel ranges, and resuming after a comparison of bytes, for servers without
-  /// validators. The file is then `unverified`.
+  /// validators. The result is then `unverified`.
   public var allowUnverified = false
   /// Resume from bytes of another address when length and strong validator match.
   public var resumesFromAnotherAddress = false
-  /// Do not check the server's certificate; not applied after a redirect to another origin.
+  /// Do not check the server's certificate. This does not apply after a redirect to another origin.
   public var allowInsecure = false
   /// Hosts that also receive the header fields and the user information after a redirect over
   /// https.

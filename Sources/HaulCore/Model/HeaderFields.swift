@@ -1,8 +1,8 @@
-/// Header fields in the order they came; names compare without case (RFC 9110, section 5.1).
+/// Header fields in their original order; names compare without case (RFC 9110, section 5.1).
 public struct HeaderFields: Hashable, Sendable, Codable {
   /// One field.
   public struct Field: Hashable, Sendable, Codable {
-    /// As it was spelled.
+    /// In its original spelling.
     public let name: String
     /// Without white space around it.
     public let value: String
@@ -48,12 +48,12 @@ public struct HeaderFields: Hashable, Sendable, Codable {
     return single
   }
 
-  /// Adds a field behind the others, also where there is one of that name.
+  /// Adds a field at the end, even if there is one of that name.
   public mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name, value: value))
   }
 
-  /// Takes away every field of that name.
+  /// Removes every field of that name.
   public mutating func remove(_ name: String) {
     fields.removeAll { $0.isNamed(name) }
   }
@@ -69,14 +69,14 @@ extension HeaderFields: ExpressibleByDictionaryLiteral {
 }
 
 extension HeaderFields.Field {
-  /// Most differ in length already.
+  /// Most names already differ in length.
   @inline(__always)
   fileprivate func isNamed(_ other: String) -> Bool {
     name.utf8.count == other.utf8.count && isSpelled(other)
   }
 
-  /// Names are ASCII (RFC 9110, section 5.1). Most are spelled alike; the others are compared byte
-  /// by byte.
+  /// Names are ASCII (RFC 9110, section 5.1). Most are spelled equally; the others are compared
+  /// byte by byte.
   @inline(never)
   private func isSpelled(_ other: String) -> Bool {
     if name == other { return true }

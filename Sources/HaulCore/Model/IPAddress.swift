@@ -1,4 +1,4 @@
-/// An IPv4 or IPv6 address; names are never looked up.
+/// An IPv4 or IPv6 address; never looks up names.
 package struct IPAddress: Hashable, Sendable {
   /// 4 or 16 bytes, in network order.
   package let bytes: [UInt8]

@@ -1,7 +1,7 @@
 extension TransferRequest {
-  /// How much of the slots, and of a shared rate limit, a transfer gets.
+  /// The share of the slots and of a rate limit that a transfer gets.
   ///
-  /// A higher priority is more likely to go first; a lower one always makes progress.
+  /// A higher priority goes first more often; a lower one always makes progress.
   public enum Priority: Int, CaseIterable, Comparable, Codable, Sendable {
     case background, utility, `default`, userInitiated, userInteractive
 

@@ -1,4 +1,4 @@
-/// One `name=value` of a query, and what its name says about the value.
+/// One `name=value` of a query, classified by its name.
 struct QueryItem {
   /// As sent.
   let text: Substring
@@ -18,28 +18,26 @@ struct QueryItem {
     query.split(separator: "&", omittingEmptySubsequences: false).map { QueryItem($0) }
   }
 
-  /// The form that may be shown. An item without a name may be a secret itself, unless it is as
-  /// short as a flag.
+  /// The form that may be shown. An item without a name may itself be a secret, unless it is short
+  /// like a flag.
   var redacted: String {
-    guard let value else { return text.utf8.count > Self.longestFlag ? "***" : String(text) }
-    let isHidden = isSecret || value.utf8.count > Self.longestShown
+    guard let value else { return text.utf8.count > Self.maximumFlag ? "***" : String(text) }
+    let isHidden = isSecret || value.utf8.count > Self.maximumShown
     return isHidden ? "\(text.prefix { $0 != "=" })=***" : String(text)
   }
 
   /// The longest value, and the longest item without one, that are shown, in bytes.
-  private static let longestShown = 32
-  private static let longestFlag = 8
+  private static let maximumShown = 32
+  private static let maximumFlag = 8
 
-  /// Whether the value only says who may fetch the resource and until when, not which resource it
-  /// is.
+  /// Whether the value only grants access for a time, and does not select the resource.
   /// - Parameter isSAS: whether the query has a `sig`, as shared access signatures have.
   func isSigning(inSAS isSAS: Bool) -> Bool {
     Self.signingPrefixes.contains { name.hasPrefix($0) } || Self.signing.contains(name)
       || (isSAS && Self.sharedAccess.contains(name))
   }
 
-  /// Whether the query has a signature of the whole address: another resource has another
-  /// signature.
+  /// Whether the query signs the whole address, so that another resource has another signature.
   static func isSigned(_ items: [QueryItem]) -> Bool {
     let names = Set(items.map(\.name))
     let pairs: [(signature: String, others: Set<String>)] = [
@@ -53,8 +51,8 @@ struct QueryItem {
     return pairs.contains { names.contains($0) && !names.isDisjoint(with: $1) }
   }
 
-  /// The item without the value.
-  var nameAlone: Substring { value == nil ? text : text.prefix { $0 != "=" } }
+  /// The item without its value.
+  var nameOnly: Substring { value == nil ? text : text.prefix { $0 != "=" } }
 
   /// Whether it is the signature of a shared access signature.
   var isSharedAccessSignature: Bool { name == "sig" }
@@ -98,19 +96,19 @@ extension ResourceURL {
     return withQuery(QueryItem.all(of: query).map(\.redacted))
   }
 
-  /// A text that is the same for every link to a resource: the address without the values of known
+  /// A text that is the same for every link to a resource: the address without values of known
   /// signing parameters. It may hold secrets.
   package var resourceText: String {
     guard let query else { return absoluteString }
     let items = QueryItem.all(of: query)
     let isSAS = items.contains(where: \.isSharedAccessSignature)
     return withQuery(
-      items.map { String($0.isSigning(inSAS: isSAS) ? $0.nameAlone : $0.text) })
+      items.map { String($0.isSigning(inSAS: isSAS) ? $0.nameOnly : $0.text) })
   }
 
-  /// A text that is the same only for surely the same resource: `resourceText` if a signature
+  /// A text that is equal only for certainly the same resource: `resourceText` if a signature
   /// covers the address, otherwise the whole address. A token may select the resource.
-  package var ownText: String {
+  package var exactResourceText: String {
     guard let query, QueryItem.isSigned(QueryItem.all(of: query)) else { return absoluteString }
     return resourceText
   }

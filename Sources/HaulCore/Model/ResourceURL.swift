@@ -4,7 +4,7 @@ public import FoundationEssentials
 public struct ResourceURL: Hashable, Sendable {
   /// Scheme, host and port: decides whether secrets may be sent (RFC 9110, section 4.3.1).
   public struct Origin: Hashable, Sendable, CustomStringConvertible {
-    /// Shared, like the address.
+    /// Shared between copies, like the address.
     private final class Parts: Sendable {
       let scheme: String
       let host: String
@@ -22,7 +22,7 @@ public struct ResourceURL: Hashable, Sendable {
 
     /// `http` or `https`.
     public var scheme: String { parts.scheme }
-    /// In lower case; an IPv6 address without brackets.
+    /// In lower case; without the brackets of an IPv6 address.
     public var host: String { parts.host }
     /// The given port, or the default of the scheme.
     public var port: Int { parts.port }
@@ -36,7 +36,7 @@ public struct ResourceURL: Hashable, Sendable {
       "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
 
-    /// With the same scheme, the authority contains host and port.
+    /// The authority contains host and port.
     public static func == (left: Origin, right: Origin) -> Bool {
       left.parts === right.parts || left.authority == right.authority && left.scheme == right.scheme
     }
@@ -64,7 +64,7 @@ public struct ResourceURL: Hashable, Sendable {
     }
   }
 
-  /// The parts of an address: shared, because it is copied with every event and request.
+  /// The parts of an address, shared because it is copied with every event and request.
   private final class Parts: Hashable, Sendable {
     let absoluteString: String
     let origin: Origin
@@ -83,7 +83,7 @@ public struct ResourceURL: Hashable, Sendable {
       self.query = query
     }
 
-    /// The text covers everything else except the user information.
+    /// The text contains everything except the user information.
     static func == (left: Parts, right: Parts) -> Bool {
       left === right
         || (left.absoluteString == right.absoluteString && left.credentials == right.credentials)
@@ -94,9 +94,9 @@ public struct ResourceURL: Hashable, Sendable {
 
   private let parts: Parts
 
-  /// The address as it is sent: without user information and fragment.
+  /// The address in the form in which it is sent: without user information and fragment.
   package var absoluteString: String { parts.absoluteString }
-  /// The whole address with its secrets, including user information; print `redacted` where others
+  /// The whole address with its secrets, including user information. Print `redacted` where others
   /// may read it.
   public var text: String {
     guard let credentials, var parts = URLComponents(string: absoluteString) else {
@@ -105,7 +105,7 @@ public struct ResourceURL: Hashable, Sendable {
     (parts.user, parts.password) = (credentials.user, credentials.password)
     return parts.string ?? absoluteString
   }
-  /// The same as a Foundation URL, with its secrets; nil if Foundation cannot read it.
+  /// The address as a Foundation URL, with its secrets; nil if Foundation cannot read it.
   public var url: URL? { URL(string: text) }
   /// Decides whether secrets may be sent.
   public var origin: Origin { parts.origin }
@@ -163,7 +163,7 @@ public struct ResourceURL: Hashable, Sendable {
       path: sent.parts.percentEncodedPath, query: sent.parts.percentEncodedQuery)
   }
 
-  /// Whether it is an IPv6 address, or could be a name: escapes may decode to anything.
+  /// Whether it is an IPv6 address, or could be a name, because escapes may decode to anything.
   private static func isHost(_ host: String) -> Bool {
     if host.utf8.contains(UInt8(ascii: ":")) {
       return IPAddress(String(host.prefix { $0 != "%" })) != nil  // a zone may follow
@@ -205,7 +205,7 @@ public struct ResourceURL: Hashable, Sendable {
 
   private init(_ parts: Parts) { self.parts = parts }
 
-  /// Path and query, as in a request line.
+  /// The path and query of a request line.
   package var pathAndQuery: String { query.map { "\(path)?\($0)" } ?? path }
 }
 
@@ -214,7 +214,7 @@ extension ResourceURL: CustomStringConvertible {
   public var description: String { redacted }
 }
 
-/// An address as it is sent, and the parts that are not sent.
+/// The parts of an address that are sent, and those that are not.
 private struct Sent {
   /// In lower case; an IPv6 address without brackets.
   let host: String
@@ -238,8 +238,8 @@ private struct Sent {
     self.parts = parts
   }
 
-  /// Whether it can be read again as the same address: some international names cannot, in DNS
-  /// letters.
+  /// Whether its text can be parsed again as the same address. Some international names cannot, in
+  /// their DNS form.
   var isReadable: Bool {
     if host.utf8.allSatisfy({ $0 < 0x80 }), !host.contains("xn--") { return true }
     guard let text = parts.string, let scheme = parts.scheme, let url = URL(string: text),

@@ -1,5 +1,5 @@
-/// Parses plain addresses, fast: lower case up to the path, without user information, fragment or
-/// anything to encode. Most addresses in lists are plain; others need the full parser.
+/// Parses plain addresses fast: lower case up to the path, without user information, fragment or
+/// escapes. Most addresses in lists are plain; others need the full parser.
 struct SimpleURLParser {
   let scheme: String
   let host: String
@@ -7,7 +7,7 @@ struct SimpleURLParser {
   let path: String
   let query: String?
 
-  /// Nil for every address that is not plain, valid or not.
+  /// Nil for every address that is not plain, even a valid one.
   init?(_ text: String) {
     guard
       let plain = text.utf8.withContiguousStorageIfAvailable(Self.init(bytes:)) ?? nil
@@ -52,7 +52,7 @@ struct SimpleURLParser {
     return Int(port)
   }
 
-  /// Two hyphens in a row may start a punycode label, which stands for other text.
+  /// Two hyphens in a row may begin a punycode label, which encodes other text.
   private static func isHost(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
     var last: UInt8 = 0
     for byte in bytes {

@@ -1,12 +1,12 @@
-/// Local work in the queue: a plain value; nothing runs until it is added.
+/// Local work in the queue. It is a plain value: nothing runs until it is added.
 public struct StepRequest: Sendable, Hashable, Codable {
   /// What runs.
   public enum Action: Sendable, Hashable, Codable {
-    /// The closure registered under this name with `TransferManager.register(step:)`, also after a
-    /// restart.
+    /// The closure that is registered under this name with `TransferManager.register(step:)`; it
+    /// must be registered again after a restart.
     case named(String, input: String? = nil)
-    /// A program with its arguments, run without a shell in this directory (nil: the working
-    /// directory of the process that adds it). A name without a slash is looked up in `PATH`.
+    /// A program with its arguments, run without a shell in this directory; nil for the working
+    /// directory of the process that adds it. A name without a slash is looked up in `PATH`.
     ///
     /// Its standard input is empty. Exit code 0 completes the step; any other fails it. It is
     /// stored as given, and other users can see the arguments of running programs: do not pass
@@ -16,7 +16,7 @@ public struct StepRequest: Sendable, Hashable, Codable {
 
   /// What runs.
   public var action: Action
-  /// Whether it may run again if the process died while it ran; otherwise it fails with
+  /// Whether it may run again after the process died while it ran. Otherwise it fails with
   /// `interrupted`.
   public var isIdempotent = false
 

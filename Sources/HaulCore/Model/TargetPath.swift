@@ -1,10 +1,9 @@
-/// The path of a file as text, normalised: `a`, `./a` and `.//a` are equal. Only the disk can
-/// resolve links.
+/// The normalised path of a file: `a`, `./a` and `.//a` are equal. It does not resolve links.
 package struct TargetPath: Hashable, Sendable {
   package let text: String
 
   package init(_ path: String) {
-    if path.utf8.withContiguousStorageIfAvailable(Self.isPlain) == true {
+    if path.utf8.withContiguousStorageIfAvailable(Self.isNormalised) == true {
       text = path
       return
     }
@@ -12,8 +11,8 @@ package struct TargetPath: Hashable, Sendable {
     text = (path.hasPrefix("/") ? "/" : "") + parts.joined(separator: "/")
   }
 
-  /// Whether no component is empty or a dot, as in most paths.
-  private static func isPlain(_ path: UnsafeBufferPointer<UInt8>) -> Bool {
+  /// Whether no component is empty or a dot; most paths are like this.
+  private static func isNormalised(_ path: UnsafeBufferPointer<UInt8>) -> Bool {
     let (slash, dot) = (UInt8(ascii: "/"), UInt8(ascii: "."))
     // Whether the present component is empty or a dot so far.
     var (isEmpty, isDot, isFirst) = (true, false, true)

@@ -1,7 +1,7 @@
 /// Untrusted text, made safe for a terminal.
 package enum TerminalText {
   /// Escapes everything that could move the cursor, start a sequence, or change the reading order:
-  /// C0, DEL, C1, line and paragraph separators, and invisible formatting except the two joiners
+  /// C0, DEL, C1, line and paragraph separators, and invisible formatting. It keeps the two joiners
   /// that scripts need.
   package static func escaped(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
@@ -16,8 +16,8 @@ package enum TerminalText {
     return result
   }
 
-  /// The number of terminal cells that escaped text takes, or a few more where terminals differ
-  /// (joined emoji).
+  /// The number of terminal cells of escaped text; slightly too high where terminals differ (joined
+  /// emoji).
   package static func width(_ text: String) -> Int {
     text.utf8.allSatisfy { $0 < 0x80 }
       ? text.utf8.count : text.unicodeScalars.reduce(0) { $0 + width(of: $1) }
@@ -60,8 +60,8 @@ package enum TerminalText {
 }
 
 extension TerminalText {
-  /// Cells of one scalar: 0 for what is drawn over another, 2 for East Asian Width `W` and `F` (UAX
-  /// #11) and emoji.
+  /// The cells of one scalar: 0 for combining ones, 2 for East Asian Width `W` and `F` (UAX #11)
+  /// and emoji.
   private static func width(of scalar: Unicode.Scalar) -> Int {
     // The selector requests the wide form of a narrow character.
     if scalar == "\u{FE0F}" { return 1 }

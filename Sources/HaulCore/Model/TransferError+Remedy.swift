@@ -1,6 +1,6 @@
 extension TransferError {
-  /// A setting that avoids the error. The message describes it in words for the library; the
-  /// command adds its options.
+  /// A setting that avoids the error. The message describes it for users of the library; the
+  /// command line adds its options.
   package enum Remedy: String, Hashable, Codable, Sendable {
     case credentials, password, proxyCredentials
     case certificateAuthority, clientCertificate

@@ -1,8 +1,8 @@
 public import FoundationEssentials
 
-/// Why a transfer did not succeed: a stable code, and one line for a person.
+/// Why a transfer did not succeed: a stable code, and one line for people.
 public struct TransferError: Error, Hashable, Sendable {
-  /// What kind of failure it was. Raw values are part of the command line contract.
+  /// The kind of failure. Raw values are part of the command line contract.
   public enum Code: String, CaseIterable, Sendable, Codable {
     case httpStatus = "http-status"
     case notFound = "not-found"
@@ -57,13 +57,13 @@ public struct TransferError: Error, Hashable, Sendable {
     var remedy: Remedy?
   }
 
-  /// Shared, because most results have no error and should not reserve room for one.
-  private var shared: Shared<Parts>
+  /// Shared, because most results have no error and should not reserve memory for one.
+  private var shared: CopyOnWriteBox<Parts>
   var parts: Parts { shared.value }
 
-  init(_ parts: Parts) { shared = Shared(parts) }
+  init(_ parts: Parts) { shared = CopyOnWriteBox(parts) }
 
-  /// What kind of failure it was.
+  /// The kind of failure.
   public var code: Code { shared.value.code }
   /// Why it failed and what to do, in one line, without the URL and without secrets.
   public var message: String { shared.value.message }
@@ -75,9 +75,9 @@ public struct TransferError: Error, Hashable, Sendable {
   public var retryAfter: Duration? { shared.value.retryAfter }
   /// Why a command had no effect on a transfer; nil for any code but `refused`.
   public var refusal: CommandRefusal? { shared.value.refusal }
-  /// The cause, if it may go away by itself.
+  /// The cause, if it may disappear by itself.
   package var cause: Cause? { shared.value.cause }
-  /// Whether it is about the target of a redirect, not the requested host.
+  /// Whether it concerns the target of a redirect, not the requested host.
   package var isOfRedirect: Bool { shared.value.isOfRedirect }
 
   package enum Cause: String, Hashable, Codable, Sendable {
@@ -91,7 +91,7 @@ public struct TransferError: Error, Hashable, Sendable {
 
   /// An error of this kind.
   /// - Parameters:
-  ///   - code: what kind of failure it was.
+  ///   - code: the kind of failure.
   ///   - message: why it failed and what to do, in one line, without secrets.
   ///   - status: the HTTP status behind it, if one was received.
   ///   - isRetryable: whether another attempt may succeed without any change.
@@ -128,7 +128,7 @@ public struct TransferError: Error, Hashable, Sendable {
     return error
   }
 
-  /// The same error, about the target of a redirect.
+  /// The same error, for the target of a redirect.
   package var ofRedirect: TransferError {
     var error = self
     error.shared.value.isOfRedirect = true

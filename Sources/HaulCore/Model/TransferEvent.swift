@@ -3,51 +3,51 @@ public struct TransferEvent: Sendable, Hashable {
   /// What happened.
   public enum Kind: Sendable, Hashable {
     case added(target: String?)
-    /// Its file gets this path instead of the one in `added`: the server sent the name, another
-    /// transfer uses the first one, or an existing file is kept, for this reason.
+    /// Its file gets this path instead of the one in `added`. The reason: the server sent the name,
+    /// another transfer uses the first path, or an existing file is kept.
     case target(String, reason: String?)
     case phase(Phase, reason: String?)
     /// It does not run, for this reason.
     case waiting(WaitReason)
     case paused(by: Initiator)
     case resumed(by: Initiator)
-    /// Newest only; at most 10 per second and transfer. Progress with all bytes of a file reaches
-    /// every subscriber, once, before the end.
+    /// At most 10 per second and transfer; a slow subscriber gets only the newest. Progress with
+    /// all bytes of a file reaches every subscriber once, before the end.
     case progress(TransferProgress)
     indirect case attempt(number: Int, error: TransferError, delay: Duration)
-    /// The server refused a connection while others of its host stayed open: the host gets at most
-    /// this many from now on, for all transfers. No attempt was counted.
+    /// The server refused a connection while others of its host stayed open. From now on the host
+    /// gets at most this many connections, for all transfers. No attempt was counted.
     indirect case limited(connections: Int, error: TransferError)
     /// The number of connections that it chose.
     case connections(ConnectionChoice)
     /// Its end.
     case finished(TransferResult)
-    /// It was moved; `TransferManager.summaries(of:)` has the new order.
+    /// It was moved; `TransferManager.summaries(of:)` returns the new order.
     case moved
     /// It is no longer in the list.
     case removed
-    /// Its present state, in place of events that the subscriber has missed.
+    /// Its present state, in place of events that the subscriber missed.
     indirect case snapshot(TransferSnapshot)
   }
 
-  /// What a transfer is doing right now; never stored.
+  /// What a transfer is doing now; never stored.
   public enum Phase: String, Sendable, Hashable {
     case connecting, transferring, verifying, publishing, restarted, running
   }
 
-  /// Who paused or resumed it.
+  /// What caused a pause or a resume.
   public enum Initiator: String, Sendable, Hashable {
     case user, signal, disk, network
   }
 
-  /// The number of a stored state change, increasing, also across restarts; nil for progress and
-  /// other events that are not stored.
+  /// The number of a stored state change. Numbers increase, also across restarts. Nil for progress
+  /// and other events that are not stored.
   public let number: Int?
   /// The transfer.
   public let id: TransferID
   /// What happened.
   public let kind: Kind
-  /// Nil when it could not be read.
+  /// Nil if it could not be read.
   package let identity: TransferIdentity?
 
   /// The address; nil for a step. Print only its `redacted` form.
@@ -96,23 +96,24 @@ public struct TransferProgress: Sendable, Hashable, Codable {
     self.connections = connections
   }
 
-  /// From 0 to 1; 1 only when it is complete; nil while the length is unknown.
+  /// From 0 to 1, and 1 only when complete; nil while the length is unknown.
   public var fraction: Double? {
     guard let total, total >= 0 else { return nil }
     if bytes >= total { return 1 }
     return max(0, min(Double(bytes) / Double(total), 1.0.nextDown))
   }
 
-  /// From 0 to 100, rounded down; 100 only when it is complete; nil while the length is unknown.
+  /// From 0 to 100, rounded down, and 100 only when complete; nil while the length is unknown.
   public var percent: Int? { fraction.map { Int($0 * 100) } }
 
   /// Whether it is complete.
   package var isWhole: Bool { total.map { bytes >= $0 } ?? false }
 
-  /// Seconds until the end at the present rate; nil while length or rate is unknown.
+  /// Seconds until the end at the present rate, at most 10¹²; nil while the length or rate is
+  /// unknown.
   public var secondsLeft: Double? {
     guard let total, rate > 0 else { return nil }
-    return Double(total - bytes) / rate
+    return min(max(0, (Double(total) - Double(bytes)) / rate), 1e12)
   }
 }
 
@@ -163,7 +164,7 @@ public struct TransferResult: Sendable, Hashable {
 
   /// Which end it was.
   public var state: State { box.parts.state }
-  /// The final path, once completed; also when a restart did not complete, because the older file
+  /// The final path, once completed. Also set if a restart did not complete, because the older file
   /// still exists.
   public var path: String? { box.parts.path }
   /// Length of the file in bytes.
@@ -172,14 +173,14 @@ public struct TransferResult: Sendable, Hashable {
   public var fetched: Int64 { box.parts.fetched }
   /// Bytes found on disk from earlier runs.
   public var reused: Int64 { box.parts.reused }
-  /// From the start of this run to its end.
+  /// The duration of this run.
   public var duration: Duration { box.parts.duration }
-  /// The digests that it was verified by.
+  /// The digests that verified it.
   public var checksums: [Checksum] { box.parts.checksums }
   /// What proves the content, once completed.
   public var verified: Verification? { box.parts.verified }
   /// The content coding of the file, such as `gzip`, if the server sent one that was not requested
-  /// and it was not decoded.
+  /// and that was not decoded.
   public var coding: String? { box.parts.coding }
   /// Why it failed.
   public var error: TransferError? { box.parts.error }

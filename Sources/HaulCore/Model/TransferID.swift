@@ -1,4 +1,8 @@
 /// The opaque id of a transfer: 40 random bits, shown as 8 characters of Crockford's base32.
+///
+/// It is unique in its list. The id of a removed transfer comes again with a chance of one in 10¹²
+/// for each transfer that is added, and another list may have it; for a name that is yours for ever
+/// use `TransferRequest.identifier`.
 public struct TransferID: Hashable, Sendable, Comparable {
   /// 40 bits; a store keeps an id as this number.
   package let bits: UInt64
@@ -13,8 +17,8 @@ public struct TransferID: Hashable, Sendable, Comparable {
     self.bits = bits
   }
 
-  /// The id that prints as `text`; nil unless it is 8 base32 characters (either case; O, I and L
-  /// are read as 0, 1 and 1).
+  /// The id that prints as `text`; nil unless it is 8 base32 characters, in either case. O, I and L
+  /// are read as 0, 1 and 1.
   public init?(_ text: String) {
     guard text.utf8.count == 8 else { return nil }
     var bits: UInt64 = 0

@@ -1,9 +1,9 @@
-/// What to do, and its options in the queue: a plain value; nothing runs until it is added. Its
-/// encoded form holds the secrets of its address and header fields.
+/// What to do, with its options in the queue. It is a plain value: nothing runs until it is added.
+/// Its encoded form holds the secrets of its address and header fields.
 public struct TransferRequest: Sendable, Hashable, Codable {
   /// The kinds of work in a queue.
   public enum Work: Sendable, Hashable, Codable {
-    /// Indirect, because a list of many is copied often.
+    /// Indirect, because long lists are copied often.
     indirect case download(DownloadRequest)
     case step(StepRequest)
   }
@@ -18,7 +18,7 @@ public struct TransferRequest: Sendable, Hashable, Codable {
 
   /// What happens when a dependency fails, is cancelled, or is removed.
   public enum DependencyPolicy: String, CaseIterable, Sendable, Codable {
-    /// It stays in the list as blocked, and resumes if the dependency is retried and completed.
+    /// It stays in the list as blocked, and resumes when the dependency is retried and completed.
     case block
     /// It fails with `dependency-failed`.
     case skip
@@ -28,7 +28,7 @@ public struct TransferRequest: Sendable, Hashable, Codable {
 
   /// What happens when a transfer's identifier is added again.
   public enum IfKnown: String, CaseIterable, Sendable, Codable {
-    /// It stays unchanged, whatever the new request says.
+    /// It stays unchanged, whatever the new request contains.
     case keep
     /// It takes the new request, as after `TransferManager.set`: a new token or signature counts
     /// from its next run on. Its dependencies stay. While it runs, this is refused.
@@ -49,7 +49,7 @@ public struct TransferRequest: Sendable, Hashable, Codable {
   public var after: [Dependency] = []
   /// What happens when a dependency does not complete.
   public var whenDependencyFails: DependencyPolicy = .block
-  /// Whether progress is reported; states always are.
+  /// Whether progress is reported; state changes always are.
   public var reportsProgress = true
 
   /// This work, with default priority, without group or dependencies.
@@ -72,9 +72,9 @@ public struct TransferRequest: Sendable, Hashable, Codable {
 
   /// A step that runs a program with its arguments, without a shell.
   /// - Parameters:
-  ///   - program: its path, or a name to look up in `PATH`; then its arguments, passed as they are.
-  ///   - directory: its working directory; nil: that of the process that adds it.
-  ///   - isIdempotent: whether it may run again after a pause or the end of this process stopped
+  ///   - program: its path, or a name to look up in `PATH`; then its arguments, passed unchanged.
+  ///   - directory: its working directory; nil for that of the process that adds it.
+  ///   - isIdempotent: whether it may run again after a pause or the death of this process stopped
   ///     it. Otherwise a pause waits for its end, and a crash fails it with `interrupted`.
   public static func step(
     program: [String], in directory: String? = nil, isIdempotent: Bool = false

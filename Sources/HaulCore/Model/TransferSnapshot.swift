@@ -1,10 +1,10 @@
 /// The state of one transfer at one moment.
 public struct TransferSnapshot: Sendable, Hashable {
-  /// What the queue knows of it.
+  /// What the queue knows about it.
   public let summary: TransferSummary
   /// Its last reported phase; nil unless it runs.
   public let phase: TransferEvent.Phase?
-  /// Its progress while it runs or is paused; nil before that is known, and after its end.
+  /// Its progress while it runs or is paused; nil until it is known, and after its end.
   public let progress: TransferProgress?
   /// Its result, once it has ended.
   public let result: TransferResult?
@@ -40,7 +40,7 @@ public struct QueueSnapshot: Sendable, Hashable {
 public enum QueueEvent: Sendable, Hashable {
   /// Something happened to one transfer.
   case transfer(TransferEvent)
-  /// Everything reported before is obsolete: this is the present state, and the next state change
-  /// has the number after the snapshot's.
+  /// Everything reported before is obsolete. The snapshot is the present state; the next state
+  /// change has the number after the snapshot's.
   case reset(QueueSnapshot)
 }

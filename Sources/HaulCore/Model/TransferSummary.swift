@@ -1,4 +1,4 @@
-/// What the queue knows of a transfer without reading its store.
+/// What the queue knows about a transfer without reading its store.
 public struct TransferSummary: Sendable, Hashable, Identifiable {
   /// The transfer.
   public let id: TransferID
@@ -31,7 +31,7 @@ public struct TransferSummary: Sendable, Hashable, Identifiable {
 
 /// The state of a transfer in the queue.
 public enum TransferState: String, Sendable, Hashable, CaseIterable {
-  /// It starts, or makes its next attempt, when it has a slot and its wait reason is gone.
+  /// It starts, or makes its next attempt, when it has a slot and no wait reason.
   case queued
   /// It holds a slot.
   case running

@@ -15,7 +15,7 @@ package struct Validator: Hashable, Sendable, Codable {
 }
 
 extension Validator {
-  /// What two validators say about their versions.
+  /// The result of comparing two validators.
   package enum Comparison: Hashable, Sendable {
     /// Byte for byte equal: their ranges may be combined (RFC 9110, section 15.3.7.3).
     case same
@@ -27,28 +27,28 @@ extension Validator {
   /// Whether equality proves equal bytes: a strong entity tag, or a strong `Last-Modified`.
   package var isStrong: Bool { strongDate != nil || strongTag != nil }
 
-  /// What to send as `If-Range` (RFC 9110, section 13.1.5): the strong tag, otherwise the strong
-  /// date as it was received.
+  /// The value of `If-Range` (RFC 9110, section 13.1.5): the strong tag, otherwise the strong date
+  /// as received.
   ///
-  /// Nil with a weak tag even when the date is strong, because the section forbids a date if there
-  /// is any tag. `isStrong` is then still true: request the plain range and compare the validators
-  /// of the answer.
+  /// Nil with a weak tag even if the date is strong, because the section forbids a date beside a
+  /// tag. `isStrong` is still true then: request the plain range and compare the validators of the
+  /// answer.
   package var ifRange: String? {
     guard let tag else { return strongDate }
     return tag.isWeak ? nil : entityTag
   }
 
-  /// Compares the version that we have with one that was seen later.
+  /// Compares the version of our bytes with one that was seen later.
   ///
-  /// - Different tags mean different versions, weak or not: a server changes even a weak tag only
-  ///   when the content changes.
-  /// - Equal strong tags mean the same version, whatever the dates: nodes behind one name often
-  ///   differ only in the date.
+  /// - Different tags mean different versions, even if weak: a server changes a weak tag only when
+  ///   the content changes.
+  /// - Equal strong tags mean the same version, whatever the dates: server nodes often differ only
+  ///   in the date.
   /// - An equal weak tag promises equal meaning, not equal bytes, so the date decides: another date
-  ///   is another version, the same strong date the same one.
-  /// - With one tag or none (some nodes leave it out), the date decides too.
-  /// - An equal date proves something only if ours was strong: we read our bytes after the second
-  ///   of the change was over. The age of the date in the newer response proves nothing more.
+  ///   means another version, the same strong date the same one.
+  /// - With one tag or none (some nodes omit it), the date decides too.
+  /// - An equal date is a proof only if ours was strong: then our bytes were read after the second
+  ///   of the change. The age of the date in the newer response is no further proof.
   package func comparison(with newer: Validator) -> Comparison {
     if let tag, let newerTag = newer.tag {
       guard tag.weaklyMatches(newerTag) else { return .different }

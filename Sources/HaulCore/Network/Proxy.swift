@@ -5,9 +5,9 @@ extension ProxyRules {
   public struct Proxy: Hashable, Sendable {
     /// Its protocol.
     public enum Kind: Hashable, Sendable {
-      /// Plain http in absolute form, https through CONNECT (RFC 9112, section 3.2).
+      /// http in absolute form, https through CONNECT (RFC 9112, section 3.2).
       case http
-      /// RFC 1928; names are looked up by the proxy.
+      /// RFC 1928; the proxy looks up names.
       case socks5
     }
 
@@ -20,7 +20,7 @@ extension ProxyRules {
     package let credentials: ResourceURL.Credentials?
 
     /// Reads `[http://|socks5://|socks5h://][USER:PASSWORD@]HOST[:PORT]`.
-    /// - Throws: `bad-url`, without repeating the text: it may hold a password.
+    /// - Throws: `bad-url`, without the text, which may hold a password.
     public init(_ text: String) throws(TransferError) {
       var rest = text[...]
       var scheme = "http"

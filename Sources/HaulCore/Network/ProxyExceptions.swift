@@ -33,7 +33,7 @@ package struct ProxyExceptions: Hashable, Sendable {
     if IPAddress(host) != nil { return true }
     let domain = withoutLastDot(String(host.trimmingPrefix(".")))
     let labels = domain.split(separator: ".", omittingEmptySubsequences: false)
-    // A name with a numeric last label would be an address, and this is not a valid one.
+    // A name with a numeric last label would be an address, but this is not a valid one.
     return labels.allSatisfy(isLabel) && labels.last.map { Int($0) == nil } == true
   }
 

@@ -14,9 +14,9 @@ public struct ProxyRules: Hashable, Sendable {
   /// The proxies in `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`; lower-case names
   /// override upper-case ones. `HTTP_PROXY` is ignored, because a CGI client can set it.
   /// - Parameters:
-  ///   - given: replaces the three variables; empty for none.
+  ///   - given: replaces the first three variables; empty for none.
   ///   - exceptions: replaces `no_proxy`.
-  /// - Throws: `bad-url`, with the variable's name.
+  /// - Throws: `bad-url`, with the name of the variable.
   package init(
     environment: [String: String], given: String? = nil, exceptions: String? = nil
   ) throws(TransferError) {

@@ -9,7 +9,7 @@ public struct RetryPolicy: Sendable, Hashable, Codable {
   /// The longest time without progress before giving up.
   public var maximumTime: Duration = .seconds(3600)
 
-  /// Whether a host that has not answered yet gets fewer retries, if a person waits.
+  /// Whether a host that has not yet answered gets fewer retries, if a person waits.
   package var isShortAtFirstContact = true
 
   /// The default policy.
@@ -19,8 +19,8 @@ public struct RetryPolicy: Sendable, Hashable, Codable {
 extension RetryPolicy {
   /// Progress that resets the count of attempts, in bytes.
   package static let progressThatCounts: Int64 = 256 << 10
-  /// Retries before the first answer if a person waits: a wrong name or port is more likely than a
-  /// passing fault.
+  /// Retries before the first answer if a person waits: a wrong name or port is likelier than a
+  /// temporary failure.
   package static let firstContactRetries = 2
   /// The time for those retries, from the first failure on.
   package static let firstContactTime: Duration = .seconds(3)

@@ -21,8 +21,8 @@ package struct RetryState: Hashable, Sendable {
 
   /// A failed attempt.
   package struct Failure: Sendable {
-    /// Bytes that it brought. Attempts add up: a server that cuts every answer off at 100 KiB is
-    /// slow, not broken.
+    /// Bytes that it received. The bytes of several attempts add up: a server that cuts every
+    /// answer off at 100 KiB is slow, not broken.
     package var progressed: Int64 = 0
     /// Bytes that were missing when it began; a quarter of them counts as progress, however few.
     package var remaining = Int64.max
@@ -33,8 +33,8 @@ package struct RetryState: Hashable, Sendable {
     /// Whether a person waits for it: then attempts of all transfers of a silent host count, so
     /// that it fails soon.
     package var isAttended = false
-    /// Whether nothing has answered yet, so that the name or port is probably wrong: two retries
-    /// within 3 s.
+    /// Whether there was no answer yet, so that the name or port is probably wrong. Then there are
+    /// two retries, within 3 s.
     package var isFirstContact = false
     package var isRetryable = true
 
@@ -61,7 +61,7 @@ package struct RetryState: Hashable, Sendable {
       return .giveUp
     }
     let ceiling = RetryPolicy.ceiling(ofAttempt: max(attempt, attemptOfHost))
-    // Transfers of a silent host already try one at a time: no need to spread them.
+    // Transfers of a silent host already try one at a time, so half of the delay is not random.
     let least = failure.silentHost == nil ? .zero : ceiling / 2
     let delay = failure.retryAfter ?? least + Self.jitter(ceiling - least, &generator)
     // Waiting past the deadline would only delay the failure.
@@ -85,8 +85,7 @@ package struct RetryState: Hashable, Sendable {
   ) -> Duration {
     let parts = ceiling.components
     let nanoseconds = parts.seconds * 1_000_000_000 + parts.attoseconds / 1_000_000_000
-    // One draw, scaled: `Int64.random` may draw again, and would hang on a generator that repeats
-    // itself.
+    // One draw, scaled: `Int64.random` may draw again, and would hang on a constant generator.
     let scaled = generator.next().multipliedFullWidth(by: UInt64(nanoseconds) + 1).high
     return .nanoseconds(Int64(scaled))
   }
@@ -95,7 +94,7 @@ package struct RetryState: Hashable, Sendable {
 extension RetryState.Failure {
   /// - Parameters:
   ///   - silentHost: the health of the host, if the error is that it did not answer.
-  ///   - hasAnswered: whether the transfer has had any answer.
+  ///   - hasAnswered: whether the transfer has had an answer.
   package init(
     _ error: TransferError, silentHost: HostHealth?, hasAnswered: Bool, isAttended: Bool
   ) {

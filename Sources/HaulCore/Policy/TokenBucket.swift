@@ -1,13 +1,11 @@
 /// A rate limit shared by many takers, exact in the long run.
 ///
-/// A taker gets its bytes at once, with the time to wait before it uses them: the bucket goes into
-/// debt and the next taker queues behind it. So takers are served in order, and none wakes up to
-/// find nothing left.
+/// A taker gets its bytes at once, with the time to wait before it uses them. The bucket goes into
+/// debt, and the next taker waits longer. So takers are served in order.
 package struct TokenBucket: Sendable {
   /// Bytes per second; nil for no limit.
   package private(set) var rate: Int64?
-  /// Bytes times nanoseconds per second: what may be used now or, below zero, what is owed.
-  /// Integers never drift.
+  /// Bytes times nanoseconds per second: credit or, below zero, debt. Integers do not drift.
   private var credit: Int128 = 0
   private var updated: Instant
 
@@ -20,21 +18,20 @@ package struct TokenBucket: Sendable {
 
   /// Takes up to `bytes`, at least one: use `granted` bytes after `wait`, then take the rest.
   ///
-  /// One grant is at most the bucket's capacity, so the takers' bytes interleave however much each
-  /// requests.
+  /// One grant is at most the bucket's capacity, so that large requests do not delay other takers.
   package mutating func take(upTo bytes: Int, at now: Instant) -> (granted: Int, wait: Duration) {
     guard let rate, bytes > 0 else { return (max(bytes, 0), .zero) }
     refill(at: now)
     let granted = min(bytes, capacity)
     credit -= Int128(granted) * Self.unit
     guard credit < 0 else { return (granted, .zero) }
-    // Rounded up: a nanosecond early would be too fast.
+    // Rounded up: a nanosecond too early would exceed the rate.
     let nanoseconds = (-credit + Int128(rate) - 1) / Int128(rate)
     return (granted, .nanoseconds(Int64(clamping: nanoseconds)))
   }
 
-  /// How long until that many bytes could be taken without waiting. They are reserved, beyond the
-  /// capacity if needed, so that taking them a little late loses nothing.
+  /// The time until so many bytes can be taken without waiting. They are reserved, beyond the
+  /// capacity if needed, so that a slightly late taker loses nothing.
   package mutating func delay(of bytes: Int, at now: Instant) -> Duration {
     guard let rate, bytes > 0 else { return .zero }
     refill(at: now, saving: bytes)
@@ -60,7 +57,7 @@ package struct TokenBucket: Sendable {
   }
 
   private mutating func refill(at now: Instant, saving bytes: Int = 0) {
-    // Takers on several threads may read the clock in a different order than they arrive.
+    // Threads may read the clock in another order than they arrive here.
     guard now > updated else { return }
     defer { updated = now }
     guard let rate else { return }
@@ -68,7 +65,7 @@ package struct TokenBucket: Sendable {
     let nanoseconds =
       Int128(parts.seconds) * Self.unit + Int128(parts.attoseconds / 1_000_000_000)
     let most = max(Int128(capacity) + Int128(bytes), 0) * Self.unit
-    // What was reserved for another taker stays.
+    // Credit that was reserved for another taker stays.
     credit = max(credit, min(credit + nanoseconds * Int128(rate), most))
   }
 

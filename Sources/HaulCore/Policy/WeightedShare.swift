@@ -1,12 +1,12 @@
-/// Divides a rate among transfers by weight: weighted fair queueing with finish marks.
+/// Divides a rate among transfers by weight: weighted fair queueing with finish tags.
 ///
 /// Each transfer has a mark that advances by bytes / weight. A request waits until its transfer has
-/// the lowest mark and the rate allows its bytes. Unused shares go to the others, and nobody saves
-/// up a claim: a new transfer starts at the mark of the last grant.
+/// the lowest mark and the rate allows its bytes. Unused shares go to the others. A new transfer
+/// starts at the mark of the last grant, so it has no claim to earlier bytes.
 ///
-/// A transfer that was just served asks again a moment later. Its turn is kept for 10 ms, as long
-/// as the bucket can save up the rate meanwhile. So shares are right although each request is
-/// small, and no rate is lost on a transfer that has ended or is slow.
+/// A transfer requests its next bytes a moment after a grant. Its turn is kept for 10 ms, but only
+/// as long as the bucket can save up the rate. So shares are right although each request is small,
+/// and an ended or slow transfer costs no rate.
 package struct WeightedShare: Sendable {
   /// A waiting request.
   package struct Ticket: Hashable, Sendable {
@@ -22,16 +22,16 @@ package struct WeightedShare: Sendable {
   /// A transfer that waits, or was served a moment ago.
   private struct Flow: Sendable {
     var weight: Int
-    /// What it was served so far: bytes times `unit` / weight.
-    var mark: UInt64
-    /// The cost of its next bytes or, while it has no waiting request, of its last.
+    /// What it has received: bytes times `unit` / weight.
+    var virtualTime: UInt64
+    /// The cost of its next bytes; while it has no waiting request, the cost of its last.
     var cost: UInt64 = 0
-    /// Until when its turn is kept while it has no waiting request.
+    /// The end of the time in which its turn is kept while it has no waiting request.
     var keptUntil: Instant
     /// Its waiting requests, in order, with the most bytes of each.
     var asked: [(ticket: Ticket, bytes: Int)] = []
 
-    var finish: UInt64 { mark + cost }
+    var finish: UInt64 { virtualTime + cost }
   }
 
   /// A number that every weight divides.
@@ -41,7 +41,7 @@ package struct WeightedShare: Sendable {
   private var bucket: TokenBucket
   private var flows: [TransferID?: Flow] = [:]
   private var waiting: [Ticket: TransferID?] = [:]
-  private var lastMark: UInt64 = 0
+  private var lastVirtualTime: UInt64 = 0
   private var lastTicket: UInt64 = 0
   /// The number of flows at which ended ones are removed.
   private var room = 64
@@ -54,8 +54,8 @@ package struct WeightedShare: Sendable {
   /// Whether this request still waits.
   package func isWaiting(_ ticket: Ticket) -> Bool { waiting[ticket] != nil }
 
-  /// Queues for up to `bytes`, at least one; `due(at:)` grants them. Requests for one transfer
-  /// share its share, in order; the weight holds for the transfer from now on.
+  /// Queues for up to `bytes`, at least one; `due(at:)` grants them. Requests of one transfer are
+  /// granted in order, from its share. The weight holds for the transfer from now on.
   package mutating func ask(
     upTo bytes: Int, for id: TransferID?, weight: Int, at now: Instant
   ) -> Ticket {
@@ -66,7 +66,7 @@ package struct WeightedShare: Sendable {
     flow.asked.append((ticket, max(bytes, 1)))
     flows[id] = flow
     waiting[ticket] = .some(id)
-    price(id)
+    updateCost(id)
     return ticket
   }
 
@@ -74,7 +74,7 @@ package struct WeightedShare: Sendable {
   package mutating func withdraw(_ ticket: Ticket) {
     guard let id = waiting.removeValue(forKey: ticket) else { return }
     flows[id]?.asked.removeAll { $0.ticket == ticket }
-    price(id)
+    updateCost(id)
   }
 
   /// Grants what is due, in order.
@@ -84,8 +84,8 @@ package struct WeightedShare: Sendable {
     return grants
   }
 
-  /// The request that `due(at:)` will grant next, and when, unless another is added before; nil if
-  /// none waits.
+  /// The request that `due(at:)` will grant next, and its time, unless another is added before; nil
+  /// if none waits.
   package mutating func nextDue(at now: Instant) -> (ticket: Ticket, instant: Instant)? {
     turn(at: now).map { ($0.ticket, now + $0.wait) }
   }
@@ -93,7 +93,7 @@ package struct WeightedShare: Sendable {
   /// Changes the rate, also for waiting requests.
   package mutating func setRate(_ rate: Int64?, at now: Instant) {
     bucket.setRate(rate, at: now)
-    for id in flows.keys { price(id) }
+    for id in flows.keys { updateCost(id) }
   }
 }
 
@@ -122,19 +122,19 @@ extension WeightedShare {
       id: first.id, ticket: first.ticket, bytes: bytes, finish: first.finish, wait: wait)
   }
 
-  /// Until when a turn before this mark is kept for a transfer without a waiting request.
-  private func keptUntil(before mark: UInt64) -> Instant? {
-    flows.values.lazy.filter { $0.asked.isEmpty && $0.finish < mark }.map(\.keptUntil).max()
+  /// The end of the time in which earlier turns are kept for transfers without a waiting request.
+  private func keptUntil(before virtualTime: UInt64) -> Instant? {
+    flows.values.lazy.filter { $0.asked.isEmpty && $0.finish < virtualTime }.map(\.keptUntil).max()
   }
 
   private mutating func serve(_ turn: Turn, at now: Instant) -> Grant {
     _ = bucket.take(upTo: turn.bytes, at: now)
-    lastMark = max(lastMark, turn.finish)
-    flows[turn.id]?.mark = turn.finish
+    lastVirtualTime = max(lastVirtualTime, turn.finish)
+    flows[turn.id]?.virtualTime = turn.finish
     flows[turn.id]?.keptUntil = now + Self.keep
     flows[turn.id]?.asked.removeFirst()
     waiting[turn.ticket] = nil
-    price(turn.id)
+    updateCost(turn.id)
     return Grant(ticket: turn.ticket, bytes: turn.bytes)
   }
 
@@ -145,15 +145,15 @@ extension WeightedShare {
       flows = flows.filter { !$0.value.asked.isEmpty || $0.value.keptUntil > now }
       room = max(64, 2 * flows.count)
     }
-    return Flow(weight: 1, mark: lastMark, keptUntil: now)
+    return Flow(weight: 1, virtualTime: lastVirtualTime, keptUntil: now)
   }
 
-  /// The most that is granted at once, so that all transfers' bytes interleave.
+  /// The most that is granted at once, so that the bytes of all transfers interleave.
   private func grant(_ bytes: Int) -> Int {
     bucket.rate == nil ? bytes : min(bytes, bucket.capacity)
   }
 
-  private mutating func price(_ id: TransferID?) {
+  private mutating func updateCost(_ id: TransferID?) {
     guard let flow = flows[id], let first = flow.asked.first else { return }
     let bytes = bucket.rate == nil ? 0 : grant(first.bytes)
     flows[id]?.cost = UInt64(bytes) * UInt64(Self.unit) / UInt64(flow.weight)

@@ -1,17 +1,17 @@
 public import FoundationEssentials
 
-/// Bytes as they came from the network: borrowed, never copied on the way to the disk.
+/// Bytes from the network, which are not copied on their way to the disk.
 ///
-/// `[UInt8]` and `Data` are some; give a type of your network's conformance to save a copy.
+/// `[UInt8]` and `Data` conform. Conform your network's own type to save a copy.
 public protocol ByteChunk: Sendable {
-  /// How many there are.
+  /// The number of bytes.
   var count: Int { get }
-  /// What `body` returns, which must not keep the buffer.
+  /// Calls `body` with the bytes and returns its result. `body` must not keep the buffer.
   func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result
 }
 
 extension [UInt8]: ByteChunk {
-  /// What `body` returns, which must not keep the buffer.
+  /// Calls `body` with the bytes and returns its result. `body` must not keep the buffer.
   public func withBytes<Result>(
     _ body: (UnsafeRawBufferPointer) throws -> Result
   ) rethrows -> Result {
@@ -20,7 +20,7 @@ extension [UInt8]: ByteChunk {
 }
 
 extension Data: ByteChunk {
-  /// What `body` returns, which must not keep the buffer.
+  /// Calls `body` with the bytes and returns its result. `body` must not keep the buffer.
   public func withBytes<Result>(
     _ body: (UnsafeRawBufferPointer) throws -> Result
   ) rethrows -> Result {

@@ -9,7 +9,7 @@ package struct DiskError: Error, Hashable, Sendable {
   }
 }
 
-/// What `lstat` and `fstat` tell.
+/// The result of `lstat` and `fstat`.
 package struct FileStatus: Hashable, Sendable {
   package enum Kind: Hashable, Sendable { case regular, directory, symlink, other }
 
@@ -17,7 +17,7 @@ package struct FileStatus: Hashable, Sendable {
   package var device: UInt64
   package var inode: UInt64
   package var size: Int64
-  /// Bytes of room held on the disk, reserved ones included.
+  /// Bytes allocated on the disk, including reserved ones.
   package var allocated: Int64
   package var owner: UInt32
   /// The permission bits.
@@ -25,7 +25,7 @@ package struct FileStatus: Hashable, Sendable {
   package var links: UInt64
   /// Seconds since 1970.
   package var modified: Double
-  /// When content or metadata changed last, in seconds since 1970; nobody can set it back.
+  /// When content or metadata last changed, in seconds since 1970; it cannot be set back.
   package var changed: Double
 
   package init(
@@ -45,42 +45,44 @@ package struct FileStatus: Hashable, Sendable {
   }
 }
 
-/// The file system, as a port. Every call may block: only `BlockingIO` makes them.
+/// The file system, as a port. Every call may block, so only `BlockingIO` makes calls.
 package protocol Disk: Sendable {
-  /// Tells one boot of the machine from another.
+  /// Distinguishes boots of the machine.
   var bootID: String { get }
   var effectiveUser: UInt32 { get }
   /// The process's `umask`: permission bits that a new file does not get.
   var creationMask: UInt32 { get }
-  /// What relative paths begin with, absolute.
+  /// The absolute path that relative paths begin with.
   func workingDirectory() throws(DiskError) -> String
-  /// Opens a directory; makes it and its parents first when asked.
+  /// Opens a directory; if `creating`, creates it and its parents first.
   func openDirectory(_ path: String, creating: Bool) throws(DiskError) -> any DiskDirectory
 }
 
-/// An open directory. Names are single components; nothing follows a symlink.
+/// An open directory. Names are single components; symlinks are not followed.
 package protocol DiskDirectory: AnyObject, Sendable {
   var path: String { get }
-  /// Tells one mount from another within a boot.
+  /// Distinguishes mounts within a boot.
   var mountID: UInt64 { get }
-  /// `fstat` of the directory itself; `links` is 0 once it was removed.
+  /// `fstat` of the directory itself; `links` is 0 after its removal.
   func status() throws(DiskError) -> FileStatus
-  /// `lstat`; nil when there is no such name.
+  /// Whether its path still leads to it; false after it was renamed or replaced.
+  func isAtPath() throws(DiskError) -> Bool
+  /// `lstat`; nil if the name does not exist.
   func status(of name: String) throws(DiskError) -> FileStatus?
-  /// Fails where this process may make no file, and makes none.
+  /// Fails if this process may not create files here; creates none.
   func checkWritable() throws(DiskError)
-  /// A new regular file, 0600, for reading and writing; fails with `EEXIST`.
+  /// Creates a regular file, 0600, for reading and writing; fails with `EEXIST`.
   func create(_ name: String) throws(DiskError) -> any DiskFile
-  /// An existing file for reading, or for reading and writing; a symlink fails with `ELOOP`.
+  /// Opens an existing file for reading, or for reading and writing; a symlink fails with `ELOOP`.
   func open(_ name: String, writing: Bool) throws(DiskError) -> any DiskFile
-  /// In one step. Not replacing fails with `EEXIST`, and with `ENOSYS` or `EINVAL` where that
-  /// cannot be promised.
+  /// Renames atomically. Without `replacing`, fails with `EEXIST` if the new name exists, and with
+  /// `ENOSYS` or `EINVAL` where this cannot be guaranteed.
   func rename(_ name: String, to newName: String, replacing: Bool) throws(DiskError)
   func link(_ name: String, to newName: String) throws(DiskError)
   func unlink(_ name: String) throws(DiskError)
   /// Makes creations, renames and removals in the directory durable.
   func sync() throws(DiskError)
-  /// Bytes that may still be written here; nil when the file system does not tell.
+  /// Bytes that may still be written here; nil if the file system does not report it.
   func availableBytes() throws(DiskError) -> Int64?
 }
 
@@ -92,9 +94,9 @@ package protocol DiskFile: AnyObject, Sendable {
   /// Reads some bytes; 0 at the end.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DiskError) -> Int
   func truncate(to size: Int64) throws(DiskError)
-  /// Reserves room without changing content; fails with `EOPNOTSUPP` where that is unknown.
+  /// Reserves room without changing content; fails with `EOPNOTSUPP` where that is not supported.
   func allocate(_ size: Int64) throws(DiskError)
-  /// Starts write-back of a range without waiting; a hint, so it cannot fail.
+  /// Starts write-back of a range without waiting; a hint that cannot fail.
   func startWriteback(_ range: ByteRange)
   /// `fdatasync`.
   func syncData() throws(DiskError)
@@ -103,13 +105,13 @@ package protocol DiskFile: AnyObject, Sendable {
   func setMode(_ mode: UInt32) throws(DiskError)
   /// Seconds since 1970.
   func setModified(_ seconds: Double) throws(DiskError)
-  /// Haul's own attribute of the file; nil when it has none. Fails with `EOPNOTSUPP` where files
+  /// Haul's own attribute of the file; nil if there is none. Fails with `EOPNOTSUPP` where files
   /// have no attributes.
   func attribute() throws(DiskError) -> [UInt8]?
-  /// Fails as `attribute()`; also where the attribute has no room.
+  /// Fails like `attribute()`, and if there is no room for the attribute.
   func setAttribute(_ value: [UInt8]) throws(DiskError)
-  /// Takes the exclusive lock without waiting; false when another holds it.
+  /// Takes the exclusive lock without waiting; false if another process holds it.
   func tryLock() throws(DiskError) -> Bool
-  /// Closes; later calls fail with `EBADF`.
+  /// Closes the file; later calls fail with `EBADF`.
   func close()
 }

@@ -1,32 +1,32 @@
-/// One GET, with the range it asks for.
+/// One GET with its range.
 public struct FetchRequest: Sendable, Hashable {
-  /// What is asked for. Its `text` has the user information, which `headersToSend` sends as
-  /// `Authorization`, and no fragment; print its description only.
+  /// The requested address. Its `text` has the user information, which `headersToSend` sends as
+  /// `Authorization`, and no fragment. Print only its description.
   public var url: ResourceURL
-  /// The caller's own fields, those of `prepare` included. What is sent is `headersToSend`.
+  /// The caller's own fields, including those of `prepare`. Send `headersToSend`.
   public var headers: HeaderFields
-  /// The first byte asked for; nil sends no `Range` at all.
+  /// The first requested byte; nil sends no `Range`.
   public var firstByte: Int64?
-  /// The last byte asked for, inclusive as on the wire; nil asks for the rest.
+  /// The last requested byte, inclusive as in HTTP; nil requests the rest.
   public var lastByte: Int64?
   /// Sent as `If-Range`: a strong entity tag or a strong date (RFC 9110, section 13.1.5).
   public var ifRange: String?
-  /// Whether the server's certificate is not to be checked.
+  /// Whether the server's certificate is not checked.
   public var allowInsecure = false
-  /// Ask for a coded body and undo its coding, up to so many bytes; nil to ask for the bytes as
-  /// they are.
+  /// Requests a coded body and decodes at most so many bytes; nil requests the bytes without
+  /// coding.
   package var decodingLimit: Int64?
-  /// Whether another fetch of the same transfer is under way: such a one is given a connection of
-  /// its own.
+  /// Whether the same transfer has another fetch in progress; this one then gets its own
+  /// connection.
   package var isAdditional = false
   /// Whether it may share a connection with other transfers, as a stream of HTTP/2.
   package var prefersHTTP2 = false
-  /// Hosts that may be told secrets when a redirect leads there over https.
+  /// Hosts that may get secrets after a redirect over https.
   package var trustedHosts: Set<String> = []
-  /// Whether a redirect led to another origin, which must be told nothing secret.
+  /// Whether a redirect led to another origin, which must get no secrets.
   package private(set) var hasLeftOrigin = false
 
-  /// A request for a range, or for all of it; managers make them, and tests of a transport.
+  /// A request for a range, or for everything. Managers create them, and tests of a transport.
   public init(
     url: ResourceURL, headers: HeaderFields = HeaderFields(), firstByte: Int64? = nil,
     lastByte: Int64? = nil,
@@ -40,15 +40,15 @@ public struct FetchRequest: Sendable, Hashable {
     self.allowInsecure = allowInsecure
   }
 
-  /// What may go to another origin.
+  /// The fields that may be sent to another origin.
   private static let harmlessHeaders: Set = ["user-agent", "accept", "accept-language"]
 
-  /// The request at the address where a redirect leads: a change of scheme, host or port leaves
-  /// every secret behind (RFC 9110, section 15.4), unless it is to a trusted host over https.
+  /// The request for the target of a redirect. A change of scheme, host or port removes all secrets
+  /// (RFC 9110, section 15.4), unless the target is a trusted host over https.
   public func redirected(to target: ResourceURL) -> FetchRequest {
     var next = self
     let isTrusted = target.origin.scheme == "https" && trustedHosts.contains(target.origin.host)
-    // User information of the first address still holds within its origin.
+    // User information of the first address is valid for its whole origin.
     next.url = isTrusted ? target.taking(url.credentials) : target.adoptingCredentials(of: url)
     guard target.origin != url.origin else { return next }
     next.allowInsecure = false
@@ -61,15 +61,15 @@ public struct FetchRequest: Sendable, Hashable {
 }
 
 extension FetchRequest {
-  /// All fields that a transport has to send: the caller's, `Range`, `If-Range`, `Authorization` of
-  /// the address, and `Accept-Encoding: identity`, as ranges are of the bytes themselves. `Host`,
-  /// and `User-Agent` where there is none, are the transport's.
+  /// All fields that a transport must send: the caller's, `Range`, `If-Range`, `Authorization` of
+  /// the address, and `Accept-Encoding: identity`, because ranges count bytes without coding. The
+  /// transport adds `Host`, and `User-Agent` if there is none.
   public var headersToSend: HeaderFields { HeaderFields(fieldsToSend()) }
 
-  /// The same as pairs.
+  /// The same fields as pairs.
   /// - Parameters:
-  ///   - codings: the content codings that the transport undoes.
-  ///   - defaults: what is sent where the caller says nothing else.
+  ///   - codings: the content codings that the transport decodes.
+  ///   - defaults: fields to send unless the caller has set them.
   package func fieldsToSend(
     codings: String = "identity", defaults: [(String, String)] = []
   ) -> [(String, String)] {

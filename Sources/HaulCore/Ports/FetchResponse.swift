@@ -1,19 +1,19 @@
-/// Status line and header fields of a final response, redirects followed.
+/// Status and header fields of the final response, after redirects.
 public struct ResponseHead: Sendable, Hashable {
   /// The status code: 200, 206, 404, ….
   public var status: Int
-  /// Its header fields, as they came.
+  /// The header fields, as received.
   public var headers: HeaderFields
-  /// Where the response came from: where the last redirect led.
+  /// The address of the response: the target of the last redirect.
   public var url: ResourceURL
-  /// Whether redirects led there.
+  /// Whether there were redirects.
   public var wasRedirected: Bool
-  /// The content coding of the body that was undone.
+  /// The content coding that was decoded.
   package var undoneCoding: String?
   /// `HTTP/1.0`, `HTTP/1.1` or `HTTP/2`.
   public var version: String
 
-  /// A head; `url` is the request's where no redirect was followed.
+  /// A head; `url` is that of the request if there was no redirect.
   public init(
     status: Int, headers: HeaderFields = HeaderFields(), url: ResourceURL,
     wasRedirected: Bool = false, version: String = "HTTP/1.1"
@@ -26,30 +26,30 @@ public struct ResponseHead: Sendable, Hashable {
   }
 }
 
-/// A response whose body has not been read. Letting go of the body closes the connection.
+/// A response whose body has not been read. Releasing the body closes the connection.
 public struct FetchResponse: Sendable {
   /// The bytes of a body, in order: an `AsyncThrowingStream<any ByteChunk, any Error>`, or a
-  /// sequence of the transport's own.
+  /// sequence type of the transport.
   public typealias Body = any AsyncSequence<any ByteChunk, any Error> & Sendable
 
   /// Status and header fields.
   public let head: ResponseHead
-  /// Ends when the body is whole; where the connection closed before, it throws `connectionLost`.
+  /// Ends when the body is complete; throws `connectionLost` if the connection closes before.
   /// Throws only `TransferError` and `CancellationError`.
   public let body: Body
-  /// Where its bytes arrive, on a thread that may be kept for as long as a prompt disk takes: who
-  /// reads the body there costs no change of threads. Nil where no such thread is known.
+  /// The executor where its bytes arrive. Its thread may be blocked for as long as a fast disk
+  /// needs. Reading the body there avoids changes of threads. Nil if there is none.
   package let executor: (any TaskExecutor)?
-  /// The whole of the body, where it was short and came with its head; `body` gives the same then.
+  /// The whole body, if it is short and arrived with its head; `body` has the same bytes.
   package let collected: [any ByteChunk]?
 
-  /// A response with a body that is still to come. It has one reader, which may let go of it before
-  /// its end: what brings it must stop then.
+  /// A response whose body is still to come. It has one reader, which may release it before its
+  /// end; the transport must stop then.
   public init(head: ResponseHead, body: Body) {
     self.init(head: head, body: body, executor: nil)
   }
 
-  /// A response with all of its body.
+  /// A response with its whole body.
   public init(head: ResponseHead, bytes: any ByteChunk) {
     let chunks = bytes.count > 0 ? [bytes] : []
     self.init(head: head, body: CollectedBody(chunks: chunks), collected: chunks)
@@ -70,7 +70,7 @@ public struct FetchResponse: Sendable {
   }
 }
 
-/// A body that is there.
+/// A body that has arrived.
 package struct CollectedBody: AsyncSequence, Sendable {
   package typealias Element = any ByteChunk
   package typealias Failure = any Error

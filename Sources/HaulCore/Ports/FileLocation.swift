@@ -1,16 +1,16 @@
-/// Where a run's file lies.
+/// The location of a run's file.
 public struct FileLocation: Hashable, Sendable {
   /// The path of its directory.
   public let directory: String
-  /// Of its file system, in the boot below: numbers of devices hold for one boot.
+  /// The device of its file system; device numbers are valid only within `boot`.
   public let device: UInt64
-  /// Tells one boot of the machine from another.
+  /// Distinguishes boots of the machine.
   public let boot: String
-  /// What it is to be called, unless that is taken by then.
+  /// The final name, unless it is taken by then.
   public let name: String
-  /// What its bytes are called until it is whole.
+  /// The name of the part file.
   public let partName: String
-  /// In bytes; nil while nobody knows.
+  /// The length in bytes; nil while it is unknown.
   public var length: Int64?
 
   /// A location of these parts.
@@ -27,11 +27,11 @@ public struct FileLocation: Hashable, Sendable {
   }
 }
 
-/// Where the bytes lie of a transfer that is to go on; nil when it does not go on with them.
+/// Where the bytes of a transfer are that will continue; nil if it does not continue with them.
 public struct StoredLocation: Hashable, Sendable {
-  /// Of which transfer.
+  /// The transfer.
   public let id: TransferID
-  /// Where they lie.
+  /// The location of its bytes.
   public let location: FileLocation?
 
   /// The location of a transfer's bytes.

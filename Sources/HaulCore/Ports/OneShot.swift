@@ -1,28 +1,27 @@
 import Synchronization
 
-/// Where another thread leaves what a task waits for: once.
+/// A value that another thread gives to a waiting task, once.
 ///
-/// A continuation with a mark beside it, for the thread sanitizer only. The runtime does not tell
-/// it of a continuation that is resumed before its task waits, so what came that way looks like a
-/// race.
+/// The flag is only for the thread sanitizer, which otherwise reports a race: the runtime does not
+/// show it that a continuation was resumed before its task waits.
 package struct OneShot<Value: Sendable>: Sendable {
-  private final class Mark: Sendable {
+  private final class SanitizerFlag: Sendable {
     let isSet = Atomic(false)
   }
 
   private let continuation: CheckedContinuation<Value, Never>
-  private let mark: Mark
+  private let flag: SanitizerFlag
 
-  /// Waits for what is given to the one that `begin` gets, also when the task is cancelled.
+  /// Waits for the value given to the `OneShot` that `begin` gets, even if the task is cancelled.
   package static func wait(_ begin: (OneShot) -> Void) async -> Value {
-    let mark = Mark()
-    let value = await withCheckedContinuation { begin(OneShot(continuation: $0, mark: mark)) }
-    _ = mark.isSet.load(ordering: .acquiring)
+    let flag = SanitizerFlag()
+    let value = await withCheckedContinuation { begin(OneShot(continuation: $0, flag: flag)) }
+    _ = flag.isSet.load(ordering: .acquiring)
     return value
   }
 
   package func give(_ value: Value) {
-    mark.isSet.store(true, ordering: .releasing)
+    flag.isSet.store(true, ordering: .releasing)
     continuation.resume(returning: value)
   }
 }

@@ -1,11 +1,11 @@
-/// A process, told apart from every other one of this machine, also after a restart: a number alone
-/// may be another's by then.
+/// Identifies a process among all processes of this machine, also after a reboot; a pid may be used
+/// again.
 public struct ProcessIdentity: Sendable, Hashable {
-  /// Its number, and that of its group and its session.
+  /// Its pid, which is also the number of its group and its session.
   public var pid: Int32
-  /// When it began, in clock ticks since the machine did.
+  /// Its start, in clock ticks since the boot.
   public var start: UInt64
-  /// Which run of the machine that was.
+  /// Distinguishes boots of the machine.
   public var boot: String
 
   /// An identity of these parts.
@@ -16,31 +16,31 @@ public struct ProcessIdentity: Sendable, Hashable {
   }
 }
 
-/// What is run, without a shell.
+/// A program to run, without a shell.
 package struct ProgramCommand: Sendable, Hashable {
-  /// For which member of the queue. The program finds it in `HAUL_TRANSFER_ID`.
+  /// The member of the queue. The program finds it in `HAUL_TRANSFER_ID`.
   package var id: TransferID
   /// The program and its arguments.
-  package var words: [String]
-  /// Nil: where this process is.
+  package var arguments: [String]
+  /// Nil for the working directory of this process.
   package var directory: String?
 
-  package init(id: TransferID, words: [String], directory: String? = nil) {
+  package init(id: TransferID, arguments: [String], directory: String? = nil) {
     self.id = id
-    self.words = words
+    self.arguments = arguments
     self.directory = directory
   }
 
-  /// What a person calls it. Arguments are never told: they may be anything.
-  package var name: String { Self.name(of: words) }
+  /// The name for messages. Arguments are never shown, because they may be secret.
+  package var name: String { Self.name(of: arguments) }
 
-  package static func name(of words: [String]) -> String {
-    let path = words.first ?? ""
+  package static func name(of arguments: [String]) -> String {
+    let path = arguments.first ?? ""
     return TerminalText.escaped(path.split(separator: "/").last.map(String.init) ?? path)
   }
 }
 
-/// What a process group is told.
+/// A signal for a process group.
 package enum ProgramSignal: Sendable, Hashable {
   case terminate, kill
 }
@@ -50,14 +50,14 @@ package struct ProgramEnd: Sendable, Hashable {
   package enum Status: Sendable, Hashable {
     case exited(Int32)
     case signalled(Int32)
-    /// Somebody else has taken its status.
+    /// Another part of this process collected its status.
     case unknown
   }
 
   package var status: Status
-  /// The last that it wrote on its standard output.
+  /// The last bytes of its standard output.
   package var output: ByteTail
-  /// The last that it wrote on its standard error.
+  /// The last bytes of its standard error.
   package var errors: ByteTail
 
   package init(status: Status, output: ByteTail = ByteTail(), errors: ByteTail = ByteTail()) {
@@ -67,30 +67,29 @@ package struct ProgramEnd: Sendable, Hashable {
   }
 }
 
-/// Runs programs on this machine. Calls may block their thread for a moment, but for
-/// `ProgramProcess.end()`.
+/// Runs programs on this machine. Calls except `ProgramProcess.end()` may block their thread for a
+/// moment.
 package protocol Programs: Sendable {
-  /// Makes the process of a program, in a group of its own, which waits for `begin` before the
-  /// program's first instruction. It ends by itself when this process does before that.
+  /// Creates the process of a program, in its own group, which waits for `begin` before the first
+  /// instruction of the program. If this process dies before that, it ends by itself.
   /// - Throws: `io`.
   func prepare(_ command: ProgramCommand) throws(TransferError) -> any ProgramProcess
-  /// Tells what is left of a program that an earlier process of ours ran.
+  /// Signals what remains of a program that an earlier process of Haul ran.
   func send(_ signal: ProgramSignal, to program: StoredProgram)
-  /// Whether nothing is left of it. Waits a moment for that.
+  /// Whether nothing of it remains. Waits a moment for that.
   func isGone(_ program: StoredProgram) -> Bool
 }
 
-/// A process that was prepared. Either `abandon`, or `begin` and then `end` is called, once.
+/// A prepared process. Either `abandon`, or `begin` and then `end` is called, once.
 package protocol ProgramProcess: Sendable {
   var identity: ProcessIdentity { get }
   /// Runs the program.
-  /// - Throws: `io`, `permission-denied` when it cannot be run; nothing is left of the process
-  ///   then.
+  /// - Throws: `io`, `permission-denied` if it cannot be run; nothing of the process remains then.
   func begin() throws(TransferError)
-  /// Ends the process, which has run nothing.
+  /// Ends the process before it has run anything.
   func abandon()
-  /// Tells the whole group; nothing once it has ended.
+  /// Signals the whole group; has no effect after its end.
   func send(_ signal: ProgramSignal)
-  /// Waits for its end, and ends what it leaves of its group.
+  /// Waits for its end, and ends the processes of its group that remain.
   func end() async -> ProgramEnd
 }

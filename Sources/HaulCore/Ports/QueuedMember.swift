@@ -1,16 +1,16 @@
-/// What the queue must know of each member to decide: no request, no result.
+/// What the queue needs to know about each member to decide; without request and result.
 package struct QueuedMember: Sendable, Hashable {
   package let id: TransferID
   package var storedState: StoredState
   package var host: String?
   package var group: String?
   package var identifier: String?
-  /// Ids only: identifiers were looked up when it was added.
+  /// Ids only: identifiers were looked up when the member was added.
   package var after: [TransferID]
   package var whenDependencyFails: TransferRequest.DependencyPolicy
   package var isStep: Bool
   package var isIdempotent: Bool
-  /// The file that is to be its own.
+  /// The exact path of its file.
   package var target: TargetPath?
 
   package init(_ record: TransferRecord) {
@@ -31,7 +31,7 @@ package struct QueuedMember: Sendable, Hashable {
     }
   }
 
-  /// The same from its parts, without the record.
+  /// A member from its parts, without a record.
   package init(
     id: TransferID, storedState: StoredState, host: String?, group: String?, identifier: String?,
     after: [TransferID], whenDependencyFails: TransferRequest.DependencyPolicy, isStep: Bool,

@@ -1,17 +1,17 @@
-/// Which records a page shows.
+/// Which records a page contains.
 public struct RecordQuery: Sendable, Hashable {
-  /// Nil: every one.
-  public var statuses: Set<TransferStatus>?
-  /// Nil: of every group, and of none.
+  /// Nil for every status.
+  public var statuses: Set<DurableState>?
+  /// Nil for every group, and for transfers without one.
   public var group: String?
-  /// Only those behind this rank.
+  /// Only records after this rank.
   public var afterRank: Int64?
-  /// How many records at most.
+  /// The most records.
   public var atMost: Int
 
-  /// A query; the first 100 records unless told.
+  /// A query, by default for the first 100 records.
   public init(
-    statuses: Set<TransferStatus>? = nil, group: String? = nil, afterRank: Int64? = nil,
+    statuses: Set<DurableState>? = nil, group: String? = nil, afterRank: Int64? = nil,
     atMost: Int = 100
   ) {
     self.statuses = statuses
@@ -21,38 +21,38 @@ public struct RecordQuery: Sendable, Hashable {
   }
 }
 
-/// Where the list lives, as a port: owns what was asked for, never bytes on disk.
-/// `TransferManager.init(store:_:transport:steps:)` takes one of yours.
+/// The storage of the list, as a port. It holds requests, states and results, but never downloaded
+/// bytes. `TransferManager.init(store:_:transport:steps:)` accepts your own.
 ///
-/// One manager at a time has it. Calls come one after the other, but for reads, which may come at
-/// any time and see whole changes only. Everything here must be stored as it is: requests and
-/// results are `Codable`, and hold secrets.
+/// One manager at a time uses it. Writes come one after the other. Reads may come at any time, and
+/// must see only whole changes. Store everything unchanged: requests and results are `Codable`, and
+/// hold secrets.
 public protocol Store: Sendable {
-  /// Whether what is stored outlives the process.
+  /// Whether stored data outlives the process.
   var isDurable: Bool { get }
-  /// Everything that decisions need. Called once, first.
-  /// - Throws: `io`, when the store cannot be read.
+  /// Returns everything that decisions need. Called once, before all others.
+  /// - Throws: `io` if the store cannot be read.
   func open() async throws(TransferError) -> StoredQueue
-  /// Makes the change as a whole; it survives a power cut when this returns, if the store is
-  /// durable.
+  /// Stores the change as a whole. If the store is durable, it survives a power cut once this
+  /// returns.
   ///
-  /// First comes what is added, then updates, removals, and what is satisfied. Updates of unknown
-  /// ids, removals, programs and places of them, do nothing. An id that is there already cannot be
-  /// added, nor can two members have one identifier at any time.
+  /// The order is: added records, updates, removals, satisfied ids. Updates, removals, programs and
+  /// locations of unknown ids have no effect. An existing id cannot be added, and two members can
+  /// never have the same identifier.
   /// - Throws: `io`, `disk-full`; nothing has changed then.
   func commit(_ change: StoreChange) async throws(TransferError)
-  /// The records of these ids, in the order of the ids; unknown ones are left out.
+  /// The records of these ids, in the order of the ids, without unknown ones.
   /// - Throws: `io`.
   func records(_ ids: [TransferID]) async throws(TransferError) -> [TransferRecord]
-  /// The records that a query asks for, in the order of their ranks.
+  /// The records of a query, in the order of their ranks.
   /// - Throws: `io`.
   func records(where query: RecordQuery) async throws(TransferError) -> [TransferRecord]
-  /// The ids that an earlier batch of this key added; nil when there was none.
+  /// The ids that an earlier batch with this key added; nil if there was none.
   /// - Throws: `io`.
   func batch(_ key: String) async throws(TransferError) -> [TransferID]?
-  /// The events from this number on, at most so many; nil when the log does not reach back so far.
+  /// At most so many events from this number on; nil if the log no longer has that number.
   /// - Throws: `io`.
   func events(from number: Int, atMost: Int) async throws(TransferError) -> [StoredEvent]?
-  /// Lets go of it; a second call does nothing.
+  /// Releases its resources; a second call has no effect.
   func close() async
 }

@@ -1,49 +1,49 @@
-/// What one command, or one batch of them, changes: stored as a whole or not at all.
+/// The changes of one command, or of one batch of commands: stored as a whole or not at all.
 public struct StoreChange: Sendable {
-  /// How one transfer stands from now on.
+  /// The new state of one transfer.
   public struct Update: Sendable, Hashable {
-    /// Of which transfer.
+    /// The transfer.
     public var id: TransferID
-    /// How it stands.
+    /// Its new state.
     public var storedState: StoredState
-    /// The result to keep from now on; nil leaves what is there.
+    /// Its new result; nil for no change.
     public var result: TransferResult?
-    /// The request to keep from now on; nil leaves what is there.
+    /// Its new request; nil for no change.
     public var request: TransferRequest? {
-      get { if case .request(let request) = kept { request } else { nil } }
-      set { kept = newValue.map { .request($0) } ?? .asItIs }
+      get { if case .request(let request) = requestChange { request } else { nil } }
+      set { requestChange = newValue.map { .request($0) } ?? .unchanged }
     }
-    private var kept: Kept
-    /// Whether rank and priority are as they were stored last, so that they need not be written.
-    public var keepsPlace: Bool
+    private var requestChange: RequestChange
+    /// Whether rank and priority are unchanged, so that they need not be written.
+    public var keepsRankAndPriority: Bool
 
     /// A change of these parts.
     public init(
       id: TransferID, storedState: StoredState, result: TransferResult? = nil,
-      request: TransferRequest? = nil, keepsPlace: Bool = false
+      request: TransferRequest? = nil, keepsRankAndPriority: Bool = false
     ) {
       self.id = id
       self.storedState = storedState
       self.result = result
-      kept = request.map { .request($0) } ?? .asItIs
-      self.keepsPlace = keepsPlace
+      requestChange = request.map { .request($0) } ?? .unchanged
+      self.keepsRankAndPriority = keepsRankAndPriority
     }
 
-    /// Apart, as few updates have one, and those of many are copied often.
-    private enum Kept: Hashable {
-      case asItIs
+    /// Separate, because few updates have a request, and many updates are copied often.
+    private enum RequestChange: Hashable {
+      case unchanged
       indirect case request(TransferRequest)
     }
   }
 
-  /// With its key, the ids that an `add` made: the same call after a crash finds them.
+  /// The key of an `add` and the ids that it created; the same call after a crash finds them.
   public struct Batch: Sendable, Hashable {
-    /// What the caller calls the batch.
+    /// The caller's name for the batch.
     public var key: String
-    /// What it added, in order.
+    /// The ids that were added, in order.
     public var ids: [TransferID]
 
-    /// A batch of that key.
+    /// A batch with that key.
     public init(key: String, ids: [TransferID]) {
       self.key = key
       self.ids = ids
@@ -52,29 +52,30 @@ public struct StoreChange: Sendable {
 
   /// New records.
   public var added: [TransferRecord] = []
-  /// How others stand from now on.
+  /// New states of other transfers.
   public var updated: [Update] = []
-  /// Those that leave the list.
+  /// Transfers that leave the list.
   public var removed: [TransferID] = []
-  /// Completed ones that are removed: they leave every `after` of the stored requests.
-  public var satisfied: [TransferID] = []
-  /// In order, their numbers following the last stored one.
+  /// Removed transfers that were completed: they are deleted from every `after` of stored requests.
+  public var satisfiedDependencies: [TransferID] = []
+  /// In order; their numbers follow the last stored one.
   public var events: [StoredEvent] = []
-  /// The call that added, where it had a key.
+  /// The call that added the records, if it had a key.
   public var batch: Batch?
   /// Processes that are about to run for members. Each is kept until its member has another one, or
   /// is removed.
   public var programs: [StoredProgram] = []
-  /// Where bytes lie from now on. Each is kept until its member has another one, or none, or is
+  /// The new locations of bytes. Each is kept until its member has another one or none, or is
   /// removed.
   public var locations: [StoredLocation] = []
 
-  /// Nothing.
+  /// An empty change.
   public init() {}
 
   /// Whether it changes nothing.
   public var isEmpty: Bool {
-    added.isEmpty && updated.isEmpty && removed.isEmpty && satisfied.isEmpty && events.isEmpty
+    added.isEmpty && updated.isEmpty && removed.isEmpty && satisfiedDependencies.isEmpty
+      && events.isEmpty
       && batch == nil && programs.isEmpty && locations.isEmpty
   }
 }

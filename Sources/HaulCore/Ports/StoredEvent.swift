@@ -1,8 +1,8 @@
-/// A state change as the log keeps it.
+/// A state change in the log.
 public struct StoredEvent: Sendable, Hashable {
-  /// Rising by one, across restarts.
+  /// Increases by one, also across restarts.
   public let number: Int
-  /// Whom it happened to.
+  /// The transfer.
   public let id: TransferID
   /// What happened.
   public let kind: TransferEvent.Kind
@@ -15,11 +15,11 @@ public struct StoredEvent: Sendable, Hashable {
   }
 }
 
-/// The process that runs a step's program, or did when the last process of ours died.
+/// The process of a step's program, now or when the last process of Haul died.
 public struct StoredProgram: Sendable, Hashable {
-  /// The step's.
+  /// The step.
   public let id: TransferID
-  /// Which process.
+  /// The process.
   public let process: ProcessIdentity
 
   /// The process of a step.

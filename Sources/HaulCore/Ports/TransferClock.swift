@@ -1,4 +1,4 @@
-/// A point in monotonic time, counted from the clock's own beginning.
+/// A point in monotonic time, since the start of the clock.
 package struct Instant: Hashable, Comparable, Sendable {
   package let sinceStart: Duration
 
@@ -15,11 +15,11 @@ package struct Instant: Hashable, Comparable, Sendable {
   }
 }
 
-/// Time, as a port: monotonic for every decision, wall time for HTTP dates and display only.
+/// Time, as a port: monotonic for every decision, wall time only for HTTP dates and display.
 package protocol TransferClock: Sendable {
   var now: Instant { get }
   /// Seconds since 1970.
   var wallSeconds: Double { get }
-  /// Returns at `instant`, or throws `CancellationError` when the task is cancelled first.
+  /// Returns at `instant`, or throws `CancellationError` if the task is cancelled first.
   func sleep(until instant: Instant) async throws
 }

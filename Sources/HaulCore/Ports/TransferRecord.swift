@@ -1,41 +1,41 @@
-/// The durable state of a transfer; what it does right now is never stored.
-public enum TransferStatus: String, Sendable, Hashable, Codable, CaseIterable {
+/// The durable state of a transfer. What it is doing at a moment is not stored.
+public enum DurableState: String, Sendable, Hashable, Codable, CaseIterable {
   /// It waits for a slot, or runs.
   case queued
   /// It waits for `resume`.
   case paused
   /// It ended with an error.
   case failed
-  /// It ended well.
+  /// It ended without an error.
   case completed
-  /// It ended as somebody ordered that.
+  /// It ended by a command.
   case cancelled
 }
 
-/// What was last ordered of a transfer. Where the status differs, the order was not yet carried out
-/// when the process died.
-public enum Desired: String, Sendable, Hashable, Codable, CaseIterable {
-  /// To go on until its end.
+/// The last command for a transfer. If the status differs, the command was not yet carried out when
+/// the process died.
+public enum DesiredState: String, Sendable, Hashable, Codable, CaseIterable {
+  /// Run until its end.
   case run
-  /// To stop, and wait for `resume`.
+  /// Stop, and wait for `resume`.
   case paused
-  /// To end, and its bytes to be deleted.
+  /// End, and delete its bytes.
   case cancelled
-  /// To end, and its bytes to stay.
+  /// End, and keep its bytes.
   case cancelledKeepingBytes
-  /// To be taken off the list.
+  /// Leave the list.
   case removed
 }
 
 /// One transfer as it is stored.
 public struct TransferRecord: Sendable, Hashable {
-  /// Whose it is.
+  /// The transfer.
   public let id: TransferID
-  /// What it is to do.
+  /// What to do.
   public var request: TransferRequest
-  /// How it stands.
+  /// Its state.
   public var storedState: StoredState
-  /// How it ended last, if it has.
+  /// Its last result, if it has ended.
   public var result: TransferResult?
 
   /// A record of these parts.
@@ -52,30 +52,30 @@ public struct TransferRecord: Sendable, Hashable {
 
 /// The part of a record that commands change.
 public struct StoredState: Sendable, Hashable {
-  /// How it stands.
-  public var status = TransferStatus.queued
-  /// What was last ordered.
-  public var desired = Desired.run
-  /// Its place in the list.
+  /// Its status.
+  public var status = DurableState.queued
+  /// The last command.
+  public var desired = DesiredState.run
+  /// Its position in the list.
   public var rank: Int64 = 0
   /// Its share of slots and of the rate.
   public var priority = TransferRequest.Priority.default
-  /// Who paused it; nil unless it is paused, or is to be.
+  /// The origin of its pause; nil unless it is paused or being paused.
   public var pausedBy: TransferEvent.Initiator?
-  /// Whether the next run forgets the bytes that are there.
-  public var startsOver = false
-  /// Whether it has run, so that there may be bytes.
+  /// Whether the next run discards the bytes on disk.
+  public var restartsFromZero = false
+  /// Whether it has run, so that there may be bytes on disk.
   public var hasRun = false
-  /// Whether something ran for it when this was stored.
-  public var isUnderWay = false
-  /// What it waits for, where that does not follow from how the others stand: its next attempt, or
-  /// something in its way.
+  /// Whether it was running when this was stored.
+  public var wasRunning = false
+  /// Why it waits, unless that follows from other transfers: its next attempt, or an obstacle such
+  /// as a full disk.
   public var waitReason: WaitReason?
-  /// When its next attempt is due, in seconds since 1970; nil unless it waits for that.
+  /// When its next attempt is due, in seconds since 1970; nil unless it waits for one.
   public var retryAt: Double? {
     if case .retry(let time) = waitReason { time } else { nil }
   }
 
-  /// That of a transfer that was just added.
+  /// The state of a transfer that was just added.
   public init() {}
 }

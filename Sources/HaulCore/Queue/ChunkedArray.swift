@@ -1,5 +1,4 @@
-/// An array in chunks: it grows without being copied, so that a million elements need no extra
-/// memory.
+/// An array in chunks: it grows without copying, so that a million elements need no extra memory.
 struct ChunkedArray<Element: Sendable>: Sendable {
   private static var size: Int { 4096 }
 
@@ -20,7 +19,7 @@ struct ChunkedArray<Element: Sendable>: Sendable {
   mutating func append(_ element: Element) {
     if count % Self.size == 0 {
       chunks.append([])
-      // The first chunk stays small in a small list.
+      // In a small list, the first chunk stays small.
       if chunks.count > 1 { chunks[chunks.count - 1].reserveCapacity(Self.size) }
     }
     chunks[chunks.count - 1].append(element)

@@ -7,27 +7,27 @@ package struct CompactTransferTable: Sendable {
     var host: UInt32
     var group: UInt32
     var machine: TransferMachine
-    var status: TransferStatus
-    var desired: Desired
+    var status: DurableState
+    var desired: DesiredState
     var priority: TransferRequest.Priority
     var pausedBy: TransferEvent.Initiator?
     var policy: TransferRequest.DependencyPolicy
     var end: TransferResult.State?
-    var marks: Marks
+    var flags: Flags
   }
 
-  private struct Marks: OptionSet {
+  private struct Flags: OptionSet {
     let rawValue: UInt16
 
-    static let startsOver = Marks(rawValue: 1 << 0)
-    static let hasRun = Marks(rawValue: 1 << 1)
-    static let isUnderWay = Marks(rawValue: 1 << 2)
-    static let isStep = Marks(rawValue: 1 << 3)
-    static let isIdempotent = Marks(rawValue: 1 << 4)
-    static let isScheduled = Marks(rawValue: 1 << 5)
-    static let isPostponed = Marks(rawValue: 1 << 6)
-    static let hasIdentifier = Marks(rawValue: 1 << 7)
-    static let hasWaitReason = Marks(rawValue: 1 << 8)
+    static let restartsFromZero = Flags(rawValue: 1 << 0)
+    static let hasRun = Flags(rawValue: 1 << 1)
+    static let wasRunning = Flags(rawValue: 1 << 2)
+    static let isStep = Flags(rawValue: 1 << 3)
+    static let isIdempotent = Flags(rawValue: 1 << 4)
+    static let isScheduled = Flags(rawValue: 1 << 5)
+    static let isPostponed = Flags(rawValue: 1 << 6)
+    static let hasIdentifier = Flags(rawValue: 1 << 7)
+    static let hasWaitReason = Flags(rawValue: 1 << 8)
   }
 
   private var numbers = IDTable()
@@ -54,8 +54,8 @@ package struct CompactTransferTable: Sendable {
   /// Whether its stored state has a wait reason.
   func hasWaitReason(_ id: TransferID) -> Bool { has(.hasWaitReason, id) }
 
-  private func has(_ mark: Marks, _ id: TransferID) -> Bool {
-    numbers[id].map { rows[Int($0)].marks.contains(mark) } ?? false
+  private func has(_ flag: Flags, _ id: TransferID) -> Bool {
+    numbers[id].map { rows[Int($0)].flags.contains(flag) } ?? false
   }
 
   /// The state of the member with this id.
@@ -63,21 +63,21 @@ package struct CompactTransferTable: Sendable {
     numbers[id].map { rows[Int($0)].machine.state }
   }
 
-  /// How it ended, for its dependents; nil as long as it has not.
+  /// How it ended, for its dependents; nil until it has.
   func dependencyEnd(of id: TransferID) -> DependencyGraph.End? {
     guard let number = numbers[id] else { return .removed }
     return rows[Int(number)].end?.dependencyEnd
   }
 
-  /// Reports what a queue counts, for each member.
-  func tell(
+  /// Passes what a queue counts, for each member.
+  func forEachSummary(
     _ body: (
       _ facts: (rank: Int64, group: String?), _ end: TransferResult.State?, _ isBusy: Bool
     ) -> Void
   ) {
     for row in rows {
       let isBusy = QueueMachine.Member.isBusy(
-        row.machine.state, isAwaited: !row.marks.isDisjoint(with: [.isScheduled, .isPostponed]))
+        row.machine.state, isAwaited: !row.flags.isDisjoint(with: [.isScheduled, .isPostponed]))
       body((row.rank, names.name(row.group)), row.end, isBusy)
     }
   }
@@ -87,21 +87,21 @@ package struct CompactTransferTable: Sendable {
     Dictionary(identifiers.map { ($1, $0) }, uniquingKeysWith: { $1 })
   }
 
-  /// In no order.
+  /// In no particular order.
   package var values: some RandomAccessCollection<QueueMachine.Member> {
     rows.lazy.map { member($0) }
   }
 
-  /// Each id with its rank, in no order: cheaper than `values`.
+  /// Each id with its rank, in no particular order; cheaper than `values`.
   package var ranks: some RandomAccessCollection<(rank: Int64, id: TransferID)> {
     rows.lazy.map { ($0.rank, $0.id) }
   }
 
-  /// Adds a member with a new id; it is found only after `index`.
+  /// Adds a member with a new id; lookups find it only after `index`.
   mutating func append(_ member: QueueMachine.Member) {
-    let marks = marks(of: member)
-    note(member, marks)
-    rows.append(row(of: member, marks))
+    let flags = flags(of: member)
+    note(member, flags)
+    rows.append(row(of: member, flags))
   }
 
   /// Indexes the members that were appended.
@@ -116,20 +116,20 @@ package struct CompactTransferTable: Sendable {
   @discardableResult
   mutating func put(_ member: QueueMachine.Member) -> Int {
     let id = member.facts.id
-    let marks = marks(of: member)
-    note(member, marks)
+    let flags = flags(of: member)
+    note(member, flags)
     if let number = numbers.number(of: id, orSet: UInt32(rows.count)) {
       let row = rows[Int(number)]
-      rows[Int(number)] = make(member, marks, host: row.host, group: row.group)
+      rows[Int(number)] = make(member, flags, host: row.host, group: row.group)
       return Int(number)
     }
-    rows.append(row(of: member, marks))
+    rows.append(row(of: member, flags))
     return rows.count - 1
   }
 
-  private mutating func row(of member: QueueMachine.Member, _ marks: Marks) -> Row {
+  private mutating func row(of member: QueueMachine.Member, _ flags: Flags) -> Row {
     make(
-      member, marks, host: names.number(member.facts.host), group: names.number(member.facts.group))
+      member, flags, host: names.number(member.facts.host), group: names.number(member.facts.group))
   }
 
   /// What a stored member needs when its list is opened.
@@ -140,18 +140,18 @@ package struct CompactTransferTable: Sendable {
   }
 
   /// - Parameters:
-  ///   - place: its probable index: lists are usually in the order of adding.
+  ///   - index: its probable index: lists are usually in the order of adding.
   ///   - isReady: whether it waits for no other member.
-  mutating func open(_ id: TransferID, near place: Int, isReady: Bool) -> Opened {
-    let isThere = place < rows.count && rows[place].id == id
-    guard let number = isThere ? place : numbers[id].map(Int.init) else { return .nothing }
+  mutating func open(_ id: TransferID, near index: Int, isReady: Bool) -> Opened {
+    let isThere = index < rows.count && rows[index].id == id
+    guard let number = isThere ? index : numbers[id].map(Int.init) else { return .nothing }
     let row = rows[number]
     switch row.machine.state {
     case .queued:
-      guard isReady, row.marks.isDisjoint(with: [.hasWaitReason, .isScheduled]),
-        !row.marks.isSuperset(of: [.isStep, .isUnderWay])
+      guard isReady, row.flags.isDisjoint(with: [.hasWaitReason, .isScheduled]),
+        !row.flags.isSuperset(of: [.isStep, .wasRunning])
       else { return .recovery }
-      rows[number].marks.insert(.isScheduled)
+      rows[number].flags.insert(.isScheduled)
       return .slot(host: names.name(row.host), row.priority, rank: row.rank)
     case .running, .stopping: return .recovery
     case .paused, .failed, .completed, .cancelled, .removed: return .nothing
@@ -181,16 +181,16 @@ package struct CompactTransferTable: Sendable {
     return member
   }
 
-  private mutating func note(_ member: QueueMachine.Member, _ marks: Marks) {
+  private mutating func note(_ member: QueueMachine.Member, _ flags: Flags) {
     let id = member.facts.id
-    if marks.contains(.hasIdentifier) { identifiers[id] = member.facts.identifier }
-    if marks.contains(.hasWaitReason) || !reasons.isEmpty {
+    if flags.contains(.hasIdentifier) { identifiers[id] = member.facts.identifier }
+    if flags.contains(.hasWaitReason) || !reasons.isEmpty {
       reasons[id] = member.facts.storedState.waitReason
     }
   }
 
   private func make(
-    _ member: QueueMachine.Member, _ marks: Marks, host: UInt32, group: UInt32
+    _ member: QueueMachine.Member, _ flags: Flags, host: UInt32, group: UInt32
   ) -> Row {
     let storedState = member.facts.storedState
     return Row(
@@ -198,44 +198,44 @@ package struct CompactTransferTable: Sendable {
       machine: member.machine,
       status: storedState.status, desired: storedState.desired, priority: storedState.priority,
       pausedBy: storedState.pausedBy, policy: member.facts.whenDependencyFails, end: member.end,
-      marks: marks)
+      flags: flags)
   }
 
-  private func marks(of member: QueueMachine.Member) -> Marks {
+  private func flags(of member: QueueMachine.Member) -> Flags {
     let storedState = member.facts.storedState
-    var marks: Marks = []
-    if storedState.startsOver { marks.insert(.startsOver) }
-    if storedState.hasRun { marks.insert(.hasRun) }
-    if storedState.isUnderWay { marks.insert(.isUnderWay) }
-    if storedState.waitReason != nil { marks.insert(.hasWaitReason) }
-    if member.facts.isStep { marks.insert(.isStep) }
-    if member.facts.isIdempotent { marks.insert(.isIdempotent) }
-    if member.facts.identifier != nil { marks.insert(.hasIdentifier) }
-    if member.isScheduled { marks.insert(.isScheduled) }
-    if member.isPostponed { marks.insert(.isPostponed) }
-    return marks
+    var flags: Flags = []
+    if storedState.restartsFromZero { flags.insert(.restartsFromZero) }
+    if storedState.hasRun { flags.insert(.hasRun) }
+    if storedState.wasRunning { flags.insert(.wasRunning) }
+    if storedState.waitReason != nil { flags.insert(.hasWaitReason) }
+    if member.facts.isStep { flags.insert(.isStep) }
+    if member.facts.isIdempotent { flags.insert(.isIdempotent) }
+    if member.facts.identifier != nil { flags.insert(.hasIdentifier) }
+    if member.isScheduled { flags.insert(.isScheduled) }
+    if member.isPostponed { flags.insert(.isPostponed) }
+    return flags
   }
 
   private func member(_ row: Row) -> QueueMachine.Member {
-    let marks = row.marks
+    let flags = row.flags
     var storedState = StoredState()
     (storedState.status, storedState.desired) = (row.status, row.desired)
     (storedState.rank, storedState.priority, storedState.pausedBy) = (
       row.rank, row.priority, row.pausedBy
     )
-    storedState.startsOver = marks.contains(.startsOver)
-    storedState.hasRun = marks.contains(.hasRun)
-    storedState.isUnderWay = marks.contains(.isUnderWay)
-    storedState.waitReason = marks.contains(.hasWaitReason) ? reasons[row.id] : nil
+    storedState.restartsFromZero = flags.contains(.restartsFromZero)
+    storedState.hasRun = flags.contains(.hasRun)
+    storedState.wasRunning = flags.contains(.wasRunning)
+    storedState.waitReason = flags.contains(.hasWaitReason) ? reasons[row.id] : nil
     let facts = QueuedMember(
       id: row.id, storedState: storedState, host: names.name(row.host),
       group: names.name(row.group),
-      identifier: marks.contains(.hasIdentifier) ? identifiers[row.id] : nil, after: [],
-      whenDependencyFails: row.policy, isStep: marks.contains(.isStep),
-      isIdempotent: marks.contains(.isIdempotent))
+      identifier: flags.contains(.hasIdentifier) ? identifiers[row.id] : nil, after: [],
+      whenDependencyFails: row.policy, isStep: flags.contains(.isStep),
+      isIdempotent: flags.contains(.isIdempotent))
     return QueueMachine.Member(
-      machine: row.machine, facts: facts, isScheduled: marks.contains(.isScheduled),
-      isPostponed: marks.contains(.isPostponed), end: row.end)
+      machine: row.machine, facts: facts, isScheduled: flags.contains(.isScheduled),
+      isPostponed: flags.contains(.isPostponed), end: row.end)
   }
 }
 

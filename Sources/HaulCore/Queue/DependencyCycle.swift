@@ -1,5 +1,5 @@
-/// Finds a cycle among dependencies: a depth-first search with its own stack, for chains of any
-/// length.
+/// Finds a cycle among dependencies: a depth-first search with its own stack, so that chains may
+/// have any length.
 enum DependencyCycle {
   /// A step on the path from a start to the present transfer.
   private struct Step {
@@ -8,15 +8,13 @@ enum DependencyCycle {
     var next = 0
   }
 
-  /// The first cycle that is found: each id once, each followed by one that it depends on; nil
-  /// without a cycle.
-  ///
-  /// O(transfers and dependencies that the starts reach).
+  /// The first cycle that is found: each id once, followed by one that it depends on; nil without a
+  /// cycle. O(transfers and dependencies that the starts reach).
   static func search(
     from starts: [TransferID], after: (TransferID) -> [TransferID]
   ) -> [TransferID]? {
     var path: [Step] = []
-    /// The visited transfers: whether they are still on the path.
+    /// The visited transfers: true while a transfer is on the path.
     var isOnPath: [TransferID: Bool] = [:]
     for start in starts where isOnPath[start] == nil {
       path.append(Step(id: start, after: after(start)))

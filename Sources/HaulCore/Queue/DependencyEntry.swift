@@ -1,7 +1,7 @@
 /// One transfer in the dependency graph: its dependencies and their states, and its dependents.
 struct DependencyEntry: Sendable {
   /// The state of a dependency, as far as its dependents need it.
-  enum Fulfilment: Sendable, Hashable {
+  enum DependencyStatus: Sendable, Hashable {
     case open, met, unmet
 
     init(_ end: DependencyGraph.End?) {
@@ -18,11 +18,11 @@ struct DependencyEntry: Sendable {
     let dependent: TransferID
     /// The index of the dependency in the dependent's `after`.
     let index: Int
-    /// Distinguishes the dependent's present dependencies from older ones.
+    /// Distinguishes the dependent's present dependencies from former ones.
     let ticket: UInt64
   }
 
-  /// How it ended; nil as long as it has not.
+  /// How it ended; nil until it has.
   var end: DependencyGraph.End?
   /// Whether it is still in the list.
   var isListed: Bool
@@ -49,7 +49,7 @@ struct DependencyEntry: Sendable {
   ) {
     waitForNone()
     (after, policy, ticket) = (dependencies, newPolicy, newTicket)
-    for (index, end) in ends.enumerated() { note(Fulfilment(end), at: index) }
+    for (index, end) in ends.enumerated() { note(DependencyStatus(end), at: index) }
   }
 
   mutating func waitForNone() {
@@ -58,14 +58,14 @@ struct DependencyEntry: Sendable {
   }
 
   /// Notes the state of the dependency at this index of `after`.
-  mutating func note(_ fulfilment: Fulfilment, at index: Int) {
+  mutating func note(_ fulfilment: DependencyStatus, at index: Int) {
     if fulfilment == .open { open.insert(index) } else { open.remove(index) }
     if fulfilment == .unmet { unmet.insert(index) } else { unmet.remove(index) }
   }
 
   /// A dependency that did not complete is reported before one that has not ended, because a person
   /// must act on it.
-  var verdict: DependencyGraph.Verdict {
+  var readiness: DependencyGraph.Readiness {
     if let first = unmet.first {
       switch policy {
       case .block: return .blocked(by: after[first])

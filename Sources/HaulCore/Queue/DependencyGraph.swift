@@ -1,15 +1,15 @@
-/// Which transfers wait for which others. It stores nothing about a transfer without dependencies
-/// and dependents.
+/// Which transfers wait for which others. A transfer without dependencies and dependents is not
+/// stored.
 ///
-/// Only direct dependencies count: a transfer behind a blocked one waits, because that one has not
+/// Only direct dependencies count: a transfer waits after a blocked one, because that one has not
 /// ended.
 package struct DependencyGraph: Sendable {
   /// How a transfer ended, for its dependents.
   package enum End: Sendable, Hashable { case completed, failed, cancelled, removed }
 
-  /// Whether a transfer may run, judging by its dependencies; of several ids, the first in the
-  /// order of its `after`.
-  package enum Verdict: Sendable, Hashable {
+  /// Whether a transfer may run, judging by its dependencies. Of several ids, it names the first in
+  /// the order of its `after`.
+  package enum Readiness: Sendable, Hashable {
     case ready
     /// This dependency has not ended yet.
     case waiting(on: TransferID)
@@ -49,13 +49,13 @@ package struct DependencyGraph: Sendable {
   /// How many transfers it stores: those with dependencies or dependents.
   package var count: Int { entries.unlayered.count }
 
-  /// Adds all nodes or none. O(their dependencies), and O(what they reach) if other transfers
+  /// Adds all nodes or none. O(their dependencies), and O(transfers that they reach) if others
   /// already wait for one of them.
   ///
-  /// `end` is called for each id that is new here, including the added ones: nil means that it has
-  /// not ended. The caller decides whether an unknown id is allowed; only for an added id,
-  /// `removed` is ignored.
-  /// - Throws: the cycle that they would close.
+  /// `end` is called for each id that is new here, including the added ones; nil means that it has
+  /// not ended. The caller decides whether an unknown id is allowed. `removed` is ignored for an
+  /// added id.
+  /// - Throws: the cycle that they would close; nothing has changed then.
   package mutating func add(_ nodes: [Node], end: (TransferID) -> End?) throws(Cycle) {
     let changes = nodes.filter { !$0.after.isEmpty || entries[$0.id] != nil }
     guard !changes.isEmpty else { return }
@@ -71,7 +71,7 @@ package struct DependencyGraph: Sendable {
     }
   }
 
-  /// Replaces the dependencies of a node; only its own verdict may change. Costs as `add`.
+  /// Replaces the dependencies of a node; only its own readiness may change. Costs as `add`.
   /// - Throws: the cycle that they would close; nothing has changed then.
   package mutating func set(_ node: Node, end: (TransferID) -> End?) throws(Cycle) {
     try add([node], end: end)
@@ -83,16 +83,16 @@ package struct DependencyGraph: Sendable {
     end == .removed ? remove(id) : note(end, of: id)
   }
 
-  /// Notes that it is queued again: dependents that have not started wait again.
+  /// Notes that it is requeued: dependents that have not started wait again.
   /// - Returns: its dependents, started or not, in order of arrival.
-  package mutating func revived(_ id: TransferID) -> [TransferID] {
+  package mutating func requeued(_ id: TransferID) -> [TransferID] {
     note(nil, of: id)
   }
 
   /// Notes that it is no longer in the list, and forgets it when it has no dependents.
   ///
-  /// Dependents see it as `removed`; but if it had completed, it stays completed for them: clearing
-  /// the list stops nobody.
+  /// Dependents see it as `removed`. If it had completed, it stays completed for them, so that
+  /// clearing the list blocks none.
   /// - Returns: its dependents, in order of arrival.
   package mutating func remove(_ id: TransferID) -> [TransferID] {
     guard let entry = entries[id], entry.isListed else { return [] }
@@ -104,9 +104,9 @@ package struct DependencyGraph: Sendable {
     return dependents
   }
 
-  /// Whether it may run. O(1), whatever it depends on.
-  package func verdict(of id: TransferID) -> Verdict {
-    entries[id]?.verdict ?? .ready
+  /// Whether it may run. O(1).
+  package func readiness(of id: TransferID) -> Readiness {
+    entries[id]?.readiness ?? .ready
   }
 
   /// Its dependents, in order of arrival.
@@ -116,8 +116,8 @@ package struct DependencyGraph: Sendable {
 }
 
 extension DependencyGraph {
-  /// Only what the changed nodes reach can lead back to them, and older nodes cannot unless one of
-  /// them waits for a changed one. So a chain that grows at its end is not walked each time.
+  /// A cycle with older nodes needs one of them to wait for a changed node. Otherwise only changed
+  /// nodes are searched, so a chain that grows at its end costs little.
   private func refuseCycle(_ changes: [Node]) throws(Cycle) {
     var after: [TransferID: [TransferID]] = [:]
     for node in changes { after[node.id] = node.after }
@@ -150,7 +150,7 @@ extension DependencyGraph {
     entries[id] = DependencyEntry(end: end(id))
   }
 
-  /// Removes its dependencies. Its edges stay, and are dropped once they are the majority.
+  /// Removes its dependencies. Its edges stay until most edges are outdated.
   private mutating func unlink(_ id: TransferID) {
     guard let after = entries[id]?.after, !after.isEmpty else { return }
     entries[id]?.waitForNone()
@@ -173,16 +173,17 @@ extension DependencyGraph {
     entries[id]?.edges.filter { entries[$0.dependent]?.ticket == $0.ticket } ?? []
   }
 
-  /// - Returns: those whose verdict may have changed: none if the change makes no difference.
+  /// - Returns: the transfers whose readiness may have changed; none if the change has no effect.
   private mutating func note(_ end: End?, of id: TransferID) -> [TransferID] {
     guard let entry = entries[id], entry.isListed else { return [] }
     entries[id]?.end = end
-    guard DependencyEntry.Fulfilment(entry.end) != DependencyEntry.Fulfilment(end) else {
+    guard DependencyEntry.DependencyStatus(entry.end) != DependencyEntry.DependencyStatus(end)
+    else {
       return []
     }
     let edges = edges(to: id)
     for edge in edges {
-      entries[edge.dependent]?.note(DependencyEntry.Fulfilment(end), at: edge.index)
+      entries[edge.dependent]?.note(DependencyEntry.DependencyStatus(end), at: edge.index)
     }
     return edges.map(\.dependent)
   }
@@ -196,10 +197,10 @@ extension DependencyGraph {
     fileprivate let lastTicket: UInt64
   }
 
-  /// Stores changes in a new layer from now on. O(1).
+  /// Stores later changes in a new layer. O(1).
   mutating func becomeDraft() { entries.becomeDraft() }
 
-  /// What the draft has changed so far.
+  /// The changes of the draft so far.
   var changes: Layer { Layer(entries: entries.changes, lastTicket: lastTicket) }
 
   /// Applies the changes of a draft of this graph. O(changes).

@@ -1,8 +1,8 @@
 /// The groups, their numbers of members, and how those ended.
 ///
 /// A group is complete when all its members have ended, in whatever way. The change that completes
-/// it reports that once; it is reported again only if the group was opened again. A group is gone
-/// when its last member is removed from the list.
+/// it reports that once; reopening the group allows another report. A group is deleted when its
+/// last member is removed from the list.
 package struct GroupProgress: Sendable {
   /// The members of one group.
   package struct Counts: Sendable, Hashable {
@@ -42,14 +42,14 @@ package struct GroupProgress: Sendable {
   /// The members of a group; nil if there is no such group.
   package func counts(of group: String) -> Counts? { groups[group] }
 
-  /// A member that has not ended is added; a complete group is open again.
+  /// Adds a member that has not ended; this reopens a complete group.
   package mutating func added(_ group: String) {
     var counts = groups[group] ?? Counts()
     counts.members += 1
     groups[group] = counts
   }
 
-  /// A member has ended.
+  /// Notes that a member has ended.
   /// - Returns: whether that completes the group.
   package mutating func ended(_ group: String, _ state: TransferResult.State) -> Bool {
     guard let counts = groups[group], !counts.isComplete else { return false }
@@ -57,13 +57,13 @@ package struct GroupProgress: Sendable {
     return isComplete(group)
   }
 
-  /// A member that had ended this way is queued again; a complete group is open again.
-  package mutating func reopened(_ group: String, from state: TransferResult.State) {
+  /// Notes that a member that had ended this way is requeued; this reopens a complete group.
+  package mutating func requeued(_ group: String, from state: TransferResult.State) {
     guard let counts = groups[group], counts[state] > 0 else { return }
     groups[group]?[state] -= 1
   }
 
-  /// A member is removed from the list.
+  /// Removes a member, which has left the list.
   /// - Parameter state: how it had ended; nil if it had not.
   /// - Returns: whether that completes the group.
   package mutating func removed(_ group: String, _ state: TransferResult.State?) -> Bool {

@@ -1,4 +1,4 @@
-/// What the scheduler knows of a host: its waiting transfers, and what is in use.
+/// The scheduler's state of a host: its waiting transfers, and what is in use.
 struct HostState: Sendable {
   let name: String
   /// Members of the scheduler, in any state.
@@ -6,20 +6,20 @@ struct HostState: Sendable {
   /// Members that are queued.
   var waiting = 0
   var active = 0
-  /// Active transfers without a connection; each has one reserved.
+  /// Active transfers without a connection; each has a reserved one.
   var unconnected = 0
   var connections = 0
   /// Active transfers that receive bytes.
   var delivering = 0
   /// The connection limit learned from the refusals of the host.
-  var learnedCap: Int?
+  var learnedLimit: Int?
   /// The number of connections that the last transfer chose.
-  var settledConnections: Int?
+  var chosenConnections: Int?
   /// The end of the pause that the host asked for.
-  var backOffUntil: Instant?
+  var pausedUntil: Instant?
   /// Whether it has answered a transfer.
   var hasAnswered = false
-  /// Nil while it answers, as far as known.
+  /// Nil unless the host is known not to answer.
   var outage: HostOutage?
   /// The waiting members, by priority level.
   var queues = [IndexedHeap](repeating: IndexedHeap(), count: PriorityLevel.allCases.count)
@@ -37,17 +37,17 @@ struct HostState: Sendable {
 
   /// Whether forgetting the host would lose nothing.
   var isForgettable: Bool {
-    members == 0 && connections == 0 && learnedCap == nil && settledConnections == nil
-      && backOffUntil == nil
+    members == 0 && connections == 0 && learnedLimit == nil && chosenConnections == nil
+      && pausedUntil == nil
   }
 
-  func connectionCap(_ limits: Scheduler.Limits) -> Int {
-    min(limits.connectionsPerHost, learnedCap ?? .max)
+  func connectionLimit(_ limits: Scheduler.Limits) -> Int {
+    min(limits.connectionsPerHost, learnedLimit ?? .max)
   }
 
   /// Whether one more transfer would get a connection.
   func hasConnection(_ limits: Scheduler.Limits) -> Bool {
-    connections + unconnected < connectionCap(limits)
+    connections + unconnected < connectionLimit(limits)
   }
 
   /// Whether one more transfer, with one connection, fits.
@@ -55,31 +55,31 @@ struct HostState: Sendable {
     active < limits.activePerHost && hasConnection(limits)
   }
 
-  /// When time alone opens the host again.
-  var alarm: Instant? {
-    guard let until = outage?.until else { return backOffUntil }
-    return min(until, backOffUntil ?? until)
+  /// The time at which the host opens without another event.
+  var wakeUpTime: Instant? {
+    guard let until = outage?.until else { return pausedUntil }
+    return min(until, pausedUntil ?? until)
   }
 
-  /// Ends pauses that are over.
+  /// Ends pauses whose time is over.
   mutating func wake(at now: Instant) {
-    if let until = backOffUntil, until <= now { backOffUntil = nil }
+    if let until = pausedUntil, until <= now { pausedUntil = nil }
     if let until = outage?.until, until <= now { outage?.until = nil }
   }
 
-  /// Whether the first member of a level may start, as far as the host allows.
+  /// Whether the host allows the first member of a level to start.
   func isOpen(_ level: PriorityLevel, _ limits: Scheduler.Limits) -> Bool {
-    guard backOffUntil == nil, outage?.isOpen ?? true else { return false }
+    guard pausedUntil == nil, outage?.isOpen ?? true else { return false }
     return level == .forced ? hasConnection(limits) : hasRoom(limits)
   }
 }
 
 /// The hosts, each under a small number, so that a member needs no copy of the name. Number 0 is
-/// for local steps, without a host.
+/// for local steps, which have no host.
 struct HostTable: Sendable {
   static let local = 0
 
-  /// By number; changed in place, because copying would copy the queues.
+  /// By number; changed in place, because a copy would copy the queues.
   var states = [HostState(name: "")]
   private var numbers: [String: Int] = [:]
   private var free: [Int] = []

@@ -1,35 +1,35 @@
-/// Values by id, in order of arrival: few are searched, many get an index.
+/// Values by id, in order of arrival. A short list is searched, a long one has an index.
 struct IDList<Value: Sendable>: Sendable {
   private var entries: [(id: TransferID, value: Value)] = []
-  private var places: IDTable?
-  private static var few: Int { 8 }
+  private var table: IDTable?
+  private static var maximumSearched: Int { 8 }
 
   init() {}
 
-  func place(of id: TransferID) -> Int? {
-    guard let places else { return entries.firstIndex { $0.id == id } }
-    return places[id].map(Int.init)
+  func index(of id: TransferID) -> Int? {
+    guard let table else { return entries.firstIndex { $0.id == id } }
+    return table[id].map(Int.init)
   }
 
-  subscript(place: Int) -> Value {
-    get { entries[place].value }
-    _modify { yield &entries[place].value }
+  subscript(index: Int) -> Value {
+    get { entries[index].value }
+    _modify { yield &entries[index].value }
   }
 
   /// Adds a value with a new id.
   /// - Returns: its index.
   @discardableResult
   mutating func append(_ id: TransferID, _ value: Value) -> Int {
-    let place = entries.count
+    let index = entries.count
     entries.append((id, value))
-    if places != nil {
-      places?.set(id, to: UInt32(place))
-    } else if place == Self.few {
-      var index = IDTable()
-      for (place, entry) in entries.enumerated() { index.set(entry.id, to: UInt32(place)) }
-      places = index
+    if table != nil {
+      table?.set(id, to: UInt32(index))
+    } else if index == Self.maximumSearched {
+      var new = IDTable()
+      for (index, entry) in entries.enumerated() { new.set(entry.id, to: UInt32(index)) }
+      table = new
     }
-    return place
+    return index
   }
 }
 

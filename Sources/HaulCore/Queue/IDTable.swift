@@ -1,67 +1,67 @@
-/// A small number for each of many ids: open hash tables with twelve bytes an entry. Ids are
-/// random, so multiplying them is enough hashing.
+/// A small number for each of many ids: open hash tables with twelve bytes per entry. Ids are
+/// random, so a multiplication is enough hashing.
 ///
-/// Many ids are spread over tables that grow one by one: a single table of a million would need
-/// twice its memory while it grows, and leave holes that nothing else fits.
+/// Many ids are spread over tables that grow one by one. A single table of a million would need
+/// twice its memory while it grows, and would leave holes in memory.
 package struct IDTable: Sendable {
   /// A single table while there are few ids.
-  private var pieces: ContiguousArray<Piece> = [Piece()]
+  private var tables: ContiguousArray<HashTable> = [HashTable()]
 
   /// The most entries of the single table before it is split.
-  private static let mostInOne = 16_384
+  private static let maximumInOne = 16_384
   /// The number of tables after the split.
-  private static let many = 64
+  private static let tableCount = 64
 
   package init() {}
 
-  package var count: Int { pieces.reduce(0) { $0 + $1.count } }
+  package var count: Int { tables.reduce(0) { $0 + $1.count } }
 
-  package var isEmpty: Bool { pieces.allSatisfy { $0.count == 0 } }
+  package var isEmpty: Bool { tables.allSatisfy { $0.count == 0 } }
 
   /// Makes room for this many in total.
   package mutating func reserve(_ wanted: Int) {
-    if wanted > Self.mostInOne { spread() }
+    if wanted > Self.maximumInOne { splitTables() }
     // Random ids are not spread quite evenly.
-    let each = pieces.count == 1 ? wanted : wanted / pieces.count + wanted / pieces.count / 32
-    for index in pieces.indices { pieces[index].reserve(each) }
+    let each = tables.count == 1 ? wanted : wanted / tables.count + wanted / tables.count / 32
+    for index in tables.indices { tables[index].reserve(each) }
   }
 
-  package subscript(id: TransferID) -> UInt32? { pieces[piece(of: id.bits)].number(of: id.bits) }
+  package subscript(id: TransferID) -> UInt32? { tables[table(of: id.bits)].number(of: id.bits) }
 
   /// Sets the number of an id.
   /// - Returns: whether it had none.
   @discardableResult
   package mutating func set(_ id: TransferID, to number: UInt32) -> Bool {
-    update(id) { place, isNew in
-      place = number
+    update(id) { stored, isNew in
+      stored = number
       return isNew
     }
   }
 
-  /// The number of an id; an id without one gets this number, and nil is returned.
+  /// The number of an id. An id without one gets this number, and the result is nil.
   package mutating func number(of id: TransferID, orSet number: UInt32) -> UInt32? {
-    update(id) { place, isNew in
-      guard isNew else { return place }
-      place = number
+    update(id) { stored, isNew in
+      guard isNew else { return stored }
+      stored = number
       return nil
     }
   }
 
-  /// Sets the numbers of these ids, table by table: in random order, among a million, each access
+  /// Sets the numbers of these ids, table by table: among a million in random order, each access
   /// would miss the cache.
   /// - Returns: whether none had a number.
   package mutating func add(_ ids: some RandomAccessCollection<(id: TransferID, number: UInt32)>)
     -> Bool
   {
     reserve(count + ids.count)
-    var sorted = [[(bits: UInt64, number: UInt32)]](repeating: [], count: pieces.count)
-    for list in sorted.indices { sorted[list].reserveCapacity(ids.count / pieces.count * 17 / 16) }
-    for (id, number) in ids { sorted[piece(of: id.bits)].append((id.bits, number)) }
+    var sorted = [[(bits: UInt64, number: UInt32)]](repeating: [], count: tables.count)
+    for list in sorted.indices { sorted[list].reserveCapacity(ids.count / tables.count * 17 / 16) }
+    for (id, number) in ids { sorted[table(of: id.bits)].append((id.bits, number)) }
     var areNew = true
     for (index, list) in sorted.enumerated() {
       for (bits, number) in list {
-        pieces[index].update(bits) { place, isNew in
-          place = number
+        tables[index].update(bits) { stored, isNew in
+          stored = number
           areNew = areNew && isNew
         }
       }
@@ -73,8 +73,8 @@ package struct IDTable: Sendable {
   /// - Returns: its number.
   @discardableResult
   package mutating func remove(_ id: TransferID) -> UInt32? {
-    guard let number = pieces[piece(of: id.bits)].remove(id.bits) else { return nil }
-    // Emptied tables of a million ids free their memory.
+    guard let number = tables[table(of: id.bits)].remove(id.bits) else { return nil }
+    // A table that is empty again frees the memory of a million ids.
     if isEmpty { self = IDTable() }
     return number
   }
@@ -82,26 +82,26 @@ package struct IDTable: Sendable {
   private mutating func update<Result>(
     _ id: TransferID, _ body: (inout UInt32, _ isNew: Bool) -> Result
   ) -> Result {
-    if pieces[0].count >= Self.mostInOne { spread() }
-    return pieces[piece(of: id.bits)].update(id.bits, body)
+    if tables[0].count >= Self.maximumInOne { splitTables() }
+    return tables[table(of: id.bits)].update(id.bits, body)
   }
 
-  private func piece(of bits: UInt64) -> Int {
-    pieces.count == 1 ? 0 : Int(truncatingIfNeeded: Piece.hash(bits)) % Self.many
+  private func table(of bits: UInt64) -> Int {
+    tables.count == 1 ? 0 : Int(truncatingIfNeeded: HashTable.hash(bits)) % Self.tableCount
   }
 
-  private mutating func spread() {
-    guard pieces.count == 1 else { return }
-    let all = pieces[0]
-    pieces = ContiguousArray(repeating: Piece(), count: Self.many)
+  private mutating func splitTables() {
+    guard tables.count == 1 else { return }
+    let all = tables[0]
+    tables = ContiguousArray(repeating: HashTable(), count: Self.tableCount)
     all.forEach { bits, number in
-      pieces[piece(of: bits)].update(bits) { place, _ in place = number }
+      tables[table(of: bits)].update(bits) { stored, _ in stored = number }
     }
   }
 }
 
 /// One table.
-private struct Piece: Sendable {
+private struct HashTable: Sendable {
   private static let none = UInt64.max
 
   /// By slot; `none` where a slot is empty.
@@ -117,12 +117,12 @@ private struct Piece: Sendable {
 
   func number(of bits: UInt64) -> UInt32? {
     guard !ids.isEmpty else { return nil }
-    let place = find(bits)
-    return ids[place] == Self.none ? nil : numbers[place]
+    let slot = find(bits)
+    return ids[slot] == Self.none ? nil : numbers[slot]
   }
 
   func forEach(_ body: (UInt64, UInt32) -> Void) {
-    for (place, bits) in ids.enumerated() where bits != Self.none { body(bits, numbers[place]) }
+    for (slot, bits) in ids.enumerated() where bits != Self.none { body(bits, numbers[slot]) }
   }
 
   /// Changes the number of an id, which is inserted if new.
@@ -130,13 +130,13 @@ private struct Piece: Sendable {
     _ bits: UInt64, _ body: (inout UInt32, _ isNew: Bool) -> Result
   ) -> Result {
     if count >= Self.room(ids.count) { move(to: ids.count / 2 * 3 + 16) }
-    let place = find(bits)
-    let isNew = ids[place] == Self.none
+    let slot = find(bits)
+    let isNew = ids[slot] == Self.none
     if isNew {
-      ids[place] = bits
+      ids[slot] = bits
       count += 1
     }
-    return body(&numbers[place], isNew)
+    return body(&numbers[slot], isNew)
   }
 
   mutating func remove(_ bits: UInt64) -> UInt32? {
@@ -145,44 +145,44 @@ private struct Piece: Sendable {
     guard ids[hole] != Self.none else { return nil }
     let number = numbers[hole]
     count -= 1
-    // Entries after it move up, unless that would put them before their home slot.
-    var place = next(hole)
-    while ids[place] != Self.none {
-      if distance(from: home(ids[place]), to: place) >= distance(from: hole, to: place) {
-        (ids[hole], numbers[hole]) = (ids[place], numbers[place])
-        hole = place
+    // Later entries move up, unless that would put them before their home slot.
+    var slot = next(hole)
+    while ids[slot] != Self.none {
+      if distance(from: home(ids[slot]), to: slot) >= distance(from: hole, to: slot) {
+        (ids[hole], numbers[hole]) = (ids[slot], numbers[slot])
+        hole = slot
       }
-      place = next(place)
+      slot = next(slot)
     }
     ids[hole] = Self.none
     return number
   }
 
-  /// The most entries in this many slots: four fifths, so that no search is long.
-  private static func room(_ places: Int) -> Int { places / 5 * 4 }
+  /// The most entries in so many slots: four fifths, so that searches stay short.
+  private static func room(_ slotCount: Int) -> Int { slotCount / 5 * 4 }
 
   private func home(_ bits: UInt64) -> Int { Int((Self.hash(bits) &* UInt64(ids.count)) >> 32) }
 
-  private func next(_ place: Int) -> Int { place + 1 == ids.count ? 0 : place + 1 }
+  private func next(_ slot: Int) -> Int { slot + 1 == ids.count ? 0 : slot + 1 }
 
-  private func distance(from start: Int, to place: Int) -> Int {
-    place >= start ? place - start : place - start + ids.count
+  private func distance(from start: Int, to slot: Int) -> Int {
+    slot >= start ? slot - start : slot - start + ids.count
   }
 
-  /// The slot of an id, or where it would go.
+  /// The slot of an id, or the slot where it would be inserted.
   private func find(_ bits: UInt64) -> Int {
-    var place = home(bits)
-    while ids[place] != bits, ids[place] != Self.none { place = next(place) }
-    return place
+    var slot = home(bits)
+    while ids[slot] != bits, ids[slot] != Self.none { slot = next(slot) }
+    return slot
   }
 
-  private mutating func move(to places: Int) {
+  private mutating func move(to slotCount: Int) {
     let (oldIDs, oldNumbers) = (ids, numbers)
-    ids = ContiguousArray(repeating: Self.none, count: places)
-    numbers = ContiguousArray(repeating: 0, count: places)
+    ids = ContiguousArray(repeating: Self.none, count: slotCount)
+    numbers = ContiguousArray(repeating: 0, count: slotCount)
     for (old, bits) in oldIDs.enumerated() where bits != Self.none {
-      let place = find(bits)
-      (ids[place], numbers[place]) = (bits, oldNumbers[old])
+      let slot = find(bits)
+      (ids[slot], numbers[slot]) = (bits, oldNumbers[old])
     }
   }
 }

@@ -1,7 +1,7 @@
-/// A set of small numbers with fast access to the least; no memory while it is empty.
+/// A set of small numbers with fast access to the least one; it needs no memory while empty.
 struct IndexBitSet: Sendable {
   private var words: [UInt64] = []
-  /// The first word that is not 0; the count of words if all are.
+  /// The first word that is not 0; the count of words if there is none.
   private var firstWord = 0
 
   /// The least number.
@@ -16,7 +16,7 @@ struct IndexBitSet: Sendable {
     words[word] |= 1 << UInt64(index % 64)
   }
 
-  /// Amortised O(1) as long as small numbers do not come again; else O(n / 64).
+  /// Amortised O(1) unless smaller numbers are inserted again; then O(n / 64).
   mutating func remove(_ index: Int) {
     let word = index / 64
     guard word < words.count else { return }

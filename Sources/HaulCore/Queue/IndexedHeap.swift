@@ -1,4 +1,4 @@
-/// What an `IndexedHeap` must know of its numbers.
+/// The order of the numbers in an `IndexedHeap`, and their positions.
 package protocol HeapOrder {
   /// Whether the first goes before the second.
   func precedes(_ left: Int32, _ right: Int32) -> Bool
@@ -8,8 +8,8 @@ package protocol HeapOrder {
 
 /// A binary heap of numbers with known positions, so that any of them can be moved or removed.
 ///
-/// An entry has four bytes; what the numbers stand for is stored elsewhere. Each change costs at
-/// most 2 log2 n + 1 comparisons and leaves no garbage.
+/// An entry has four bytes; the values behind the numbers are stored elsewhere. Each change costs
+/// at most 2 log2 n + 1 comparisons, and leaves no outdated entries.
 package struct IndexedHeap: Sendable {
   private var numbers: [Int32] = []
 
@@ -29,20 +29,20 @@ package struct IndexedHeap: Sendable {
     order.note(numbers[hole], at: -1)
     let last = numbers.removeLast()
     guard hole < numbers.count else {
-      // An emptied heap of a million frees its memory.
+      // A heap that is empty again frees the memory of a million.
       if numbers.isEmpty { numbers = [] }
       return
     }
     numbers[hole] = last
-    settle(at: hole, in: &order)
+    restoreOrder(at: hole, in: &order)
   }
 
-  /// Restores the order after the key of the number at `position` has changed.
+  /// Restores the order after a change of the key of the number at `position`.
   package mutating func update(at position: Int32, in order: inout some HeapOrder) {
-    settle(at: Int(position), in: &order)
+    restoreOrder(at: Int(position), in: &order)
   }
 
-  private mutating func settle(at position: Int, in order: inout some HeapOrder) {
+  private mutating func restoreOrder(at position: Int, in order: inout some HeapOrder) {
     if !rise(from: position, to: 0, in: &order) { sink(from: position, in: &order) }
   }
 
@@ -63,7 +63,7 @@ package struct IndexedHeap: Sendable {
   }
 
   /// Sinks to the end and rises from there: a former last element usually belongs near the end, and
-  /// sinking costs one comparison a level.
+  /// sinking costs only one comparison per level.
   private mutating func sink(from start: Int, in order: inout some HeapOrder) {
     let number = numbers[start]
     var hole = start

@@ -1,7 +1,7 @@
 /// A schedule in its time zone: whether it is open at an instant, and when that changes. Instants
 /// are seconds since 1970.
 ///
-/// It knows no calendars: a week has 604,800 readings of a wall clock, each inside a window or not.
+/// It has no calendar: a week has 604,800 readings of a wall clock, each inside a window or not.
 /// The port maps instants to readings, so skipped and repeated hours need no rule here.
 package struct LocalSchedule: Sendable {
   package struct State: Hashable, Sendable {
@@ -14,16 +14,16 @@ package struct LocalSchedule: Sendable {
   private static let week = 7 * day
   /// Readings count from Monday 00:00; 1970 began on a Thursday.
   private static let firstReading = 3 * day
-  /// A window that a change of the clock skips comes again a week later.
+  /// If a change of the clock skips a window, it comes again a week later.
   private static let horizon = 15 * day
 
   package let schedule: Schedule
-  private let place: any LocalTime
+  private let timeZone: any TimeZoneOffsets
   /// The open readings of a week as separate ranges, in order.
   private let spans: [Range<Int64>]
 
   /// - Throws: `internal` for a window outside the minutes of a day.
-  package init(_ schedule: Schedule, at place: any LocalTime) throws(TransferError) {
+  package init(_ schedule: Schedule, at timeZone: any TimeZoneOffsets) throws(TransferError) {
     for window in schedule.windows
     where !(0..<1440).contains(window.from) || !(0...1440).contains(window.to) {
       throw TransferError(
@@ -32,7 +32,7 @@ package struct LocalSchedule: Sendable {
       )
     }
     self.schedule = schedule
-    self.place = place
+    self.timeZone = timeZone
     spans = Self.merged(schedule.windows.flatMap { Self.readings($0) })
   }
 
@@ -44,7 +44,7 @@ package struct LocalSchedule: Sendable {
     }
     var instant = seconds
     while instant < seconds + Self.horizon {
-      instant = nextTurn(after: instant)
+      instant = nextTransition(after: instant)
       if self.isOpen(at: instant) != isOpen { return State(isOpen: isOpen, until: instant) }
     }
     return State(isOpen: isOpen, until: nil)
@@ -68,23 +68,23 @@ extension LocalSchedule {
     return next < spans.count && spans[next].contains(reading)
   }
 
-  /// What the clock shows, in seconds since Monday 00:00.
+  /// The reading of the clock, in seconds since Monday 00:00.
   private func reading(at seconds: Int64) -> Int64 {
-    let local = seconds + place.offset(at: seconds) + Self.firstReading
+    let local = seconds + timeZone.offset(at: seconds) + Self.firstReading
     let rest = local % Self.week
     return rest < 0 ? rest + Self.week : rest
   }
 
-  /// The next instant at which a window may begin or end: as time passes, within a day, or when the
-  /// clock changes.
-  private func nextTurn(after seconds: Int64) -> Int64 {
-    let offset = place.offset(at: seconds)
+  /// The next instant at which a window may begin or end, or the clock changes; at most a day
+  /// later.
+  private func nextTransition(after seconds: Int64) -> Int64 {
+    let offset = timeZone.offset(at: seconds)
     let next = seconds + min(readingsLeft(at: seconds), Self.day)
-    guard place.offset(at: next) != offset else { return next }
+    guard timeZone.offset(at: next) != offset else { return next }
     var (before, after) = (seconds, next)
     while after - before > 1 {
       let middle = before + (after - before) / 2
-      if place.offset(at: middle) == offset { before = middle } else { after = middle }
+      if timeZone.offset(at: middle) == offset { before = middle } else { after = middle }
     }
     return after
   }

@@ -1,10 +1,10 @@
-/// The members of a queue. A draft shares them, and stores its changes apart.
+/// The members of a queue. A draft shares them, and stores its changes in a layer.
 package struct MemberList: Sendable {
-  private var shelf: Shared<CompactTransferTable>
+  private var memberTable: CopyOnWriteBox<CompactTransferTable>
   private var isDraft = false
   private var layer = Layer()
 
-  /// The changes of a draft, in order. Most decisions change one or two members.
+  /// The changes of a draft, in order; most decisions change one or two members.
   typealias Layer = IDList<Change>
 
   struct Change: Sendable {
@@ -12,87 +12,90 @@ package struct MemberList: Sendable {
     fileprivate var isRemoved = false
   }
 
-  init(_ shelf: CompactTransferTable = CompactTransferTable()) { self.shelf = Shared(shelf) }
+  init(_ memberTable: CompactTransferTable = CompactTransferTable()) {
+    self.memberTable = CopyOnWriteBox(memberTable)
+  }
 
-  /// Stores changes in a new layer from now on. O(1).
+  /// Stores later changes in a new layer. O(1).
   mutating func becomeDraft() { (isDraft, layer) = (true, Layer()) }
 
-  /// What the draft has changed so far.
+  /// The changes of the draft so far.
   var changes: Layer { layer }
 
   /// Applies the changes of a draft of this list. O(changes).
   mutating func apply(_ changes: Layer) {
     for change in changes {
       if change.isRemoved {
-        _ = shelf.value.remove(change.member.facts.id)
+        _ = memberTable.value.remove(change.member.facts.id)
       } else {
-        shelf.value.replace(change.member)
+        memberTable.value.replace(change.member)
       }
     }
   }
 
-  /// The changed value of a member, itself nil if the draft removed it; nil if the draft did not
+  /// The changed value of a member: `.some(nil)` if the draft removed it; nil if the draft did not
   /// change it.
   private func changed<Result>(
     _ id: TransferID, _ body: (QueueMachine.Member) -> Result
   ) -> Result?? {
-    layer.place(of: id).map { layer[$0].isRemoved ? nil : body(layer[$0].member) }
+    layer.index(of: id).map { layer[$0].isRemoved ? nil : body(layer[$0].member) }
   }
 
   /// The member with this id, without its dependencies, which the graph has.
   package subscript(id: TransferID) -> QueueMachine.Member? {
-    changed(id) { $0 } ?? shelf.value[id]
+    changed(id) { $0 } ?? memberTable.value[id]
   }
 
   /// Whether there is a member with this id.
   package func contains(_ id: TransferID) -> Bool {
-    changed(id) { _ in true }.map { $0 != nil } ?? shelf.value.contains(id)
+    changed(id) { _ in true }.map { $0 != nil } ?? memberTable.value.contains(id)
   }
 
   /// The state of the member with this id.
   package func state(of id: TransferID) -> TransferMachine.State? {
-    changed(id) { $0.state } ?? shelf.value.state(of: id)
+    changed(id) { $0.state } ?? memberTable.value.state(of: id)
   }
 
   /// The stored state of the member with this id.
   func storedState(of id: TransferID) -> StoredState? {
-    changed(id) { $0.storedState } ?? shelf.value[id]?.storedState
+    changed(id) { $0.storedState } ?? memberTable.value[id]?.storedState
   }
 
   /// Whether it is queued and waits for something other than a slot.
   func isPostponed(_ id: TransferID) -> Bool {
-    changed(id) { $0.isPostponed }.map { $0 ?? false } ?? shelf.value.isPostponed(id)
+    changed(id) { $0.isPostponed }.map { $0 ?? false } ?? memberTable.value.isPostponed(id)
   }
 
   /// Whether its stored state has a wait reason.
   func hasWaitReason(_ id: TransferID) -> Bool {
     changed(id) { $0.facts.storedState.waitReason != nil }.map { $0 ?? false }
-      ?? shelf.value.hasWaitReason(id)
+      ?? memberTable.value.hasWaitReason(id)
   }
 
-  /// How it ended, for its dependents; nil as long as it has not.
+  /// How it ended, for its dependents; nil until it has.
   func dependencyEnd(of id: TransferID) -> DependencyGraph.End? {
     changed(id) { $0.end?.dependencyEnd }.map { $0 ?? .removed }
-      ?? shelf.value.dependencyEnd(of: id)
+      ?? memberTable.value.dependencyEnd(of: id)
   }
 
-  /// In no order. For a draft: without its changes.
-  package var values: some RandomAccessCollection<QueueMachine.Member> { shelf.value.values }
+  /// In no particular order. For a draft: without its changes.
+  package var values: some RandomAccessCollection<QueueMachine.Member> { memberTable.value.values }
 
-  /// Each id with its rank, in no order: cheaper than `values`. For a draft: without its changes.
+  /// Each id with its rank, in no particular order; cheaper than `values`. For a draft: without its
+  /// changes.
   package var ranks: some RandomAccessCollection<(rank: Int64, id: TransferID)> {
-    shelf.value.ranks
+    memberTable.value.ranks
   }
 
   /// The number of queued members. For a draft: without its changes.
-  package var queued: Int { shelf.value.queued }
+  package var queued: Int { memberTable.value.queued }
 
   /// Adds a member, or changes it.
   mutating func put(_ member: QueueMachine.Member) {
     if isDraft {
       set(member.facts.id, Change(member: member))
     } else {
-      shelf.value.put(member)
+      memberTable.value.put(member)
     }
   }
 
@@ -101,41 +104,41 @@ package struct MemberList: Sendable {
     _ id: TransferID, _ body: (inout QueueMachine.Member) -> Result
   ) -> Result? {
     guard isDraft else {
-      guard var member = shelf.value[id] else { return nil }
-      defer { shelf.value.put(member) }
+      guard var member = memberTable.value[id] else { return nil }
+      defer { memberTable.value.put(member) }
       return body(&member)
     }
-    if let place = layer.place(of: id) {
-      return layer[place].isRemoved ? nil : body(&layer[place].member)
+    if let index = layer.index(of: id) {
+      return layer[index].isRemoved ? nil : body(&layer[index].member)
     }
-    let shelf = shelf
-    guard let member = shelf.value[id] else { return nil }
+    let memberTable = memberTable
+    guard let member = memberTable.value[id] else { return nil }
     return body(&layer[layer.append(id, Change(member: member))].member)
   }
 
   private mutating func set(_ id: TransferID, _ change: Change) {
-    if let place = layer.place(of: id) { layer[place] = change } else { layer.append(id, change) }
+    if let index = layer.index(of: id) { layer[index] = change } else { layer.append(id, change) }
   }
 
-  /// Its host has changed.
+  /// Notes that its host has changed.
   mutating func move(_ id: TransferID, toHost host: String?) {
     guard var member = self[id] else { return }
     member.facts.host = host
-    if isDraft { set(id, Change(member: member)) } else { shelf.value.replace(member) }
+    if isDraft { set(id, Change(member: member)) } else { memberTable.value.replace(member) }
   }
 
   /// Removes it.
   mutating func remove(_ id: TransferID) -> QueueMachine.Member? {
-    guard isDraft else { return shelf.value.remove(id) }
+    guard isDraft else { return memberTable.value.remove(id) }
     guard let member = self[id] else { return nil }
     set(id, Change(member: member, isRemoved: true))
     return member
   }
 
   /// As `CompactTransferTable.open`; not for a draft.
-  mutating func open(_ id: TransferID, near place: Int, isReady: Bool)
+  mutating func open(_ id: TransferID, near index: Int, isReady: Bool)
     -> CompactTransferTable.Opened
   {
-    shelf.value.open(id, near: place, isReady: isReady)
+    memberTable.value.open(id, near: index, isReady: isReady)
   }
 }

@@ -1,5 +1,5 @@
-/// A dictionary whose changes can be stored in a separate layer until they are applied or dropped.
-/// A draft shares the base with the original.
+/// A dictionary that can store its changes in a layer until they are applied or dropped. A draft
+/// shares the base with the original.
 struct OverlayDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The changes of a draft; nil is a removal.
   typealias Layer = [Key: Value?]
@@ -10,12 +10,12 @@ struct OverlayDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   init(_ base: [Key: Value] = [:]) { self.base = base }
 
-  /// Stores changes in a new layer from now on. O(1).
+  /// Stores later changes in a new layer. O(1).
   mutating func becomeDraft() { layer = [:] }
 
   var isDraft: Bool { layer != nil }
 
-  /// What the draft has changed so far.
+  /// The changes of the draft so far.
   var changes: Layer { layer ?? [:] }
 
   /// Applies the changes of a draft of this dictionary. O(changes).
@@ -33,7 +33,7 @@ struct OverlayDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       if layer == nil {
         yield &base[key]
       } else {
-        // Removed from the layer, so that it is changed in place.
+        // Removed from the layer first, so that it is changed in place.
         var value = layer?.removeValue(forKey: key) ?? base[key]
         defer { layer?.updateValue(value, forKey: key) }
         yield &value

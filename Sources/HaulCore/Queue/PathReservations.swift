@@ -1,10 +1,10 @@
 /// Which transfer owns each target path: one owner, until it ends.
 ///
-/// A path is stored as a 64-bit hash, because a list may have a million. If two paths had the same
-/// hash, which happens in one of tens of millions of such lists, the second would be refused.
+/// A path is stored as a 64-bit hash, because a list may have a million paths. If two paths had the
+/// same hash, the second would be refused: this happens in one of tens of millions of such lists.
 package struct PathReservations: Sendable {
   private var owners = OverlayDictionary<Int, TransferID>()
-  /// Transfers that have ended and whose target another one has owned since.
+  /// Ended transfers whose target another transfer has owned since.
   private var displaced = OverlayDictionary<TransferID, Int>()
   private var countOnceSwept = 0
 
@@ -13,7 +13,7 @@ package struct PathReservations: Sendable {
   /// Whether a member has not ended; nil when it is not in the list.
   package typealias IsLive = (TransferID) -> Bool?
 
-  /// The owner that has not ended; nil if the path is free for this transfer.
+  /// The owner, if it has not ended; nil if the path is free for this transfer.
   package func holder(
     of target: TargetPath, otherThan id: TransferID?, _ isLive: IsLive
   ) -> TransferID? { holder(of: target.hashValue, otherThan: id, isLive) }
@@ -24,8 +24,8 @@ package struct PathReservations: Sendable {
     if !owners.isDraft { sweep(isLive) }
   }
 
-  /// It no longer has this target.
-  package mutating func letGo(_ target: TargetPath, of id: TransferID) {
+  /// Removes this target from a transfer.
+  package mutating func release(_ target: TargetPath, of id: TransferID) {
     displaced[id] = nil
     if owners[target.hashValue] == id { owners[target.hashValue] = nil }
   }
@@ -39,12 +39,12 @@ package struct PathReservations: Sendable {
     displaced[id].flatMap { holder(of: $0, otherThan: id, isLive) }
   }
 
-  /// It takes its target again after its end.
-  package mutating func takeBack(for id: TransferID, _ isLive: IsLive) {
+  /// Gives its former target to a transfer again, after its end.
+  package mutating func reclaim(for id: TransferID, _ isLive: IsLive) {
     if let hash = displaced[id] { take(hash, for: id, isLive) }
   }
 
-  /// It is no longer in the list.
+  /// Forgets a transfer that is no longer in the list.
   package mutating func removed(_ id: TransferID) { displaced[id] = nil }
 
   private func holder(
@@ -64,7 +64,7 @@ package struct PathReservations: Sendable {
     displaced[id] = nil
   }
 
-  /// Now and then forgets the entries of removed members.
+  /// Forgets the entries of removed members, once there are many.
   private mutating func sweep(_ isLive: IsLive) {
     guard owners.unlayered.count > 2 * countOnceSwept + 1024 else { return }
     owners.unlayered = owners.unlayered.filter { isLive($0.value) != nil }
@@ -80,16 +80,16 @@ extension PathReservations {
     fileprivate let displaced: OverlayDictionary<TransferID, Int>.Layer
   }
 
-  /// Stores changes in a new layer from now on. O(1).
+  /// Stores later changes in a new layer. O(1).
   mutating func becomeDraft() {
     owners.becomeDraft()
     displaced.becomeDraft()
   }
 
-  /// What the draft has changed so far.
+  /// The changes of the draft so far.
   var changes: Layer { Layer(owners: owners.changes, displaced: displaced.changes) }
 
-  /// Applies the changes of a draft. O(changes), and now and then O(targets).
+  /// Applies the changes of a draft. O(changes), and sometimes O(targets).
   mutating func apply(_ changes: Layer, _ isLive: IsLive) {
     owners.apply(changes.owners)
     displaced.apply(changes.displaced)

@@ -2,7 +2,7 @@
 enum PriorityLevel: Int, CaseIterable, Sendable {
   case background, utility, `default`, userInitiated, userInteractive
   /// "Start now": before all priorities.
-  case express
+  case startNow
   /// Beyond the limits on active transfers.
   case forced
 
@@ -20,32 +20,34 @@ enum PriorityLevel: Int, CaseIterable, Sendable {
 
 /// Divides turns among the priorities by weight: start-time fair queueing.
 ///
-/// Each priority has a mark that a turn advances by 16 / weight; the lowest mark that can use a
-/// turn is next. A mark behind the last turn counts as level with it. So a priority that had
-/// nothing to start, or only full or paused hosts, has saved up nothing and loses nothing: the
-/// others used its turns, and it gets the next turn that it can use.
+/// Each priority has a virtual time that a turn advances by 16 / weight. Of those that can use a
+/// turn, the lowest is next. A virtual time below that of the last turn counts as equal to it. So a
+/// priority that had nothing to start, or only full or paused hosts, neither saves up turns nor
+/// falls behind.
 struct FairShare: Sendable {
-  private var marks = [UInt64](repeating: 0, count: TransferRequest.Priority.allCases.count)
+  private var virtualTimes = [UInt64](repeating: 0, count: TransferRequest.Priority.allCases.count)
   private var lastTurn: UInt64 = 0
 
-  /// The priority whose turn it is, of those that can use one.
+  /// The priority that has the next turn, of those that can use one.
   func next(among canStart: (TransferRequest.Priority) -> Bool) -> TransferRequest.Priority? {
-    var best: (priority: TransferRequest.Priority, mark: UInt64)?
+    var best: (priority: TransferRequest.Priority, virtualTime: UInt64)?
     for priority in TransferRequest.Priority.allCases.reversed() {
-      let mark = self.mark(of: priority)
-      if mark < best?.mark ?? .max, canStart(priority) { best = (priority, mark) }
+      let virtualTime = self.virtualTime(of: priority)
+      if virtualTime < best?.virtualTime ?? .max, canStart(priority) {
+        best = (priority, virtualTime)
+      }
     }
     return best?.priority
   }
 
-  /// Notes that one of this priority had its turn.
+  /// Notes that a transfer of this priority had its turn.
   mutating func took(_ priority: TransferRequest.Priority) {
-    lastTurn = mark(of: priority)
-    marks[priority.rawValue] =
+    lastTurn = virtualTime(of: priority)
+    virtualTimes[priority.rawValue] =
       lastTurn + UInt64(TransferRequest.Priority.userInteractive.weight / priority.weight)
   }
 
-  private func mark(of priority: TransferRequest.Priority) -> UInt64 {
-    max(marks[priority.rawValue], lastTurn)
+  private func virtualTime(of priority: TransferRequest.Priority) -> UInt64 {
+    max(virtualTimes[priority.rawValue], lastTurn)
   }
 }

@@ -1,13 +1,13 @@
 /// One run of a program: which signals its process group gets for each order, and what its end
 /// means.
 ///
-/// A program cannot be paused. One that may run again is ended for a pause; any other runs to its
+/// A program cannot be paused. For a pause, an idempotent program is ended; any other runs to its
 /// end, like a step without checkpoints.
 package struct ProgramMachine: Sendable, Hashable {
   package enum Order: Sendable, Hashable, CaseIterable {
     case pause, cancel
     /// The manager stops waiting.
-    case cutShort
+    case forceStop
   }
 
   package enum Action: Sendable, Hashable {
@@ -21,20 +21,20 @@ package struct ProgramMachine: Sendable, Hashable {
     case cancelled, paused
   }
 
-  /// The time between the first signal and the next.
+  /// The time between the first signal and the second.
   package static let grace: Duration = .seconds(4)
-  /// The same while the manager shuts down, which waits for a second.
+  /// The same during a shutdown of the manager, which waits for a second.
   package static let lastGrace: Duration = .milliseconds(500)
 
   private let isIdempotent: Bool
   private var order: Order?
   private var hasBegun = false
-  /// Whether it was signalled: its exit status then says nothing.
-  private var isToldToEnd = false
+  /// Whether a signal was sent: the exit status then means nothing.
+  private var wasSignalled = false
 
   package init(isIdempotent: Bool) { self.isIdempotent = isIdempotent }
 
-  /// Whether the program may start: no other order came first.
+  /// Whether the program may start, because no order came before.
   package mutating func begin() -> Bool {
     hasBegun = order == nil
     return hasBegun
@@ -43,18 +43,18 @@ package struct ProgramMachine: Sendable, Hashable {
   package mutating func handle(_ order: Order, at now: Instant) -> Action? {
     if order == .cancel || self.order == nil { self.order = order }
     guard hasBegun else { return nil }
-    if isToldToEnd { return order == .cutShort ? .kill : nil }
+    if wasSignalled { return order == .forceStop ? .kill : nil }
     guard order != .pause || isIdempotent else { return nil }
-    isToldToEnd = true
-    return .terminate(thenKillAt: now + (order == .cutShort ? Self.lastGrace : Self.grace))
+    wasSignalled = true
+    return .terminate(thenKillAt: now + (order == .forceStop ? Self.lastGrace : Self.grace))
   }
 
-  /// The outcome if it did not start because another order came first.
-  package var outcomeUnbegun: Outcome { order == .cancel ? .cancelled : .paused }
+  /// The outcome if an order came before its start.
+  package var outcomeIfNotStarted: Outcome { order == .cancel ? .cancelled : .paused }
 
   /// - Parameter name: the name of the program.
   package func outcome(of end: ProgramEnd, name: String) -> Outcome {
-    guard !isToldToEnd else { return outcomeUnbegun }
+    guard !wasSignalled else { return outcomeIfNotStarted }
     return end.error(name).map(Outcome.failed) ?? .completed
   }
 }

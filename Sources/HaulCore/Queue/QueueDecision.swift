@@ -4,11 +4,11 @@ package struct QueueDecision: Sendable {
   package enum Effect: Hashable, Sendable {
     case enqueue(TransferID)
     case unschedule(TransferID)
-    /// It is retried at this time, in seconds since 1970, when `due` is called.
+    /// It is retried when `waitEnded` is called at this time, in seconds since 1970.
     case postpone(TransferID, until: Double)
     /// Its priority or its rank has changed.
     case rearrange(TransferID)
-    case prefer(TransferID)
+    case startNow(TransferID)
     case force(TransferID)
     case stop(TransferID, deletingBytes: Bool)
     case discard(TransferID)
@@ -30,14 +30,14 @@ package struct QueueDecision: Sendable {
   package var programs: [StoredProgram] = []
   /// The new locations of bytes.
   package var locations: [StoredLocation] = []
-  /// In order of first change; nil for members that are removed after all.
+  /// In order of the first change; nil for members that this decision removes.
   private var updates = IDList<StoreChange.Update?>()
   var removed: [TransferID] = []
-  var satisfied: [TransferID] = []
-  /// Its changes of the queue that it was made from.
+  var satisfiedDependencies: [TransferID] = []
+  /// Its changes of the queue on which it was made.
   var changes: QueueChanges?
-  /// Members whose dependencies have changed since they were checked.
-  var concerned: [TransferID] = []
+  /// Members whose dependencies have changed since the last check.
+  var toRecheck: [TransferID] = []
 
   package init() {}
 
@@ -47,7 +47,7 @@ package struct QueueDecision: Sendable {
     change.added = added
     change.updated = updates.compactMap { $0 }
     change.removed = removed
-    change.satisfied = satisfied
+    change.satisfiedDependencies = satisfiedDependencies
     change.events = events
     change.batch = batch
     change.programs = programs
@@ -58,7 +58,7 @@ package struct QueueDecision: Sendable {
   /// The members whose updates are stored.
   package var updated: some Sequence<TransferID> { updates.lazy.compactMap { $0?.id } }
 
-  /// Members that have run, and end now without success.
+  /// Members that have run, and now end without success.
   package var unsuccessful: [TransferID] {
     updates.compactMap { update in
       guard let update, update.storedState.hasRun, let result = update.result else { return nil }
@@ -67,33 +67,36 @@ package struct QueueDecision: Sendable {
   }
 
   mutating func note(
-    _ id: TransferID, _ storedState: StoredState, _ result: TransferResult?, keepsPlace: Bool
+    _ id: TransferID, _ storedState: StoredState, _ result: TransferResult?,
+    keepsRankAndPriority: Bool
   ) {
-    guard let place = updates.place(of: id) else {
+    guard let index = updates.index(of: id) else {
       updates.append(
         id,
-        StoreChange.Update(id: id, storedState: storedState, result: result, keepsPlace: keepsPlace)
+        StoreChange.Update(
+          id: id, storedState: storedState, result: result,
+          keepsRankAndPriority: keepsRankAndPriority)
       )
       return
     }
-    updates[place]?.storedState = storedState
-    if let result { updates[place]?.result = result }
-    if !keepsPlace { updates[place]?.keepsPlace = false }
+    updates[index]?.storedState = storedState
+    if let result { updates[index]?.result = result }
+    if !keepsRankAndPriority { updates[index]?.keepsRankAndPriority = false }
   }
 
   /// For a member whose state is noted.
   mutating func set(_ request: TransferRequest, of id: TransferID) {
-    if let place = updates.place(of: id) { updates[place]?.request = request }
+    if let index = updates.index(of: id) { updates[index]?.request = request }
   }
 
-  /// These files, of earlier runs of members that end now without success, still exist. O(the
-  /// decision).
+  /// Notes that these files of earlier runs still exist, for members that now end without success.
+  /// O(decision).
   package mutating func keepFiles(_ paths: [TransferID: String]) {
     guard !paths.isEmpty else { return }
     for (id, path) in paths {
-      guard let place = updates.place(of: id) else { continue }
-      let result = updates[place]?.result?.keeping(path)
-      updates[place]?.result = result
+      guard let index = updates.index(of: id) else { continue }
+      let result = updates[index]?.result?.keeping(path)
+      updates[index]?.result = result
     }
     for (index, event) in events.enumerated() {
       guard let path = paths[event.id], case .finished(let result) = event.kind else { continue }
@@ -107,15 +110,14 @@ package struct QueueDecision: Sendable {
   }
 
   mutating func remove(_ id: TransferID) {
-    if let place = updates.place(of: id) { updates[place] = nil }
+    if let index = updates.index(of: id) { updates[index] = nil }
     removed.append(id)
     effects.append(.removed(id))
   }
 }
 
 extension TransferResult {
-  /// The same result with the file of an earlier run, which still exists and which the next run
-  /// replaces.
+  /// The same result with the file of an earlier run, which exists until the next run replaces it.
   fileprivate func keeping(_ older: String) -> TransferResult {
     guard path == nil, state != .completed else { return self }
     return TransferResult(

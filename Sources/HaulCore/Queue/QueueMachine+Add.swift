@@ -45,7 +45,7 @@ extension QueueMachine {
       let node = rest.first?.id == addition.id ? rest.popFirst() : nil
       append(addition, after: node?.after ?? [], &decision)
     }
-    settle(&decision)
+    recheck(&decision)
   }
 
   /// Members with dependencies, with ids in place of identifiers.
@@ -96,7 +96,7 @@ extension QueueMachine {
     record.storedState.rank = ranks.append()
     record.storedState.priority = new.request.priority
     if let group = new.request.group { groups.added(group) }
-    tell(.added(target: new.target), of: new.id, &decision)
+    appendEvent(.added(target: new.target), of: new.id, &decision)
     var member = Member(machine: TransferMachine(), facts: QueuedMember(record))
     // No member can be waiting for a new one.
     member.isScheduled = after.isEmpty
@@ -105,7 +105,7 @@ extension QueueMachine {
     if after.isEmpty {
       decision.effects.append(.enqueue(new.id))
     } else {
-      place(new.id, &decision)
+      scheduleOrBlock(new.id, &decision)
     }
     decision.added.append(record)
   }

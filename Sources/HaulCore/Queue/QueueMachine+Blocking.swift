@@ -1,8 +1,7 @@
-/// Members that are blocked by a dependency that was not completed: they resume only when that is
-/// retried.
+/// Members blocked by a dependency that was not completed. They resume only when it is retried.
 extension QueueMachine {
-  /// The member that blocks a queued one, directly or through others; nil if it may still run by
-  /// itself. O(the members in between).
+  /// The member that blocks a queued one, directly or through others; nil if it may still start by
+  /// itself. O(members in between).
   package func blocker(of id: TransferID) -> TransferID? {
     var known: [TransferID: TransferID?] = [:]
     return blocker(of: id, &known)
@@ -18,7 +17,7 @@ extension QueueMachine {
         found = earlier
         break
       }
-      switch graph.verdict(of: id) {
+      switch graph.readiness(of: id) {
       case .blocked(let other):
         found = other
         break search
@@ -32,8 +31,8 @@ extension QueueMachine {
     return found
   }
 
-  /// Why a member waits, as far as the queue knows: the scheduler knows more about `slot`. Nil if
-  /// it does not wait. A stored reason counts until the member is tried again.
+  /// Why a member waits, as far as the queue knows; the scheduler knows more about `slot`. Nil if
+  /// it does not wait. A stored reason counts until the next attempt.
   /// - Parameter known: results of earlier calls; for many members, all calls together are O(n).
   package func waitReason(
     of member: Member, at wallSeconds: Double, _ known: inout [TransferID: TransferID?]
@@ -41,7 +40,7 @@ extension QueueMachine {
     let reason = member.facts.storedState.waitReason
     switch member.state {
     case .queued: break
-    // It waits without its slot.
+    // A running member may wait for its next attempt without its slot.
     case .running: return (reason?.until).map { $0 > wallSeconds } == true ? reason : nil
     default: return nil
     }
@@ -50,7 +49,7 @@ extension QueueMachine {
     if let reason { return reason }
     if member.isScheduled { return .slot }
     let id = member.facts.id
-    switch graph.verdict(of: id) {
+    switch graph.readiness(of: id) {
     case .blocked(let other), .skipped(let other): return .dependency(other, isBlocked: true)
     case .waiting(let other):
       let blocker = blocker(of: id, &known)
@@ -59,8 +58,8 @@ extension QueueMachine {
     }
   }
 
-  /// Of those whose verdict has changed, the blocked ones and all members blocked through them,
-  /// each with its blocker. O(all of those, and the members in between).
+  /// The blocked members among these ids, and all members that they block, each with its blocker.
+  /// O(those, and the members in between).
   package func blocked(_ ids: [TransferID]) -> [(id: TransferID, by: TransferID)] {
     var found: [(id: TransferID, by: TransferID)] = []
     var seen: Set<TransferID> = []
@@ -77,6 +76,6 @@ extension QueueMachine {
   }
 
   private func waits(_ id: TransferID, for other: TransferID) -> Bool {
-    members.state(of: id) == .queued && graph.verdict(of: id) == .waiting(on: other)
+    members.state(of: id) == .queued && graph.readiness(of: id) == .waiting(on: other)
   }
 }

@@ -5,19 +5,19 @@ struct QueueChanges: Sendable {
   fileprivate let graph: DependencyGraph.Layer
   fileprivate let identifiers: OverlayDictionary<String, TransferID>.Layer
   fileprivate let targets: PathReservations.Layer
-  fileprivate let rest: Rest
+  fileprivate let rest: CopiedState
 
   /// State that is small enough to copy.
-  struct Rest: Sendable {
+  struct CopiedState: Sendable {
     let busy: Int
     let ranks: RankRange
-    let unsettled: [TransferID]
+    let toRecheck: [TransferID]
     let lastEvent: Int
   }
 }
 
-/// A decision is made on a draft: the queue stays unchanged until the decision is stored; a
-/// decision that is not stored is dropped.
+/// Makes decisions on a draft. The queue changes when the decision was stored; a decision that is
+/// not stored is dropped.
 extension QueueMachine {
   /// Runs `body` on a draft of the queue; an error leaves no changes. O(changes).
   package func decide<Result, Failure: Error>(
@@ -44,6 +44,6 @@ extension QueueMachine {
     QueueChanges(
       members: members.changes, groups: groups.groups.changes, graph: graph.changes,
       identifiers: identifiers.changes, targets: targets.changes,
-      rest: .init(busy: busy, ranks: ranks, unsettled: unsettled, lastEvent: lastEvent))
+      rest: .init(busy: busy, ranks: ranks, toRecheck: toRecheck, lastEvent: lastEvent))
   }
 }

@@ -1,6 +1,6 @@
 /// Changes the request of a member.
 extension QueueMachine {
-  /// Gives a member another request, from its next run on.
+  /// Gives a member another request, which counts from its next run on.
   /// - Parameter names: the paths of its file by the old and the new request, if known.
   /// - Returns: the refusal, if it must stop first or is gone.
   /// - Throws: `dependency-failed`, `in-use` as `add`; `internal` if a fixed field would change.
@@ -15,15 +15,15 @@ extension QueueMachine {
     try record.request.permits(request)
     // After a run there may be bytes on disk.
     if member.storedState.hasRun,
-      names.old != names.new || record.request.mayGoElsewhere(with: request)
+      names.old != names.new || record.request.wouldLeaveBytesBehind(with: request)
     {
       throw TransferError(
-        .internal, "bytes of it may exist under its old name; remove it, and add the new one")
+        .internal, "its bytes may exist under the old name; remove it, and add the new one")
     }
     let file = (old: record.request.exactTarget, new: request.exactTarget)
     if file.new != file.old { try refuseTakenTarget(of: request, for: id) }
     var changed = request
-    // Its old dependencies may already be off the list.
+    // Its old dependencies may no longer be in the list.
     let old = Set(record.request.after.compactMap(\.id))
     let identifiers = identifiers
     changed.after = try resolve(request.after, old) { identifiers[$0] }
@@ -35,7 +35,7 @@ extension QueueMachine {
       throw TransferError(.dependencyFailed, Self.words(error) { members[$0]?.facts.identifier })
     }
     if file.new != file.old {
-      if let old = file.old { targets.letGo(old, of: id) }
+      if let old = file.old { targets.release(old, of: id) }
       if let new = file.new { take(new, for: id) }
     }
     apply(changed, to: member, &decision)
@@ -47,7 +47,7 @@ extension QueueMachine {
   ) {
     let id = member.facts.id
     let facts = QueuedMember(TransferRecord(id: id, request: request))
-    // The scheduler knows it by its host.
+    // The scheduler has it under its host.
     if facts.host != member.facts.host {
       unschedule(id, &decision)
       move(id, toHost: facts.host)
@@ -57,14 +57,14 @@ extension QueueMachine {
       $0.facts.isIdempotent = facts.isIdempotent
       $0.facts.storedState.priority = request.priority
     }
-    // The change may fix what made an attempt fail.
+    // The change may remove the cause of a failed attempt.
     change(id) { $0.facts.storedState.waitReason = nil }
-    due(id, &decision)
-    place(id, &decision)
+    waitEnded(id, &decision)
+    scheduleOrBlock(id, &decision)
     decision.effects.append(.rearrange(id))
-    note(id, nil, &decision, keepsPlace: false)
+    note(id, nil, &decision, keepsRankAndPriority: false)
     decision.set(request, of: id)
-    settle(&decision)
+    recheck(&decision)
   }
 }
 
@@ -79,8 +79,8 @@ extension TransferMachine.State {
 }
 
 extension TransferRequest {
-  /// Whether the bytes on disk would be left behind: a derived name belongs to one address.
-  fileprivate func mayGoElsewhere(with other: TransferRequest) -> Bool {
+  /// Whether bytes on disk would remain unused: a derived name belongs to one address.
+  fileprivate func wouldLeaveBytesBehind(with other: TransferRequest) -> Bool {
     guard let old = download, let new = other.download else { return false }
     if old.ifExists != new.ifExists || old.usesServerName != new.usesServerName { return true }
     return !old.destination.isExact && old.url != new.url

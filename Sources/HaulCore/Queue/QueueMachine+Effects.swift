@@ -12,15 +12,15 @@ extension QueueMachine {
       case .dequeue: unschedule(id, &decision)
       case .stop(let deletes): decision.effects.append(.stop(id, deletingBytes: deletes))
       case .discard: decision.effects.append(.discard(id))
-      case .prefer: prefer(id, .prefer(id), &decision)
-      case .force: prefer(id, .force(id), &decision)
+      case .startNow: expedite(id, .startNow(id), &decision)
+      case .force: expedite(id, .force(id), &decision)
       case .endWait(let beyondLimits):
-        decision.effects.append(beyondLimits ? .force(id) : .prefer(id))
-      case .tellPaused: tell(.paused(by: initiator), of: id, &decision)
-      case .tellResumed:
+        decision.effects.append(beyondLimits ? .force(id) : .startNow(id))
+      case .reportPaused: appendEvent(.paused(by: initiator), of: id, &decision)
+      case .reportResumed:
         change(id) { $0.facts.storedState.pausedBy = nil }
-        tell(.resumed(by: initiator), of: id, &decision)
-      case .tellEnd(let state):
+        appendEvent(.resumed(by: initiator), of: id, &decision)
+      case .reportEnd(let state):
         let own = result.flatMap { $0.state == state ? $0 : nil } ?? TransferResult(state: state)
         self.end(id, own, &decision)
         end = own
@@ -31,26 +31,26 @@ extension QueueMachine {
   }
 
   /// Checks queued members whose dependencies have changed, and their dependents.
-  package mutating func settle(_ decision: inout QueueDecision) {
-    if !unsettled.isEmpty {
-      decision.concerned.insert(contentsOf: unsettled, at: 0)
-      unsettled = []
+  package mutating func recheck(_ decision: inout QueueDecision) {
+    if !toRecheck.isEmpty {
+      decision.toRecheck.insert(contentsOf: toRecheck, at: 0)
+      toRecheck = []
     }
-    while let id = decision.concerned.popLast() { place(id, &decision) }
+    while let id = decision.toRecheck.popLast() { scheduleOrBlock(id, &decision) }
   }
 
   /// Leaves the check to the next decision.
-  mutating func settleLater(_ decision: inout QueueDecision) {
-    unsettled.append(contentsOf: decision.concerned)
-    decision.concerned = []
+  mutating func recheckLater(_ decision: inout QueueDecision) {
+    toRecheck.append(contentsOf: decision.toRecheck)
+    decision.toRecheck = []
   }
 
-  /// Places a queued member: with the scheduler, behind its dependencies, or at its end.
-  mutating func place(_ id: TransferID, _ decision: inout QueueDecision) {
+  /// Places a queued member: schedules it, lets it wait for its dependencies, or ends it.
+  mutating func scheduleOrBlock(_ id: TransferID, _ decision: inout QueueDecision) {
     guard let member = members[id], member.state == .queued else { return }
-    switch graph.verdict(of: id) {
+    switch graph.readiness(of: id) {
     case .ready:
-      // It waits for something else as well.
+      // A postponed member waits for something else as well.
       guard !member.isScheduled, !member.isPostponed else { return }
       change(id) { $0.isScheduled = true }
       decision.effects.append(.enqueue(id))
@@ -68,27 +68,27 @@ extension QueueMachine {
     }
   }
 
-  /// - Parameter keepsPlace: whether rank and priority are unchanged.
+  /// - Parameter keepsRankAndPriority: whether rank and priority are unchanged.
   func note(
     _ id: TransferID, _ result: TransferResult?, _ decision: inout QueueDecision,
-    keepsPlace: Bool = true
+    keepsRankAndPriority: Bool = true
   ) {
     guard let storedState = members.storedState(of: id) else { return }
-    decision.note(id, storedState, result, keepsPlace: keepsPlace)
+    decision.note(id, storedState, result, keepsRankAndPriority: keepsRankAndPriority)
   }
 
-  mutating func tell(
+  mutating func appendEvent(
     _ kind: TransferEvent.Kind, of id: TransferID, _ decision: inout QueueDecision
   ) {
     lastEvent += 1
     decision.events.append(StoredEvent(number: lastEvent, id: id, kind: kind))
   }
 
-  /// A wait for the next attempt ends.
-  private mutating func prefer(
+  /// Ends a wait for the next attempt.
+  private mutating func expedite(
     _ id: TransferID, _ effect: QueueDecision.Effect, _ decision: inout QueueDecision
   ) {
-    due(id, &decision)
+    waitEnded(id, &decision)
     if members[id]?.isScheduled == true { decision.effects.append(effect) }
   }
 
@@ -98,17 +98,17 @@ extension QueueMachine {
     decision.effects.append(.unschedule(id))
   }
 
-  /// It is queued, perhaps after an end.
+  /// Queues a member, perhaps after an end.
   private mutating func reopen(_ id: TransferID, _ decision: inout QueueDecision) {
     if let end = members[id]?.end {
       change(id) { $0.end = nil }
-      takeBackTarget(of: id)
-      if let group = members[id]?.facts.group { groups.reopened(group, from: end) }
-      decision.concerned.append(contentsOf: graph.revived(id))
+      reclaimTarget(of: id)
+      if let group = members[id]?.facts.group { groups.requeued(group, from: end) }
+      decision.toRecheck.append(contentsOf: graph.requeued(id))
     }
-    // The same command may queue its dependency again.
-    if case .skipped = graph.verdict(of: id) { return decision.concerned.append(id) }
-    place(id, &decision)
+    // The same command may requeue its dependency too.
+    if case .skipped = graph.readiness(of: id) { return decision.toRecheck.append(id) }
+    scheduleOrBlock(id, &decision)
   }
 
   private mutating func end(
@@ -118,19 +118,19 @@ extension QueueMachine {
       defer { (member.end, member.facts.storedState.waitReason) = (result.state, nil) }
       return (end: member.end, group: member.facts.group)
     }
-    tell(.finished(result), of: id, &decision)
+    appendEvent(.finished(result), of: id, &decision)
     decision.effects.append(.ended(id, result))
     if let group = former?.group {
-      // A cancelled transfer that had failed had already ended: its group has counted it.
-      if let end = former?.end { groups.reopened(group, from: end) }
+      // If a failed transfer is cancelled, its group has already counted an end.
+      if let end = former?.end { groups.requeued(group, from: end) }
       let isComplete = groups.ended(group, result.state)
       if isComplete, former?.end == nil { decision.effects.append(.groupEnded(group)) }
     }
-    decision.concerned.append(contentsOf: graph.ended(id, result.state.dependencyEnd))
+    decision.toRecheck.append(contentsOf: graph.ended(id, result.state.dependencyEnd))
   }
 
   private mutating func remove(_ id: TransferID, _ decision: inout QueueDecision) {
-    guard let member = takeOut(id) else { return }
+    guard let member = removeMember(id) else { return }
     if let group = member.facts.group {
       let isComplete = groups.removed(group, member.end)
       if isComplete || groups.counts(of: group) == nil {
@@ -140,9 +140,9 @@ extension QueueMachine {
     if let identifier = member.facts.identifier { identifiers[identifier] = nil }
     targets.removed(id)
     let dependents = graph.remove(id)
-    if member.end == .completed, !dependents.isEmpty { decision.satisfied.append(id) }
-    decision.concerned.append(contentsOf: dependents)
-    tell(.removed, of: id, &decision)
+    if member.end == .completed, !dependents.isEmpty { decision.satisfiedDependencies.append(id) }
+    decision.toRecheck.append(contentsOf: dependents)
+    appendEvent(.removed, of: id, &decision)
     decision.remove(id)
   }
 }

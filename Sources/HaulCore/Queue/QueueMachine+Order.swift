@@ -8,7 +8,7 @@ extension QueueMachine {
     guard !moved.isEmpty, place.other.map({ members[$0] != nil && !moved.contains($0) }) ?? true
     else { return }
     rearrange(moved, to: place, &decision)
-    for id in moved { tell(.moved, of: id, &decision) }
+    for id in moved { appendEvent(.moved, of: id, &decision) }
   }
 
   private mutating func rearrange(
@@ -17,8 +17,8 @@ extension QueueMachine {
     switch place {
     case .first: for id in moved.reversed() { set(rank: ranks.prepend(), of: id, &decision) }
     case .last: for id in moved { set(rank: ranks.append(), of: id, &decision) }
-    case .before(let other): squeeze(moved, beside: other, before: true, &decision)
-    case .after(let other): squeeze(moved, beside: other, before: false, &decision)
+    case .before(let other): insertBetween(moved, beside: other, before: true, &decision)
+    case .after(let other): insertBetween(moved, beside: other, before: false, &decision)
     }
   }
 
@@ -29,12 +29,12 @@ extension QueueMachine {
   ) {
     for id in ids where members[id].map({ $0.facts.storedState.priority != priority }) ?? false {
       change(id) { $0.facts.storedState.priority = priority }
-      note(id, nil, &decision, keepsPlace: false)
+      note(id, nil, &decision, keepsRankAndPriority: false)
       decision.effects.append(.rearrange(id))
     }
   }
 
-  private mutating func squeeze(
+  private mutating func insertBetween(
     _ moved: [TransferID], beside other: TransferID, before: Bool, _ decision: inout QueueDecision
   ) {
     let moving = Set(moved)
@@ -48,7 +48,7 @@ extension QueueMachine {
       for (id, rank) in zip(moved, places) { set(rank: rank, of: id, &decision) }
       return
     }
-    // No room between the ranks: all get new ones.
+    // There is no room between the ranks: all members get new ones.
     let order = staying[..<cut].map(\.id) + moved + staying[cut...].map(\.id)
     ranks = RankRange()
     for id in order { set(rank: ranks.append(), of: id, &decision) }
@@ -59,13 +59,13 @@ extension QueueMachine {
   ) {
     change(id) { $0.facts.storedState.rank = rank }
     ranks.note(rank)
-    note(id, nil, &decision, keepsPlace: false)
+    note(id, nil, &decision, keepsRankAndPriority: false)
     decision.effects.append(.rearrange(id))
   }
 }
 
 extension QueuePosition {
-  /// The member that it refers to.
+  /// The member next to which others are moved.
   fileprivate var other: TransferID? {
     switch self {
     case .first, .last: nil

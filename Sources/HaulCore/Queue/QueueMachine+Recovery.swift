@@ -2,7 +2,7 @@
 extension QueueMachine {
   /// The queue as it was stored; nothing runs.
   package init(_ stored: StoredQueue) {
-    self.init(stored.shelf)
+    self.init(stored.memberTable)
     lastEvent = stored.lastEvent
     self.stored = stored.ids
     for (id, target) in stored.targets { take(target, for: id) }
@@ -10,8 +10,8 @@ extension QueueMachine {
     try? graph.add(stored.nodes) { members.dependencyEnd(of: $0) }
   }
 
-  /// Schedules the members of a newly opened queue that wait only for a slot, in list order: of a
-  /// million, most. The others are left to `takeStored` and `recover`.
+  /// Schedules the members of a newly opened queue that wait only for a slot, in list order. The
+  /// others are left to `takeStored` and `recover`.
   package mutating func scheduleStored(
     _ schedule: (TransferID, _ host: String?, TransferRequest.Priority, _ rank: Int64) -> Void
   ) {
@@ -26,39 +26,39 @@ extension QueueMachine {
     stored = rest
   }
 
-  /// The stored members, in list order; only once.
+  /// The stored members, in list order. A second call returns none.
   package mutating func takeStored() -> [TransferID] {
     defer { stored = [] }
     return stored
   }
 
-  /// Recovers these members of a newly opened queue: schedules waiting ones, and carries out
-  /// pending commands.
+  /// Recovers these members of a newly opened queue: schedules waiting ones and carries out pending
+  /// commands.
   /// - Parameters:
-  ///   - wallSeconds: the time; members whose next attempt is later still wait.
-  ///   - unended: steps whose programs still run and could not be ended.
+  ///   - wallSeconds: the present time; members whose next attempt is later continue to wait.
+  ///   - stillRunning: steps whose programs still run and could not be ended.
   ///   - isLast: as for `handle`.
   package mutating func recover(
-    _ ids: some Sequence<TransferID>, at wallSeconds: Double, unended: Set<TransferID> = [],
+    _ ids: some Sequence<TransferID>, at wallSeconds: Double, stillRunning: Set<TransferID> = [],
     isLast: Bool = true, _ decision: inout QueueDecision
   ) {
     for id in ids {
       switch members.state(of: id) {
-      case .queued: recoverQueued(id, at: wallSeconds, unended.contains(id), &decision)
-      case .stopping(.pause) where wasCutOff(id, unended.contains(id)):
-        ended(id, .failed, Self.cutOff(unended.contains(id)), by: .user, &decision)
+      case .queued: recoverQueued(id, at: wallSeconds, stillRunning.contains(id), &decision)
+      case .stopping(.pause) where wasInterrupted(id, stillRunning.contains(id)):
+        ended(id, .failed, Self.interruptedResult(stillRunning.contains(id)), by: .user, &decision)
       case .stopping(.pause), .stopping(.cancelKeepingBytes):
         ended(id, .paused, nil, by: .user, &decision)
       case .stopping: decision.effects.append(.discard(id))
       default: continue
       }
     }
-    if isLast { settle(&decision) } else { settleLater(&decision) }
+    if isLast { recheck(&decision) } else { recheckLater(&decision) }
   }
 
-  /// A step that ran when the process died may have done half of its work.
+  /// A step that was running when the process died may have done half of its work.
   private mutating func recoverQueued(
-    _ id: TransferID, at wallSeconds: Double, _ isUnended: Bool,
+    _ id: TransferID, at wallSeconds: Double, _ isStillRunning: Bool,
     _ decision: inout QueueDecision
   ) {
     guard let member = members[id] else { return }
@@ -66,19 +66,21 @@ extension QueueMachine {
       change(id) { ($0.isScheduled, $0.isPostponed) = (false, true) }
       return decision.effects.append(.postpone(id, until: time))
     }
-    guard wasCutOff(id, isUnended) else { return place(id, &decision) }
+    guard wasInterrupted(id, isStillRunning) else { return scheduleOrBlock(id, &decision) }
     perform(
-      change(id) { $0.machine.skip() } ?? [], on: id, by: .user, Self.cutOff(isUnended), &decision)
+      change(id) { $0.machine.skip() } ?? [], on: id, by: .user,
+      Self.interruptedResult(isStillRunning), &decision)
   }
 
-  /// Whether it is a step that was running when the process died, and must not simply run again.
-  private func wasCutOff(_ id: TransferID, _ isUnended: Bool) -> Bool {
+  /// Whether it is a step that was running when the process died, and must not run again by itself.
+  private func wasInterrupted(_ id: TransferID, _ isStillRunning: Bool) -> Bool {
     guard let facts = members[id]?.facts else { return false }
-    return facts.isStep && facts.storedState.isUnderWay && (!facts.isIdempotent || isUnended)
+    return facts.isStep && facts.storedState.wasRunning && (!facts.isIdempotent || isStillRunning)
   }
 
-  private static func cutOff(_ isUnended: Bool) -> TransferResult {
-    let reason = isUnended ? "; processes that it started still run and could not be ended" : ""
+  private static func interruptedResult(_ isStillRunning: Bool) -> TransferResult {
+    let reason =
+      isStillRunning ? "; processes that it started still run and could not be ended" : ""
     return TransferResult(
       state: .failed,
       error: TransferError(.interrupted, "the program ended while it ran\(reason)"))
@@ -87,8 +89,8 @@ extension QueueMachine {
 
 /// Retries and suspensions.
 extension QueueMachine {
-  /// Its run has stopped, and it resumes by itself: at once if it waits for a slot, otherwise when
-  /// it is `due`. If it was being stopped, it becomes what the command said.
+  /// Its run has stopped and resumes by itself: at once if it waits for a slot, otherwise when it
+  /// is `waitEnded`. If a command was stopping it, it gets the state of that command.
   package mutating func suspended(
     _ id: TransferID, _ reason: WaitReason, _ decision: inout QueueDecision
   ) {
@@ -100,11 +102,11 @@ extension QueueMachine {
       member.isPostponed = reason != .slot
       if member.isPostponed { member.facts.storedState.waitReason = reason }
     }
-    if reason == .slot { place(id, &decision) }
+    if reason == .slot { scheduleOrBlock(id, &decision) }
     note(id, nil, &decision)
   }
 
-  /// Stops the runs of these members, which resume by themselves when they may run again.
+  /// Stops the runs of these members; they resume by themselves when they may.
   package mutating func suspend(
     _ ids: some Sequence<TransferID>, _ decision: inout QueueDecision
   ) {
@@ -114,18 +116,19 @@ extension QueueMachine {
     }
   }
 
-  /// Its run waits until then for its next attempt, also across a restart of the program.
-  package mutating func waits(
+  /// Notes that its run waits for its next attempt until then, also across a restart of the
+  /// program.
+  package mutating func setRetryTime(
     _ id: TransferID, until wallSeconds: Double, _ decision: inout QueueDecision
   ) {
-    // A command may have come since.
+    // A command may have come meanwhile.
     guard members[id]?.state == .running else { return }
     change(id) { $0.facts.storedState.waitReason = .retry(at: wallSeconds) }
     note(id, nil, &decision)
   }
 
-  /// It was to start over, and found a file that an earlier run had published without storing its
-  /// end: it is requeued, and its next run replaces that file.
+  /// It should start over, but found a file that an earlier run had published without storing its
+  /// end. It is requeued, and its next run replaces that file.
   package mutating func foundPublished(
     _ id: TransferID, _ result: TransferResult, _ decision: inout QueueDecision
   ) {
@@ -133,10 +136,10 @@ extension QueueMachine {
     note(id, result, &decision)
   }
 
-  /// Its time has come. Has no effect if it has been started, paused or ended since.
-  package mutating func due(_ id: TransferID, _ decision: inout QueueDecision) {
+  /// Ends the wait of a member. Has no effect if it was started, paused or ended meanwhile.
+  package mutating func waitEnded(_ id: TransferID, _ decision: inout QueueDecision) {
     guard members.isPostponed(id) else { return }
     change(id) { ($0.isPostponed, $0.facts.storedState.waitReason) = (false, nil) }
-    place(id, &decision)
+    scheduleOrBlock(id, &decision)
   }
 }

@@ -1,4 +1,4 @@
-/// One target, one owner: an exact path belongs to one member until it ends.
+/// An exact path belongs to one member until it ends.
 extension QueueMachine {
   /// Whether another transfer may have replaced its file.
   package func isDisplaced(_ id: TransferID) -> Bool { targets.isDisplaced(id) }
@@ -9,7 +9,7 @@ extension QueueMachine {
     for addition in additions {
       guard let target = addition.request.exactTarget else { continue }
       guard new.insert(target).inserted else {
-        throw Self.isTaken(target, of: addition.request, by: nil)
+        throw Self.targetTakenError(target, of: addition.request, by: nil)
       }
       try refuseTakenTarget(of: addition.request, for: addition.id)
     }
@@ -22,14 +22,14 @@ extension QueueMachine {
     guard let target = request.exactTarget,
       let other = targets.holder(of: target, otherThan: id, members.isLive)
     else { return }
-    throw Self.isTaken(target, of: request, by: other)
+    throw Self.targetTakenError(target, of: request, by: other)
   }
 
   mutating func take(_ target: TargetPath, for id: TransferID) {
     targets.take(target, for: id, members.isLive)
   }
 
-  mutating func takeBackTarget(of id: TransferID) { targets.takeBack(for: id, members.isLive) }
+  mutating func reclaimTarget(of id: TransferID) { targets.reclaim(for: id, members.isLive) }
 
   /// Why an ended member cannot start again.
   func targetRefusal(
@@ -39,10 +39,10 @@ extension QueueMachine {
     return targets.successor(of: id, members.isLive).map { _ in .targetIsTaken }
   }
 
-  private static func isTaken(
+  private static func targetTakenError(
     _ target: TargetPath, of request: TransferRequest, by other: TransferID?
   ) -> TransferError {
-    let whose = other.map { "in use by \($0), which has not ended" } ?? "asked for twice"
+    let whose = other.map { "in use by \($0), which has not ended" } ?? "requested twice"
     let what = request.download?.url.redacted ?? "it"
     return TransferError(.inUse, "\(target.text) is \(whose); give \(what) another name")
   }

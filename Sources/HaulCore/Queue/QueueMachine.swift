@@ -1,19 +1,19 @@
 /// All members of the queue, and the consequences of each change. It starts and stores nothing: a
-/// decision says what to store, and what to do once that is stored.
+/// decision says what to store, and what to do afterwards.
 package struct QueueMachine: Sendable {
   package struct Member: Sendable {
     var machine: TransferMachine
     package internal(set) var facts: QueuedMember
     /// Whether it is queued and waits only for a slot, in the scheduler.
     package internal(set) var isScheduled = false
-    /// Whether it is queued and has a wait reason, until it is `due`.
+    /// Whether it is queued and has a wait reason, until `waitEnded`.
     var isPostponed = false
-    /// The end that was reported, until it is queued again.
+    /// The end that was reported, until it is requeued.
     package internal(set) var end: TransferResult.State?
 
     package var state: TransferMachine.State { machine.state }
 
-    /// Why it waits while it is queued. Nil if it waits for dependencies, which the graph knows.
+    /// Why it waits while it is queued; nil if it waits for dependencies, which the graph has.
     package var waiting: WaitReason? {
       isScheduled ? .slot : isPostponed ? facts.storedState.waitReason : nil
     }
@@ -25,10 +25,10 @@ package struct QueueMachine: Sendable {
       return storedState
     }
 
-    /// Whether it runs, or will by itself.
+    /// Whether it runs, or will run by itself.
     var isBusy: Bool { Self.isBusy(state, isAwaited: isScheduled || isPostponed) }
 
-    /// - Parameter isAwaited: whether it starts when there is a slot, or at some time.
+    /// - Parameter isAwaited: whether it starts by itself, with a slot or at some time.
     static func isBusy(_ state: TransferMachine.State, isAwaited: Bool) -> Bool {
       switch state {
       case .queued: isAwaited
@@ -47,8 +47,8 @@ package struct QueueMachine: Sendable {
   var identifiers = OverlayDictionary<String, TransferID>()
   var targets = PathReservations()
   var ranks = RankRange()
-  /// Members whose dependencies have changed, to check with the next decision.
-  package internal(set) var unsettled: [TransferID] = []
+  /// Members whose dependencies have changed; the next decision checks them.
+  package internal(set) var toRecheck: [TransferID] = []
   /// The stored members, in list order, until they are taken.
   var stored: [TransferID] = []
   /// The number of the newest state change; 0 before the first.
@@ -58,21 +58,21 @@ package struct QueueMachine: Sendable {
   package init() {}
 
   /// A queue with these members, without dependencies.
-  init(_ shelf: CompactTransferTable) {
-    var shelf = shelf
-    shelf.index()
-    members = MemberList(shelf)
-    shelf.tell { facts, end, isBusy in
+  init(_ memberTable: CompactTransferTable) {
+    var memberTable = memberTable
+    memberTable.index()
+    members = MemberList(memberTable)
+    memberTable.forEachSummary { facts, end, isBusy in
       busy += isBusy ? 1 : 0
       ranks.note(facts.rank)
       guard let group = facts.group else { return }
       groups.added(group)
       if let end { _ = groups.ended(group, end) }
     }
-    identifiers = OverlayDictionary(shelf.idsByIdentifier)
+    identifiers = OverlayDictionary(memberTable.idsByIdentifier)
   }
 
-  /// The member with an identifier of the caller's.
+  /// The member with an identifier of the caller.
   package func id(of identifier: String) -> TransferID? { identifiers[identifier] }
 
   /// Applies a command to each of these members; those that refuse it stay unchanged. O(members
@@ -99,15 +99,15 @@ package struct QueueMachine: Sendable {
         // A command ends the wait for the next attempt or for a wait reason.
         if members.hasWaitReason(id) { change(id) { $0.facts.storedState.waitReason = nil } }
         perform(effects, on: id, by: initiator, nil, &decision)
-        due(id, &decision)
+        waitEnded(id, &decision)
       }
     }
-    if isLast { settle(&decision) } else { settleLater(&decision) }
+    if isLast { recheck(&decision) } else { recheckLater(&decision) }
     return refusals
   }
 
-  /// It gets a slot. Nil if it does not want one any more.
-  /// - Parameter isDurable: whether the store outlives the process: only then a download is noted
+  /// Starts a member that gets a slot; nil if it no longer needs one.
+  /// - Parameter isDurable: whether the store outlives the process; only then a download is noted
   ///   as started.
   package mutating func granted(
     _ id: TransferID, isDurable: Bool = true, _ decision: inout QueueDecision
@@ -115,7 +115,7 @@ package struct QueueMachine: Sendable {
     var isNoted = isDurable
     let grant = change(id) { (member: inout Member) -> TransferMachine.Grant? in
       if member.facts.isStep { isNoted = true }
-      // It may have got a dependency since it was scheduled.
+      // It may have got a dependency after it was scheduled.
       guard member.isScheduled else { return nil }
       let grant = member.machine.granted()
       if grant != nil { (member.isScheduled, member.facts.storedState.waitReason) = (false, nil) }
@@ -125,10 +125,10 @@ package struct QueueMachine: Sendable {
     return grant ?? nil
   }
 
-  /// Its run has ended, and nothing of it is left.
-  /// - Parameter initiator: who paused it, if no command did.
+  /// Notes that its run has ended, and that nothing of it remains.
+  /// - Parameter initiator: what caused a pause without a command.
   package mutating func ended(
-    _ id: TransferID, _ end: TransferMachine.RunEnd, _ result: TransferResult?,
+    _ id: TransferID, _ end: TransferMachine.RunEndKind, _ result: TransferResult?,
     by initiator: TransferEvent.Initiator, _ decision: inout QueueDecision
   ) {
     let change = change(id) { member in
@@ -139,12 +139,12 @@ package struct QueueMachine: Sendable {
     }
     guard let (effects, pausedBy) = change else { return }
     perform(effects, on: id, by: pausedBy, result, &decision)
-    // A restart came while the file was being published: the next run replaces it.
+    // A restart came during publication: the next run replaces the file.
     if end == .completed, members.state(of: id) == .queued { note(id, result, &decision) }
-    settle(&decision)
+    recheck(&decision)
   }
 
-  /// Its run has discarded the old bytes.
+  /// Notes that its run has discarded the old bytes.
   package mutating func startedOver(_ id: TransferID, _ decision: inout QueueDecision) {
     change(id) { $0.machine.startedOver() }
     note(id, nil, &decision)
@@ -163,11 +163,11 @@ package struct QueueMachine: Sendable {
 
   /// Applies a draft of this queue.
   mutating func apply(
-    _ members: MemberList.Layer, _ rest: QueueChanges.Rest
+    _ members: MemberList.Layer, _ rest: QueueChanges.CopiedState
   ) {
     self.members.apply(members)
-    (busy, ranks, unsettled, lastEvent) = (
-      rest.busy, rest.ranks, rest.unsettled, rest.lastEvent
+    (busy, ranks, toRecheck, lastEvent) = (
+      rest.busy, rest.ranks, rest.toRecheck, rest.lastEvent
     )
   }
 
@@ -186,12 +186,12 @@ package struct QueueMachine: Sendable {
     return result
   }
 
-  /// Its host has changed.
+  /// Notes that its host has changed.
   mutating func move(_ id: TransferID, toHost host: String?) { members.move(id, toHost: host) }
 
   /// Counts a stored member as scheduled, if it waits only for a slot.
   mutating func open(_ id: TransferID, near place: Int) -> CompactTransferTable.Opened {
-    let opened = members.open(id, near: place, isReady: graph.verdict(of: id) == .ready)
+    let opened = members.open(id, near: place, isReady: graph.readiness(of: id) == .ready)
     if case .slot = opened { busy += 1 }
     return opened
   }
@@ -202,7 +202,7 @@ package struct QueueMachine: Sendable {
   }
 
   /// Removes it, and returns it.
-  mutating func takeOut(_ id: TransferID) -> Member? {
+  mutating func removeMember(_ id: TransferID) -> Member? {
     guard let member = members.remove(id) else { return nil }
     busy -= member.isBusy ? 1 : 0
     return member

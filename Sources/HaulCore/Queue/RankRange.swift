@@ -1,10 +1,10 @@
-/// Positions in a list as numbers far apart, so that a member can move between two others without
+/// Positions in a list, as numbers far apart, so that a member can move between two others without
 /// changing theirs.
 struct RankRange: Hashable, Sendable {
   private(set) var first: Int64 = 0
   private(set) var last: Int64 = 0
 
-  /// The distance between neighbours when they are added.
+  /// The distance between neighbours that are added one after the other.
   static let step: Int64 = 1 << 20
 
   /// Notes a used rank.

@@ -1,32 +1,32 @@
 /// Whether the schedule is open, by wall-clock time, and when to check again. It reads no clock
 /// itself.
 ///
-/// A wall clock may be set, or jump when a machine wakes up. So it is checked at least every
-/// minute, timed by the monotonic clock, and each check is valid only between the ends of windows
-/// that it found.
+/// A wall clock may be set, or jump when a machine wakes up. So the schedule is checked at least
+/// once a minute, timed by the monotonic clock. A check is valid only for the window, or the time
+/// between windows, in which it was made.
 package struct ScheduleMonitor: Sendable {
   /// The longest time between checks.
   package static let period: Duration = .seconds(60)
-  /// The most that two unchanged clocks may differ.
+  /// The most by which the wall clock may deviate from the monotonic clock.
   static let drift: Duration = .milliseconds(500)
   /// The shortest time between checks, when the end of a window is near.
   static let shortest: Duration = .milliseconds(100)
 
-  package private(set) var hours: LocalSchedule?
+  package private(set) var localSchedule: LocalSchedule?
   /// Whether a check is needed: there is a schedule, or one was just removed.
   package private(set) var isNeeded: Bool
   /// Why nothing may start; nil while it may.
-  package private(set) var closed: WaitReason?
+  package private(set) var closedReason: WaitReason?
   /// When to check again; nil without a schedule.
-  package private(set) var nextLook: Instant?
-  private var last: Look?
+  package private(set) var nextCheck: Instant?
+  private var last: LastCheck?
 
-  private struct Look: Sendable {
+  private struct LastCheck: Sendable {
     let instant: Instant
     /// From the wall time of the check to the start or the end of a window.
     let span: Range<Double>
 
-    /// Whether a check now would find the same.
+    /// Whether a check now would have the same result.
     func holds(at now: Instant, wallSeconds: Double) -> Bool {
       let passed = (now - instant) / .seconds(1)
       return span.contains(wallSeconds)
@@ -34,33 +34,36 @@ package struct ScheduleMonitor: Sendable {
     }
   }
 
-  package init(_ hours: LocalSchedule? = nil) { (self.hours, isNeeded) = (hours, hours != nil) }
+  package init(_ localSchedule: LocalSchedule? = nil) {
+    (self.localSchedule, isNeeded) = (localSchedule, localSchedule != nil)
+  }
 
-  package var isOpen: Bool { closed == nil }
+  package var isOpen: Bool { closedReason == nil }
 
-  /// Another schedule, or none, counts from the next check on.
-  package mutating func set(_ hours: LocalSchedule?) {
-    (self.hours, last, nextLook) = (hours, nil, nil)
-    isNeeded = hours != nil || closed != nil
+  /// Replaces or removes the schedule; this counts from the next check on.
+  package mutating func set(_ localSchedule: LocalSchedule?) {
+    (self.localSchedule, last, nextCheck) = (localSchedule, nil, nil)
+    isNeeded = localSchedule != nil || closedReason != nil
   }
 
   /// Checks the schedule; O(1) while nothing has changed. Call it before anything starts, and at
-  /// `nextLook`.
-  package mutating func look(at now: Instant, wallSeconds: Double) {
-    guard let hours else { return (closed, nextLook, isNeeded) = (nil, nil, false) }
-    if let last, let nextLook, now < nextLook, last.holds(at: now, wallSeconds: wallSeconds) {
+  /// `nextCheck`.
+  package mutating func check(at now: Instant, wallSeconds: Double) {
+    guard let localSchedule else { return (closedReason, nextCheck, isNeeded) = (nil, nil, false) }
+    if let last, let nextCheck, now < nextCheck, last.holds(at: now, wallSeconds: wallSeconds) {
       return
     }
-    let state = hours.state(at: Int64(wallSeconds.rounded(.down)))
-    closed =
+    let state = localSchedule.state(at: Int64(wallSeconds.rounded(.down)))
+    closedReason =
       state.isOpen
       ? nil
       : .schedule(
-        Self.words(state.until.map { hours.words($0) }), until: state.until.map(Double.init))
+        Self.words(state.until.map { localSchedule.words($0) }), until: state.until.map(Double.init)
+      )
     let end = state.until.map(Double.init) ?? .infinity
-    last = Look(instant: now, span: wallSeconds..<max(end, wallSeconds))
+    last = LastCheck(instant: now, span: wallSeconds..<max(end, wallSeconds))
     let left = end - wallSeconds
-    nextLook = now + max(.seconds(min(left, Self.period / .seconds(1))), Self.shortest)
+    nextCheck = now + max(.seconds(min(left, Self.period / .seconds(1))), Self.shortest)
   }
 
   private static func words(_ opening: String?) -> String {

@@ -1,24 +1,24 @@
-/// What is there when a store is opened, as small as a queue keeps it: a million members as they
-/// are told would be 120 MB.
+/// The contents of a store when it is opened, in a compact form: a million complete records would
+/// need 120 MB.
 public struct StoredQueue: Sendable {
-  var shelf = CompactTransferTable()
+  var memberTable = CompactTransferTable()
   /// The dependencies of members that have any.
   var nodes: [DependencyGraph.Node] = []
   /// The exact target paths of members.
   var targets: [(id: TransferID, target: TargetPath)] = []
   /// The number of the newest event; 0 before the first.
   public var lastEvent = 0
-  /// The last process of each member that was under way when it was stored last.
+  /// The last stored process of each member that was under way.
   public var programs: [StoredProgram] = []
-  /// Where the bytes lie of those that are to go on.
+  /// The locations of bytes of members that will continue.
   public var locations: [TransferID: FileLocation] = [:]
-  /// The place of the last one, as long as they come in order.
+  /// The rank of the last member, as long as they come in order.
   private var last: (rank: Int64, id: TransferID)?
   private var isInOrder = true
 
-  /// What a store of these records holds.
+  /// The contents of a store with these records.
   /// - Parameters:
-  ///   - records: least work in the order of their ranks.
+  ///   - records: cheapest in the order of their ranks.
   ///   - lastEvent: the number of the newest event ever stored; 0 before the first.
   public init(records: some Sequence<TransferRecord>, lastEvent: Int = 0) {
     self.init(lastEvent: lastEvent)
@@ -33,32 +33,32 @@ public struct StoredQueue: Sendable {
     for member in members { append(member) }
   }
 
-  /// Adds one more member with a new id. Cheapest in the order of ranks.
+  /// Adds a member with a new id; cheapest in the order of ranks.
   package mutating func append(_ facts: QueuedMember) {
     var member = QueueMachine.Member(machine: TransferMachine(facts.storedState), facts: facts)
     member.end = facts.storedState.status.end
-    shelf.append(member)
+    memberTable.append(member)
     if !facts.after.isEmpty {
       nodes.append(
         DependencyGraph.Node(
           id: facts.id, after: facts.after, policy: facts.whenDependencyFails))
     }
     if let target = facts.target { targets.append((facts.id, target)) }
-    let place = (facts.storedState.rank, facts.id)
-    if let last, place < last { isInOrder = false }
-    last = place
+    let key = (facts.storedState.rank, facts.id)
+    if let last, key < last { isInOrder = false }
+    last = key
   }
 
   /// Ordered by rank.
   var ids: [TransferID] {
-    isInOrder ? shelf.ranks.map(\.id) : shelf.ranks.sorted { $0 < $1 }.map(\.id)
+    isInOrder ? memberTable.ranks.map(\.id) : memberTable.ranks.sorted { $0 < $1 }.map(\.id)
   }
 
   /// Ordered by rank.
   package var members: [QueuedMember] {
     let after = Dictionary(nodes.map { ($0.id, $0.after) }, uniquingKeysWith: { $1 })
     let targets = Dictionary(targets.map { ($0.id, $0.target) }, uniquingKeysWith: { $1 })
-    let members = shelf.values.map { member in
+    let members = memberTable.values.map { member in
       var facts = member.facts
       facts.after = after[facts.id] ?? []
       facts.target = targets[facts.id]
@@ -68,8 +68,8 @@ public struct StoredQueue: Sendable {
   }
 }
 
-extension TransferStatus {
-  /// The end that this state is; nil for none.
+extension DurableState {
+  /// The end that this status means; nil for none.
   package var end: TransferResult.State? {
     switch self {
     case .queued, .paused: nil

@@ -1,5 +1,5 @@
 /// The state machine of one member: each pair of state and command has one outcome. It starts
-/// nothing, and returns effects to perform.
+/// nothing; it returns effects to perform.
 package struct TransferMachine: Hashable, Sendable {
   package enum State: Hashable, Sendable {
     /// Waits for a slot, or for another member.
@@ -11,7 +11,7 @@ package struct TransferMachine: Hashable, Sendable {
     case paused, failed, completed, cancelled, removed
   }
 
-  /// What it becomes when it has stopped.
+  /// The state after it has stopped.
   package enum Intent: CaseIterable, Hashable, Sendable {
     case pause, requeue, cancel, cancelKeepingBytes, remove
   }
@@ -21,7 +21,7 @@ package struct TransferMachine: Hashable, Sendable {
   }
 
   /// How its run ended.
-  package enum RunEnd: CaseIterable, Hashable, Sendable {
+  package enum RunEndKind: CaseIterable, Hashable, Sendable {
     case completed, failed, cancelled, paused
     /// It stopped by itself, or because of the queue, and resumes later.
     case suspended
@@ -37,14 +37,14 @@ package struct TransferMachine: Hashable, Sendable {
     /// Its bytes on disk must be deleted; ends with `.cancelled`.
     case discard
     /// It goes before all others.
-    case prefer
+    case startNow
     /// It starts beyond the limits.
     case force
-    /// If its run has left its slot until its next attempt, it wants one at once.
+    /// If its run waits for its next attempt without a slot, it requests a slot at once.
     case endWait(beyondLimits: Bool)
-    case tellPaused, tellResumed
+    case reportPaused, reportResumed
     /// Its end is reported.
-    case tellEnd(TransferResult.State)
+    case reportEnd(TransferResult.State)
   }
 
   package enum Outcome: Hashable, Sendable {
@@ -58,13 +58,13 @@ package struct TransferMachine: Hashable, Sendable {
   /// Whether it has run, so that there may be bytes on disk.
   package private(set) var hasRun = false
   /// Whether its next run discards the bytes on disk.
-  package private(set) var startsOver = false
+  package private(set) var restartsFromZero = false
   /// Whether bytes that its run must discard may still be on disk.
-  private var isStartingOver = false
-  /// What to do when it is queued again: this was ordered while it was being stopped.
-  private var onceQueued: Effect?
-  /// Whether its end was reported, with no change since.
-  private var hasToldEnd = false
+  private var isRestartingFromZero = false
+  /// What to do when it is queued again, by a command that came while it was being stopped.
+  private var whenRequeued: Effect?
+  /// Whether its end was reported, without a change since.
+  private var hasReportedEnd = false
 
   package init() {}
 
@@ -81,50 +81,55 @@ package struct TransferMachine: Hashable, Sendable {
     }
   }
 
-  /// What a run must know.
+  /// What a run must know about earlier ones.
   package struct Grant: Hashable, Sendable {
     /// Whether it discards the bytes on disk.
-    package let startsOver: Bool
+    package let restartsFromZero: Bool
   }
 
-  /// It gets a slot; nil if it does not want one any more.
+  /// Starts it with a slot; nil if it no longer needs one.
   package mutating func granted() -> Grant? {
     guard state == .queued else { return nil }
-    defer { (state, hasRun, startsOver, isStartingOver) = (.running, true, false, startsOver) }
-    return Grant(startsOver: startsOver)
+    defer {
+      (state, hasRun, restartsFromZero, isRestartingFromZero) = (
+        .running, true, false, restartsFromZero
+      )
+    }
+    return Grant(restartsFromZero: restartsFromZero)
   }
 
-  /// Its run has discarded the old bytes.
-  package mutating func startedOver() { isStartingOver = false }
+  /// Notes that its run has discarded the old bytes.
+  package mutating func startedOver() { isRestartingFromZero = false }
 
-  /// Its run has ended, and nothing of it is left.
-  package mutating func ended(_ end: RunEnd) -> [Effect] {
+  /// Notes that its run has ended, and that nothing of it remains.
+  package mutating func ended(_ end: RunEndKind) -> [Effect] {
     let intent: Intent? = if case .stopping(let intent) = state { intent } else { nil }
     guard intent != nil || state == .running else { return [] }
-    if isStartingOver, end != .completed { startsOver = true }
-    isStartingOver = false
-    // A member that was ordered to stop has stopped, for whatever reason.
+    if isRestartingFromZero, end != .completed { restartsFromZero = true }
+    isRestartingFromZero = false
+    // A suspended run has also obeyed a command to stop.
     switch (end == .suspended && intent != nil ? .paused : end, intent) {
-    case (.completed, .remove): return become(.removed, [.tellEnd(.completed)])
-    case (.cancelled, .remove): return become(.removed, hasToldEnd ? [] : [.tellEnd(.cancelled)])
+    case (.completed, .remove): return become(.removed, [.reportEnd(.completed)])
+    case (.cancelled, .remove):
+      return become(.removed, hasReportedEnd ? [] : [.reportEnd(.cancelled)])
     case (.paused, .cancel), (.failed, .cancel), (.paused, .remove), (.failed, .remove):
-      // The order came too late for the run to delete its bytes.
+      // The command came too late for the run to delete its bytes.
       return [.discard]
-    case (.completed, _) where startsOver && intent == .requeue:
+    case (.completed, _) where restartsFromZero && intent == .requeue:
       return requeue()
-    case (.completed, _): return become(.completed, [.tellEnd(.completed)])
+    case (.completed, _): return become(.completed, [.reportEnd(.completed)])
     case (.paused, .requeue): return requeue()
-    case (.failed, .requeue) where startsOver: return requeue()
+    case (.failed, .requeue) where restartsFromZero: return requeue()
     case (.paused, .cancelKeepingBytes), (.failed, .cancelKeepingBytes):
-      return become(.cancelled, [.tellEnd(.cancelled)])
-    case (.paused, _): return become(.paused, [.tellPaused])
-    case (.failed, _): return become(.failed, [.tellEnd(.failed)])
-    case (.cancelled, _): return become(.cancelled, [.tellEnd(.cancelled)])
+      return become(.cancelled, [.reportEnd(.cancelled)])
+    case (.paused, _): return become(.paused, [.reportPaused])
+    case (.failed, _): return become(.failed, [.reportEnd(.failed)])
+    case (.cancelled, _): return become(.cancelled, [.reportEnd(.cancelled)])
     case (.suspended, _): return become(.queued, [.enqueue])
     }
   }
 
-  /// Stops its run, and requeues it. Nothing stored changes.
+  /// Stops its run and requeues it. Nothing stored changes.
   /// - Returns: whether it had a run.
   package mutating func suspend() -> Bool {
     guard state == .running else { return false }
@@ -132,22 +137,22 @@ package struct TransferMachine: Hashable, Sendable {
     return true
   }
 
-  /// Ends it without a run: a dependency did not complete.
+  /// Ends it without a run, because a dependency did not complete.
   package mutating func skip() -> [Effect] {
     guard state == .queued else { return [] }
-    return become(.failed, [.dequeue, .tellEnd(.failed)])
+    return become(.failed, [.dequeue, .reportEnd(.failed)])
   }
 
   private mutating func requeue() -> [Effect] {
-    defer { onceQueued = nil }
-    return become(.queued, [.enqueue] + (onceQueued.map { [$0] } ?? []))
+    defer { whenRequeued = nil }
+    return become(.queued, [.enqueue] + (whenRequeued.map { [$0] } ?? []))
   }
 
   private mutating func become(_ next: State, _ effects: [Effect]) -> [Effect] {
     state = next
     switch next {
-    case .failed, .completed, .cancelled: (hasToldEnd, onceQueued) = (true, nil)
-    case .queued, .running, .paused: (hasToldEnd, onceQueued) = (false, nil)
+    case .failed, .completed, .cancelled: (hasReportedEnd, whenRequeued) = (true, nil)
+    case .queued, .running, .paused: (hasReportedEnd, whenRequeued) = (false, nil)
     case .stopping, .removed: break
     }
     return effects
@@ -162,14 +167,14 @@ extension TransferMachine {
   private mutating func whileQueued(_ command: Command) -> Outcome {
     switch command {
     case .resume, .requeue, .retry: return .unchanged
-    case .pause: return done(.paused, [.dequeue, .tellPaused])
-    case .cancelKeepingBytes: return done(.cancelled, [.dequeue, .tellEnd(.cancelled)])
+    case .pause: return done(.paused, [.dequeue, .reportPaused])
+    case .cancelKeepingBytes: return done(.cancelled, [.dequeue, .reportEnd(.cancelled)])
     case .cancel, .remove: return end(command, [.dequeue])
     case .restart:
-      guard hasRun, !startsOver else { return .unchanged }
-      startsOver = true
+      guard hasRun, !restartsFromZero else { return .unchanged }
+      restartsFromZero = true
       return .done([])
-    case .start: return .done([.prefer])
+    case .start: return .done([.startNow])
     case .force: return .done([.force])
     }
   }
@@ -182,7 +187,7 @@ extension TransferMachine {
     case .pause: return done(.stopping(.pause), [.stop(deletingBytes: false)])
     case .requeue: return done(.stopping(.requeue), [.stop(deletingBytes: false)])
     case .restart:
-      startsOver = true
+      restartsFromZero = true
       return done(.stopping(.requeue), [.stop(deletingBytes: false)])
     case .cancelKeepingBytes:
       return done(.stopping(.cancelKeepingBytes), [.stop(deletingBytes: false)])
@@ -203,19 +208,19 @@ extension TransferMachine {
       return done(.stopping(.remove), intent == .cancel ? [] : [.stop(deletingBytes: true)])
     case (_, .cancel): return done(.stopping(.cancel), [.stop(deletingBytes: true)])
     case (.cancel, _), (.cancelKeepingBytes, _): return .refused(.isBeingCancelled)
-    // A step that may delay a pause must not delay this.
+    // A step can delay a pause, but not this command.
     case (_, .cancelKeepingBytes):
       return done(.stopping(.cancelKeepingBytes), [.stop(deletingBytes: false)])
     case (_, .pause):
-      onceQueued = nil
+      whenRequeued = nil
       return done(.stopping(.pause))
     case (_, .start), (_, .force):
-      let effect: Effect = command == .start ? .prefer : .force
-      guard intent != .requeue || onceQueued != effect else { return .unchanged }
-      onceQueued = effect
+      let effect: Effect = command == .start ? .startNow : .force
+      guard intent != .requeue || whenRequeued != effect else { return .unchanged }
+      whenRequeued = effect
       return done(.stopping(.requeue))
     case (_, .restart):
-      startsOver = true
+      restartsFromZero = true
       return done(.stopping(.requeue))
     case (_, _): return done(.stopping(.requeue))
     }
@@ -224,13 +229,13 @@ extension TransferMachine {
   private mutating func whilePaused(_ command: Command) -> Outcome {
     switch command {
     case .pause, .retry: return .unchanged
-    case .resume, .requeue: return done(.queued, [.tellResumed, .enqueue])
+    case .resume, .requeue: return done(.queued, [.reportResumed, .enqueue])
     case .restart:
-      startsOver = hasRun
-      return done(.queued, [.tellResumed, .enqueue])
-    case .start: return done(.queued, [.tellResumed, .enqueue, .prefer])
-    case .force: return done(.queued, [.tellResumed, .enqueue, .force])
-    case .cancelKeepingBytes: return done(.cancelled, [.tellEnd(.cancelled)])
+      restartsFromZero = hasRun
+      return done(.queued, [.reportResumed, .enqueue])
+    case .start: return done(.queued, [.reportResumed, .enqueue, .startNow])
+    case .force: return done(.queued, [.reportResumed, .enqueue, .force])
+    case .cancelKeepingBytes: return done(.cancelled, [.reportEnd(.cancelled)])
     case .cancel, .remove: return end(command)
     }
   }
@@ -239,13 +244,13 @@ extension TransferMachine {
   private mutating func onceEnded(_ why: CommandRefusal, _ command: Command) -> Outcome {
     switch command {
     case .pause, .resume, .requeue, .start, .force: return .refused(why)
-    case .retry: return done(.queued, [.tellResumed, .enqueue])
+    case .retry: return done(.queued, [.reportResumed, .enqueue])
     case .restart:
-      startsOver = hasRun
-      return done(.queued, [.tellResumed, .enqueue])
+      restartsFromZero = hasRun
+      return done(.queued, [.reportResumed, .enqueue])
     case .cancel, .cancelKeepingBytes:
       guard state == .failed else { return .unchanged }
-      return command == .cancel ? end(command) : done(.cancelled, [.tellEnd(.cancelled)])
+      return command == .cancel ? end(command) : done(.cancelled, [.reportEnd(.cancelled)])
     case .remove: return state == .failed && hasRun ? end(command) : done(.removed)
     }
   }
@@ -253,8 +258,8 @@ extension TransferMachine {
   private mutating func onceCompleted(_ command: Command) -> Outcome {
     switch command {
     case .restart:
-      startsOver = true
-      return done(.queued, [.tellResumed, .enqueue])
+      restartsFromZero = true
+      return done(.queued, [.reportResumed, .enqueue])
     case .remove: return done(.removed)
     default: return .refused(.isCompleted)
     }
@@ -264,18 +269,18 @@ extension TransferMachine {
   private mutating func end(_ command: Command, _ effects: [Effect] = []) -> Outcome {
     let isRemoval = command == .remove
     if hasRun { return done(.stopping(isRemoval ? .remove : .cancel), effects + [.discard]) }
-    return done(isRemoval ? .removed : .cancelled, effects + [.tellEnd(.cancelled)])
+    return done(isRemoval ? .removed : .cancelled, effects + [.reportEnd(.cancelled)])
   }
 }
 
 /// Its stored form.
 extension TransferMachine {
-  /// The machine of a stored member; if a command was not carried out when the process died, it is
-  /// stopping for that command.
+  /// The machine of a stored member. A command that was not carried out when the process died makes
+  /// it stopping again.
   package init(_ storedState: StoredState) {
     hasRun = storedState.hasRun
-    startsOver = storedState.startsOver
-    hasToldEnd = storedState.status == .failed
+    restartsFromZero = storedState.restartsFromZero
+    hasReportedEnd = storedState.status == .failed
     let status: State =
       switch storedState.status {
       case .queued: .queued
@@ -294,17 +299,16 @@ extension TransferMachine {
     }
   }
 
-  /// Writes the state to its stored form. What it does at this moment is never stored: a running
-  /// member is stored as queued.
+  /// Writes the state to its stored form. A running member is stored as queued.
   package func write(into storedState: inout StoredState) {
     storedState.hasRun = hasRun
-    storedState.startsOver = startsOver || isStartingOver
+    storedState.restartsFromZero = restartsFromZero || isRestartingFromZero
     switch state {
-    case .running, .stopping: storedState.isUnderWay = true
-    case .queued, .paused, .failed, .completed, .cancelled, .removed: storedState.isUnderWay = false
+    case .running, .stopping: storedState.wasRunning = true
+    case .queued, .paused, .failed, .completed, .cancelled, .removed: storedState.wasRunning = false
     }
     // Until it has stopped, its last reported state counts.
-    if case .stopping = state { storedState.status = hasToldEnd ? .failed : .queued }
+    if case .stopping = state { storedState.status = hasReportedEnd ? .failed : .queued }
     switch state {
     case .queued, .running, .stopping(.requeue):
       (storedState.status, storedState.desired) = (.queued, .run)

@@ -1,18 +1,18 @@
 /// A transfer of the scheduler, from `add` to `remove`. 40 bytes.
-struct Member: Sendable {
+struct ScheduledTransfer: Sendable {
   enum Phase: Sendable {
     case queued
     case active
-    /// It needs only the disk: it has neither slot nor connection.
+    /// It needs only the disk, and has neither slot nor connection.
     case waitingForDisk
     case paused
   }
 
-  /// What a person requested about its start; valid until it has started.
-  enum Call: Sendable {
+  /// What a person requested about its start, until it has started.
+  enum StartRequest: Sendable {
     case none
     /// "Start now": before all others, within the limits.
-    case express
+    case startNow
     /// Beyond the limits on active transfers.
     case forced
   }
@@ -20,14 +20,14 @@ struct Member: Sendable {
   let id: TransferID
   /// Its rank inside its priority.
   var rank: Int64
-  /// Orders equal ranks: first come, first served; kept over pause and resume.
+  /// Orders equal ranks by arrival; kept across pause and resume.
   var sequence: UInt64
   var connections: Int32 = 0
   /// Its index in its queue; -1 if it is in none.
   var position: Int32 = -1
   private var hostNumber: Int32
   var phase = Phase.paused
-  var call = Call.none
+  var startRequest = StartRequest.none
   var priority: TransferRequest.Priority
   var isDelivering = false
 
@@ -49,38 +49,37 @@ struct Member: Sendable {
 
   /// The queue that it belongs to.
   var level: PriorityLevel {
-    switch call {
+    switch startRequest {
     case .none: PriorityLevel(priority)
-    case .express: .express
+    case .startNow: .startNow
     case .forced: .forced
     }
   }
 }
 
-/// The order in a queue: by the number of attempts on a silent host, by rank, and for equal ranks
-/// first come, first served.
+/// The order in a queue: by attempts on a silent host, by rank, and by arrival for equal ranks.
 struct QueueKey: Comparable, Sendable {
-  var asks = 0
+  var hostAttempts = 0
   let rank: Int64
   let sequence: UInt64
 
   static func < (left: QueueKey, right: QueueKey) -> Bool {
-    (left.asks, left.rank, left.sequence) < (right.asks, right.rank, right.sequence)
+    (left.hostAttempts, left.rank, left.sequence) < (right.hostAttempts, right.rank, right.sequence)
   }
 }
 
 /// All members of a scheduler, each under a small number that is used everywhere else.
 struct TransferTable: HeapOrder, Sendable {
   private var numbers = IDTable()
-  private var members = ChunkedArray<Member>()
+  private var members = ChunkedArray<ScheduledTransfer>()
   private var free: [Int32] = []
   /// The order in which starts were requested, for members that have not started.
-  private var calls: [Int32: UInt64] = [:]
-  private var lastCall: UInt64 = 0
+  private var startOrder: [Int32: UInt64] = [:]
+  private var lastStartRequest: UInt64 = 0
   /// The attempts of members on a silent host, if any.
-  private var asks: [Int32: Int] = [:]
+  private var hostAttempts: [Int32: Int] = [:]
 
-  subscript(number: Int32) -> Member {
+  subscript(number: Int32) -> ScheduledTransfer {
     get { members[Int(number)] }
     _modify { yield &members[Int(number)] }
   }
@@ -89,13 +88,13 @@ struct TransferTable: HeapOrder, Sendable {
     numbers[id].map { Int32(truncatingIfNeeded: $0) }
   }
 
-  func member(_ id: TransferID) -> Member? { number(of: id).map { self[$0] } }
+  func member(_ id: TransferID) -> ScheduledTransfer? { number(of: id).map { self[$0] } }
 
   mutating func reserve(_ more: Int) {
     numbers.reserve(numbers.count + more)
   }
 
-  mutating func insert(_ member: Member) -> Int32 {
+  mutating func insert(_ member: ScheduledTransfer) -> Int32 {
     let number: Int32
     if let old = free.popLast() {
       number = old
@@ -110,43 +109,47 @@ struct TransferTable: HeapOrder, Sendable {
 
   mutating func remove(_ number: Int32) {
     numbers.remove(self[number].id)
-    if !calls.isEmpty { calls[number] = nil }
-    if !asks.isEmpty { asks[number] = nil }
+    if !startOrder.isEmpty { startOrder[number] = nil }
+    if !hostAttempts.isEmpty { hostAttempts[number] = nil }
     free.append(number)
     if numbers.isEmpty { self = TransferTable() }
   }
 
   /// Notes or withdraws a requested start; the first request goes first.
-  mutating func call(_ number: Int32, _ call: Member.Call) {
-    self[number].call = call
-    if call == .none {
+  mutating func setStartRequest(_ number: Int32, _ request: ScheduledTransfer.StartRequest) {
+    self[number].startRequest = request
+    if request == .none {
       // Most never had one.
-      if !calls.isEmpty { calls[number] = nil }
+      if !startOrder.isEmpty { startOrder[number] = nil }
     } else {
-      lastCall += 1
-      calls[number] = lastCall
+      lastStartRequest += 1
+      startOrder[number] = lastStartRequest
     }
   }
 
   /// The members with attempts on a silent host.
-  var asked: [Int32] { Array(asks.keys) }
+  var membersWithHostAttempts: [Int32] { Array(hostAttempts.keys) }
 
-  func asks(of number: Int32) -> Int { asks.isEmpty ? 0 : asks[number] ?? 0 }
+  func hostAttempts(of number: Int32) -> Int {
+    hostAttempts.isEmpty ? 0 : hostAttempts[number] ?? 0
+  }
 
-  mutating func setAsks(of number: Int32, to count: Int) { asks[number] = count > 0 ? count : nil }
+  mutating func setHostAttempts(of number: Int32, to count: Int) {
+    hostAttempts[number] = count > 0 ? count : nil
+  }
 
   /// Its key in the queue of its level.
-  func place(of number: Int32) -> QueueKey {
+  func key(of number: Int32) -> QueueKey {
     let member = self[number]
-    let asks = asks(of: number)
-    if member.call != .none, let call = calls[number] {
-      return QueueKey(asks: asks, rank: 0, sequence: call)
+    let hostAttempts = hostAttempts(of: number)
+    if member.startRequest != .none, let position = startOrder[number] {
+      return QueueKey(hostAttempts: hostAttempts, rank: 0, sequence: position)
     }
-    return QueueKey(asks: asks, rank: member.rank, sequence: member.sequence)
+    return QueueKey(hostAttempts: hostAttempts, rank: member.rank, sequence: member.sequence)
   }
 
   func precedes(_ left: Int32, _ right: Int32) -> Bool {
-    guard asks.isEmpty, calls.isEmpty else { return place(of: left) < place(of: right) }
+    guard hostAttempts.isEmpty, startOrder.isEmpty else { return key(of: left) < key(of: right) }
     let (left, right) = (self[left], self[right])
     return (left.rank, left.sequence) < (right.rank, right.sequence)
   }

@@ -3,12 +3,12 @@ import OrderedCollections
 /// Which transfers wait for a disk, a directory or the network. It does no I/O: it returns what to
 /// check and when, takes the answers, and returns which transfers may resume.
 package struct WaitMonitor: Sendable {
-  /// Bytes that must stay free on a file system that was full before a transfer resumes: room for
-  /// journals and for other programs.
+  /// Bytes that must stay free on a file system that was full, for journals and other programs,
+  /// before a transfer resumes.
   package static let reserve: Int64 = 16 << 20
   /// The time between checks.
   package static let period: Duration = .seconds(5)
-  /// The time between attempts, if a check cannot tell whether there is room again.
+  /// The time between attempts if a check cannot show whether there is room.
   package static let tryPeriod: Duration = .seconds(60)
 
   /// What to check.
@@ -31,14 +31,14 @@ package struct WaitMonitor: Sendable {
 
   package enum Event: Sendable {
     case suspended(TransferID, WaitReason)
-    /// It no longer waits: it was paused, has ended, or was told to start.
+    /// It no longer waits: it was paused, has ended, or got the command to start.
     case left(TransferID)
-    case looked([Question: Answer])
+    case checked([Question: Answer])
   }
 
   private struct Waiter: Sendable {
     let reason: WaitReason
-    /// When it is tried in any case; nil if a check can tell.
+    /// The time of an attempt without a check; nil if a check shows whether there is room.
     let tryAt: Instant?
   }
 
@@ -46,14 +46,14 @@ package struct WaitMonitor: Sendable {
   /// File systems without room for any file.
   package private(set) var fullDevices: Set<UInt64> = []
   /// When to check again; nil if no transfer waits.
-  package private(set) var nextLook: Instant?
+  package private(set) var nextCheck: Instant?
 
   package init() {}
 
   /// The waiting transfers, in order of arrival.
   package var ids: some Collection<TransferID> & Sendable { waiters.keys }
 
-  /// What to check: each file system once. O(waiting transfers).
+  /// What to check; each file system once. O(waiting transfers).
   package var questions: [Question] {
     var devices: Set<UInt64> = []
     var questions: OrderedSet<Question> = []
@@ -73,7 +73,7 @@ package struct WaitMonitor: Sendable {
   /// Handles one event and returns which transfers may resume, in order; O(waiting transfers) after
   /// a check.
   package mutating func handle(_ event: Event, at now: Instant) -> [TransferID] {
-    defer { if waiters.isEmpty { nextLook = nil } }
+    defer { if waiters.isEmpty { nextCheck = nil } }
     switch event {
     case .suspended(let id, let reason):
       suspend(id, reason, at: now)
@@ -82,8 +82,8 @@ package struct WaitMonitor: Sendable {
       waiters[id] = nil
       forgetDevices()
       return []
-    case .looked(let answers):
-      nextLook = now + Self.period
+    case .checked(let answers):
+      nextCheck = now + Self.period
       return release(answers, at: now)
     }
   }
@@ -92,24 +92,24 @@ package struct WaitMonitor: Sendable {
     var tryAt: Instant?
     if case .diskFull(let shortage) = reason {
       if shortage.isDoubtful { tryAt = now + Self.tryPeriod }
-      // A transfer that needs more than there is does not stop smaller ones.
+      // A transfer without enough room does not stop smaller ones.
       if let free = shortage.free, free < Self.reserve { fullDevices.insert(shortage.device) }
     }
     waiters[id] = Waiter(reason: reason, tryAt: tryAt)
-    nextLook = nextLook ?? now + Self.period
+    nextCheck = nextCheck ?? now + Self.period
   }
 
   private mutating func release(_ answers: [Question: Answer], at now: Instant) -> [TransferID] {
-    var rooms = Rooms(answers)
-    fullDevices.subtract(rooms.roomy)
-    let free = waiters.filter { mayGoOn($0.value, answers, &rooms, at: now) }.keys
+    var rooms = FreeSpace(answers)
+    fullDevices.subtract(rooms.devicesWithRoom)
+    let free = waiters.filter { canResume($0.value, answers, &rooms, at: now) }.keys
     for id in free { waiters[id] = nil }
     forgetDevices()
     return Array(free)
   }
 
-  private func mayGoOn(
-    _ waiter: Waiter, _ answers: [Question: Answer], _ rooms: inout Rooms, at now: Instant
+  private func canResume(
+    _ waiter: Waiter, _ answers: [Question: Answer], _ rooms: inout FreeSpace, at now: Instant
   ) -> Bool {
     switch waiter.reason {
     case .offline: return answers[.network] == .network(isUp: true)
@@ -132,30 +132,30 @@ package struct WaitMonitor: Sendable {
   }
 }
 
-/// Free bytes of file systems, from which each transfer takes what it needs: in order of arrival,
-/// but a transfer that fits goes before one that does not.
-private struct Rooms {
+/// Free bytes of file systems. Each transfer takes what it needs, in order of arrival; one that
+/// does not fit is skipped.
+private struct FreeSpace {
   private var free: [UInt64: Int64] = [:]
-  /// File systems that do not report free space, or are gone: an attempt will tell.
+  /// File systems that do not report free space or are gone: only an attempt shows it.
   private var unknown: Set<UInt64> = []
-  private(set) var roomy: Set<UInt64> = []
+  private(set) var devicesWithRoom: Set<UInt64> = []
 
   init(_ answers: [WaitMonitor.Question: WaitMonitor.Answer]) {
     for case (.room(let device, _), let answer) in answers {
       switch answer {
       case .room(free: .some(let bytes)):
         free[device] = bytes
-        if bytes >= WaitMonitor.reserve { roomy.insert(device) }
+        if bytes >= WaitMonitor.reserve { devicesWithRoom.insert(device) }
       default:
         unknown.insert(device)
-        if answer == .missing { roomy.insert(device) }
+        if answer == .missing { devicesWithRoom.insert(device) }
       }
     }
   }
 
-  /// Whether that much is left, and the reserve stays free afterwards; takes it if so.
+  /// Takes so many bytes if they are free and the reserve stays free; returns whether it did.
   mutating func take(_ needed: Int64, of device: UInt64, isTry: Bool) -> Bool {
-    if unknown.contains(device) { return isTry || roomy.contains(device) }
+    if unknown.contains(device) { return isTry || devicesWithRoom.contains(device) }
     guard let left = free[device], left >= needed, left - needed >= WaitMonitor.reserve else {
       return false
     }

@@ -1,6 +1,4 @@
-/// Why a transfer does not run: one type, from the queue to events, summaries, `--json` and the
-/// store.
-///
+/// Why a transfer does not run: one type for the queue, events, summaries, `--json` and the store.
 /// Times are seconds since 1970.
 public enum WaitReason: Hashable, Sendable {
   /// All slots, or all connections, are taken.
@@ -9,11 +7,11 @@ public enum WaitReason: Hashable, Sendable {
   case hostLimit
   /// The host asked for a pause.
   case hostBackOff(until: Double)
-  /// The host does not answer; another transfer retries, or this one does at that time.
+  /// The host does not answer. Another transfer retries, or this one does at that time.
   case hostOutage(until: Double?)
   /// An attempt failed; the next one is due at this time.
   case retry(at: Double)
-  /// It waits for a dependency; if `isBlocked`, until that one is retried.
+  /// It waits for a dependency. If `isBlocked`, that one must be retried first.
   case dependency(TransferID, isBlocked: Bool)
   /// There is no room for its file on the disk.
   indirect case diskFull(Shortage)
@@ -22,7 +20,7 @@ public enum WaitReason: Hashable, Sendable {
   indirect case directoryMissing(String, seen: UInt64?)
   /// This machine has no network.
   case offline
-  /// The schedule is closed, in these words, until this time; nil if it never opens.
+  /// The schedule is closed until this time, with a text for people; nil if it never opens.
   indirect case schedule(String, until: Double?)
   /// The queue is suspended.
   case suspended
@@ -35,7 +33,7 @@ public enum WaitReason: Hashable, Sendable {
     public let directory: String
     /// Bytes that the file still needs; 0 if unknown.
     public let needed: Int64
-    /// Bytes that were free when there was no room; nil if the file system does not report them.
+    /// Bytes that were free then; nil if the file system does not report them.
     public let free: Int64?
 
     package init(device: UInt64, directory: String, needed: Int64, free: Int64?) {
@@ -72,8 +70,8 @@ public enum WaitReason: Hashable, Sendable {
     }
   }
 
-  /// Words for a person; text from outside is not escaped.
-  /// - Parameter wallSeconds: the time now, in seconds since 1970, for a wait that counts down.
+  /// A text for people; text from outside is not escaped.
+  /// - Parameter wallSeconds: the present time, in seconds since 1970, to compute what remains.
   public func description(at wallSeconds: Double) -> String {
     switch self {
     case .slot: "all slots are taken"
@@ -105,7 +103,7 @@ public enum WaitReason: Hashable, Sendable {
 extension WaitReason.Shortage {
   fileprivate var words: String {
     guard let free else { return "the disk is full" }
-    // With a quota, or space reserved for the superuser, the number of free bytes says nothing.
+    // With a quota, or space reserved for the superuser, the number of free bytes does not help.
     guard !isDoubtful else { return "the disk refuses more bytes although it reports free space" }
     guard needed > free else { return "the disk is full: \(ByteCount.text(free)) free" }
     let texts = ByteCount.texts(needed, free)

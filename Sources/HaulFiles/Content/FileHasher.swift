@@ -11,8 +11,8 @@ package enum FileHasher {
   /// Bytes read at a time.
   static let blockSize = 1 << 20
 
-  /// Reads [0, `length`) of the file.
-  /// - Throws: `cancelled`; `length-mismatch` when the file is shorter; `io`.
+  /// Hashes [0, `length`) of the file.
+  /// - Throws: `cancelled`; `length-mismatch` if the file is shorter; `io`.
   package static func digests(
     _ algorithms: [Checksum.Algorithm], of file: any DiskFile, length: Int64,
     isCancelled: () -> Bool = { false }
@@ -50,7 +50,7 @@ enum FileReader {
     }
   }
 
-  /// The whole of a small file.
+  /// The contents of a small file.
   static func contents(of file: any DiskFile) throws(DiskError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: Int(try file.status().size))
     var filled = 0

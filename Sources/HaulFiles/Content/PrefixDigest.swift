@@ -4,20 +4,20 @@ import NIOConcurrencyHelpers
 /// The digests of a file from its first byte on, computed while bytes are written in order. Bytes
 /// that come out of order are read back from the file.
 ///
-/// Nothing is hashed under a lock, and one thread hashes at a time: writers elsewhere in the file
+/// No lock is held while hashing, and one thread hashes at a time. So writers elsewhere in the file
 /// never wait.
 final class PrefixDigest: Sendable {
   private struct State {
     var digest: RunningDigest
-    /// Everything before this is in the digest.
+    /// Everything before this is hashed.
     var position: Int64 = 0
-    /// Whether a thread hashes the bytes from `position` on.
+    /// Whether a thread is hashing the bytes from `position` on.
     var isTaken = false
   }
 
   let algorithms: [Checksum.Algorithm]
   private let state: NIOLockedValueBox<State>
-  /// One reader at a time.
+  /// Held by the one thread that reads.
   private let reading = NIOLock()
 
   init(_ algorithms: [Checksum.Algorithm]) {
@@ -28,7 +28,7 @@ final class PrefixDigest: Sendable {
   var position: Int64 { state.withLockedValue { $0.position } }
 
   /// Hashes bytes that were written at `offset`, if they are the next ones.
-  func passed(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
+  func hashIfNext(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
     guard var digest = take(at: offset) else { return }
     digest.update(bytes)
     put(digest, count: bytes.count)
@@ -40,17 +40,17 @@ final class PrefixDigest: Sendable {
     upTo end: Int64, of file: any DiskFile, isCancelled: () -> Bool
   ) throws(TransferError) {
     try reading.withLock {
-      Result { () throws(TransferError) in try readOn(upTo: end, of: file, isCancelled) }
+      Result { () throws(TransferError) in try hashFromDisk(upTo: end, of: file, isCancelled) }
     }.get()
   }
 
-  private func readOn(
+  private func hashFromDisk(
     upTo end: Int64, of file: any DiskFile, _ isCancelled: () -> Bool
   ) throws(TransferError) {
     while true {
       let start = position
       let stop = min(end, start + Int64(FileHasher.blockSize))
-      // A writer hashes the bytes that follow.
+      // A writer is hashing the bytes that follow.
       guard start < stop, let taken = take(at: start) else { return }
       var digest = taken
       do throws(TransferError) {
@@ -65,7 +65,7 @@ final class PrefixDigest: Sendable {
     }
   }
 
-  /// The digests of the first `length` bytes, if exactly those were hashed.
+  /// The digests of the first `length` bytes, if exactly those are hashed.
   func checksums(of length: Int64) -> [Checksum]? {
     state.withLockedValue { state in
       state.position == length && !state.isTaken ? state.digest.checksums : nil

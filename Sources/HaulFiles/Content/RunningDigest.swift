@@ -15,10 +15,9 @@ package struct RunningDigest: Sendable {
     for index in states.indices { states[index].update(bytes) }
   }
 
-  /// Of all bytes so far, in the order of `algorithms`.
+  /// The digests of all bytes so far, in the order of `algorithms`.
   package var checksums: [Checksum] {
-    // A digest with another length than its algorithm's would be left out, and verification would
-    // fail.
+    // A digest of the wrong length would be omitted, and verification would fail.
     zip(algorithms, states).compactMap { Checksum($0, bytes: $1.bytes) }
   }
 }

@@ -1,18 +1,18 @@
 package import HaulCore
 
-/// Identifies what a part file is a part of. Shared, because many places use it. It holds no
-/// secrets: the journal may be attached to a bug report.
+/// Identifies the resource and version of a part file. Shared, because many places use it. It holds
+/// no secrets, so that a journal may be attached to a bug report.
 package final class JournalHead: Codable, Hashable, Sendable {
-  /// The redacted address, for readers.
+  /// The redacted address, for people.
   package let url: String
   /// Equal only for the same resource.
   package let fingerprint: Fingerprint
-  /// The fingerprint of the address with its tokens, if it has tokens without a signature: a token
+  /// The fingerprint of the address with its tokens, if it has tokens without a signature. A token
   /// may select the resource.
   package let tokenFingerprint: String?
   /// The redacted address after redirects; nil without redirects.
   package let location: String?
-  /// The fingerprint of that address.
+  /// The fingerprint of `location`.
   package let locationFingerprint: Fingerprint?
   package let validator: Validator
   /// Length of the whole file in bytes; nil while it is unknown.
@@ -44,11 +44,10 @@ package final class JournalHead: Codable, Hashable, Sendable {
 
   package func hash(into hasher: inout Hasher) { hasher.combine(fingerprint) }
 
-  /// Whether the bytes are of this address, apart from the values of known signing parameters.
-  package func isOf(_ url: ResourceURL) -> Bool { fingerprint == .of(url) }
+  /// Whether the bytes are from this address, apart from the values of known signing parameters.
+  package func matches(_ url: ResourceURL) -> Bool { fingerprint == .of(url) }
 
-  /// Whether its tokens are equal too, so that nothing else must prove that the resource is the
-  /// same.
+  /// Whether its tokens are equal too, so that no other proof of the same resource is needed.
   package func hasTokens(of url: ResourceURL) -> Bool {
     tokenFingerprint == ResourceFingerprint.ofTokens(in: url)
   }
@@ -58,9 +57,9 @@ package final class JournalHead: Codable, Hashable, Sendable {
     (locationFingerprint ?? fingerprint) == .of(url)
   }
 
-  /// The address after redirects, if nothing of it is redacted.
+  /// The address after redirects, if nothing in it is redacted.
   package var knownLocation: ResourceURL? {
-    // It was an address once; if it cannot be read now, it counts as redacted.
+    // It was a valid address; if it cannot be parsed now, it was redacted.
     guard let location, let url = try? ResourceURL(location) else { return nil }
     return cameFrom(url) ? url : nil
   }

@@ -1,6 +1,6 @@
 package import HaulCore
 
-/// Consecutive bytes of the file that were written, and their CRC32C.
+/// Consecutive written bytes of the file, and their CRC32C.
 package struct Extent: Hashable, Sendable {
   /// The most bytes that one extent covers.
   package static let maximumLength = 1 << 20
@@ -18,7 +18,7 @@ package struct Extent: Hashable, Sendable {
   }
 }
 
-/// Identifies a file; valid only within one boot and one mount.
+/// Identifies a file, within one boot and one mount only.
 package struct FileIdentity: Hashable, Sendable {
   package var device: UInt64
   package var inode: UInt64
@@ -48,23 +48,23 @@ package struct Publication: Hashable, Sendable {
 
 /// One record of a journal, as specified in `docs/journal-format.md`.
 package enum JournalRecord: Hashable, Sendable {
-  /// A new generation of the content: all earlier claims are void.
+  /// A new generation of the content; all earlier claims are void.
   case head(JournalHead)
   case run(JournalRun)
-  /// Claims: these bytes were written. Numbered from 0 within a generation.
+  /// Claims: these bytes are written. Claims are numbered from 0 within a generation.
   case written([Extent])
-  /// A sync of the part began, after this many claims.
+  /// A sync of the part file began, after this many claims.
   case syncing(UInt64)
   /// This many claims, from the first, are on disk.
   case durable(UInt64)
-  /// The claims with these numbers must not be trusted.
+  /// The claims with these numbers are void.
   case void([Range<UInt64>])
   case publishing(Publication)
-  /// Our empty file holds the final name until the rename.
+  /// Haul's empty file holds the final name until the rename.
   case placeholder(FileIdentity)
-  /// The whole file did not have this digest.
+  /// The whole file does not have this digest.
   case rejected(Checksum)
-  /// Nothing proves what follows to be of the same version as what came before: only a digest of
-  /// the whole file can.
+  /// Nothing proves that later bytes are of the same version as earlier ones; only a digest of the
+  /// whole file can.
   case unproved
 }

@@ -1,12 +1,12 @@
 package import HaulCore
 
-/// The contents of a journal, read from its bytes; nothing is compared with a disk here.
+/// The contents of a journal, parsed from its bytes. It does not access the disk.
 package struct JournalReplay: Sendable {
   package enum Condition: Hashable, Sendable {
-    /// Nothing to read: empty, or torn within the header.
+    /// The journal is empty, or torn within the header.
     case empty
     case valid
-    /// Not one of our journals.
+    /// It is not a journal of Haul.
     case foreign
     /// Written by a newer version.
     case newer
@@ -22,18 +22,18 @@ package struct JournalReplay: Sendable {
   package private(set) var head: JournalHead?
   package private(set) var run: JournalRun?
   package private(set) var claims: [Claim] = []
-  /// How many claims were on disk at the last good sync.
+  /// The number of claims that were on disk at the last good sync.
   package private(set) var durableCount: UInt64 = 0
-  /// A sync began, and its end is not recorded.
+  /// Whether a sync began whose end is not recorded.
   package private(set) var syncIsOpen = false
   package private(set) var publication: Publication?
   package private(set) var placeholder: FileIdentity?
   package private(set) var rejected: [Checksum] = []
-  /// Bytes of the present generation may be of several versions.
-  package private(set) var isUnproved = false
-  /// Where the valid records end.
+  /// Whether bytes of the present generation may be of several versions.
+  package private(set) var mayMixVersions = false
+  /// The end of the valid records.
   package private(set) var end = 0
-  /// Bytes after them: a torn tail.
+  /// The number of bytes after them: a torn tail.
   package private(set) var tornLength = 0
   /// The checksum that the next record continues.
   package private(set) var crc: UInt32 = 0
@@ -57,7 +57,7 @@ package struct JournalReplay: Sendable {
     let known = bytes[..<12]
     let sum = UInt32(littleEndian: bytes[12..<length])
     guard CRC32C.of(Array(known)) == sum else {
-      // A power cut leaves zeros where a block was never written.
+      // After a power cut, a block that was never written contains zeros.
       let isTorn = zip(known, JournalFormat.magic).allSatisfy { $0 == $1 || $0 == 0 }
       return isTorn ? .empty : .foreign
     }
@@ -99,7 +99,7 @@ package struct JournalReplay: Sendable {
       publication = nil
       placeholder = nil
       rejected = []
-      isUnproved = false
+      mayMixVersions = false
     case .run(let run):
       self.run = run
       placeholder = nil
@@ -120,7 +120,7 @@ package struct JournalReplay: Sendable {
     case .rejected(let checksum):
       rejected.append(checksum)
     case .unproved:
-      isUnproved = true
+      mayMixVersions = true
     }
   }
 
@@ -139,7 +139,7 @@ package struct JournalReplay: Sendable {
   private mutating func void(_ range: Range<UInt64>) {
     let all = UInt64(claims.count)
     for ordinal in range.clamped(to: 0..<all) { claims[Int(ordinal)].isVoid = true }
-    // What a failed sync may have lost is void now: nothing is doubtful any more.
+    // This also voids what a failed sync may have lost: no claim is doubtful any more.
     if range.upperBound >= all, range.lowerBound <= durableCount { syncIsOpen = false }
   }
 }

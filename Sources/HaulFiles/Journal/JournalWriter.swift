@@ -1,15 +1,15 @@
 import HaulCore
 
-/// The end of a journal that this process holds: appends records, and detects any other writer.
+/// The end of a journal that this process holds. It appends records and detects other writers.
 struct JournalWriter {
   /// Nil while the journal is deferred.
   private(set) var file: (any DiskFile)?
-  /// The records for a deferred journal. Most are never written, so they are encoded only when
+  /// The records of a deferred journal. Most are never written, so they are encoded only when
   /// needed.
   private var kept: [JournalRecord] = []
   private(set) var end: Int64
   private var crc: UInt32
-  /// A failed append left bytes that could not be cut off.
+  /// Whether a failed append left bytes that could not be cut off.
   private var isBroken = false
 
   /// Continues after the valid records; the next write cuts off a torn tail.
@@ -19,7 +19,7 @@ struct JournalWriter {
     crc = replay.crc
   }
 
-  /// A deferred journal: its records are kept until there is a file for them.
+  /// A deferred journal, which keeps its records until it gets a file.
   init() {
     end = 0
     crc = 0
@@ -29,10 +29,11 @@ struct JournalWriter {
 
   /// Writes all kept records to a new, empty file, and continues there.
   /// - Returns: the offset of the last run record.
-  mutating func settle(in newFile: any DiskFile) throws(TransferError) -> Placed? {
+  mutating func writeKeptRecords(in newFile: any DiskFile) throws(TransferError) -> RunRecordOffset?
+  {
     var bytes = kept.isEmpty ? [] : JournalFormat.header()
     var sum = kept.isEmpty ? crc : checksumBefore
-    var run: Placed?
+    var run: RunRecordOffset?
     for record in kept {
       let frame = try record.framed(after: &sum)
       if case .run = record { run = (Int64(bytes.count), frame) }
@@ -43,11 +44,11 @@ struct JournalWriter {
     return run
   }
 
-  typealias Placed = (offset: Int64, bytes: [UInt8])
+  typealias RunRecordOffset = (offset: Int64, bytes: [UInt8])
 
   func sync() throws(DiskError) { try file?.syncData() }
 
-  /// Takes over the file: cuts off the torn tail and rewrites the valid records, so that a sync
+  /// Takes over the file: cuts off the torn tail and rewrites the valid records. Then a sync
   /// includes records that a failed sync of another process may have dropped.
   mutating func takeOver(_ valid: [UInt8], rewriting: Bool) throws(TransferError) {
     guard let file else { return }
@@ -67,7 +68,7 @@ struct JournalWriter {
   }
 
   /// Appends a record.
-  /// - Throws: `disk-full`, `io`; `in-use` when another process wrote to the journal.
+  /// - Throws: `disk-full`, `io`; `in-use` if another process wrote to the journal.
   mutating func append(_ record: JournalRecord) throws(TransferError) {
     guard !isBroken else { throw TransferError(.io, "the journal could not be written") }
     guard let file else { return kept.append(record) }
@@ -85,13 +86,13 @@ struct JournalWriter {
     crc = sum
   }
 
-  /// - Throws: `in-use` when the journal does not end where this process stopped writing.
+  /// - Throws: `in-use` if the journal does not end where this process stopped writing.
   func checkEnd() throws(TransferError) {
     guard let file else { return }
     let size = try mapping("check the journal") { () throws(DiskError) in
       try file.status().size
     }
-    guard size == end else { throw .takenOver }
+    guard size == end else { throw .takenOverError }
   }
 
   private mutating func cutBack() {
@@ -115,7 +116,7 @@ struct JournalWriter {
 }
 
 extension TransferError {
-  static let takenOver = TransferError(
+  static let takenOverError = TransferError(
     .inUse, "another process has taken over the part file; nothing was changed")
 }
 

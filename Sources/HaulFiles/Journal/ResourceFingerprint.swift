@@ -8,9 +8,9 @@ enum ResourceFingerprint {
     digest(of: url.resourceText)
   }
 
-  /// For the address of a file that may be replaced.
-  static func ofOwn(_ url: ResourceURL) -> [UInt8] {
-    digest(of: url.ownText)
+  /// The digest of the address of a file that may be replaced.
+  static func exactBytes(_ url: ResourceURL) -> [UInt8] {
+    digest(of: url.exactResourceText)
   }
 
   private static func digest(of text: String) -> [UInt8] {
@@ -19,9 +19,10 @@ enum ResourceFingerprint {
     return hash.finalize().withUnsafeBytes { Array($0) }
   }
 
-  /// In hexadecimal, for an address with tokens and without a signature; nil for any other.
+  /// The digest in hexadecimal, for an address with tokens and without a signature; nil for any
+  /// other.
   static func ofTokens(in url: ResourceURL) -> String? {
-    url.ownText == url.resourceText ? nil : Checksum(.sha256, bytes: ofOwn(url))?.hex
+    url.exactResourceText == url.resourceText ? nil : Checksum(.sha256, bytes: exactBytes(url))?.hex
   }
 
   static func hex(of url: ResourceURL) -> String {
@@ -32,8 +33,8 @@ enum ResourceFingerprint {
   static func bytes(hex: String) -> [UInt8] { Checksum("sha-256=\(hex)")?.bytes ?? [] }
 }
 
-/// The `ResourceFingerprint` of an address in hexadecimal. For a known address it is computed on
-/// demand: most small files never have a journal.
+/// The `ResourceFingerprint` of an address in hexadecimal. It is computed on demand, because most
+/// small files never have a journal.
 package enum Fingerprint: Hashable, Codable, Sendable {
   case of(ResourceURL)
   case hex(String)

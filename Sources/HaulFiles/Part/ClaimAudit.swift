@@ -1,25 +1,26 @@
 import HaulCore
 
-/// Which claims of a journal are valid.
+/// Checks which claims of a journal are valid.
 struct ClaimAudit {
-  struct Verdict {
-    /// By number; nil for an invalid claim.
+  struct Findings {
+    /// The ranges of the claims by number; nil for an invalid claim.
     var ranges: [ByteRange?] = []
-    /// The numbers of the invalid claims that are not void yet.
+    /// The numbers of the invalid claims that are not yet void.
     var void: [Range<UInt64>] = []
   }
 
   let replay: JournalReplay
   let file: any DiskFile
-  /// The size of the file; it can disprove a byte, but never prove it.
+  /// The size of the file; it can disprove bytes, but not prove them.
   let size: Int64
-  /// Same boot, mount and file, and a journal without a torn tail.
+  /// True for the same boot, mount and file, and a journal without a torn tail.
   let trustsUnread: Bool
-  /// Rewrites claims whose sync has no recorded end: after a failed sync, lost pages look clean.
+  /// Whether to rewrite claims whose sync has no recorded end: after a failed sync, lost pages look
+  /// clean.
   let rewritesDoubtful: Bool
 
-  func perform(_ isCancelled: () -> Bool) throws(TransferError) -> Verdict {
-    var verdict = Verdict()
+  func perform(_ isCancelled: () -> Bool) throws(TransferError) -> Findings {
+    var findings = Findings()
     var seen = ByteRangeSet()
     for (number, claim) in replay.claims.enumerated() {
       if isCancelled() { throw TransferError(.cancelled, "cancelled while reading the part file") }
@@ -27,13 +28,13 @@ struct ClaimAudit {
       let isFirst = !claim.isVoid && seen.isDisjoint(range)
       if isFirst, try holds(claim.extent, number: UInt64(number)) {
         seen.insert(contentsOf: range)
-        verdict.ranges.append(range)
+        findings.ranges.append(range)
       } else {
-        verdict.ranges.append(nil)
-        if !claim.isVoid { verdict.addVoid(UInt64(number)) }
+        findings.ranges.append(nil)
+        if !claim.isVoid { findings.addVoid(UInt64(number)) }
       }
     }
-    return verdict
+    return findings
   }
 
   private func holds(_ extent: Extent, number: UInt64) throws(TransferError) -> Bool {
@@ -44,7 +45,7 @@ struct ClaimAudit {
   }
 }
 
-extension ClaimAudit.Verdict {
+extension ClaimAudit.Findings {
   fileprivate mutating func addVoid(_ number: UInt64) {
     if let last = void.last, last.upperBound == number {
       void[void.count - 1] = last.lowerBound..<(number + 1)
@@ -66,7 +67,7 @@ enum ReadBack {
     var filled = 0
     while filled < buffer.count {
       let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-      // An unreadable sector makes a claim void; it must not make recovery fail for ever.
+      // An unreadable sector voids a claim; otherwise recovery would fail for ever.
       guard let count = try? file.read(into: rest, at: extent.offset + Int64(filled)), count > 0
       else { return false }
       filled += count

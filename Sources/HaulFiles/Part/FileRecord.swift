@@ -1,7 +1,7 @@
 package import HaulCore
 
-/// Stored in an attribute of a finished file: its resource, and its state when Haul left it. A file
-/// in another state was changed by someone else.
+/// An attribute of a finished file: its resource, and its state when Haul finished it. If the state
+/// differs, another program has changed the file.
 package struct FileRecord: Hashable, Sendable {
   /// Half of the SHA-256 of the address; see `ResourceFingerprint`.
   private let resource: ArraySlice<UInt8>
@@ -10,23 +10,24 @@ package struct FileRecord: Hashable, Sendable {
   private let modified: Double
   /// The server's entity tag, if it sent one.
   package let entityTag: String?
-  /// Whether the server's date was so new that the file may have changed since with the same date
-  /// (RFC 9110, section 8.8.2.2).
+  /// Whether the server's date was so recent that the file may have changed later with the same
+  /// date (RFC 9110, section 8.8.2.2).
   package let isUnsure: Bool
 
   private static let version: UInt8 = 1
   private static let unsureVersion: UInt8 = 2
-  /// The attribute of a part file until it is whole: it says only that Haul made it.
-  static let mark = [version]
+  /// The attribute of a part file until it is whole. It only shows that Haul created it.
+  static let unfinishedAttribute = [version]
   private static let resourceLength = 16
 
   /// - Parameters:
   ///   - url: the address; nil if only the journal has it.
-  ///   - size: of the whole file, in bytes.
+  ///   - size: the size of the whole file, in bytes.
   ///   - modified: its modification time, in seconds since 1970.
   init(of head: JournalHead, url: ResourceURL?, size: Int64, modified: Double) {
     let address =
-      url.map(ResourceFingerprint.ofOwn) ?? ResourceFingerprint.bytes(hex: head.fingerprint.hex)
+      url.map(ResourceFingerprint.exactBytes)
+      ?? ResourceFingerprint.bytes(hex: head.fingerprint.hex)
     resource = address.prefix(Self.resourceLength)
     self.size = size
     self.modified = modified
@@ -34,7 +35,7 @@ package struct FileRecord: Hashable, Sendable {
     isUnsure = head.validator.lastModified != nil && !head.validator.isStrong
   }
 
-  /// Nil if it is not a record of this version.
+  /// Nil if the bytes are no record of this version.
   init?(_ bytes: [UInt8]) {
     let tagStart = 1 + Self.resourceLength + 16
     guard let version = bytes.first, [Self.version, Self.unsureVersion].contains(version),
@@ -60,16 +61,16 @@ package struct FileRecord: Hashable, Sendable {
   }
 
   /// Whether it is that resource, apart from the values of a signature that covers the address.
-  package func isOf(_ url: ResourceURL) -> Bool {
-    resource.elementsEqual(ResourceFingerprint.ofOwn(url).prefix(Self.resourceLength))
+  package func matches(_ url: ResourceURL) -> Bool {
+    resource.elementsEqual(ResourceFingerprint.exactBytes(url).prefix(Self.resourceLength))
   }
 
-  /// The record of a file that is unchanged since Haul made it; nil for any other, or if that is
+  /// The record of a file that is unchanged since Haul created it; nil for any other, or if that is
   /// unknown.
   package static func read(
     _ name: String, in directory: any DiskDirectory, user: UInt32
   ) -> FileRecord? {
-    // A file that cannot be opened or has no attribute is not known to be ours.
+    // A file that cannot be opened or has no attribute may be another program's.
     guard let file = try? directory.open(name, writing: false) else { return nil }
     defer { file.close() }
     guard let bytes = try? file.attribute(), let record = FileRecord(bytes),

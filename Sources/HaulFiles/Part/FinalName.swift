@@ -7,7 +7,7 @@ package struct FinalName: Sendable {
   let replacing: Bool
 
   /// - Parameters:
-  ///   - length: of the whole file; the caller has verified the content.
+  ///   - length: the length of the whole file; the caller has verified the content.
   ///   - modified: modification time in seconds since 1970; nil leaves it unchanged.
   ///   - replacing: whether an existing file of that name is replaced.
   package init(

@@ -6,19 +6,19 @@ import HaulCore
   import Darwin
 #endif
 
-/// The journal, opened and locked: its holder owns the part file.
+/// The journal, opened and locked. Its holder owns the part file.
 struct JournalLease {
   let file: any DiskFile
   let identity: FileIdentity
   let wasCreated: Bool
-  /// When it was last written before this run: taking it over writes it again.
+  /// When it was last written before this run, which writes it again.
   let changed: Double
 
   /// - Throws: `in-use`, `name-conflict`, `permission-denied`, `disk-full`, `io`.
   static func take(_ name: String, in directory: any DiskDirectory, user: UInt32)
     throws(TransferError) -> JournalLease
   {
-    // Between any two of our calls, its owner may remove it, or another process may create it.
+    // Between two of these calls, its owner may remove it, or another process may create it.
     for _ in 0..<16 {
       if let lease = try attempt(name, directory, user) { return lease }
     }
@@ -38,7 +38,7 @@ struct JournalLease {
         return nil
       }
       try Ownership.check(status, user: user, what: "journal")
-      // Where files cannot be locked, only the nonce of the run keeps writers apart.
+      // Where files cannot be locked, only the nonce of the run distinguishes writers.
       guard try tryLock(file, "journal") ?? true else { throw inUse }
       let identity = FileIdentity(status)
       let isStill = try mapping("check the journal") { () throws(DiskError) in
@@ -84,7 +84,7 @@ struct JournalLease {
     }
   }
 
-  /// Gives it back unused.
+  /// Releases it unused.
   func abandon(_ name: String, in directory: any DiskDirectory) {
     // If this fails, an empty journal remains, which the next run takes over.
     if wasCreated { try? directory.unlink(name, ifStill: identity) }

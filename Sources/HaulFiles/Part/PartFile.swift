@@ -13,19 +13,20 @@ package final class PartFile: Sendable {
   let creationMask: UInt32
   let user: UInt32
   let state: NIOLockedValueBox<PartState>
-  /// One sync at a time: an error is reported to one caller only. True once the names are durable.
+  /// One sync at a time, because an error is reported to one caller only. True once the names are
+  /// durable.
   let syncing = NIOLockedValueBox(false)
 
-  /// What earlier runs left.
+  /// The files of earlier runs.
   package let recovery: Recovery
 
   /// Sets the address for the record of the finished file.
-  package func isDownloaded(from url: ResourceURL) { state.withLockedValue { $0.url = url } }
+  package func setSourceURL(from url: ResourceURL) { state.withLockedValue { $0.url = url } }
 
-  /// Whether the file of that name was downloaded from the same address, and is unchanged. Blocks.
-  package func hasTwin(_ name: String) -> Bool {
+  /// Whether the file of that name was downloaded from the same address and is unchanged. Blocks.
+  package func hasUnchangedCopy(_ name: String) -> Bool {
     guard let url = state.withLockedValue({ $0.url }) else { return false }
-    return FileRecord.read(name, in: directory, user: user)?.isOf(url) == true
+    return FileRecord.read(name, in: directory, user: user)?.matches(url) == true
   }
 
   init(
@@ -46,7 +47,7 @@ package final class PartFile: Sendable {
   /// The name of the part file.
   package var partName: String { names.part }
 
-  /// The bytes on disk: claimed, or written and about to be claimed.
+  /// The bytes on disk: those claimed, and those written but not yet claimed.
   package var received: ByteRangeSet {
     state.withLockedValue { state in
       state.open.reduce(into: state.claimed) { $0.insert(contentsOf: $1.range) }
@@ -56,7 +57,7 @@ package final class PartFile: Sendable {
   /// The bytes that the journal claims.
   package var claimed: ByteRangeSet { state.withLockedValue { $0.claimed } }
 
-  /// Claimed bytes that no sync has made durable yet.
+  /// The number of claimed bytes that no sync has made durable yet.
   package var dirtyBytes: Int64 { state.withLockedValue { $0.dirtyBytes } }
 
   func locked<Value>(_ body: (inout PartState) throws(TransferError) -> Value)
@@ -68,7 +69,7 @@ package final class PartFile: Sendable {
   }
 }
 
-/// Bytes that one writer wrote and has not claimed yet.
+/// Bytes that one writer has written and not yet claimed.
 struct OpenExtent {
   let writer: UInt64
   var start: Int64
@@ -96,33 +97,33 @@ struct PartState {
   /// Nil while the journal is deferred.
   var journalIdentity: FileIdentity?
   /// The longest file whose journal is deferred.
-  var longestDeferred: Int64 = 0
+  var maximumDeferred: Int64 = 0
 
   var head: JournalHead?
   /// The address of the download.
   var url: ResourceURL?
   var claimed = ByteRangeSet()
-  /// Claims of this generation, including void ones.
+  /// The number of claims of this generation, including void ones.
   var claimCount: UInt64 = 0
   var durableCount: UInt64 = 0
   /// The ranges of the claims from `durableCount` on; nil for void ones.
   var pending: [ByteRange?] = []
   var dirtyBytes: Int64 = 0
-  /// Few at a time.
+  /// Extents that are being written; there are few.
   var open: [OpenExtent] = []
-  /// Of this generation's bytes, if one was requested.
+  /// The digest of this generation's bytes, if one was requested.
   var digest: PrefixDigest?
   var nextWriter: UInt64 = 0
-  /// The position of our run record in the journal.
+  /// The position of this run's record in the journal.
   var runRecord: (offset: Int64, bytes: [UInt8])?
-  /// Why every further call fails.
+  /// The error of every further call.
   var failure: TransferError?
   var isPublished = false
   /// Whether the journal stays after publishing, until `removeJournal`.
   var keepsJournal = false
   /// Whether the file is published, and its journal exists and is locked.
   var isJournalKept = false
-  /// The part may have its final mode; then only the journal shows that it is ours.
+  /// The part file may have its final mode; then only the journal shows that it is Haul's.
   var hasBegunToPublish = false
 
   init(journal: JournalWriter, identity: FileIdentity?, madeJournal: Bool) {
@@ -133,7 +134,7 @@ struct PartState {
 
   var isDeferred: Bool { journalIdentity == nil }
 
-  /// - Throws: why every further call fails.
+  /// - Throws: the error of every further call.
   func checkUsable() throws(TransferError) {
     if let failure { throw failure }
     if isPublished { throw TransferError(.internal, "the file has been published") }
@@ -147,17 +148,17 @@ struct PartState {
     return part
   }
 
-  /// Appends a record; if another process has taken over, every further call fails.
+  /// Appends a record. If another process has taken over, every further call fails.
   mutating func append(_ record: JournalRecord) throws(TransferError) {
     do throws(TransferError) {
       try journal.append(record)
     } catch {
-      if error == .takenOver { failure = error }
+      if error == .takenOverError { failure = error }
       throw error
     }
   }
 
-  /// Appends the record that takes the file.
+  /// Appends the record with which this run takes the file.
   mutating func appendRun(_ run: JournalRun) throws(TransferError) {
     if isDeferred { return try append(.run(run)) }
     let offset = journal.nextOffset
@@ -178,7 +179,7 @@ struct PartState {
     dirtyBytes += extent.range.length
   }
 
-  /// Closes the extents without a write in progress.
+  /// Claims the extents without a write in progress.
   mutating func claimIdle() throws(TransferError) {
     while let place = open.firstIndex(where: { $0.reserved == nil }) {
       if let closed = open[place].extent { try claim(closed) }
@@ -186,7 +187,7 @@ struct PartState {
     }
   }
 
-  /// This many claims, from the first, are on disk.
+  /// Notes that this many claims, from the first, are on disk.
   mutating func markDurable(_ count: UInt64) {
     guard count > durableCount else { return }
     pending.removeFirst(Int(count - durableCount))

@@ -8,7 +8,7 @@ package struct PartNames: Hashable, Sendable {
   package let part: String
   package let journal: String
 
-  /// - Throws: `internal` for something that is not a file name.
+  /// - Throws: `internal` if it is not a file name.
   package init(_ name: String) throws(TransferError) {
     guard !name.isEmpty, name != ".", name != "..", !name.hasByte(0x2F), !name.hasByte(0)
     else { throw TransferError(.internal, "this is not a file name") }
@@ -17,7 +17,7 @@ package struct PartNames: Hashable, Sendable {
     journal = stem + ".haul.journal"
   }
 
-  /// The name or, if there is no room, its start and eight digits of its hash.
+  /// The name or, if it is too long, its start and eight digits of its hash.
   private static func shortened(_ name: String, room: Int) -> String {
     guard name.utf8.count > room else { return name }
     let digest = Array(SHA256.hash(data: Array(name.utf8)))

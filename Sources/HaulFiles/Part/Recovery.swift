@@ -1,30 +1,32 @@
 package import HaulCore
 
-/// What earlier runs left.
+/// The result of adopting the files of earlier runs.
 package struct Recovery: Hashable, Sendable {
-  /// The resource of the bytes; nil when there is nothing to resume: call `begin` then.
+  /// The resource of the bytes; nil if there is nothing to resume: then call `begin`.
   package var head: JournalHead?
   /// The correct bytes on disk.
   package var received = ByteRangeSet()
-  /// Whether they may be of several versions, so that only a digest of the whole file proves them.
-  package var isUnproved = false
+  /// Whether the bytes may be of several versions, so that only a digest of the whole file proves
+  /// them.
+  package var mayMixVersions = false
   /// Where the segments of earlier runs began, in ascending order.
   package var segmentStarts: [Int64] = []
   /// Digests that the whole file did not have.
   package var rejected: [Checksum] = []
-  /// An earlier run published the file; only recording and releasing it are left.
+  /// Whether an earlier run published the file; then only record and release it.
   package var published = false
   package var publishedName: String?
   package var publishedLength: Int64?
-  /// Neither a part file nor a journal existed.
+  /// Whether neither a part file nor a journal existed.
   package var wasCreated = false
 
   package init() {}
 }
 
-/// Which files may be adopted (design, section 4): ours, which nobody else can have changed.
+/// Which files may be adopted: those of this user that no other user can have changed.
 enum Ownership {
-  /// - Parameter mode: accepted although others may write; the bytes are then read back.
+  /// - Parameter mode: a mode that is accepted although others may write; the bytes are then read
+  ///   back.
   static func check(_ status: FileStatus, user: UInt32, mode: UInt32? = nil, what: String)
     throws(TransferError)
   {
@@ -56,7 +58,8 @@ extension DiskDirectory {
     return status.kind == .regular && FileIdentity(status) == identity
   }
 
-  /// Removes a name if it still refers to that file: Haul deletes only files that it made.
+  /// Removes a name if it still refers to that file, because Haul deletes only files that it
+  /// created.
   func unlink(_ name: String, ifStill identity: FileIdentity) throws(DiskError) {
     if try has(identity, as: name) { try unlink(name) }
   }

@@ -7,8 +7,8 @@ import NIOConcurrencyHelpers
   import Darwin
 #endif
 
-/// A file descriptor, closed exactly once, when its last use ends. A call in progress keeps it
-/// open, so its number cannot be reused during that call.
+/// A file descriptor, closed exactly once, after its last use. A call in progress keeps it open, so
+/// that its number cannot be reused during that call.
 final class Descriptor: Sendable {
   let number: Int32
 

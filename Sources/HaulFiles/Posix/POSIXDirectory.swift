@@ -29,6 +29,16 @@ final class POSIXDirectory: DiskDirectory {
     return FileStatus(status)
   }
 
+  func isAtPath() throws(DiskError) -> Bool {
+    var found = stat()
+    guard stat(path, &found) == 0 else {
+      guard errno == ENOENT || errno == ENOTDIR else { throw DiskError("stat", errno) }
+      return false
+    }
+    let own = try status()
+    return UInt64(found.st_dev) == own.device && UInt64(found.st_ino) == own.inode
+  }
+
   func status(of name: String) throws(DiskError) -> FileStatus? {
     var status = stat()
     do throws(DiskError) {
@@ -84,7 +94,7 @@ final class POSIXDirectory: DiskDirectory {
   func availableBytes() throws(DiskError) -> Int64? {
     var status = statvfs()
     _ = try descriptor.call("fstatvfs") { fstatvfs($0, &status) }
-    // Some network and FUSE file systems report zero blocks in total, which says nothing.
+    // Some network and FUSE file systems report zero blocks in total; their free space is unknown.
     guard status.f_blocks > 0 else { return nil }
     let (bytes, overflow) = Int64(clamping: status.f_bavail)
       .multipliedReportingOverflow(by: Int64(clamping: status.f_frsize))

@@ -13,7 +13,7 @@ package struct POSIXDisk: Disk {
   package let creationMask: UInt32
 
   package init() {
-    // Without a boot id nothing is trusted unread: each process makes up its own.
+    // Without a boot id, nothing is trusted unread, so each process gets its own.
     bootID = PlatformCalls.bootID() ?? "unknown-\(getpid())-\(UInt64.random(in: 0 ... .max))"
     effectiveUser = geteuid()
     creationMask = PlatformCalls.creationMask() ?? 0o022

@@ -10,10 +10,11 @@ import NIOConcurrencyHelpers
 /// An open file of this machine.
 final class POSIXFile: DiskFile {
   private let descriptor: DescriptorBox
-  /// Held for large writes. The kernel also allows one writer at a time, but makes the others spin.
+  /// Held for large writes: the kernel also allows only one writer at a time, but lets the others
+  /// spin.
   private let writing = NIOLock()
-  /// A shorter write ends before a waiting thread falls asleep.
-  private static let worthSleeping = 128 << 10
+  /// A shorter write ends before a waiting thread is asleep.
+  private static let lockThreshold = 128 << 10
 
   init(_ descriptor: DescriptorBox) { self.descriptor = descriptor }
 
@@ -24,7 +25,7 @@ final class POSIXFile: DiskFile {
   }
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DiskError) -> Int {
-    guard bytes.count >= Self.worthSleeping else { return try put(bytes, at: offset) }
+    guard bytes.count >= Self.lockThreshold else { return try put(bytes, at: offset) }
     writing.lock()
     defer { writing.unlock() }
     return try put(bytes, at: offset)
@@ -62,7 +63,7 @@ final class POSIXFile: DiskFile {
     try syncOnce("fsync") { fsync($0) }
   }
 
-  /// Not repeated after EINTR: a second sync may report success for pages that the first one lost.
+  /// Not repeated after EINTR: a second sync may succeed for pages that the first one lost.
   private func syncOnce(_ name: String, _ body: (Int32) -> Int32) throws(DiskError) {
     var failure: Int32 = 0
     _ = try descriptor.call(name) { number in
@@ -85,10 +86,10 @@ final class POSIXFile: DiskFile {
   }
 
   /// Longer than any attribute that Haul writes.
-  private static let longestAttribute = 1024
+  private static let maximumAttribute = 1024
 
   func attribute() throws(DiskError) -> [UInt8]? {
-    var value = [UInt8](repeating: 0, count: Self.longestAttribute)
+    var value = [UInt8](repeating: 0, count: Self.maximumAttribute)
     do throws(DiskError) {
       let count = try descriptor.call("fgetxattr") { number in
         value.withUnsafeMutableBytes { PlatformCalls.attribute(number, $0) }

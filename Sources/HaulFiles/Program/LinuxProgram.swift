@@ -15,10 +15,10 @@
     private let state: NIOLockedValueBox<State>
 
     private struct State {
-      /// The program starts when a byte is written to it. It has both ends of the pipe, so that a
-      /// byte can always be read.
+      /// The program starts when a byte is written to it. Both ends stay open here, so that the
+      /// pipe always has a reader.
       var gate: Pipes.Ends?
-      /// Whether its number may have been reused.
+      /// Whether its pid may have been reused.
       var isReaped = false
     }
 
@@ -39,33 +39,33 @@
       }
     }
 
-    private struct Ours {
+    private struct ParentEnds {
       let pid: Int32
       let gate: Pipes.Ends
       let report, output, errors: Descriptor
     }
 
-    /// When it returns, only the other process has the other ends.
+    /// When this returns, only the other process has the other ends.
     private static func fork(
       _ command: ProgramCommand, _ paths: [String], _ environment: [String]
-    ) throws(TransferError) -> Ours {
+    ) throws(TransferError) -> ParentEnds {
       let pipes = try Pipes()
-      let child = CStrings.with([paths, command.words, environment]) { lists in
+      let child = CStrings.with([paths, command.arguments, environment]) { lists in
         pipes.fork(lists[0], lists[1], lists[2], in: command.directory)
       }
       guard child.pid > 0 else { throw .cannotRun(command.name, child.error) }
-      return Ours(
+      return ParentEnds(
         pid: child.pid, gate: pipes.gate, report: pipes.report.reading,
         output: pipes.output.reading, errors: pipes.errors.reading)
     }
 
     func begin() throws(TransferError) {
       state.withLockedValue { state in
-        // An empty pipe has room for it.
+        // An empty pipe has room for a byte.
         if let gate = state.gate { _ = write(gate.writing.number, [1], 1) }
         state.gate = nil
       }
-      // Silence: it has become the program.
+      // No report means that the process has become the program.
       guard let failure = Self.read(report) else { return }
       _ = reap()
       throw .cannotRun(
@@ -96,7 +96,7 @@
       return end
     }
 
-    /// Reads the output until the process has ended; then nothing of its group is left.
+    /// Reads the output until the process has ended; then no process of its group remains.
     private func watch() -> ProgramEnd {
       var tails = [ProgramOutput(output), ProgramOutput(errors)]
       let handle = haul_pidfd_open(identity.pid)
@@ -105,26 +105,26 @@
       while !hasEnded {
         var watched = [pollfd(fd: handle, events: Int16(POLLIN), revents: 0)]
         watched += tails.map { pollfd(fd: $0.number, events: Int16(POLLIN), revents: 0) }
-        // A kernel without such handles is polled repeatedly.
+        // Without pidfds, the process is polled.
         _ = poll(&watched, nfds_t(watched.count), handle == -1 ? 50 : -1)
         for index in tails.indices where watched[index + 1].revents != 0 { tails[index].read() }
         hasEnded =
           handle == -1 ? haul_has_ended(identity.pid) != 0 : watched[0].revents != 0
       }
-      // If the kernel keeps no status, its number may already be reused.
+      // If the kernel keeps no status, the pid may already be reused.
       if haul_has_ended(identity.pid) == 1 { endGroup() }
       let status = reap()
       for index in tails.indices { tails[index].readRest() }
       return ProgramEnd(status: status, output: tails[0].tail, errors: tails[1].tail)
     }
 
-    private static let mostWaits = 20
+    private static let maximumWaits = 20
 
-    /// Its number is its own until it is reaped. Processes that we may not end are left after a
-    /// second.
+    /// Its pid is not reused until it is reaped. After a second, processes that Haul may not end
+    /// are left.
     private func endGroup() {
       let leader = identity.pid
-      for _ in 0..<Self.mostWaits {
+      for _ in 0..<Self.maximumWaits {
         ProgramSignal.kill.send(to: -leader)
         let isOver = ProcessTable.waitForEnd {
           let rest = ProcessTable.led(by: leader).map(\.pid).filter { $0 != leader }
@@ -137,7 +137,7 @@
 
     private func reap() -> ProgramEnd.Status {
       var status: Int32 = 0
-      // Outside the lock: this may take a moment, and an order must not wait for it.
+      // Outside the lock: this may take a moment, and a signal must not wait for it.
       while haul_has_ended(identity.pid) == 0 { _ = ProcessTable.waitForEnd { [identity.pid] } }
       return state.withLockedValue { state in
         state.isReaped = true
@@ -149,7 +149,7 @@
       }
     }
 
-    /// Nil at the end of its output.
+    /// Nil if the pipe closes without a report.
     private static func read(_ report: Descriptor) -> haul_report? {
       var words = haul_report()
       let size = MemoryLayout<haul_report>.size
@@ -160,7 +160,7 @@
   }
 
   extension TransferError {
-    /// - Parameter directory: the directory that it could not enter.
+    /// - Parameter directory: the directory that could not be entered.
     fileprivate static func cannotRun(
       _ name: String, _ error: Int32, in directory: String? = nil
     ) -> TransferError {

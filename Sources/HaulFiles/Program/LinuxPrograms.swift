@@ -3,33 +3,34 @@
   import Glibc
   package import HaulCore
 
-  /// Runs programs with `fork` and `execve`: the file to rewrite for a port.
+  /// Runs programs with `fork` and `execve`. A port rewrites this file.
   package struct LinuxPrograms: Programs {
     private let environment: [String: String]
 
-    /// - Parameter environment: the environment of programs, without the password that Haul itself
-    ///   reads from it.
+    /// - Parameter environment: the environment of programs; the password that Haul reads from it
+    ///   is removed.
     package init(environment: [String: String] = ProcessInfo.processInfo.environment) {
       self.environment = environment.filter { $0.key != "HAUL_PASSWORD" }
     }
 
-    /// Identifies a process that outlived the leader of its group.
-    static let mark = "HAUL_TRANSFER_ID"
+    /// Identifies a process whose group leader has ended.
+    static let transferIDVariable = "HAUL_TRANSFER_ID"
 
     package func prepare(
       _ command: ProgramCommand
     ) throws(TransferError) -> any ProgramProcess {
-      guard let word = command.words.first, !word.isEmpty else {
+      guard let word = command.arguments.first, !word.isEmpty else {
         throw TransferError(.io, "cannot run a program without a name; give its name or its path")
       }
-      guard !(command.words + [command.directory ?? ""]).contains(where: { $0.utf8.contains(0) })
+      guard
+        !(command.arguments + [command.directory ?? ""]).contains(where: { $0.utf8.contains(0) })
       else {
         throw TransferError(
           .io,
           "cannot run \(command.name): an argument contains U+0000, which no argument may contain")
       }
       var variables = environment
-      variables[Self.mark] = "\(command.id)"
+      variables[Self.transferIDVariable] = "\(command.id)"
       return try LinuxProgram(
         command, paths: paths(of: word), environment: variables.map { "\($0.key)=\($0.value)" })
     }
@@ -52,7 +53,7 @@
   }
 
   extension ProgramSignal {
-    /// - Parameter pid: negative for a group. Signalling a process that has ended does no harm.
+    /// - Parameter pid: negative for a group. A signal to an ended process has no effect.
     func send(to pid: Int32) {
       switch self {
       case .terminate:

@@ -12,10 +12,10 @@
       let session: Int32
       /// In clock ticks since boot.
       let start: UInt64
-      /// Whether it has ended, and only its status is kept.
+      /// Whether it has ended and was not yet reaped.
       let hasEnded: Bool
 
-      /// From `/proc/PID/stat` (proc(5)): the name in parentheses may contain anything.
+      /// From `/proc/PID/stat` (proc(5)). The name in parentheses may contain any character.
       init?(_ text: String) {
         guard let open = text.firstIndex(of: "("), let close = text.lastIndex(of: ")"),
           let pid = Int32(text[..<open].filter { $0 != " " })
@@ -36,18 +36,18 @@
 
     /// The processes in the group or the session of a leader.
     static func led(by leader: Int32) -> [Entry] {
-      // A process that cannot be listed counts as missing.
+      // If processes cannot be listed, none is found.
       let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
       return names.compactMap { Int32($0).flatMap(entry) }.filter {
         !$0.hasEnded && ($0.group == leader || $0.session == leader)
       }
     }
 
-    /// The processes that remain of a program that another process of ours ran.
+    /// The remaining processes of a program that another process of Haul ran.
     ///
-    /// While its leader exists, its start time shows that the number was not reused. After that,
-    /// the number cannot be reused while its group has members, but may be later: those processes
-    /// must then show the transfer that they belong to.
+    /// While its leader exists, the start time shows that the pid was not reused. Without the
+    /// leader, the pid cannot be reused while its group has members, but may be later. Then the
+    /// processes must have the transfer's id in their environment.
     static func rest(of program: StoredProgram) -> [Int32] {
       let process = program.process
       guard process.boot == PlatformCalls.bootID() else { return [] }
@@ -55,9 +55,11 @@
       if let leader = entry(process.pid) {
         return leader.start == process.start ? members.map(\.pid) : []
       }
-      let mark = Array("\(LinuxPrograms.mark)=\(program.id)".utf8)
+      let variable = Array("\(LinuxPrograms.transferIDVariable)=\(program.id)".utf8)
       return members.map(\.pid).filter { pid in
-        contents("/proc/\(pid)/environ")?.split(separator: 0).contains { $0.elementsEqual(mark) }
+        contents("/proc/\(pid)/environ")?.split(separator: 0).contains {
+          $0.elementsEqual(variable)
+        }
           ?? false
       }
     }
@@ -69,7 +71,7 @@
       guard let pid = pids().first else { return true }
       let file = haul_pidfd_open(pid)
       var watched = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
-      // Without a descriptor it is a short wait; after an interruption, a shorter one.
+      // Without a descriptor, this is a short wait; after an interruption, a shorter one.
       _ = poll(&watched, 1, moment)
       if file != -1 { _ = close(file) }
       return pids().isEmpty

@@ -30,7 +30,7 @@
       input = Descriptor(number)
     }
 
-    /// The number of the new process, or -1 and the error.
+    /// The pid of the new process, or -1 and the error.
     func fork(
       _ paths: CStrings.List, _ arguments: CStrings.List, _ environment: CStrings.List,
       in directory: String?
@@ -70,7 +70,7 @@
     }
   }
 
-  /// One of its outputs, read as it arrives; only the last part is kept.
+  /// One output of a program, read as it arrives; only the last part is kept.
   struct ProgramOutput {
     private(set) var tail = ByteTail()
     private let file: Descriptor
@@ -79,7 +79,7 @@
 
     init(_ file: Descriptor) { self.file = file }
 
-    /// For `poll`, which skips -1.
+    /// The descriptor for `poll`, which skips -1.
     var number: Int32 { isOpen ? file.number : -1 }
 
     /// Reads once.
@@ -92,12 +92,12 @@
       }
     }
 
-    private static let mostReads = 16
+    private static let maximumReads = 16
 
-    /// Reads what is left in the pipe, without waiting: a process that left the group may hold it
-    /// open.
+    /// Reads the rest in the pipe without waiting, because a process that left the group may keep
+    /// it open.
     mutating func readRest() {
-      for _ in 0..<Self.mostReads {
+      for _ in 0..<Self.maximumReads {
         var watched = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
         guard isOpen, poll(&watched, 1, 0) > 0 else { return }
         read()

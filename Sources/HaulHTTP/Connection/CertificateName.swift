@@ -4,11 +4,11 @@ import NIOSSL
 
 /// Whether the certificate of a connection is for the requested name.
 ///
-/// The TLS library compares names, but also accepts a certificate for the peer's address. An
-/// attacker who controls name lookup and has such a certificate could pose as any host; in a tunnel
-/// that is the proxy. So a certificate that lists addresses must also match by name.
+/// The TLS library compares names, but also accepts a certificate for the peer's address. With such
+/// a certificate, an attacker that controls name lookup, or a proxy with a tunnel, could pose as
+/// any host. So a certificate that lists addresses must also match by name.
 package enum CertificateName {
-  /// - Throws: `tls` when it is for another name.
+  /// - Throws: `tls` when the certificate is for another name.
   static func check(_ host: String, on channel: any Channel) throws {
     let tls = try channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)
     guard let certificate = tls.peerCertificate else { throw mismatch }

@@ -10,7 +10,8 @@ final class Clients: Sendable {
   struct Key: Hashable, Sendable {
     let route: Route
     let speaksHTTP2: Bool
-    /// Only where we do TLS ourselves; otherwise the client's own pool separates the two.
+    /// Set only when Haul does TLS itself; otherwise the client's pool separates checked
+    /// connections from unchecked ones.
     let isUnchecked: Bool
     /// The name that certificates must have; nil if there is none to check.
     let certifiedHost: String?
@@ -34,7 +35,8 @@ final class Clients: Sendable {
     tls = try TLSSettings(settings)
   }
 
-  /// - Throws: `interrupted` after `shutdown`: nothing would shut down a client created then.
+  /// - Throws: `interrupted` after `shutdown`, because a client created then would never be shut
+  ///   down.
   func client(for key: Key) throws(TransferError) -> HTTPClient {
     let client: HTTPClient? = state.withLockedValue { state in
       if state.isShutDown { return nil }
@@ -43,11 +45,11 @@ final class Clients: Sendable {
       state.made[key] = client
       return client
     }
-    guard let client else { throw Self.shutDown }
+    guard let client else { throw Self.shutDownError }
     return client
   }
 
-  static let shutDown = TransferError(.interrupted, "the manager was shut down")
+  static let shutDownError = TransferError(.interrupted, "the manager was shut down")
 
   /// Closes every connection.
   func shutdown() async {
@@ -55,7 +57,7 @@ final class Clients: Sendable {
       defer { state = State(isShutDown: true) }
       return Array(state.made.values)
     }
-    // Fails only if it was shut down before: then nothing is left to close.
+    // Fails only if the client was shut down before.
     for client in clients { try? await client.shutdown() }
     await direct.shutdown()
   }
@@ -64,14 +66,14 @@ final class Clients: Sendable {
     var configuration = HTTPClient.Configuration(
       tlsConfiguration: tls.checked, redirectConfiguration: .disallow,
       timeout: .init(connect: TimeAmount(settings.connectTimeout)), decompression: .disabled)
-    // Nothing collects spans, and describing each request costs time.
+    // Tracing is off: nothing collects spans, and describing each request costs time.
     configuration.tracing.tracer = nil
     configuration.httpVersion = key.speaksHTTP2 ? .automatic : .http1Only
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 4096
     configuration.connectionPool.idleTimeout = TimeAmount(settings.keepAlive)
-    // Off: otherwise a refused port would be retried silently until the connect timeout.
+    // Otherwise the client would silently retry a refused port until the connect timeout.
     configuration.connectionPool.retryConnectionEstablishment = false
-    // With the unspecified address of one family, addresses of the other fail at once.
+    // Binding to the unspecified address of one family makes addresses of the other fail at once.
     configuration.localAddress = settings.localAddress ?? settings.addressFamily?.anyAddress
     configuration.dnsOverride = settings.addresses
     if case .tunnel(let proxy) = key.route {

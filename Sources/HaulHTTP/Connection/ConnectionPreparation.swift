@@ -11,16 +11,16 @@ struct ConnectionPreparation: Sendable {
   let tls: TLSConfiguration
   /// The name that the server's certificate must have; nil if there is none to check.
   let certifiedHost: String?
-  /// Whether requests may have a path that is not text.
+  /// Whether requests may have a path that is not text when percent-decoded.
   let hasRawTarget: Bool
-  /// For the tunnel's handshakes.
+  /// For the handshakes of a tunnel.
   let timeout: TimeAmount
 
   func prepareHTTP1(_ channel: any Channel) -> EventLoopFuture<Void> {
     let readied = Self.widenReads(channel).flatMapThrowing {
       let pipeline = channel.pipeline.syncOperations
       let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
-      try pipeline.addHandler(KeptConnectionWatch(), position: .before(decoder))
+      try pipeline.addHandler(ReusedConnectionWatch(), position: .before(decoder))
       try pipeline.addHandler(StatusGuard(), position: .after(decoder))
       if case .forwarded(let proxy) = route {
         try pipeline.addHandler(AbsoluteForm(proxy), position: .before(decoder))
@@ -59,7 +59,7 @@ struct ConnectionPreparation: Sendable {
     return checked
   }
 
-  /// Larger reads mean fewer wake-ups: the default only grows from 2 to 64 KiB.
+  /// Sets larger reads, for fewer wake-ups: the default grows only from 2 to 64 KiB.
   private static func widenReads(_ channel: any Channel) -> EventLoopFuture<Void> {
     channel.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 256 << 10))
   }

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP2
 
-/// Reports to the streams of a connection why it ends, where the library below does not.
+/// Reports to the streams of a connection why it ends, which the HTTP/2 library does not always do.
 final class HTTP2ConnectionWatch: ChannelInboundHandler {
   typealias InboundIn = HTTP2Frame
   typealias InboundOut = HTTP2Frame
@@ -37,8 +37,8 @@ final class HTTP2ConnectionWatch: ChannelInboundHandler {
     return StreamClosedEvent(streamID: closed.streamID, reason: .refusedStream)
   }
 
-  /// A connection error ends every stream (RFC 9113, section 5.4.1); the library leaves closing to
-  /// us. Retries should use HTTP/1.1.
+  /// A connection error ends every stream (RFC 9113, section 5.4.1), but the library does not close
+  /// the connection. Retries should use HTTP/1.1.
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     guard !isOver, Self.isOfTheConnection(error) else { return context.fireErrorCaught(error) }
     isOver = true

@@ -1,7 +1,7 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// The result of a handshake, for a reader that asks before or after it.
+/// The result of a handshake, which can be awaited before and after its end.
 final class HandshakeResult: Sendable {
   private enum State {
     case running

@@ -1,8 +1,8 @@
 import NIOCore
 import NIOPosix
 
-/// Runs tasks on the thread of an event loop: a connection and its transfer then share a thread,
-/// and messages between them wake no other. Blocking calls go through `BlockingIO`.
+/// Runs tasks on the thread of an event loop. A connection and its transfer then share a thread, so
+/// messages between them wake no other thread. Blocking calls go through `BlockingIO`.
 package final class LoopExecutor: TaskExecutor {
   private let loop: any EventLoop
 

@@ -1,12 +1,12 @@
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// The event loop that a request is sent from, and that a new connection for it lives on.
+/// Chooses the event loop that sends a request and has its new connection.
 struct LoopRotation: Sendable {
   private let turn = NIOLockedValueBox(0)
 
-  /// The caller's own loop, if it runs on one; each additional connection of a transfer takes the
-  /// next.
+  /// The caller's own loop, if it runs on one; the next loop in turn for each additional connection
+  /// of a transfer.
   func executor(for request: FetchRequest) -> LoopExecutor? {
     let all = LoopExecutor.all
     if !request.isAdditional {

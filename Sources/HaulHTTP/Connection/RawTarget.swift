@@ -1,8 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// Sends a path that is not text when it is percent-decoded (`%ff`): the client cannot represent it
-/// in its addresses, and would request `/`.
+/// Sends a path that is not text when percent-decoded (`%ff`). The client cannot represent it in
+/// its addresses, and would request `/`.
 final class RawTarget: ChannelOutboundHandler, Sendable {
   typealias OutboundIn = HTTPClientRequestPart
   typealias OutboundOut = HTTPClientRequestPart

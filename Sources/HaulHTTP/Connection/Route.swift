@@ -28,7 +28,8 @@ enum Route: Hashable, Sendable {
     }
   }
 
-  /// Whether the client may choose the protocol; in a SOCKS5 tunnel we do TLS ourselves.
+  /// Whether the client may choose the protocol; not in a SOCKS5 tunnel, where Haul does TLS
+  /// itself.
   var mayUseHTTP2: Bool {
     switch self {
     case .direct, .tunnel: true
@@ -38,7 +39,7 @@ enum Route: Hashable, Sendable {
 }
 
 extension Route {
-  /// Whether the client connects to the proxy as if it were the origin, and we do the rest.
+  /// Whether the client connects to the proxy as if it were the origin, and Haul does the rest.
   var hidesOrigin: Bool {
     switch self {
     case .direct, .tunnel: false

@@ -10,7 +10,7 @@ struct TLSSettings: Sendable {
   /// - Throws: `tls` when a file cannot be read or has the wrong content.
   init(_ settings: HTTPTransport.Settings) throws(TransferError) {
     var tls = TLSConfiguration.makeClientConfiguration()
-    // A server that blocks in a write never answers our close_notify: closing loses nothing.
+    // A server that blocks in a write never answers close_notify; not waiting for it loses nothing.
     tls.shutdownTimeout = .milliseconds(100)
     tls.minimumTLSVersion = settings.minimumTLS == .tls13 ? .tlsv13 : .tlsv12
     if let path = settings.certificateAuthorities {
@@ -34,13 +34,13 @@ struct TLSSettings: Sendable {
     } catch {
       throw TransferError(.tls, "the certificate file \(path) cannot be read")
     }
-    throw TransferError(.tls, "the certificate file \(path) holds no certificate")
+    throw TransferError(.tls, "the certificate file \(path) contains no certificate")
   }
 
   private static func key(in path: String) throws(TransferError) -> NIOSSLPrivateKey {
     try path.checkPath()
     do {
-      // Without this callback the library would ask for a password on the terminal.
+      // Without this callback the library would prompt for a password on the terminal.
       return try NIOSSLPrivateKey(file: path, format: .pem) { (_: ([UInt8]) -> Void) in
         throw TransferError(.tls, "the key has a password")
       }

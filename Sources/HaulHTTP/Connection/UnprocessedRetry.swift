@@ -14,12 +14,12 @@ enum UnprocessedRetry {
 
   init(after error: any Error, overHTTP2: Bool) {
     switch error {
-    case is KeptConnectionEnded: self = .again
+    case is ReusedConnectionEnded: self = .again
     // The connection was closed before a byte of the request was written.
     case ChannelError.ioOnClosedChannel, ChannelError.alreadyClosed: self = .again
     case let error as NIOHTTP2Errors.StreamClosed: self.init(code: error.errorCode)
     case is NIOHTTP2Errors.CreatedStreamAfterGoaway: self = .again
-    // The server's HTTP/2 is faulty, or it pushes although that was forbidden.
+    // The server violates HTTP/2, for example by a forbidden push.
     case is any NIOHTTP2Error where overHTTP2: self = .neverHTTP2
     case let error as HTTPClientError where overHTTP2: self.init(client: error)
     default: self = .none
@@ -37,7 +37,7 @@ enum UnprocessedRetry {
 
   private init(client error: HTTPClientError) {
     switch error {
-    // The connection was already closing when the request came to it.
+    // The connection was already closing when the request reached it.
     case .cancelled: self = .again
     // The server allows no more streams.
     case .getConnectionFromPoolTimeout: self = .overHTTP1
@@ -47,7 +47,7 @@ enum UnprocessedRetry {
 
   /// Limits such retries for a server that never processes anything.
   struct Count {
-    /// More than the connections kept for one host.
+    /// More than the number of connections kept for one host.
     private var left = 16
 
     mutating func take(_ chance: UnprocessedRetry) -> UnprocessedRetry {

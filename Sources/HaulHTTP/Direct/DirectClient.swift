@@ -4,19 +4,18 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// A client for HTTP/1.1 without TLS and without a proxy, at less than half the cost of
-/// AsyncHTTPClient for a small file (decision 016). The scheduler limits connections; this client
-/// never does.
+/// A client for HTTP/1.1 without TLS and without a proxy. For a small file it executes less than
+/// half the instructions of AsyncHTTPClient (decision 016). The scheduler limits its connections.
 final class DirectClient: Sendable {
-  fileprivate struct Kept {
+  fileprivate struct IdleConnection {
     let channel: any Channel
     let connection: NIOLoopBound<DirectConnection>
     let since: NIODeadline
   }
 
   private struct State {
-    /// Idle connections by origin; the last one was used most recently.
-    var kept: [ResourceURL.Origin: [Kept]] = [:]
+    /// Idle connections by origin, the most recently used last.
+    var kept: [ResourceURL.Origin: [IdleConnection]] = [:]
     var open: [ObjectIdentifier: (channel: any Channel, origin: ResourceURL.Origin)] = [:]
     var sweeps = false
     var isShutDown = false
@@ -25,7 +24,7 @@ final class DirectClient: Sendable {
   private let settings: HTTPTransport.Settings
   private let state = NIOLockedValueBox(State())
 
-  /// Complete before the first connection: the runtime can crash where two event loops make the
+  /// Created before the first connection: the runtime can crash when two event loops create the
   /// same generic class at the same time.
   private static let handlerTypes: [any Any.Type] = [
     HTTPResponseDecoder.self, ByteToMessageHandler<HTTPResponseDecoder>.self,
@@ -38,15 +37,15 @@ final class DirectClient: Sendable {
 
   var headTimeout: TimeAmount { TimeAmount(settings.headTimeout) }
 
-  /// Sends a request over an idle connection, preferably of `loop`, or over a new one on it.
+  /// Sends a request over an idle connection, preferably of `loop`, or over a new one on `loop`.
   func send(
     _ head: HTTPRequestHead, to origin: ResourceURL.Origin, for request: SentRequest,
     on loop: any EventLoop
   ) {
-    if let kept = takeKept(of: origin, preferring: loop) {
+    if let kept = takeIdleConnection(of: origin, preferring: loop) {
       return request.go(over: kept.connection, on: kept.channel.eventLoop, head)
     }
-    request.canBeStopped { [weak request] in request?.failed($0) }
+    request.setStopHandler { [weak request] in request?.failed($0) }
     connect(to: origin, on: loop).whenComplete { result in
       switch result {
       case .success(let connection): request.go(over: connection, on: loop, head)
@@ -62,16 +61,18 @@ final class DirectClient: Sendable {
       return state.open.values.map(\.channel)
     }
     for channel in open { channel.close(promise: nil) }
-    // Fails only if it was closed before.
+    // An error does not matter: the channel is closed.
     for channel in open { try? await channel.closeFuture.get() }
   }
 
-  private func takeKept(of origin: ResourceURL.Origin, preferring loop: any EventLoop) -> Kept? {
+  private func takeIdleConnection(of origin: ResourceURL.Origin, preferring loop: any EventLoop)
+    -> IdleConnection?
+  {
     state.withLockedValue { $0.kept[origin]?.takeLast(preferring: loop) }
   }
 }
 
-extension [DirectClient.Kept] {
+extension [DirectClient.IdleConnection] {
   fileprivate mutating func takeLast(preferring loop: any EventLoop) -> Element? {
     guard let index = lastIndex(where: { $0.connection.eventLoop === loop }) else {
       return popLast()
@@ -80,13 +81,13 @@ extension [DirectClient.Kept] {
   }
 }
 
-/// Idle and closed connections; called on their loops.
+/// Idle and closed connections; called on the event loops of the connections.
 extension DirectClient {
   /// Keeps a connection for another request after its answer.
   func keep(
     _ connection: DirectConnection, _ channel: any Channel, to origin: ResourceURL.Origin
   ) {
-    let kept = Kept(
+    let kept = IdleConnection(
       channel: channel,
       connection: NIOLoopBound(connection, eventLoop: channel.eventLoop), since: .now())
     let mustSweep = state.withLockedValue { state in
@@ -136,10 +137,10 @@ extension DirectClient {
     var bootstrap = ClientBootstrap(group: loop)
       .connectTimeout(TimeAmount(min(settings.connectTimeout, settings.headTimeout)))
       .channelOption(.autoRead, value: false)
-      // Larger reads mean fewer wake-ups: the default only grows from 2 to 64 KiB.
+      // Larger reads mean fewer wake-ups: the default grows only from 2 to 64 KiB.
       .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 256 << 10))
       .channelInitializer { self.prepare($0, to: origin) }
-    // With the unspecified address of one family, addresses of the other fail at once.
+    // A socket that is bound to 0.0.0.0 or :: cannot connect to an address of the other family.
     if let own = settings.localAddress ?? settings.addressFamily?.anyAddress {
       do {
         bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: own, port: 0))
@@ -148,7 +149,7 @@ extension DirectClient {
       }
     }
     let host = settings.addresses[origin.host] ?? origin.host
-    // An IP address needs no lookup, and its error is about nothing else.
+    // Without a lookup, no error about an IP address looks like a failed lookup.
     let connected =
       if let address = try? SocketAddress(ipAddress: host, port: origin.port) {
         bootstrap.connect(to: address)
@@ -170,10 +171,10 @@ extension DirectClient {
         if !state.isShutDown { state.open[ObjectIdentifier(channel)] = (channel, origin) }
         return state.isShutDown
       }
-      if isShutDown { throw Clients.shutDown }
+      if isShutDown { throw Clients.shutDownError }
       let pipeline = channel.pipeline.syncOperations
       try pipeline.addHandlers([
-        HTTPRequestEncoder(), KeptConnectionWatch(),
+        HTTPRequestEncoder(), ReusedConnectionWatch(),
         ByteToMessageHandler(HTTPResponseDecoder(leftOverBytesStrategy: .dropBytes)),
         NIOHTTPRequestHeadersValidator(), DirectConnection(of: self, to: origin),
       ])

@@ -14,7 +14,7 @@ final class DirectConnection: ChannelInboundHandler {
   /// The request that is being answered.
   private var request: SentRequest?
   /// Whether the connection can be reused after the answer.
-  private var isKept = false
+  private var isReusable = false
   private var waitsForReader = false
   /// Whether the header of the answer has just arrived.
   private var awaitsBody = false
@@ -28,7 +28,7 @@ final class DirectConnection: ChannelInboundHandler {
     self.origin = origin
   }
 
-  /// Sends a request if no other is being answered.
+  /// Sends a request.
   func send(_ head: HTTPRequestHead, for request: SentRequest) {
     guard let context, context.channel.isActive else {
       return request.failed(ChannelError.ioOnClosedChannel)
@@ -38,14 +38,14 @@ final class DirectConnection: ChannelInboundHandler {
       return request.failed(CancellationError())
     }
     self.request = request
-    isKept = head.isKeepAlive
+    isReusable = head.isKeepAlive
     isSending = true
     context.write(wrapOutboundOut(.head(head)), promise: nil)
     isSending = false
-    // It was refused, and has ended.
+    // The header was refused, and the request has ended.
     guard self.request != nil else { return }
     context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-    request.wasSent()
+    request.markSent()
     headDeadline = .now() + client.headTimeout
     if headTimer == nil { watchHead(on: context.eventLoop) }
   }
@@ -54,7 +54,7 @@ final class DirectConnection: ChannelInboundHandler {
     headTimer = loop.assumeIsolated().scheduleTask(deadline: headDeadline) { [self] in
       headTimer = nil
       guard let request else { return }
-      if headDeadline <= .now() { request.isLate() } else { watchHead(on: loop) }
+      if headDeadline <= .now() { request.giveUpIfUnanswered() } else { watchHead(on: loop) }
     }
   }
 
@@ -79,14 +79,14 @@ final class DirectConnection: ChannelInboundHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    // Nothing was requested.
+    // An answer without a request.
     guard let request else { return context.close(promise: nil) }
     switch unwrapInboundIn(data) {
     case .head(let head):
       guard head.status.code >= 100 else { return fail(StatusGuard.error, context) }
       // `isKeepAlive` is false for a body that ends with its connection. After a 101 it is no
       // longer HTTP.
-      isKept = isKept && head.isKeepAlive && head.status != .switchingProtocols
+      isReusable = isReusable && head.isKeepAlive && head.status != .switchingProtocols
       request.received(head)
       awaitsBody = true
     case .body(let bytes):
@@ -95,7 +95,7 @@ final class DirectConnection: ChannelInboundHandler {
     case .end:
       self.request = nil
       waitsForReader = false
-      if isKept {
+      if isReusable {
         client.keep(self, context.channel, to: origin)
       } else {
         context.close(promise: nil)
@@ -108,7 +108,7 @@ final class DirectConnection: ChannelInboundHandler {
   private func wait(for demand: EventLoopFuture<Void>, of request: SentRequest) {
     guard !waitsForReader else { return }
     waitsForReader = true
-    // If the reader releases the body, the connection is closed.
+    // If the reader releases the body, the connection is closed instead.
     demand.assumeIsolated().whenSuccess { [self] in
       guard self.request === request else { return }
       waitsForReader = false
@@ -133,7 +133,7 @@ final class DirectConnection: ChannelInboundHandler {
     context.fireChannelInactive()
   }
 
-  /// Called for a channel that was never connected, too.
+  /// Also called for a channel that was never connected.
   func channelUnregistered(context: ChannelHandlerContext) {
     client.forget(context.channel)
     context.fireChannelUnregistered()

@@ -2,7 +2,7 @@ import HaulCore
 import NIOCore
 import NIOHTTP1
 
-/// Sends a proxy the whole address, matching `Host` (RFC 9112, section 3.2.2).
+/// Sends a proxy the whole address, which matches `Host` (RFC 9112, section 3.2.2).
 final class AbsoluteForm: ChannelOutboundHandler, Sendable {
   typealias OutboundIn = HTTPClientRequestPart
   typealias OutboundOut = HTTPClientRequestPart

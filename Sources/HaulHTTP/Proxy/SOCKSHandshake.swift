@@ -16,13 +16,13 @@ struct SOCKSHandshake {
 
   var isOpen: Bool { step == .open }
 
-  /// Offers the methods: none, and password if there is one.
+  /// Offers the authentication methods: none, and password if there are credentials.
   var greeting: [UInt8] { proxy.credentials == nil ? [5, 1, 0] : [5, 2, 0, 2] }
 
   /// Bytes after the proxy's last message.
   var rest: [UInt8] { received }
 
-  /// Takes received bytes; returns what to send next.
+  /// Takes received bytes; returns the bytes to send next.
   /// - Throws: `proxy`.
   mutating func take(_ bytes: some Sequence<UInt8>) throws(TransferError) -> [UInt8] {
     received += bytes
@@ -53,7 +53,7 @@ struct SOCKSHandshake {
       return [1, UInt8(user.count)] + user + [UInt8(password.count)] + password
     case (_, nil):
       throw error("requires a user name and a password").remedied(by: .proxyCredentials)
-    default: throw error("accepts neither a password nor a login without one")
+    default: throw error("accepts neither a password nor a connection without one")
     }
   }
 
@@ -83,7 +83,7 @@ struct SOCKSHandshake {
     step = .open
   }
 
-  /// CONNECT; the proxy looks up a name.
+  /// The CONNECT request; the proxy looks up the host name.
   private var request: [UInt8] {
     let port = [
       UInt8(truncatingIfNeeded: target.port >> 8), UInt8(truncatingIfNeeded: target.port),
@@ -95,7 +95,7 @@ struct SOCKSHandshake {
     return [5, 1, 0, 3, UInt8(name.count)] + name + port
   }
 
-  /// RFC 1928, section 6.
+  /// The error for a reply code (RFC 1928, section 6).
   private func refusal(_ code: UInt8) -> TransferError {
     let reason =
       switch code {

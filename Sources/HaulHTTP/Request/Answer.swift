@@ -41,7 +41,7 @@ struct Answer: Sendable {
 }
 
 extension HTTPVersion {
-  /// As people write it: HTTP/2 has no minor number.
+  /// The usual name of the version: HTTP/2 has no minor number.
   fileprivate var name: String {
     if self == .http1_1 { return "HTTP/1.1" }
     return major == 2 ? "HTTP/2" : "HTTP/\(major).\(minor)"

@@ -17,12 +17,12 @@ final class BodySource: NIOAsyncSequenceProducerDelegate {
     var unread = 0
   }
 
-  /// The most bytes that may wait for the reader: over TLS they come in pieces of 16 KiB, and
-  /// waiting after each would cost time.
-  private static let mostUnread = 256 << 10
+  /// The most bytes that may wait for the reader: TLS delivers pieces of 16 KiB, and waiting after
+  /// each would cost time.
+  private static let maximumUnread = 256 << 10
 
   private let state = NIOLockedValueBox(State())
-  /// Called when the reader has released the body.
+  /// Called once, when the reader has released the body.
   private let abandoned: @Sendable () -> Void
 
   private init(_ abandoned: @escaping @Sendable () -> Void) { self.abandoned = abandoned }
@@ -41,11 +41,11 @@ final class BodySource: NIOAsyncSequenceProducerDelegate {
     return (source, made.sequence)
   }
 
-  /// A future that completes when more is wanted; nil if it is wanted already.
+  /// A future that completes when the reader wants more; nil if it wants more already.
   func pass(_ bytes: ByteBuffer, on loop: any EventLoop) -> EventLoopFuture<Void>? {
     let (source, promise) = state.withLockedValue { state in
       state.unread += bytes.readableBytes
-      if state.unread >= Self.mostUnread, state.demand == nil {
+      if state.unread >= Self.maximumUnread, state.demand == nil {
         state.demand = loop.makePromise(of: Void.self)
       }
       return (state.source, state.demand)
@@ -60,7 +60,7 @@ final class BodySource: NIOAsyncSequenceProducerDelegate {
     return promise?.futureResult
   }
 
-  /// Passes on what arrived before, however slow the reader is.
+  /// Passes on bytes that arrived earlier, without waiting for the reader.
   func add(_ bytes: ByteBuffer) {
     _ = state.withLockedValue { $0.source }?.yield(bytes)
   }

@@ -6,7 +6,7 @@ import NIOCore
 final class ContentDecoder {
   /// The supported codings, as in `Accept-Encoding`.
   static let accepted = haul_has_brotli() == 0 ? "gzip, deflate" : "gzip, deflate, br"
-  private static let portion = 256 << 10
+  private static let outputChunk = 256 << 10
 
   private let decoder: OpaquePointer
   private let coding: String
@@ -33,8 +33,8 @@ final class ContentDecoder {
   deinit { haul_decoder_free(decoder) }
 
   /// Decodes these bytes.
-  /// - Throws: `protocol-violation` when they are not of the coding; `too-large`; `internal`
-  ///   without memory.
+  /// - Throws: `protocol-violation` when they are not valid in the coding; `too-large`; `internal`
+  ///   when memory runs out.
   func decode(_ chunk: any ByteChunk) throws(TransferError) -> [ByteBuffer] {
     var buffers: [ByteBuffer] = []
     let end = chunk.withBytes { bytes -> Result<Void, TransferError> in
@@ -64,7 +64,7 @@ final class ContentDecoder {
     _ input: inout UnsafePointer<UInt8>?, _ left: inout Int, into buffer: inout ByteBuffer
   ) -> haul_decoded {
     var end = HAUL_WANTS_INPUT
-    buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: Self.portion) { target in
+    buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: Self.outputChunk) { target in
       var output = target.baseAddress?.assumingMemoryBound(to: UInt8.self)
       var room = target.count
       end = haul_decode(decoder, &input, &left, &output, &room)
@@ -94,7 +94,7 @@ final class ContentDecoder {
   }
 }
 
-/// A decoded body. It ends with the encoded stream, or with an error.
+/// A decoded body. It ends when the encoded stream ends, or with an error.
 struct DecodedBody: AsyncSequence, Sendable {
   typealias Element = any ByteChunk
   typealias Failure = any Error
@@ -135,8 +135,8 @@ struct DecodedBody: AsyncSequence, Sendable {
 extension FetchResponse {
   /// The same response with its body decoded; unchanged without a coding.
   ///
-  /// Validators and digests are removed, because they are of the encoded bytes: nothing proves that
-  /// two answers decode to the same bytes.
+  /// Validators and digests are removed: they describe the encoded bytes, and prove nothing about
+  /// the decoded bytes.
   func decoded(limit: Int64) -> FetchResponse {
     guard head.status == 200, head.headers["content-length"] != "0",
       let coding = head.headers["content-encoding"], coding.lowercased() != "identity"

@@ -5,7 +5,7 @@ extension ByteBuffer: ByteChunk {
   /// Its readable bytes.
   public var count: Int { readableBytes }
 
-  /// What `body` returns, which must not keep the buffer.
+  /// Calls `body` with the bytes, which are valid during the call.
   public func withBytes<Result>(
     _ body: (UnsafeRawBufferPointer) throws -> Result
   ) rethrows -> Result {

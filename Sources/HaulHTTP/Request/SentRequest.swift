@@ -6,9 +6,9 @@ import NIOHTTP1
 import NIOPosix
 
 /// One request that no task waits for. A short body is collected on the event loop of the
-/// connection, without changing tasks; a longer or late one is streamed.
+/// connection, without a task switch; a longer or late body is streamed.
 final class SentRequest: FetchHandle {
-  typealias Told = @Sendable (Result<Answer, any Error>) -> Void
+  typealias Completion = @Sendable (Result<Answer, any Error>) -> Void
   typealias Stop = @Sendable (any Error) -> Void
 
   private enum Phase {
@@ -22,19 +22,19 @@ final class SentRequest: FetchHandle {
     var phase = Phase.waiting
     /// Closes the connection, or stops waiting for one.
     var stop: Stop?
-    /// Continues the request where this object stops.
+    /// Continues the request after a redirect or a failure.
     var rest: Task<Void, Never>?
     var headTimer: NIOScheduledCallback?
     var wasSent = false
     var isCancelled = false
-    /// Nil before it starts, and once it was called.
-    var told: Told?
+    /// Nil before the start, and after it was called.
+    var completionHandler: Completion?
   }
 
   /// The most bytes that are collected; many transfers hold that much at the same time.
-  private static let longestCollected = 128 << 10
+  private static let maximumCollected = 128 << 10
   /// How long a short body may take.
-  private static let patience: TimeAmount = .milliseconds(50)
+  private static let bodyWait: TimeAmount = .milliseconds(50)
 
   private let state: NIOLockedValueBox<State>
   private let origin: ResourceURL.Origin
@@ -44,11 +44,13 @@ final class SentRequest: FetchHandle {
     state = NIOLockedValueBox(State())
   }
 
-  /// - Parameter told: called once with the answer, on any thread.
-  func start(_ told: @escaping Told) { state.withLockedValue { $0.told = told } }
+  /// - Parameter completionHandler: called once with the answer, on any thread.
+  func start(_ completionHandler: @escaping Completion) {
+    state.withLockedValue { $0.completionHandler = completionHandler }
+  }
 
-  /// Sets how it is stopped from now on; stops it at once if it was cancelled.
-  func canBeStopped(_ stop: @escaping Stop) {
+  /// Sets how to stop the request from now on; stops it at once if it was cancelled.
+  func setStopHandler(_ stop: @escaping Stop) {
     let isCancelled = state.withLockedValue { state in
       if case .over = state.phase {} else { state.stop = stop }
       return state.isCancelled
@@ -59,14 +61,14 @@ final class SentRequest: FetchHandle {
   func cancel() {
     let (stop, rest) = state.withLockedValue { state in
       state.isCancelled = true
-      return (state.told == nil ? nil : state.stop, state.rest)
+      return (state.completionHandler == nil ? nil : state.stop, state.rest)
     }
     stop?(CancellationError())
     rest?.cancel()
   }
 
   /// Continues after a redirect or a failure.
-  func goOn(on executor: LoopExecutor?, _ work: @escaping @Sendable () async -> Void) {
+  func continueOn(on executor: LoopExecutor?, _ work: @escaping @Sendable () async -> Void) {
     let task = Task(executorPreference: executor) { await work() }
     let isCancelled = state.withLockedValue { state in
       state.rest = task
@@ -75,30 +77,30 @@ final class SentRequest: FetchHandle {
     if isCancelled { task.cancel() }
   }
 
-  /// Gives up unless the header of the answer has arrived. Via another thread: a blocked event loop
-  /// first reads what has arrived meanwhile.
-  func isLate() { Task { giveUpWaiting() } }
+  /// Gives up unless the header of the answer has arrived. Another thread checks this, so that an
+  /// event loop that was blocked first reads what has arrived.
+  func giveUpIfUnanswered() { Task { failIfUnanswered() } }
 
-  private func giveUpWaiting() {
+  private func failIfUnanswered() {
     let (stop, wasSent) = state.withLockedValue { state in
       guard case .waiting = state.phase else { return (nil as Stop?, false) }
       return (state.stop, state.wasSent)
     }
-    // Like the client: a request without a connection may be sent another way.
+    // The client's own errors: a request without a connection may be sent in another way.
     stop?(
       wasSent ? HTTPClientError.deadlineExceeded : HTTPClientError.getConnectionFromPoolTimeout)
   }
 
-  private func tell(_ result: Result<Answer, any Error>) {
-    let told = state.withLockedValue { state in
-      defer { state.told = nil }
-      return state.told
+  private func complete(_ result: Result<Answer, any Error>) {
+    let completionHandler = state.withLockedValue { state in
+      defer { state.completionHandler = nil }
+      return state.completionHandler
     }
-    told?(result)
+    completionHandler?(result)
   }
 
   /// Turns the collected bytes into the beginning of a stream.
-  private func handOver() {
+  private func startStreaming() {
     let collected = state.withLockedValue { state -> (HTTPResponseHead, ByteBuffer)? in
       guard case .collecting(let head, let bytes) = state.phase else { return nil }
       return (head, bytes)
@@ -106,7 +108,7 @@ final class SentRequest: FetchHandle {
     guard let (head, bytes) = collected else { return }
     let (source, body) = stream()
     if bytes.readableBytes > 0 { source.add(bytes) }
-    tell(.success(Answer(head, body: ResponseBodySequence(body, from: origin))))
+    complete(.success(Answer(head, body: ResponseBodySequence(body, from: origin))))
   }
 
   private func stream() -> (BodySource, BodySource.Producer) {
@@ -128,10 +130,10 @@ final class SentRequest: FetchHandle {
 }
 
 extension SentRequest: NIOScheduledCallbackHandler {
-  func handleScheduledCallback(eventLoop: some EventLoop) { isLate() }
+  func handleScheduledCallback(eventLoop: some EventLoop) { giveUpIfUnanswered() }
 }
 
-/// Events from the client that sends it; called on one event loop.
+/// Events from the client that sends the request; called on one event loop.
 extension SentRequest {
   /// Whether an answer would still be accepted.
   var isWanted: Bool {
@@ -140,11 +142,11 @@ extension SentRequest {
     }
   }
 
-  func wasSent() { state.withLockedValue { $0.wasSent = true } }
+  func markSent() { state.withLockedValue { $0.wasSent = true } }
 
   func received(_ head: HTTPResponseHead) {
     let length = head.headers.first(name: "Content-Length").flatMap { Int($0) }
-    let isShort = length.map { (0...Self.longestCollected).contains($0) } ?? false
+    let isShort = length.map { (0...Self.maximumCollected).contains($0) } ?? false
     let room = ByteBufferAllocator().buffer(capacity: isShort ? length ?? 0 : 0)
     let (isWanted, timer) = state.withLockedValue { state in
       defer { state.headTimer = nil }
@@ -153,27 +155,26 @@ extension SentRequest {
       return (true, state.headTimer)
     }
     timer?.cancel()
-    if !(isWanted && isShort) { handOver() }
+    if !(isWanted && isShort) { startStreaming() }
   }
 
-  /// Waits a moment for the rest of a short body, after passing on what came with the header.
+  /// Waits up to 50 ms for the rest of a short body, and then streams it.
   func waitShortly(on loop: any EventLoop) {
     let isCollecting = state.withLockedValue { state in
       if case .collecting = state.phase { true } else { false }
     }
     guard isCollecting else { return }
-    loop.scheduleTask(in: Self.patience) { [weak self] in self?.handOver() }
+    loop.scheduleTask(in: Self.bodyWait) { [weak self] in self?.startStreaming() }
   }
 
-  /// A future that completes when more is wanted; nil if it is wanted already.
+  /// A future that completes when the reader wants more; nil if it wants more already.
   func received(_ bytes: ByteBuffer, on loop: any EventLoop) -> EventLoopFuture<Void>? {
     let source = state.withLockedValue { state -> BodySource? in
       switch state.phase {
       case .streaming(let source): return source
       case .collecting(let head, var collected):
         state.phase = .over
-        // A copy, because the bytes are a small part of a large buffer, which is reused for
-        // reading.
+        // Copied, because the bytes are a small part of a large buffer that is reused for reading.
         collected.writeImmutableBuffer(bytes)
         state.phase = .collecting(head, collected)
         return nil
@@ -187,20 +188,20 @@ extension SentRequest {
     switch end() {
     case .collecting(let head, let bytes):
       let chunks: [any ByteChunk] = bytes.readableBytes > 0 ? [bytes] : []
-      tell(.success(Answer(head, body: CollectedBody(chunks: chunks), collected: chunks)))
+      complete(.success(Answer(head, body: CollectedBody(chunks: chunks), collected: chunks)))
     case .streaming(let source): source.finish(nil)
     case .waiting, .over: break
     }
   }
 
   func failed(_ error: any Error) {
-    // What arrived before is worth writing.
-    handOver()
+    // Bytes that arrived before the failure are passed on.
+    startStreaming()
     let timer = state.withLockedValue { $0.headTimer }
     timer?.cancel()
     switch end() {
     case .streaming(let source): source.finish(error)
-    case .waiting, .collecting: tell(.failure(error))
+    case .waiting, .collecting: complete(.failure(error))
     case .over: break
     }
   }
@@ -219,10 +220,10 @@ extension SentRequest: HTTPClientResponseDelegate {
     let timer = try? loop.scheduleCallback(in: headTimeout, handler: self)  // fails at shutdown
     state.withLockedValue { $0.headTimer = timer }
     let task = client.execute(request: message, delegate: self, eventLoop: .delegate(on: loop))
-    canBeStopped { task.fail(reason: $0) }
+    setStopHandler { task.fail(reason: $0) }
   }
 
-  func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) { wasSent() }
+  func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) { markSent() }
 
   func didReceiveHead(
     task: HTTPClient.Task<Void>, _ head: HTTPResponseHead
@@ -244,13 +245,13 @@ extension SentRequest: HTTPClientResponseDelegate {
   func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) { failed(error) }
 }
 
-/// Sent over a connection of our own.
+/// Sent over a connection of `DirectClient`.
 extension SentRequest {
   func go(
     over connection: NIOLoopBound<DirectConnection>, on loop: any EventLoop,
     _ head: HTTPRequestHead
   ) {
-    canBeStopped { [weak self] error in
+    setStopHandler { [weak self] error in
       loop.execute { if let self { connection.value.stop(self, error) } }
     }
     guard !loop.inEventLoop else { return connection.value.send(head, for: self) }

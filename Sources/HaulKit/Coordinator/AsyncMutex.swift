@@ -1,7 +1,7 @@
 import DequeModule
 import NIOConcurrencyHelpers
 
-/// Runs bodies one after the other, in order of arrival, across the suspensions of an actor.
+/// Runs bodies one at a time, in order of arrival, even when a body suspends its actor.
 final class AsyncMutex: Sendable {
   private struct State {
     var isTaken = false

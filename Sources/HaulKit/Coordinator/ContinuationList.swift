@@ -11,7 +11,7 @@ package final class ContinuationList<Key: Hashable & Sendable, Value: Sendable>:
     /// Nil for a waiter that is registered but has not suspended yet.
     var waiting: [Key: [UInt64: Waiter?]] = [:]
     /// Values for waiters that were resumed before they suspended.
-    var told: [UInt64: Value?] = [:]
+    var earlyValues: [UInt64: Value?] = [:]
     var last: UInt64 = 0
 
     mutating func expect(_ key: Key) -> UInt64 {
@@ -29,8 +29,8 @@ package final class ContinuationList<Key: Hashable & Sendable, Value: Sendable>:
 
     /// The continuation to resume with this value, for a removed waiter; nil when it has not
     /// suspended yet and will find the value itself.
-    mutating func tell(_ number: UInt64, _ waiter: Waiter?, _ value: Value?) -> Waiter? {
-      if waiter == nil { told.updateValue(value, forKey: number) }
+    mutating func deliver(_ number: UInt64, _ waiter: Waiter?, _ value: Value?) -> Waiter? {
+      if waiter == nil { earlyValues.updateValue(value, forKey: number) }
       return waiter
     }
   }
@@ -58,7 +58,7 @@ package final class ContinuationList<Key: Hashable & Sendable, Value: Sendable>:
     } onCancel: {
       let waiter = state.withLockedValue { state -> Waiter? in
         guard let waiter = state.remove(number, of: key) else { return nil }
-        return state.tell(number, waiter, nil)
+        return state.deliver(number, waiter, nil)
       }
       waiter?.resume(returning: nil)
     }
@@ -73,7 +73,7 @@ package final class ContinuationList<Key: Hashable & Sendable, Value: Sendable>:
       guard !state.waiting.isEmpty else { return [] }
       // In order of arrival.
       return (state.waiting.removeValue(forKey: key) ?? [:]).sorted { $0.key < $1.key }
-        .compactMap { state.tell($0.key, $0.value, value) }
+        .compactMap { state.deliver($0.key, $0.value, value) }
     }
     for waiter in waiters { waiter.resume(returning: value) }
   }
@@ -82,17 +82,17 @@ package final class ContinuationList<Key: Hashable & Sendable, Value: Sendable>:
     let waiters = state.withLockedValue { state in
       defer { state.waiting = [:] }
       return state.waiting.values.joined().sorted { $0.key < $1.key }
-        .compactMap { state.tell($0.key, $0.value, value) }
+        .compactMap { state.deliver($0.key, $0.value, value) }
     }
     for waiter in waiters { waiter.resume(returning: value) }
   }
 
   private func wait(_ number: UInt64, for key: Key, _ waiter: Waiter) {
-    let told: Value?? = state.withLockedValue { state in
-      if let told = state.told.removeValue(forKey: number) { return told }
+    let earlyValue: Value?? = state.withLockedValue { state in
+      if let earlyValue = state.earlyValues.removeValue(forKey: number) { return earlyValue }
       state.waiting[key]?.updateValue(waiter, forKey: number)
       return nil
     }
-    if let told { waiter.resume(returning: told) }
+    if let earlyValue { waiter.resume(returning: earlyValue) }
   }
 }

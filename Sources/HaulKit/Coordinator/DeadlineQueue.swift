@@ -102,7 +102,7 @@ package final class DeadlineQueue<Key: Hashable & Sendable>: Sendable {
   private func wake(from instant: Instant) async {
     let now = max(clock.now, instant)
     let (keys, handler) = state.withLockedValue { state -> ([Key], Handler?) in
-      // An earlier deadline was set meanwhile: another task sleeps.
+      // An earlier deadline was set meanwhile, and another task sleeps until it.
       guard state.sleeper?.instant == instant else { return ([], nil) }
       state.sleeper = nil
       var keys: [Key] = []

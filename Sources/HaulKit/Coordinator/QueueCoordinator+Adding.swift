@@ -46,8 +46,8 @@ extension QueueCoordinator {
     for id in outcome.updated {
       if let event = await snapshotEvent(of: id) { engine.hub.emit([event]) }
     }
-    await startWhatMay()
-    if engine.hub.isHeard { emitWaiting(outcome.new) }
+    await startReady()
+    if engine.hub.hasSubscribers { emitWaiting(outcome.new) }
     return outcome
   }
 
@@ -151,8 +151,8 @@ extension QueueCoordinator {
   private func updates(
     of known: [Int: TransferRecord], by requests: [TransferRequest]
   ) -> [(record: TransferRecord, request: TransferRequest)] {
-    known.sorted { $0.key < $1.key }.compactMap { place, record in
-      var (former, request) = (record.request, requests[place])
+    known.sorted { $0.key < $1.key }.compactMap { index, record in
+      var (former, request) = (record.request, requests[index])
       former.priority = queue.members[record.id]?.facts.storedState.priority ?? former.priority
       // Dependencies are stored as ids; those that have completed since are left out.
       request.after = former.after
@@ -182,7 +182,7 @@ extension QueueCoordinator {
     return requests.map { $0.absolute(in: directory) }
   }
 
-  /// Assigns unused ids: among a million random ids, two are likely to collide.
+  /// Assigns unused ids: two of a million random ids may be equal.
   private func additions(_ requests: [TransferRequest]) -> [QueueMachine.Addition] {
     var new = IDTable()
     new.reserve(requests.count)
@@ -200,8 +200,8 @@ extension QueueCoordinator {
   private func known(
     _ requests: [TransferRequest], _ ifKnown: TransferRequest.IfKnown
   ) async throws(TransferError) -> [Int: TransferRecord] {
-    var places: [TransferID: [Int]] = [:]
-    for (place, request) in requests.enumerated() {
+    var indices: [TransferID: [Int]] = [:]
+    for (index, request) in requests.enumerated() {
       guard let identifier = request.identifier, let id = queue.id(of: identifier) else { continue }
       guard ifKnown != .refuse else {
         throw TransferError(.inUse, "the identifier \(identifier) belongs to another transfer")
@@ -212,26 +212,26 @@ extension QueueCoordinator {
           "the transfer with the identifier \(identifier) is being removed; add it when that is done"
         )
       }
-      places[id, default: []].append(place)
+      indices[id, default: []].append(index)
     }
-    guard !places.isEmpty else { return [:] }
+    guard !indices.isEmpty else { return [:] }
     var known: [Int: TransferRecord] = [:]
-    for record in try await store.records(Array(places.keys)) {
-      for place in places[record.id] ?? [] { known[place] = record }
+    for record in try await store.records(Array(indices.keys)) {
+      for index in indices[record.id] ?? [] { known[index] = record }
     }
     return known
   }
 
-  /// Reserves file names in the order of `add`, whichever transfer runs first: files that would get
-  /// the same name get their numbers now.
+  /// Reserves file names in the order of `add`, not of the runs: files that would get the same name
+  /// get their numbers now.
   private func reserveNames(of additions: [QueueMachine.Addition]) async {
     guard additions.count > 1 else { return }
     // For each target, the last addition that uses it.
-    var places = [String: Int](minimumCapacity: additions.count)
+    var indices = [String: Int](minimumCapacity: additions.count)
     var shared: Set<Int> = []
-    for (place, addition) in additions.enumerated() where addition.request.derivesName {
-      guard let other = places.updateValue(place, forKey: addition.target ?? "") else { continue }
-      shared.formUnion([other, place])
+    for (index, addition) in additions.enumerated() where addition.request.derivesName {
+      guard let other = indices.updateValue(index, forKey: addition.target ?? "") else { continue }
+      shared.formUnion([other, index])
     }
     guard !shared.isEmpty else { return }
     let alike = shared.sorted().map { additions[$0] }
@@ -241,7 +241,7 @@ extension QueueCoordinator {
         guard let download = addition.request.download else { continue }
         try? TargetClaim.reserve(
           for: download, of: addition.id, among: alike.count, on: engine.disk,
-          nonce: engine.random.bytes(16), book: engine.targets)
+          nonce: engine.random.bytes(16), reservations: engine.targets)
       }
     }
   }
@@ -264,8 +264,16 @@ extension QueueCoordinator {
       }
     }
     if refusal == nil, let event = await snapshotEvent(of: id) { engine.hub.emit([event]) }
-    await startWhatMay()
+    await startReady()
     return refusal
+  }
+
+  func set(
+    _ selection: TransferSelection, _ change: @Sendable (inout TransferRequest) -> Void
+  ) async throws(TransferError) -> CommandReport {
+    var refused: [TransferID: CommandRefusal] = [:]
+    for id in ids(of: selection) { refused[id] = try await set(id, change) }
+    return CommandReport(refused: refused)
   }
 }
 

@@ -6,15 +6,15 @@ extension QueueCoordinator {
     _ decision: QueueDecision, _ events: [TransferEvent],
     _ waiting: [TransferID: TransferIdentity], _ ends: [TransferID], _ starts: Starts
   ) {
-    runs.settle(ends)
+    runs.endsStored(ends)
     changeStreams(decision.events)
     if !events.isEmpty { engine.hub.emit(events) }
     if !starts.granted.isEmpty { begin(starts) }
-    engine.hooks.passes(.told)
+    engine.hooks.reached(.eventsEmitted)
     let areScheduled = !starts.scheduled.isEmpty
     for effect in decision.effects {
       if case .enqueue = effect, areScheduled {} else { perform(effect) }
-      engine.hooks.passes(.acted)
+      engine.hooks.reached(.effectPerformed)
     }
     emitDependencies(decision, waiting)
     if !waiters.stopped.isEmpty {
@@ -25,10 +25,14 @@ extension QueueCoordinator {
   }
 
   private func begin(_ starts: Starts) {
-    for (id, startsOver) in starts.granted { beginRun(of: id, startsOver: startsOver) }
+    for (id, restartsFromZero) in starts.granted {
+      beginRun(of: id, restartsFromZero: restartsFromZero)
+    }
     // While the decision was stored, the schedule window may have closed, or the manager may have
     // shut down.
-    if starts.isInTime, !scheduleMonitor.isOpen { stopForSchedule(starts.granted.map(\.id)) }
+    if starts.isWithinSchedule, !scheduleMonitor.isOpen {
+      stopForSchedule(starts.granted.map(\.id))
+    }
     if isShutDown { for (id, _) in starts.granted { runs.send(.pause, to: id) } }
   }
 
@@ -58,9 +62,9 @@ extension QueueCoordinator {
     case .unschedule(let id): if !runs.isRunning(id) { releaseSlot(of: id) }
     case .postpone(let id, let time): postpone(id, until: time)
     case .rearrange(let id): rearrange(id)
-    case .prefer(let id):
+    case .startNow(let id):
       endWait(id)
-      engine.slots.update { $0.starts(id) }
+      engine.slots.update { $0.startNow(id) }
     case .force(let id):
       endWait(id)
       engine.slots.update { $0.force(id) }
@@ -80,14 +84,14 @@ extension QueueCoordinator {
     }
   }
 
-  /// Gives up its slot and its reserved name.
+  /// Releases its slot and its reserved name.
   private func forget(_ id: TransferID) {
     releasePicked(id)
     engine.slots.update { _ = $0.finished(id) }
     engine.targets.forget(id)
   }
 
-  /// It may have left its slot until its next attempt.
+  /// A run that released its slot until its next attempt requests one now.
   private func endWait(_ id: TransferID) {
     guard runs.isWaitingForSlot(id), engine.slots.update({ $0.isPaused(id) }) else { return }
     addToScheduler(id)
@@ -153,8 +157,8 @@ extension QueueCoordinator {
 }
 
 extension TransferResult {
-  /// The error for the reader of a stream that ended before it began.
+  /// The error for the reader of a stream that ended before it started.
   fileprivate var streamError: TransferError {
-    error ?? TransferError(.cancelled, "it was cancelled before it began")
+    error ?? TransferError(.cancelled, "it was cancelled before it started")
   }
 }

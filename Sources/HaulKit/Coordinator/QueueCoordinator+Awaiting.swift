@@ -10,7 +10,8 @@ extension QueueCoordinator {
     return try end.orItsError
   }
 
-  /// Its result, whatever it is; nil when the wait was cancelled.
+  /// Its result, also a failure; nil when it was removed, the manager shut down or the task was
+  /// cancelled.
   /// - Parameter orBlocked: whether to return when it is blocked by a failed dependency.
   /// - Throws: `io`.
   func end(
@@ -112,7 +113,7 @@ extension TransferResult {
     get throws(TransferError) {
       switch state {
       case .completed: self
-      case .failed: throw error ?? TransferError(.internal, "it failed")
+      case .failed: throw error ?? TransferError(.internal, "the transfer failed without an error")
       case .cancelled: throw TransferError(.cancelled, "it was cancelled")
       }
     }
@@ -126,19 +127,27 @@ private struct ProgressSum {
   private var connections = 0
 
   mutating func add(_ progress: TransferProgress?, isRunning: Bool) {
-    bytes += progress?.bytes ?? 0
-    total = total.flatMap { sum in progress?.total.map { sum + $0 } }
+    bytes = bytes.addingUpToMaximum(progress?.bytes ?? 0)
+    total = total.flatMap { sum in progress?.total.map { sum.addingUpToMaximum($0) } }
     guard isRunning, let progress else { return }
     rate += progress.rate
     connections += progress.connections
   }
 
   mutating func add(whole length: Int64) {
-    bytes += length
-    total = total.map { $0 + length }
+    bytes = bytes.addingUpToMaximum(length)
+    total = total.map { $0.addingUpToMaximum(length) }
   }
 
   var progress: TransferProgress {
     TransferProgress(bytes: bytes, total: total, rate: rate, connections: connections)
+  }
+}
+
+extension Int64 {
+  /// The sum, or the maximum on overflow: servers may announce any length.
+  fileprivate func addingUpToMaximum(_ other: Int64) -> Int64 {
+    let (sum, overflows) = addingReportingOverflow(other)
+    return overflows ? .max : sum
   }
 }

@@ -8,19 +8,19 @@ extension QueueCoordinator {
   ) async throws(TransferError) -> CommandReport {
     let ids = ids(of: selection)
     var refused: [TransferID: CommandRefusal] = [:]
-    try await carryOut(inPortions: ids) { some, isLast, queue, decision in
+    try await performDecision(inPortions: ids) { some, isLast, queue, decision in
       let refusals = queue.handle(command, some, by: initiator, isLast: isLast, &decision)
       refused.merge(refusals) { $1 }
     }
-    await startWhatMay()
+    await startReady()
     for id in ids where command.isCarriedOutWhenStopped {
-      if case .stopping = queue.members.state(of: id) { await stopped(id) }
+      if case .stopping = queue.members.state(of: id) { await waitUntilStopped(id) }
     }
     return CommandReport(refused: refused)
   }
 
-  /// Waits until no run is being stopped; a waiting run stops when it resumes.
-  private func stopped(_ id: TransferID) async {
+  /// Waits until the transfer is no longer stopping.
+  private func waitUntilStopped(_ id: TransferID) async {
     while id != CurrentTransfer.id, case .stopping = queue.members.state(of: id), !Task.isCancelled,
       !isShutDown || runs.isRunning(id)
     {
@@ -42,7 +42,7 @@ extension QueueCoordinator {
   ) async throws(TransferError) -> CommandReport {
     let ids = ids(of: selection)
     let report = reportOfUnknown(ids)
-    try await carryOut { (queue, decision) throws(TransferError) in
+    try await performDecision { (queue, decision) throws(TransferError) in
       queue.move(ids, to: place, &decision)
     }
     return report
@@ -59,16 +59,16 @@ extension QueueCoordinator {
   ) async throws(TransferError) -> CommandReport {
     let ids = ids(of: selection)
     let report = reportOfUnknown(ids)
-    try await carryOut(inPortions: ids) { some, _, queue, decision in
+    try await performDecision(inPortions: ids) { some, _, queue, decision in
       queue.set(priority, of: some, &decision)
     }
-    await startWhatMay()
+    await startReady()
     return report
   }
 
   func setSuspended(_ isSuspended: Bool) async {
     engine.slots.update { $0.isSuspended = isSuspended }
-    await startWhatMay()
+    await startReady()
   }
 
   func setLimits(_ change: @Sendable (inout Scheduler.Limits) -> Void) async {
@@ -77,12 +77,12 @@ extension QueueCoordinator {
       change(&limits)
       scheduler.setLimits(limits)
     }
-    await startWhatMay()
+    await startReady()
   }
 
   func register(step name: String, _ closure: @escaping StepClosure) async {
     steps[name] = closure
-    await startWhatMay()
+    await startReady()
   }
 }
 

@@ -9,22 +9,24 @@ extension QueueCoordinator {
   /// - Returns: the error, if it had to be stored and could not be.
   func handle(_ report: RunReport, of id: TransferID) async -> TransferError? {
     switch report {
-    case .slotLeft(let instant):
+    case .slotReleased(let instant):
       engine.slots.update { _ = $0.paused(id) }
-      await startWhatMay()
+      runs.run(of: id)?.retryAt = instant
+      await startReady()
       if let instant { return await storeRetry(of: id, at: instant) }
-    case .slotWanted:
+    case .slotRequested:
+      runs.run(of: id)?.retryAt = nil
       addToScheduler(id)
-      await startWhatMay()
+      await startReady()
       emitWaiting(id, runs.identity(of: id))
-    case .slotsChanged: await startWhatMay()
+    case .slotsChanged: await startReady()
     case .named(let name): runs[id].serverName = name
     // Stored, so that a crash does not discard the bytes received from now on.
     case .startedOver:
       return await stored { (queue, decision) in queue.startedOver(id, &decision) }
-    case .published(let onceStored): runs[id].run?.onceStored = onceStored
-    case .leaves(let location): runs[id].location = location
-    case .processBegins(let process):
+    case .published(let afterStored): runs[id].run?.afterStored = afterStored
+    case .bytesLocated(let location): runs[id].location = location
+    case .processPrepared(let process):
       return await stored { (_, decision) in
         decision.programs = [StoredProgram(id: id, process: process)]
       }
@@ -32,12 +34,12 @@ extension QueueCoordinator {
     return nil
   }
 
-  /// A failure to store this stops no download: after a restart the attempt is made at once.
+  /// If this cannot be stored, the download continues; after a restart it is attempted at once.
   private func storeRetry(of id: TransferID, at instant: Instant) async -> TransferError? {
     let delay = instant - engine.clock.now
     guard delay > .zero else { return nil }
     let time = engine.clock.wallSeconds + delay / .seconds(1)
-    return await stored { (queue, decision) in queue.waits(id, until: time, &decision) }
+    return await stored { (queue, decision) in queue.setRetryTime(id, until: time, &decision) }
   }
 
   /// - Returns: the error, if it could not be stored.
@@ -45,7 +47,9 @@ extension QueueCoordinator {
     _ decide: (inout QueueMachine, inout QueueDecision) -> Void
   ) async -> TransferError? {
     do throws(TransferError) {
-      try await carryOut { (queue, decision) throws(TransferError) in decide(&queue, &decision) }
+      try await performDecision { (queue, decision) throws(TransferError) in
+        decide(&queue, &decision)
+      }
       return nil
     } catch {
       return error
@@ -55,21 +59,21 @@ extension QueueCoordinator {
   /// The only place that frees a run's slot. Ends that arrive together, or while others are being
   /// stored, are stored together.
   func ended(_ id: TransferID, _ end: RunEnd, on executor: (any TaskExecutor)?) async {
-    engine.hooks.passes(.ended)
+    engine.hooks.reached(.ended)
     engine.slots.update { _ = $0.paused(id) }
     guard runs.ended(id, end) else { return forgetRun(of: id) }
-    // There may be little time left.
-    guard !isShutDown else { return await goOnAfterEnds() }
+    // After shutdown there may be little time left.
+    guard !isShutDown else { return await storeEndsAndStart() }
     guard !willStoreEnds else { return }
     willStoreEnds = true
-    // After the runs that are about to end on the same thread.
-    Task(executorPreference: executor) { [weak self] in await self?.goOnAfterEnds() }
+    // Runs after the other runs that are about to end on this thread, and stores their ends too.
+    Task(executorPreference: executor) { [weak self] in await self?.storeEndsAndStart() }
   }
 
   /// Stores the ends of runs, and starts what may run next.
-  func goOnAfterEnds() async {
+  func storeEndsAndStart() async {
     let ended = await storeEnds()
-    await startWhatMay()
+    await startReady()
     emitWaiting(
       ended.filter { queue.members.state(of: $0.id) == .queued && !runs.isRunning($0.id) })
   }
@@ -126,7 +130,7 @@ extension QueueCoordinator {
     deadlines.set(.store, to: engine.clock.now + Self.storeAgainAfter)
   }
 
-  /// Ignores how its run ends or ended.
+  /// Ignores the end of its run.
   func forgetRun(of id: TransferID) {
     guard runs.isRunning(id) else { return }
     runs.forget(id)
@@ -134,9 +138,9 @@ extension QueueCoordinator {
   }
 
   /// Deletes the files that were kept until the ends were stored.
-  func removeTraces(_ traces: [@Sendable () -> Void]) async {
+  func removeKeptJournals(_ removals: [@Sendable () -> Void]) async {
     // If the threads are stopped, the next opening deletes these files.
-    try? await engine.io.run { for remove in traces { remove() } }
+    try? await engine.io.run { for remove in removals { remove() } }
   }
 }
 
@@ -148,7 +152,7 @@ extension RunEnd {
 }
 
 extension TransferResult.State {
-  fileprivate var runEnd: TransferMachine.RunEnd {
+  fileprivate var runEnd: TransferMachine.RunEndKind {
     switch self {
     case .completed: .completed
     case .failed: .failed

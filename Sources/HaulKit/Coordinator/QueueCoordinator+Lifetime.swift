@@ -9,7 +9,8 @@ extension QueueCoordinator {
   /// Call it once, after registering steps and before adding transfers.
   /// - Throws: `io`, when the store cannot be read.
   func open() async throws(TransferError) {
-    // The only reference: otherwise the first change would copy up to a million members.
+    // `stored` ends here: a second reference would make the first change copy up to a million
+    // members.
     let programs: [StoredProgram]
     do {
       let stored = try await store.open()
@@ -19,24 +20,24 @@ extension QueueCoordinator {
       }
       take(QueueMachine(consume stored))
     }
-    engine.hooks.passes(.read)
-    let unended = await engine.endPrograms(programs)
+    engine.hooks.reached(.read)
+    let stillRunning = await engine.endPrograms(programs)
     let now = engine.clock.wallSeconds
-    try await carryOut(inPortions: scheduleStored()) { some, isLast, queue, decision in
-      queue.recover(some, at: now, unended: unended, isLast: isLast, &decision)
+    try await performDecision(inPortions: scheduleStored()) { some, isLast, queue, decision in
+      queue.recover(some, at: now, stillRunning: stillRunning, isLast: isLast, &decision)
     }
-    if store.isDurable { await removeTracesOfLastProcess() }
-    await startWhatMay()
+    if store.isDurable { await removeKeptJournalsOfLastProcess() }
+    await startReady()
   }
 
   /// The number of ends to check: more than the last change of a process can have stored.
   private static let lastEnds = 2000
 
   /// Deletes the kept journals of a process that died between storing the last ends and
-  /// `removeTraces`.
-  private func removeTracesOfLastProcess() async {
+  /// `removeKeptJournals`.
+  private func removeKeptJournalsOfLastProcess() async {
     let first = max(queue.lastEvent - Self.lastEnds, 1)
-    // If they cannot be read, only litter remains.
+    // If the events cannot be read, the files only take space.
     let events = (try? await store.events(from: first, atMost: .max)) ?? []
     let paths = events.compactMap { event in
       if case .finished(let result) = event.kind { result.path } else { nil }
@@ -50,18 +51,19 @@ extension QueueCoordinator {
 
 /// Shutting down.
 extension QueueCoordinator {
-  private static let patience: Duration = .seconds(4)
-  private static let lastMoment: Duration = .seconds(1)
+  private static let shutdownTimeout: Duration = .seconds(4)
+  private static let abandonDelay: Duration = .seconds(1)
 
   /// Stops all runs and closes the store. A second call does nothing.
-  /// - Returns: whether threads may be awaited; nil for a second call.
+  /// - Returns: whether every run has ended, so that its threads can be awaited; nil for a second
+  ///   call.
   func shutdown() async -> Bool? {
     guard !isShutDown else { return nil }
     isShutDown = true
     for id in runs.running { runs.send(.pause, to: id) }
     let clock = engine.clock
-    deadlines.set(.cutShort, to: clock.now + Self.patience)
-    deadlines.set(.abandon, to: clock.now + Self.patience + Self.lastMoment)
+    deadlines.set(.forceStop, to: clock.now + Self.shutdownTimeout)
+    deadlines.set(.abandon, to: clock.now + Self.shutdownTimeout + Self.abandonDelay)
     await storeEnds()
     while let id = runs.running.first { await waiters.stopped.value(for: id) }
     deadlines.stop()
@@ -73,13 +75,13 @@ extension QueueCoordinator {
     return !hasAbandonedRuns
   }
 
-  /// Abandons what does not stop in time: a download may hang in a disk call or in `prepare`; its
-  /// claimed bytes are on disk. A step is stored as interrupted by the end of the program.
+  /// Abandons runs that do not stop in time. A download may hang in a disk call or in `prepare`;
+  /// its claimed bytes are on disk. A step is stored as interrupted by the end of the program.
   func endRuns(_ keys: [Deadline]) async {
-    for id in runs.running where keys.contains(.cutShort) {
+    for id in runs.running where keys.contains(.forceStop) {
       guard queue.members[id]?.facts.isStep == true else { continue }
-      runs[id].run?.isCutShort = true
-      runs.send(.cutShort, to: id)
+      runs[id].run?.isForceStopped = true
+      runs.send(.forceStop, to: id)
     }
     guard keys.contains(.abandon) else { return }
     hasAbandonedRuns = !runs.running.isEmpty
@@ -93,13 +95,13 @@ extension Engine {
     (.terminate, ProgramMachine.grace), (.kill, .seconds(1)),
   ]
 
-  /// Ends them, before any transfer runs again.
+  /// Ends these programs before any transfer runs.
   /// - Returns: the transfers whose processes could not be ended.
   func endPrograms(_ stored: [StoredProgram]) async -> Set<TransferID> {
     guard let programs, !stored.isEmpty else { return [] }
     var left = await remaining(stored, programs)
     for (signal, grace) in Self.lastSignals where !left.isEmpty {
-      // The threads are stopped only when the manager is.
+      // Cannot fail: the threads stop only with the manager.
       try? await io.run { [left] in for program in left { programs.send(signal, to: program) } }
       let deadline = clock.now + grace
       repeat { left = await remaining(left, programs) } while !left.isEmpty && clock.now < deadline
@@ -114,7 +116,7 @@ extension Engine {
     return Set(left.map(\.id))
   }
 
-  /// Waits a moment for each to exit.
+  /// The programs that still run, after a short wait for each to exit.
   private func remaining(
     _ left: [StoredProgram], _ programs: any Programs
   ) async -> [StoredProgram] {

@@ -91,8 +91,8 @@ extension QueueCoordinator {
     return QueueSnapshot(number: queue.lastEvent, transfers: summaries(of: .all))
   }
 
-  /// Makes a subscriber read every state change after that number; false when that number does not
-  /// exist yet.
+  /// Makes a subscriber read every state change after `number`; false when `number` does not exist
+  /// yet.
   func begin(_ key: EventHub.Key, after number: Int) -> Bool {
     let last = queue.lastEvent
     guard number <= last else { return false }

@@ -4,25 +4,25 @@ import HaulCore
 extension QueueCoordinator {
   /// Starts what the scheduler allows, and sets the timer for the end of a host's pause. All of it
   /// has started when this returns.
-  func startWhatMay() async {
-    if hasSchedule { await keepToSchedule() }
+  func startReady() async {
+    if hasSchedule { await enforceSchedule() }
     guard !isShutDown, !isStoreRefusing else { return }
     let now = engine.clock.now
-    while !queue.unsettled.isEmpty || picksOrMayPick(at: now), !isShutDown, !isStoreRefusing {
+    while !queue.toRecheck.isEmpty || picksOrMayPick(at: now), !isShutDown, !isStoreRefusing {
       await turn.run {
         guard !isStoreRefusing else { return }
         do throws(TransferError) {
-          try await commit { (queue, decision) throws(TransferError) in queue.settle(&decision) }
+          try await commit { (queue, decision) throws(TransferError) in queue.recheck(&decision) }
         } catch {
           storeLater()
         }
       }
     }
-    if hasSchedule { await keepToSchedule() }
+    if hasSchedule { await enforceSchedule() }
     deadlines.set(.hosts, to: engine.slots.update { $0.nextWakeUp() })
   }
 
-  private var hasSchedule: Bool { scheduleMonitor.isNeeded || !outOfTime.isEmpty }
+  private var hasSchedule: Bool { scheduleMonitor.isNeeded || !stoppingForSchedule.isEmpty }
 
   private func picksOrMayPick(at now: Instant) -> Bool {
     !picked.isEmpty || engine.slots.update { $0.mayStart(at: now) }
@@ -30,11 +30,11 @@ extension QueueCoordinator {
 
   /// What a decision starts.
   struct Starts {
-    var granted: [(id: TransferID, startsOver: Bool)] = []
+    var granted: [(id: TransferID, restartsFromZero: Bool)] = []
     /// Passed to the scheduler before the decision is stored.
     var scheduled: [TransferID] = []
     /// Whether the schedule allowed them to start.
-    var isInTime = false
+    var isWithinSchedule = false
   }
 
   /// Takes the free slots and starts their transfers. Transfers that the decision itself schedules
@@ -43,9 +43,9 @@ extension QueueCoordinator {
     var starts = Starts()
     // If the order changes, the scheduler must see that first.
     guard !isShutDown, !decision.effects.contains(where: \.changesOrder) else { return starts }
-    lookAtSchedule()
-    starts.isInTime = scheduleMonitor.isOpen
-    if arePickedInTime, !scheduleMonitor.isOpen { releasePicked() }
+    updateSchedule()
+    starts.isWithinSchedule = scheduleMonitor.isOpen
+    if arePickedWithinSchedule, !scheduleMonitor.isOpen { releasePicked() }
     let now = engine.clock.now
     if engine.slots.update({ $0.hasFreeSlot }) {
       for case .enqueue(let id) in decision.effects {
@@ -59,7 +59,7 @@ extension QueueCoordinator {
     }
     for id in picked {
       if let grant = queue.granted(id, isDurable: store.isDurable, &decision) {
-        starts.granted.append((id, grant.startsOver))
+        starts.granted.append((id, grant.restartsFromZero))
       } else {
         engine.slots.update { _ = $0.paused(id) }
       }
@@ -68,7 +68,7 @@ extension QueueCoordinator {
     return starts
   }
 
-  /// Releases slots whose starts the store refused and whose window has closed since.
+  /// Releases slots whose starts the store refused and whose schedule window has closed since.
   private func releasePicked() {
     for id in picked {
       engine.slots.update { _ = $0.paused(id) }
@@ -83,8 +83,8 @@ extension QueueCoordinator {
   }
 
   /// The decision was not stored: releases the slots of what it scheduled.
-  func takeBack(_ starts: Starts, _ added: [TransferRecord]) {
-    if !starts.granted.isEmpty { arePickedInTime = starts.isInTime }
+  func releaseStarts(_ starts: Starts, _ added: [TransferRecord]) {
+    if !starts.granted.isEmpty { arePickedWithinSchedule = starts.isWithinSchedule }
     guard !starts.scheduled.isEmpty else { return }
     let scheduled = Set(starts.scheduled)
     picked.removeAll { scheduled.contains($0) }
@@ -94,10 +94,10 @@ extension QueueCoordinator {
     }
   }
 
-  /// Its start is stored: it receives commands from now on.
-  func beginRun(of id: TransferID, startsOver: Bool) {
+  /// Registers its run once its start is stored: it receives commands from now on.
+  func beginRun(of id: TransferID, restartsFromZero: Bool) {
     releasePicked(id)
-    if startsOver { runs[id].location = nil }
+    if restartsFromZero { runs[id].location = nil }
     runs[id].run = RunSupervisor.Run(
       context: RunContext(id: id, engine: engine, coordinator: self))
   }
@@ -105,7 +105,7 @@ extension QueueCoordinator {
   /// Creates the driver of each.
   /// - Parameter new: the records that the same decision added.
   func launch(
-    _ granted: [(id: TransferID, startsOver: Bool)], _ new: [TransferRecord]
+    _ granted: [(id: TransferID, restartsFromZero: Bool)], _ new: [TransferRecord]
   ) async {
     let ids = granted.map(\.id)
     var added: [TransferID: TransferRecord] = [:]
@@ -125,26 +125,26 @@ extension QueueCoordinator {
         if let record = (try? await store.records([id]))?.first { stored.append(record) }
       }
     }
-    for (id, startsOver) in granted {
+    for (id, restartsFromZero) in granted {
       if let record = added[id] ?? (stored.first?.id == id ? stored.popFirst() : nil) {
-        launch(record, startsOver: startsOver)
+        launch(record, restartsFromZero: restartsFromZero)
       } else {
         run(UnreadDriver(), for: id, on: engine.soleExecutor)
       }
     }
   }
 
-  private func launch(_ record: TransferRecord, startsOver: Bool) {
-    engine.hooks.passes(.began)
+  private func launch(_ record: TransferRecord, restartsFromZero: Bool) {
+    engine.hooks.reached(.began)
     let id = record.id
     let reportsProgress = record.request.reportsProgress
-    engine.hub.begins(id, tellsProgress: reportsProgress)
+    engine.hub.runBegan(id, reportsProgress: reportsProgress)
     let identity = TransferIdentity(record.request)
     runs[id].identity = identity
     runs.run(of: id)?.context.identity = identity
     switch record.request.work {
     case .download(var download):
-      if startsOver { download.startOver = true }
+      if restartsFromZero { download.startOver = true }
       download.replace(record.result)
       // A restarted stream is read from the beginning.
       if download.destination == .stream, runs.stream(of: id)?.hasEnded ?? true {
@@ -154,7 +154,7 @@ extension QueueCoordinator {
       let executor = engine.executor(for: id, of: download.url.origin)
       run(
         DownloadDriver(
-          request: download, serverName: known.serverName, former: known.location,
+          request: download, serverName: known.serverName, previousLocation: known.location,
           stream: known.stream, executor: executor, isStored: store.isDurable,
           reportsProgress: reportsProgress),
         for: id, on: executor)
@@ -170,7 +170,7 @@ extension QueueCoordinator {
     case .program(let words, let directory):
       guard let programs = engine.programs else { break }
       return ProgramDriver(
-        ProgramCommand(id: id, words: words, directory: directory), engine, programs,
+        ProgramCommand(id: id, arguments: words, directory: directory), engine, programs,
         isIdempotent: step.isIdempotent)
     case .named(let name, let input):
       guard let closure = steps[name] else { break }
@@ -182,7 +182,7 @@ extension QueueCoordinator {
   /// Deletes what earlier runs left of a transfer that is not running.
   func discard(_ id: TransferID) {
     guard !runs.isRunning(id) else { return runs.send(.cancel, to: id) }
-    beginRun(of: id, startsOver: false)
+    beginRun(of: id, restartsFromZero: false)
     let isDisplaced = queue.isDisplaced(id)
     let (serverName, location) = (runs[id].serverName, runs[id].location)
     Task(executorPreference: engine.soleExecutor) { [weak self, store, engine] in
@@ -192,7 +192,7 @@ extension QueueCoordinator {
       if isDisplaced { download = nil }
       await self?.run(
         DiscardDriver(
-          request: download, serverName: serverName, former: location),
+          request: download, serverName: serverName, previousLocation: location),
         for: id,
         on: download.flatMap { engine.executor(for: id, of: $0.url.origin) }
           ?? engine.soleExecutor)
@@ -240,7 +240,7 @@ extension QueueDecision.Effect {
   /// Whether the scheduler may choose other transfers after this effect.
   fileprivate var changesOrder: Bool {
     switch self {
-    case .unschedule, .rearrange, .prefer, .force: true
+    case .unschedule, .rearrange, .startNow, .force: true
     case .enqueue, .postpone, .stop, .discard, .waits, .ended, .groupEnded, .removed: false
     }
   }

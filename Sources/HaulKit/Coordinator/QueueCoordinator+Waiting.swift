@@ -10,34 +10,34 @@ extension QueueCoordinator {
     var retries: [TransferID] = []
     for key in keys {
       switch key {
-      case .hosts, .schedule, .cutShort, .abandon: continue
-      case .waits: await look()
+      case .hosts, .schedule, .forceStop, .abandon: continue
+      case .waits: await checkWaits()
       case .store:
         isStoreRefusing = false
-        await goOnAfterEnds()
+        await storeEndsAndStart()
       case .retry(let id): retries.append(id)
       }
     }
     if !retries.isEmpty { await release(retries) }
-    await startWhatMay()
-    if keys.contains(.schedule) { emitReopened() }
+    await startReady()
+    if keys.contains(.schedule) { emitWaitsAfterSchedule() }
   }
 
   /// Requeues transfers whose wait is over.
   private func release(_ ids: [TransferID]) async {
-    let isDone = await carryOutAlone { (queue, decision) in
-      for id in ids { queue.due(id, &decision) }
+    let isDone = await performDecisionWithoutStarting { (queue, decision) in
+      for id in ids { queue.waitEnded(id, &decision) }
     }
-    // A skipped transfer ends here, and that is stored.
+    // The store can refuse this: a transfer that is skipped ends here.
     guard !isDone else { return }
     let later = engine.clock.now + .seconds(1)
     for id in ids { deadlines.set(.retry(id), to: later) }
   }
 
-  /// Carries out a decision that no caller asked for, and starts nothing with it: usually nothing
-  /// has to be stored.
+  /// Carries out a decision that no caller requested, and starts nothing. Usually nothing has to be
+  /// stored.
   /// - Returns: whether the store accepted it.
-  private func carryOutAlone(
+  private func performDecisionWithoutStarting(
     _ decide: (inout QueueMachine, inout QueueDecision) -> Void
   ) async -> Bool {
     do throws(TransferError) {
@@ -52,7 +52,7 @@ extension QueueCoordinator {
     }
   }
 
-  /// Resumes a transfer when its wait reason is gone. A command may have come since.
+  /// Resumes a transfer when its wait reason is gone, unless a command has changed it meanwhile.
   func wait(_ id: TransferID, _ reason: WaitReason, _ identity: TransferIdentity?) {
     guard queue.members[id]?.waiting == reason else { return }
     switch reason {
@@ -65,7 +65,7 @@ extension QueueCoordinator {
     emitWaiting(id, reason, identity)
   }
 
-  /// Returns to a transfer when its next attempt is due.
+  /// Sets the timer for the next attempt of a transfer.
   func postpone(_ id: TransferID, until wallSeconds: Double) {
     emitWaiting(id, .retry(at: wallSeconds), nil)
     let delay = max(wallSeconds - engine.clock.wallSeconds, 0)
@@ -76,12 +76,12 @@ extension QueueCoordinator {
 /// Waits for disk space, a directory or the network.
 extension QueueCoordinator {
   /// Checks the wait reasons, and releases the transfers whose reason is gone.
-  private func look() async {
+  private func checkWaits() async {
     forgetReleased()
     let answers = await answers(to: waits.questions)
     guard !isShutDown else { return }
     forgetReleased()
-    let released = waits.handle(.looked(answers), at: engine.clock.now)
+    let released = waits.handle(.checked(answers), at: engine.clock.now)
     waitsChanged()
     await release(released)
     for id in released where queue.members.state(of: id) == .queued {
@@ -89,7 +89,7 @@ extension QueueCoordinator {
     }
   }
 
-  /// Commands may have come since.
+  /// Forgets transfers that a command has released meanwhile.
   private func forgetReleased() {
     for id in Array(waits.ids) where queue.members[id]?.waiting.map({ $0 == .slot }) ?? true {
       _ = waits.handle(.left(id), at: engine.clock.now)
@@ -98,7 +98,7 @@ extension QueueCoordinator {
 
   private func waitsChanged() {
     engine.fullDevices.withLockedValue { $0 = waits.fullDevices }
-    deadlines.set(.waits, to: waits.nextLook)
+    deadlines.set(.waits, to: waits.nextCheck)
   }
 
   private func answers(
@@ -131,49 +131,48 @@ extension QueueCoordinator {
 /// Waits for the schedule.
 extension QueueCoordinator {
   func setSchedule(_ schedule: Schedule?) async throws(TransferError) {
-    var hours: LocalSchedule?
-    if let schedule { hours = try LocalSchedule(schedule) }
-    scheduleMonitor.set(hours)
-    await startWhatMay()
-    emitReopened()
+    var localSchedule: LocalSchedule?
+    if let schedule { localSchedule = try LocalSchedule(schedule) }
+    scheduleMonitor.set(localSchedule)
+    await startReady()
+    emitWaitsAfterSchedule()
   }
 
   /// Updates whether the schedule allows starts; called before anything starts.
-  func lookAtSchedule() {
+  func updateSchedule() {
     guard !isShutDown, scheduleMonitor.isNeeded else { return }
     let wasOpen = scheduleMonitor.isOpen
-    scheduleMonitor.look(at: engine.clock.now, wallSeconds: engine.clock.wallSeconds)
-    engine.slots.update { $0.closed = scheduleMonitor.closed }
-    // Nothing runs or waits for a slot, so no check is needed: the next `add` checks itself.
-    deadlines.set(.schedule, to: queue.busy > 0 ? scheduleMonitor.nextLook : nil)
+    scheduleMonitor.check(at: engine.clock.now, wallSeconds: engine.clock.wallSeconds)
+    engine.slots.update { $0.closedReason = scheduleMonitor.closedReason }
+    // No timer is needed when nothing runs or waits for a slot: the next `add` checks the schedule.
+    deadlines.set(.schedule, to: queue.busy > 0 ? scheduleMonitor.nextCheck : nil)
     guard wasOpen, !scheduleMonitor.isOpen else { return }
     stopForSchedule(runs.running)
   }
 
-  /// Stops the transfers that lose nothing by it: a step would begin again, and a stream cannot
-  /// resume.
+  /// Stops the transfers that can resume: not steps, which would begin again, and not streams.
   func stopForSchedule(_ ids: [TransferID]) {
-    outOfTime += ids.filter {
+    stoppingForSchedule += ids.filter {
       queue.members[$0]?.facts.isStep == false && runs.stream(of: $0) == nil
     }
-    stoppedBySchedule.formUnion(outOfTime)
+    stoppedBySchedule.formUnion(stoppingForSchedule)
   }
 
   /// Stops what the schedule no longer allows.
-  func keepToSchedule() async {
-    lookAtSchedule()
-    guard !outOfTime.isEmpty else { return }
-    let ids = outOfTime
-    outOfTime = []
-    // Nothing of it is stored, so no store can refuse it.
-    _ = await carryOutAlone { (queue, decision) in
+  func enforceSchedule() async {
+    updateSchedule()
+    guard !stoppingForSchedule.isEmpty else { return }
+    let ids = stoppingForSchedule
+    stoppingForSchedule = []
+    // A suspension is not stored, so the store cannot refuse it.
+    _ = await performDecisionWithoutStarting { (queue, decision) in
       // The window may have opened meanwhile.
       if !scheduleMonitor.isOpen { queue.suspend(ids, &decision) }
     }
   }
 
   /// Emits the new wait reason of transfers that were stopped and have no slot yet.
-  private func emitReopened() {
+  private func emitWaitsAfterSchedule() {
     guard scheduleMonitor.isOpen, !stoppedBySchedule.isEmpty else { return }
     for id in stoppedBySchedule.sorted() where queue.members.state(of: id) == .queued {
       emitWaiting(id, nil)
@@ -219,9 +218,11 @@ extension QueueCoordinator {
       return TransferSummary(member, waitReason: nil)
     }
     var reason = queue.waitReason(of: member, at: engine.clock.wallSeconds, &known)
+    let (id, now) = (member.facts.id, (engine.clock.now, engine.clock.wallSeconds))
     // A running transfer may wait for another slot.
-    if reason == nil || reason == .slot {
-      reason = slotReason(of: member.facts.id, at: (engine.clock.now, engine.clock.wallSeconds))
+    if reason == nil || reason == .slot { reason = slotReason(of: id, at: now) }
+    if reason == nil, let retryAt = runs.run(of: id)?.retryAt {
+      reason = .retry(at: now.1 + max(.zero, retryAt - now.0) / .seconds(1))
     }
     return TransferSummary(member, state(of: member), waitReason: reason)
   }

@@ -16,11 +16,10 @@ package actor QueueCoordinator {
     /// The next attempt of a transfer that is not running.
     case retry(TransferID)
     /// Cuts short the runs that should have stopped, and later abandons them.
-    case cutShort, abandon
+    case forceStop, abandon
   }
 
-  /// A decision of this size needs a few megabytes, and makes the cost of its transaction
-  /// negligible.
+  /// A decision of this size needs a few megabytes; the cost of a transaction is then negligible.
   static let portion = 8192
 
   let engine: Engine
@@ -37,13 +36,13 @@ package actor QueueCoordinator {
   /// Whether the schedule allows starts.
   var scheduleMonitor: ScheduleMonitor
   /// Transfers that the schedule stops or has stopped.
-  var outOfTime: [TransferID] = []
+  var stoppingForSchedule: [TransferID] = []
   var stoppedBySchedule: Set<TransferID> = []
   var steps: [String: StepClosure] = [:]
   /// Transfers that have a slot, and whose start is not stored yet.
   var picked: [TransferID] = []
   /// Whether the schedule allowed those starts.
-  var arePickedInTime = false
+  var arePickedWithinSchedule = false
   /// Whether a task is about to store ends, with all that arrive until then.
   var willStoreEnds = false
   /// Whether the store refused the last change that no caller asked for.
@@ -58,7 +57,7 @@ package actor QueueCoordinator {
     self.engine = engine
     self.store = store
     self.portion = max(portion, 1)
-    scheduleMonitor = ScheduleMonitor(engine.hours)
+    scheduleMonitor = ScheduleMonitor(engine.localSchedule)
     deadlines = DeadlineQueue(clock: engine.clock, executor: engine.soleExecutor)
     deadlines.begin { [weak self] in await self?.due($0) }
   }
@@ -89,17 +88,16 @@ extension QueueCoordinator {
   /// Applies what `decide` decides, once it is stored.
   /// - Throws: what `decide` throws, and `io` or `disk-full` when it could not be stored; nothing
   ///   has changed then.
-  func carryOut<Result>(_ decide: Decide<Result>) async throws(TransferError) -> Result {
+  func performDecision<Result>(_ decide: Decide<Result>) async throws(TransferError) -> Result {
     try await turn.run { () async throws(TransferError) in try await commit(decide) }
   }
 
-  /// Carries out a decision about many members in portions: one decision about a million would need
-  /// gigabytes. Each portion is decided, stored and applied before the next, and nothing else is
-  /// decided or started in between.
+  /// Carries out a decision about many members in portions, with less memory. Each portion is
+  /// decided, stored and applied before the next; nothing else is decided or started in between.
   /// - Parameter decide: decides one portion; `isLast` marks the last one.
   /// - Throws: `io` or `disk-full` when a portion could not be stored; the portions before it stay
   ///   applied.
-  func carryOut(
+  func performDecision(
     inPortions ids: [TransferID],
     _ decide: (ArraySlice<TransferID>, _ isLast: Bool, inout QueueMachine, inout QueueDecision) ->
       Void
@@ -117,7 +115,7 @@ extension QueueCoordinator {
       }
     } catch {
       // Starts what the earlier portions allow.
-      if ids.count > portion { await startWhatMay() }
+      if ids.count > portion { await startReady() }
       throw error
     }
   }
@@ -136,7 +134,7 @@ extension QueueCoordinator {
       if starting { starts = grant(&queue, &decision) }
       return result
     }
-    engine.hooks.passes(.decided)
+    engine.hooks.reached(.decided)
     var events: [TransferEvent] = []
     var waiting: [TransferID: TransferIdentity] = [:]
     do throws(TransferError) {
@@ -148,16 +146,16 @@ extension QueueCoordinator {
       if !change.isEmpty { try await store.commit(change) }
     } catch {
       engine.log(error)
-      takeBack(starts, decision.added)
+      releaseStarts(starts, decision.added)
       throw error
     }
-    engine.hooks.passes(.stored)
-    let traces = ends.compactMap { runs.run(of: $0)?.onceStored }
-    if !traces.isEmpty { await removeTraces(traces) }
+    engine.hooks.reached(.stored)
+    let removals = ends.compactMap { runs.run(of: $0)?.afterStored }
+    if !removals.isEmpty { await removeKeptJournals(removals) }
     queue.apply(decision)
     apply(decision, events, waiting, ends, starts)
     if !starts.granted.isEmpty { await launch(starts.granted, decision.added) }
-    engine.hooks.passes(.carriedOut)
+    engine.hooks.reached(.effectsPerformed)
     return result
   }
 
@@ -182,7 +180,7 @@ extension QueueCoordinator {
       return TransferEvent(
         number: event.number, id: event.id, identity: identity, kind: event.kind)
     }
-    return engine.hub.isHeard ? await store.identified(events) : events
+    return engine.hub.hasSubscribers ? await store.identified(events) : events
   }
 
   /// The identities of transfers that are about to wait for dependencies.
@@ -191,7 +189,7 @@ extension QueueCoordinator {
   ) async -> [TransferID: TransferIdentity] {
     var unknown: Set<TransferID> = []
     for case .waits(let id, _, _) in decision.effects { unknown.insert(id) }
-    guard !unknown.isEmpty, engine.hub.isHeard else { return [:] }
+    guard !unknown.isEmpty, engine.hub.hasSubscribers else { return [:] }
     var known: [TransferID: TransferIdentity] = [:]
     for event in events where unknown.remove(event.id) != nil { known[event.id] = event.identity }
     // An event without its address is better than none.

@@ -8,10 +8,13 @@ package struct RunSupervisor {
     package let context: RunContext
     /// Nil while it runs.
     package var end: RunEnd?
+    /// When its next attempt is due, while it has no slot. The store has this time too, unless it
+    /// refused to take it.
+    package var retryAt: Instant?
     /// Whether it is a step that did not stop when asked to; its end is then ignored.
-    package var isCutShort = false
+    package var isForceStopped = false
     /// To call on a file thread once its end is stored.
-    package var onceStored: (@Sendable () -> Void)?
+    package var afterStored: (@Sendable () -> Void)?
 
     package init(context: RunContext) { self.context = context }
   }
@@ -35,8 +38,8 @@ package struct RunSupervisor {
     }
 
     /// The end of its run is stored: it no longer runs.
-    fileprivate mutating func settle() {
-      // The reader holds its stream from now on; a late reader still finds it here.
+    fileprivate mutating func endStored() {
+      // A reader keeps its own stream alive; a stream without a reader stays here for one.
       if isStreamRead, case .finished? = run?.end { stream = nil }
       isLocationStored = location != nil
       run = nil
@@ -55,20 +58,20 @@ package struct RunSupervisor {
   /// Whether it runs, or its end is not stored yet.
   package func isRunning(_ id: TransferID) -> Bool { run(of: id) != nil }
 
-  func run(of id: TransferID) -> Run? { records.place(of: id).flatMap { records[$0].run } }
+  func run(of id: TransferID) -> Run? { records.index(of: id).flatMap { records[$0].run } }
 
   func identity(of id: TransferID) -> TransferIdentity? {
-    records.place(of: id).flatMap { records[$0].identity }
+    records.index(of: id).flatMap { records[$0].identity }
   }
 
   func stream(of id: TransferID) -> StreamBuffer? {
-    records.place(of: id).flatMap { records[$0].stream }
+    records.index(of: id).flatMap { records[$0].stream }
   }
 
   /// Whether the store needs its file location, or the fact that it has none: after a restart its
   /// file system may be missing.
   func storesLocation(of id: TransferID) -> Bool {
-    records.place(of: id).map { records[$0].location != nil || records[$0].isLocationStored }
+    records.index(of: id).map { records[$0].location != nil || records[$0].isLocationStored }
       ?? false
   }
 
@@ -82,19 +85,18 @@ package struct RunSupervisor {
   package subscript(id: TransferID) -> Record {
     get { records[id] ?? Record() }
     _modify {
-      let place = records.place(of: id) ?? records.set(id, to: Record())
-      yield &records[place]
-      if records[place].isEmpty { records.remove(id) }
+      let index = records.index(of: id) ?? records.set(id, to: Record())
+      yield &records[index]
+      if records[index].isEmpty { records.remove(id) }
     }
   }
 
-  /// Sends an order to its run.
   package func send(_ order: RunOrder, to id: TransferID) { run(of: id)?.context.send(order) }
 
-  /// Its run has ended; its record stays until that is stored.
+  /// Notes that its run has ended; the record of the run stays until the end is stored.
   /// - Returns: whether the end counts; false after `forget`.
   package mutating func ended(_ id: TransferID, _ end: RunEnd) -> Bool {
-    guard let run = run(of: id), !run.isCutShort else { return false }
+    guard let run = run(of: id), !run.isForceStopped else { return false }
     run.end = end
     if end.isOver { self[id].location = nil }
     ended.append(id)
@@ -102,7 +104,7 @@ package struct RunSupervisor {
   }
 
   /// The ends of these runs are stored: they no longer run.
-  package mutating func settle(_ ids: some Collection<TransferID>) {
+  package mutating func endsStored(_ ids: some Collection<TransferID>) {
     // Usually these are all of them; but some may have been forgotten or added meanwhile.
     if ended.elementsEqual(ids) {
       ended = []
@@ -110,7 +112,7 @@ package struct RunSupervisor {
       let stored = Set(ids)
       ended.removeAll { stored.contains($0) }
     }
-    for id in ids { self[id].settle() }
+    for id in ids { self[id].endStored() }
   }
 
   /// Its run is no longer supervised.

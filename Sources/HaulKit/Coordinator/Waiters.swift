@@ -8,10 +8,10 @@ struct Waiters: Sendable {
   let ended = ContinuationList<TransferID, TransferResult?>()
   /// Until every member of a group has ended, or it has no members; false: check again.
   let groups = ContinuationList<String, Bool>()
-  /// Until at most this many run or wait for a slot: 0, or 1 for a step that waits itself.
+  /// Until at most this many run or wait for a slot: 0, or 1 when the caller is a step of the list.
   let empty = ContinuationList<Int, Void>()
 
-  /// Resumes those who wait until at most this many run or wait for a slot.
+  /// Resumes the callers that wait until at most this many run or wait for a slot.
   func resume(busy: Int) {
     for number in 0...1 where busy <= number { empty.resume(number, ()) }
   }

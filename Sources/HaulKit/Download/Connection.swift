@@ -11,26 +11,26 @@ struct Connection: Sendable {
 
   let id: SegmentID
   var work: Work
-  /// Since when nothing has been received; kept for a body, or for a request that waits for others.
-  var silence: Since
+  /// Since when nothing has been received: an instant for a request without a task, else a timer.
+  var idleSince: IdleSince
   /// Whether it was asked to stop.
   var isStopped = false
   /// Whether it was dropped after the idle timeout.
-  var isSilent = false
+  var hasTimedOut = false
 
-  enum Since: Sendable {
+  enum IdleSince: Sendable {
     case instant(Instant)
-    case told(IdleTimer)
+    case timer(IdleTimer)
 
     var start: Instant? {
       switch self {
       case .instant(let instant): instant
-      case .told(let silence): silence.start
+      case .timer(let idleTimer): idleTimer.start
       }
     }
   }
 
-  var isUnderWay: Bool {
+  var isActive: Bool {
     if case .response = work { false } else { true }
   }
 

@@ -14,9 +14,9 @@ enum DirectoryLookup {
     }
   }
 
-  /// The directory at a path; nil when none can be opened there.
+  /// The directory at a path; nil when it cannot be opened.
   static func find(_ path: String, on disk: any Disk) -> Found? {
-    // For any reason: a dangling path, or a file system that does not answer.
+    // Any error counts, also of a dangling path or a file system that does not answer.
     guard let directory = try? disk.openDirectory(path, creating: false),
       let device = try? directory.status().device
     else { return nil }

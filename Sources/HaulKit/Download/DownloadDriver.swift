@@ -8,7 +8,7 @@ final class DownloadDriver: TransferDriver {
   /// The name that the server sent to an earlier run.
   let serverName: FileName?
   /// Where an earlier run left its bytes, if known.
-  let former: FileLocation?
+  let previousLocation: FileLocation?
   /// The buffer that the reader of a stream reads from.
   let stream: StreamBuffer?
   /// Where it runs; nil for the global executor.
@@ -18,12 +18,13 @@ final class DownloadDriver: TransferDriver {
   let reportsProgress: Bool
 
   init(
-    request: DownloadRequest, serverName: FileName?, former: FileLocation?, stream: StreamBuffer?,
+    request: DownloadRequest, serverName: FileName?, previousLocation: FileLocation?,
+    stream: StreamBuffer?,
     executor: (any TaskExecutor)?, isStored: Bool, reportsProgress: Bool
   ) {
     self.request = request
     self.serverName = serverName
-    self.former = former
+    self.previousLocation = previousLocation
     self.stream = stream
     self.executor = executor
     self.isStored = isStored
@@ -41,7 +42,7 @@ final class DownloadDriver: TransferDriver {
     return await run.perform()
   }
 
-  /// Whether the name comes with the first answer.
+  /// Whether the server sends the name, with the first answer.
   private var learnsName: Bool {
     guard case .directory = request.destination else { return false }
     return request.usesServerName && serverName == nil
@@ -59,7 +60,7 @@ final class DownloadDriver: TransferDriver {
     rules.minimumSplit = request.minimumSplit
     rules.checksums = request.checksums
     rules.allowUnverified = request.allowUnverified
-    rules.isSameResource = request.resumesFromAnotherAddress
+    rules.resumesFromAnotherAddress = request.resumesFromAnotherAddress
     rules.maximumSize = request.maximumSize
     rules.decodes = request.decodesContent
     rules.retry = request.retry

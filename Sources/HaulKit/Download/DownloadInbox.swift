@@ -6,7 +6,7 @@ import NIOConcurrencyHelpers
 final class DownloadInbox: Sendable {
   enum Message: Sendable {
     case event(DownloadMachine.Event)
-    /// A request was answered: the answer is to be taken.
+    /// A request was answered: take the answer with `takeAnswer(to:)`.
     case answered(SegmentID)
     case order(RunOrder)
     /// The timer that was set to this instant has fired.
@@ -19,7 +19,7 @@ final class DownloadInbox: Sendable {
 
   fileprivate struct State {
     var messages: Deque<Message> = []
-    /// Kept apart from the messages, which may live long: an answer holds a connection.
+    /// Not in the messages, which may live long: an answer holds a connection.
     var answers: [(id: SegmentID, response: FetchResponse)] = []
     var reader: UnsafeContinuation<Void, Never>?
     var hasTick = false
@@ -39,7 +39,7 @@ final class DownloadInbox: Sendable {
     }
   }
 
-  /// At most one tick waits for the reader. False when the inbox has no reader any more.
+  /// Adds a tick unless one is unread; false when the inbox is closed.
   func tick() -> Bool {
     add { state in
       guard !state.hasTick else { return }
@@ -64,12 +64,12 @@ final class DownloadInbox: Sendable {
     while true {
       if let message = state.withLockedValue({ $0.next() }) { return message }
       await withUnsafeContinuation { reader in
-        let mayGoOn = state.withLockedValue { state in
+        let hasMessage = state.withLockedValue { state in
           guard state.messages.isEmpty else { return true }
           state.reader = reader
           return false
         }
-        if mayGoOn { reader.resume() }
+        if hasMessage { reader.resume() }
       }
     }
   }
@@ -80,7 +80,7 @@ final class DownloadInbox: Sendable {
     }
   }
 
-  /// Accepts nothing more, and releases answers that were not taken.
+  /// Accepts no more messages, and releases answers that were not taken.
   func close() {
     // Connections are closed outside the lock.
     _ = state.withLockedValue { state in

@@ -15,7 +15,7 @@ extension DownloadRun {
     let name = serverName ?? driver.serverName
     do {
       switch try await claimTarget(name) {
-      case .alreadyThere(let path, let size, let checksums):
+      case .alreadyExists(let path, let size, let checksums):
         end = .finished(
           TransferResult(
             state: .completed, path: path, bytes: size, reused: size,
@@ -38,7 +38,7 @@ extension DownloadRun {
       directory: claim.directory.path, device: claim.key.device, boot: engine.disk.bootID,
       name: claim.name.text, partName: claim.part.partName)
     if claim.number > 0 || isNamedByServer {
-      tell(.target(claim.path, reason: await leftAlone(by: claim)))
+      emit(.target(claim.path, reason: await reasonForNumber(by: claim)))
     }
     if let reason = await refusal(of: claim) {
       end = .suspended(reason)
@@ -67,12 +67,12 @@ extension DownloadRun {
     expectDigests()
   }
 
-  /// Continues the digests of an earlier run with new bytes.
+  /// Starts digests that include the bytes of an earlier run.
   func expectDigests() {
     if reused > 0 { target?.expectDigests(machine.checksums.map(\.algorithm)) }
   }
 
-  /// A crash came after publishing and before the journal was removed.
+  /// Ends the run: an earlier one published the file, and crashed before it deleted the journal.
   private mutating func foundPublished(_ target: FileTarget) async {
     let recovery = target.recovery
     reused = recovery.publishedLength ?? 0
@@ -82,21 +82,21 @@ extension DownloadRun {
     end = request.startOver ? .foundPublished(found) : .finished(found)
   }
 
-  /// Why a number is added to the name; nil unless an existing file is the cause.
-  private func leftAlone(by claim: TargetClaim) async -> String? {
+  /// Why a number is added to the name, if an existing file is the cause; otherwise nil.
+  private func reasonForNumber(by claim: TargetClaim) async -> String? {
     guard claim.number > 0, claim.replacement == .none, request.ifExists == .update else {
       return nil
     }
-    // A file that cannot be read is not mentioned.
+    // If the file cannot be checked, no reason is given.
     let former = try? await engine.io.run { () throws(TransferError) in
       try TargetCheck.state(of: claim.wanted.text, in: claim.directory)
     }
     guard let former, former != .absent else { return nil }
-    return "\(claim.wanted.text) was not downloaded by haul from this address, or was changed since"
+    return "\(claim.wanted.text) was not downloaded by haul from this address, or has changed since"
   }
 
-  /// Finds the name and the part file. Most files are new: checking the directory here is faster
-  /// than changing threads.
+  /// Finds the name and the part file. Most files are new, so the directory is first checked on the
+  /// present thread: that is faster than a thread switch.
   private func claimTarget(
     _ serverName: FileName?
   ) async throws(TransferError) -> TargetClaim.Outcome {
@@ -106,14 +106,14 @@ extension DownloadRun {
       let new = try await engine.io.inPlace.run { () throws(TransferError) in
         try TargetClaim.makeNew(
           for: request, of: id, serverName: serverName, on: engine.disk, nonce: nonce,
-          book: engine.targets)
+          reservations: engine.targets)
       }
       if let new { return .claimed(new) }
     }
     return try await engine.io.run { () throws(TransferError) in
       try TargetClaim.make(
         for: request, of: id, serverName: serverName, on: engine.disk, nonce: nonce,
-        book: engine.targets)
+        reservations: engine.targets)
     }
   }
 
@@ -121,18 +121,18 @@ extension DownloadRun {
   mutating func releaseTarget(_ end: RunEnd) async {
     guard let claim else { return }
     guard end.isOver else { return engine.targets.keep(claim.key) }
-    guard driver.isStored, end.hasFile else { return engine.targets.letGo(claim.key) }
+    guard driver.isStored, end.hasFile else { return engine.targets.release(claim.key) }
     let (part, key, targets) = (claim.part, claim.key, engine.targets)
     await context.report(
       .published {
         part.removeJournal()
-        targets.letGo(key)
+        targets.release(key)
       })
   }
 }
 
 extension RunEnd {
-  /// How the stream ends for its reader, after the last byte.
+  /// The end that the reader of the stream gets, after the last byte.
   var outcome: Result<Void, TransferError> {
     switch self {
     case .paused, .suspended, .foundPublished:
@@ -141,7 +141,8 @@ extension RunEnd {
       switch result.state {
       case .completed: .success(())
       case .cancelled: .failure(TransferError(.cancelled, "cancelled"))
-      case .failed: .failure(result.error ?? TransferError(.internal, "it failed"))
+      case .failed:
+        .failure(result.error ?? TransferError(.internal, "the transfer failed without an error"))
       }
     }
   }

@@ -8,7 +8,7 @@ extension DownloadRun {
     case .bind(let id): await bind(toAnswerOf: id)
     case .receive(let id, let body, let version): await receive(id, body, begin: version)
     case .compare(let id, let range): compare(id, range)
-    case .noteUnproved: await noteUnproved()
+    case .noteMixedVersions: await noteMixedVersions()
     case .drop(let id): drop(id)
     case .stop(let id): stop(id)
     case .begin(let version): await begin(version)
@@ -17,8 +17,8 @@ extension DownloadRun {
       engine.slots.update { _ = $0.releaseConnection(for: id) }
       await context.report(.slotsChanged)
     case .wake(let timer, let delay): wake(timer, after: delay)
-    case .leaveSlot: await context.report(.slotLeft(until: retryAt))
-    case .enterSlot: await context.report(.slotWanted)
+    case .releaseSlot: await context.report(.slotReleased(until: retryAt))
+    case .requestSlot: await context.report(.slotRequested)
     case .limitHost(let error): await limitHost(error)
     case .pauseHost(let delay):
       pauseHost(delay)
@@ -28,30 +28,31 @@ extension DownloadRun {
     case .publish(let version): await publish(version)
     case .phase(let phase, let reason):
       if phase == .restarted { reused = 0 }
-      tell(.phase(phase, reason: reason))
+      emit(.phase(phase, reason: reason))
     case .attempt(let number, let error, let delay):
       retries += 1
-      tell(.attempt(number: number, error: error, delay: delay))
-    case .settled(let choice): settled(on: choice)
+      emit(.attempt(number: number, error: error, delay: delay))
+    case .connectionsChosen(let choice): noteChoice(choice)
     case .resume(let error): log(lost: error)
     case .finish(let end): await finish(end)
     }
   }
 
-  func tell(_ kind: TransferEvent.Kind) {
+  func emit(_ kind: TransferEvent.Kind) {
     engine.hub.emit(kind, of: id, context.identity)
   }
 
-  /// Remembers a measured choice for the next transfers of the host; a choice limited only by the
-  /// user's option is not remembered.
-  private func settled(on choice: ConnectionChoice) {
+  /// Remembers a measured choice for the next transfers of the host, but not a limit that the user
+  /// set.
+  private func noteChoice(_ choice: ConnectionChoice) {
     log(choice)
-    tell(.connections(choice))
+    emit(.connections(choice))
     let host = host
     switch choice.reason {
     case .noGain, .slower:
-      engine.slots.update { $0.settled(on: choice.connections, of: host) }
-    case .limit where choice.rate != nil: engine.slots.update { $0.settled(on: nil, of: host) }
+      engine.slots.update { $0.noteChosenConnections(choice.connections, of: host) }
+    case .limit where choice.rate != nil:
+      engine.slots.update { $0.noteChosenConnections(nil, of: host) }
     case .limit, .refused, .remembered: break
     }
   }
@@ -73,6 +74,6 @@ extension DownloadRun {
 
   private func pauseHost(_ delay: Duration) {
     let until = engine.clock.now + delay
-    engine.slots.update { $0.backOff(host, until: until) }
+    engine.slots.update { $0.pauseHost(host, until: until) }
   }
 }

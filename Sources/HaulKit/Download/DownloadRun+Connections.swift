@@ -2,39 +2,39 @@ import HaulCore
 
 /// Requests and bodies of the segments.
 extension DownloadRun {
-  /// Sends a request; without a task of its own if the transport can send at once and nothing must
-  /// be awaited first.
+  /// Sends a request. It needs no task if the transport can send it at once and nothing must be
+  /// awaited first.
   mutating func open(_ id: SegmentID, _ fetch: FetchRequest) {
     requests += 1
     var fetch = fetch
     fetch.prefersHTTP2 = !fetch.isAdditional && engine.sharesConnections(to: request.url.origin)
     log(id, asks: fetch)
     let now = engine.clock.now
-    if mayBeginAtOnce(fetch), let handle = engine.transport.begin(fetch, told(of: id)) {
-      connections.append(Connection(id: id, work: .request(handle), silence: .instant(now)))
+    if mayBeginAtOnce(fetch), let handle = engine.transport.begin(fetch, answerHandler(of: id)) {
+      connections.append(Connection(id: id, work: .request(handle), idleSince: .instant(now)))
       return
     }
     // An additional connection of a transfer gets its own thread, if there is one.
     let executor = (fetch.isAdditional ? nil : driver.executor) ?? engine.soleExecutor
-    let (silence, host, told) = (IdleTimer(since: now), host, told(of: id))
+    let (idleTimer, host, completionHandler) = (IdleTimer(since: now), host, answerHandler(of: id))
     let task = Task(executorPreference: executor) { [engine, fetch] in
       do {
-        told(.success(try await engine.fetch(fetch, of: host, silence)))
+        completionHandler(.success(try await engine.fetch(fetch, of: host, idleTimer)))
       } catch {
-        told(.failure(error))
+        completionHandler(.failure(error))
       }
     }
-    connections.append(Connection(id: id, work: .task(task), silence: .told(silence)))
+    connections.append(Connection(id: id, work: .task(task), idleSince: .timer(idleTimer)))
   }
 
-  /// A large body of the only transfer of its host costs a little less in a task.
+  /// False for the only transfer of a host: a task receives a large body at a slightly lower cost.
   private func mayBeginAtOnce(_ fetch: FetchRequest) -> Bool {
     guard !fetch.isAdditional, engine.prepare == nil else { return false }
     let host = host
-    return engine.slots.update { $0.transfers(of: host) > 1 && $0.backOffEnd(of: host) == nil }
+    return engine.slots.update { $0.transfers(of: host) > 1 && $0.pauseEnd(of: host) == nil }
   }
 
-  private func told(
+  private func answerHandler(
     of id: SegmentID
   ) -> @Sendable (Result<FetchResponse, any Error>) -> Void {
     { [inbox] result in
@@ -45,12 +45,12 @@ extension DownloadRun {
     }
   }
 
-  /// Receives the body of an answer; at once if all of it has arrived.
+  /// Receives the body of an answer; returns with its end if all of it has arrived.
   mutating func receive(
     _ id: SegmentID, _ body: ResponseBody, begin version: DownloadMachine.Version?
   ) async {
     guard let response = takeResponse(id), let target else { return }
-    // A new generation begins: it holds nothing of an earlier run.
+    // The new version has no bytes of an earlier run.
     if version != nil { reused = 0 }
     let receiver = SegmentReceiver(
       id: id, transfer: self.id, response: response, body: body, begin: version,
@@ -86,11 +86,11 @@ extension DownloadRun {
     _ id: SegmentID, on executor: (any TaskExecutor)?,
     _ work: @escaping @Sendable (IdleTimer) async -> DownloadMachine.Event
   ) {
-    let silence = IdleTimer(since: engine.clock.now)
+    let idleTimer = IdleTimer(since: engine.clock.now)
     let task = Task(executorPreference: executor) { [inbox] in
-      inbox.post(.event(await work(silence)))
+      inbox.post(.event(await work(idleTimer)))
     }
-    connections.append(Connection(id: id, work: .task(task), silence: .told(silence)))
+    connections.append(Connection(id: id, work: .task(task), idleSince: .timer(idleTimer)))
   }
 
   mutating func stop(_ id: SegmentID) {
@@ -127,26 +127,26 @@ extension DownloadRun {
     guard let id = event.endedID, let index = index(of: id) else { return event }
     let connection = connections.remove(at: index)
     if connection.isStopped { return .stopped(id) }
-    // What was completed before the timeout counts.
+    // The body ended before the timeout took effect: no timeout is reported.
     if case .ended = event { return event }
-    return connection.isSilent ? .failed(id, engine.silent) : event
+    return connection.hasTimedOut ? .failed(id, engine.idleTimeoutError) : event
   }
 
   /// Stops connections that received nothing for the idle timeout.
-  mutating func stopSilent(at now: Instant) {
+  mutating func stopTimedOut(at now: Instant) {
     for index in connections.indices {
       let connection = connections[index]
-      guard connection.isUnderWay, !connection.isSilent, let start = connection.silence.start,
+      guard connection.isActive, !connection.hasTimedOut, let start = connection.idleSince.start,
         now - start >= engine.idleTimeout
       else { continue }
-      connections[index].isSilent = true
+      connections[index].hasTimedOut = true
       connection.cancel()
     }
   }
 
   /// Returns when no connection is left.
   mutating func closeConnections() async {
-    connections.removeAll { !$0.isUnderWay }
+    connections.removeAll { !$0.isActive }
     for connection in connections { connection.cancel() }
     while !connections.isEmpty {
       switch await inbox.next() {
@@ -176,7 +176,7 @@ extension DownloadMachine.Event {
 
 extension Engine {
   /// Why a connection without bytes is dropped.
-  var silent: TransferError {
+  var idleTimeoutError: TransferError {
     TransferError(
       .stalled, "no bytes received for \(idleTimeout); try again later", isRetryable: true)
   }

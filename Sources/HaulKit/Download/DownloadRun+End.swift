@@ -4,7 +4,7 @@ import HaulCore
 extension DownloadRun {
   mutating func tick() async {
     let now = engine.clock.now
-    stopSilent(at: now)
+    stopTimedOut(at: now)
     let (received, total, connections) = plan.update {
       ($0.plan.receivedCount, $0.plan.length, $0.plan.segments.count)
     }
@@ -19,7 +19,7 @@ extension DownloadRun {
     }
     if let target {
       if checkpoints.begins(dirtyBytes: target.dirtyBytes, at: now) { checkpoint(target) }
-      if !isReadingBack, target.digestLag >= Self.worthReadingBack { readBack(target) }
+      if !isReadingBack, target.digestLag >= Self.readBackThreshold { readBack(target) }
     }
     await handle(ticks.isMultiple(of: 10) ? .tick : .measured)
   }
@@ -41,7 +41,7 @@ extension DownloadRun {
     }
   }
 
-  private static let worthReadingBack: Int64 = 4 << 20
+  private static let readBackThreshold: Int64 = 4 << 20
   /// The most bytes to read back at once without checking for a stop.
   private static let readBackAtOnce: Int64 = 64 << 20
 
@@ -64,9 +64,9 @@ extension DownloadRun {
     }
   }
 
-  func noteUnproved() async {
+  func noteMixedVersions() async {
     do {
-      try await target?.noteUnproved()
+      try await target?.noteMixedVersions()
     } catch {
       inbox.post(.event(.diskFailed(error)))
     }
@@ -116,9 +116,9 @@ extension DownloadRun {
     return true
   }
 
-  /// Releases the connection for another transfer, unless too many already wait for the disk.
+  /// Releases its connection to another transfer, unless too many transfers wait for the disk.
   private func waitAsideForDisk() async {
-    guard engine.slots.update({ $0.waitsForDisk(id) }) else { return }
+    guard engine.slots.update({ $0.yieldSlotForDisk(id) }) else { return }
     await context.report(.slotsChanged)
   }
 
@@ -127,7 +127,7 @@ extension DownloadRun {
     case .completed(let verified):
       let bytes = plan.update { $0.plan.receivedCount }
       end = .finished(result(.completed, path: path, bytes: bytes, verified: verified))
-    case .alreadyThere(let file):
+    case .alreadyExists(let file):
       reused = file.size
       await target?.release()
       end = .finished(result(.completed, path: file.path, bytes: reused, verified: .length))
@@ -138,7 +138,7 @@ extension DownloadRun {
       let error = await keep()
       end = error.map { .finished(result(.failed, error: $0)) } ?? .paused
     case .failed(let error):
-      // The first reason is reported; a checkpoint that fails now keeps the last good one.
+      // The first error is reported. If this checkpoint fails, the last good one still counts.
       _ = await keep()
       let bytes = plan.update { $0.plan.receivedCount }
       end = .finished(result(.failed, bytes: bytes, error: error))
@@ -164,7 +164,7 @@ extension DownloadRun {
       firstAnswer: firstAnswer.map { $0 - started }, requests: requests, retries: retries)
   }
 
-  /// Syncs the bytes on disk, as far as the durability asks for it, and releases the file.
+  /// Syncs the bytes on disk as the durability requires, and releases the file.
   private func keep() async -> TransferError? {
     var failure: TransferError?
     do {

@@ -15,8 +15,8 @@ extension DownloadRun {
     if isOutageOver { await context.report(.slotsChanged) }
   }
 
-  /// Informs the machine of the host's state before the end of a fetch, after which it may send
-  /// another request.
+  /// Informs the machine of the host's state before an event after which it may send another
+  /// request: the end of a fetch, or a tick.
   mutating func noteHost(before event: DownloadMachine.Event, at now: Instant) async {
     switch event {
     case .ended, .stopped, .tick: break
@@ -25,7 +25,7 @@ extension DownloadRun {
     }
     let (id, host) = (id, host)
     (machine.host, machine.isHostPaused) = engine.slots.update {
-      ($0.hostStanding(for: id), $0.backOffEnd(of: host).map { $0 > now } ?? false)
+      ($0.hostHealth(for: id), $0.pauseEnd(of: host).map { $0 > now } ?? false)
     }
   }
 

@@ -3,17 +3,17 @@ import HaulFiles
 
 /// Recovers what an earlier run left.
 extension DownloadRun {
-  /// How much of the part file this request can use.
+  /// What this request can use of the part file; nil for nothing.
   mutating func recover(_ target: FileTarget) async -> DownloadMachine.Recovered? {
     let recovery = target.recovery
-    // Bytes that failed one digest are useful only for another.
+    // Bytes that failed the check of a digest are used only if another digest is requested.
     let isRejected =
       request.checksums.isEmpty
       ? !recovery.rejected.isEmpty : request.checksums.contains { recovery.rejected.contains($0) }
     guard let head = recovery.head, !request.startOver, !request.decodesContent, !isRejected,
       !recovery.received.isEmpty
     else { return nil }
-    // When the server sends the name, the plan is that of its first answer.
+    // If the server sends the name, the plan of its first answer is kept.
     let isBound = !machine.rules.learnsName
     plan.update { state in
       if isBound { state.plan = SegmentPlan(length: head.length, received: recovery.received) }
@@ -24,25 +24,25 @@ extension DownloadRun {
       version: .init(
         validator: head.validator, length: head.length,
         announced: head.announced.flatMap { Checksum($0) }),
-      isSameAddress: head.isOf(request.url), hasSameTokens: head.hasTokens(of: request.url),
-      isUnproved: recovery.isUnproved, location: head.knownLocation, received: recovery.received)
+      isSameAddress: head.matches(request.url), hasSameTokens: head.hasTokens(of: request.url),
+      mayMixVersions: recovery.mayMixVersions, location: head.knownLocation,
+      received: recovery.received)
     if request.allowUnverified || !recovered.hasSameTokens, recovered.isSameAddress {
-      // Bytes that cannot be read are not compared and do not count.
-      recovered.places = (try? await target.comparisonPlaces()) ?? []
+      // Without readable bytes there is nothing to compare.
+      recovered.places = (try? await target.comparisonRanges()) ?? []
     }
     return recovered
   }
 
   /// Whether an answer comes from another address than the bytes of an earlier run.
-  func leadsElsewhere(_ head: ResponseHead) -> Bool {
+  func isFromOtherAddress(_ head: ResponseHead) -> Bool {
     guard machine.hasPending, let earlier = target?.recovery.head else { return false }
     return !earlier.cameFrom(head.url)
   }
 
-  /// Whether cancelling deletes the bytes on disk: not if they are of another address and none was
-  /// replaced.
+  /// Whether a cancel deletes the bytes on disk. It does not if all of them are of another address.
   var mayDiscard: Bool {
     guard let head = target?.recovery.head, !machine.hasReplaced else { return true }
-    return head.isOf(request.url) || driver.former != nil
+    return head.matches(request.url) || driver.previousLocation != nil
   }
 }

@@ -7,23 +7,23 @@ import NIOConcurrencyHelpers
 extension DownloadRun {
   /// The wait reason behind a failure, if there is one.
   func waitReason(behind end: RunEnd) async -> WaitReason? {
-    // A stream cannot resume: its reader has the bytes.
+    // A stream cannot resume: its reader has taken the bytes.
     guard driver.stream == nil, case .finished(let result) = end, result.state == .failed,
       let error = result.error, let reason = await waitReason(behind: error)
     else { return nil }
-    engine.logger.info("it waits: \(error.message)", metadata: ["transfer": "\(id)"])
+    engine.logger.info("waiting: \(error.message)", metadata: ["transfer": "\(id)"])
     return reason
   }
 
-  /// Reports a failure without a network as that.
-  func seen(_ event: DownloadMachine.Event) -> DownloadMachine.Event {
+  /// Marks a failure with `noNetwork` when the machine has no network.
+  func withoutNetwork(_ event: DownloadMachine.Event) -> DownloadMachine.Event {
     guard engine.waitsForNetwork, driver.stream == nil, case .failed(let id, let error) = event,
       error.cause == .noRoute, !engine.network.isUp
     else { return event }
     return .failed(id, error.with(.noNetwork))
   }
 
-  /// Why a new target is not written to: its file system is full.
+  /// Why a new target is not written: its file system is full.
   func refusal(of claim: TargetClaim) async -> WaitReason? {
     let device = claim.key.device
     guard engine.fullDevices.withLockedValue({ $0.contains(device) }) else { return nil }
@@ -32,7 +32,7 @@ extension DownloadRun {
     return try? await engine.io.run { () throws(TransferError) in
       let shortage = try Shortage.find(
         claim.directory, location?.partName, length: length, path: claim.directory.path)
-      // There is room again, and the monitor has not seen it yet.
+      // There is space again, and the monitor has not noticed yet.
       if shortage.free.map({ $0 >= WaitMonitor.reserve }) ?? true { return nil }
       claim.part.release()
       return .diskFull(shortage)
@@ -41,20 +41,20 @@ extension DownloadRun {
 
   /// The directory with an earlier run's bytes, if it is missing. It is not created: it would be on
   /// another file system.
-  func missingLocation() async -> WaitReason? {
-    guard engine.waitsForDisk, let former = driver.former else { return nil }
+  func missingPartDirectory() async -> WaitReason? {
+    guard engine.waitsForDisk, let previousLocation = driver.previousLocation else { return nil }
     return try? await engine.io.run { [disk = engine.disk] () throws(TransferError) in
-      guard let found = DirectoryLookup.find(former.directory, on: disk) else {
-        return .directoryMissing(former.directory, seen: nil)
+      guard let found = DirectoryLookup.find(previousLocation.directory, on: disk) else {
+        return .directoryMissing(previousLocation.directory, seen: nil)
       }
       // After unmounting and mounting, or after a boot, a file system may have another device
       // number.
-      if found.device == former.device || former.boot != disk.bootID
-        || found.holds(former.partName)
+      if found.device == previousLocation.device || previousLocation.boot != disk.bootID
+        || found.holds(previousLocation.partName)
       {
         return nil
       }
-      return .directoryMissing(former.directory, seen: found.device)
+      return .directoryMissing(previousLocation.directory, seen: found.device)
     }
   }
 
@@ -63,7 +63,7 @@ extension DownloadRun {
     case .noNetwork: .offline
     case .noRoom where engine.waitsForDisk: await shortage()
     // Only a location that existed can disappear.
-    default: engine.waitsForDisk && error.code == .io ? await vanishedPlace() : nil
+    default: engine.waitsForDisk && error.code == .io ? await lostDirectory() : nil
     }
   }
 
@@ -78,9 +78,9 @@ extension DownloadRun {
     }
   }
 
-  /// The directory, if it disappeared with its file system. A directory that was removed is not
-  /// waited for: its bytes are lost.
-  private func vanishedPlace() async -> WaitReason? {
+  /// The directory, if it disappeared with its file system. If it was deleted, its bytes are lost
+  /// and nothing waits for it.
+  private func lostDirectory() async -> WaitReason? {
     guard let location, let directory = claim?.directory else { return nil }
     return try? await engine.io.run { [disk = engine.disk] () throws(TransferError) in
       if let found = DirectoryLookup.find(location.directory, on: disk) {
@@ -96,7 +96,7 @@ extension DownloadRun {
 typealias Shortage = WaitReason.Shortage
 
 extension WaitReason.Shortage {
-  /// How much room a file lacks. Space reserved by its part file counts as its own.
+  /// How much space a file lacks. Space that its part file has reserved counts as available.
   /// - Parameter length: of the whole file, as far as it is known.
   fileprivate static func find(
     _ directory: any DiskDirectory, _ part: String?, length: Int64?, path: String

@@ -2,7 +2,7 @@ import HaulCore
 import HaulFiles
 import Logging
 
-/// One run of a download: the loop between the machine and the world.
+/// One run of a download: passes events to the machine, and performs its commands.
 struct DownloadRun: ~Copyable {
   let driver: DownloadDriver
   let context: RunContext
@@ -29,8 +29,8 @@ struct DownloadRun: ~Copyable {
   var firstAnswer: Instant?
   var requests = 0
   var retries = 0
-  /// Whether the manager knows that the old bytes are discarded.
-  private var hasToldStart = false
+  /// Whether the manager has been informed that the old bytes are discarded.
+  private var hasReportedStart = false
   /// The final path, once the file is published.
   var path: String?
   var end: RunEnd?
@@ -51,7 +51,7 @@ struct DownloadRun: ~Copyable {
     started = engine.clock.now
     var rules = driver.rules(of: engine)
     let host = driver.request.url.origin.authority
-    rules.rememberedConnections = engine.slots.update { $0.settledConnections(of: host) }
+    rules.rememberedConnections = engine.slots.update { $0.chosenConnections(of: host) }
     machine = DownloadMachine(rules: rules, now: started)
     let window = driver.stream.map {
       StreamWindow(size: $0.size, connections: max(driver.request.connections, 1))
@@ -63,7 +63,7 @@ struct DownloadRun: ~Copyable {
   /// Returns when the download has ended or is paused: every connection is closed and every written
   /// byte is claimed.
   mutating func perform() async -> RunEnd {
-    if let reason = await missingLocation() { return .suspended(reason) }
+    if let reason = await missingPartDirectory() { return .suspended(reason) }
     await runToEnd()
     let length = plan.update { $0.plan.length }
     location?.length = length
@@ -71,7 +71,7 @@ struct DownloadRun: ~Copyable {
     if let reason = await waitReason(behind: end) { end = .suspended(reason) }
     await releaseTarget(end)
     driver.stream?.finish(end.outcome)
-    if let location, !end.isOver { await context.report(.leaves(location)) }
+    if let location, !end.isOver { await context.report(.bytesLocated(location)) }
     return end
   }
 
@@ -110,7 +110,7 @@ struct DownloadRun: ~Copyable {
       case .delivered, .ended: await delivered()
       default: break
       }
-      await handle(seen(ended(event)))
+      await handle(withoutNetwork(ended(event)))
     case .answered(let id):
       guard let head = takeAnswer(to: id) else { return }
       firstAnswer = firstAnswer ?? engine.clock.now
@@ -119,10 +119,10 @@ struct DownloadRun: ~Copyable {
       let wall = engine.clock.wallSeconds
       await noteAnswer()
       await handle(
-        .responded(id, head, leadsElsewhere: leadsElsewhere(head), wallSeconds: wall))
+        .responded(id, head, isFromOtherAddress: isFromOtherAddress(head), wallSeconds: wall))
     case .order(let order): await follow(order)
     case .timer(let timer, let instant):
-      // A wait that was ended early must not end the next one.
+      // The timer of a wait that ended early must not end the next wait.
       if timer != .retry || instant == retryAt { await handle(.timer(timer)) }
     case .tick: await tick()
     case .checkpointed(let error):
@@ -139,26 +139,26 @@ struct DownloadRun: ~Copyable {
   private mutating func follow(_ order: RunOrder) async {
     switch order {
     case .slotGranted:
-      // The wait is over, even if it was ended early.
+      // The wait is over, perhaps early.
       retryAt = nil
       return await begin(waitingStart ?? .slotGranted)
     case .pause: break
     case .cancel: isCancelled = true
-    case .cutShort: return
+    case .forceStop: return
     }
     verifyStop.stop()
     await handle(.pause)
   }
 
   private mutating func delivered() async {
-    engine.slots.update { $0.delivers(id) }
-    guard request.startOver, !hasToldStart else { return }
-    hasToldStart = true
+    engine.slots.update { $0.noteDelivering(id) }
+    guard request.startOver, !hasReportedStart else { return }
+    hasReportedStart = true
     await context.report(.startedOver)
   }
 
-  /// Starts the machine if the connection of its slot is still available. If the host has a pause
-  /// or a lower limit by now, it gives the slot back and waits in its old position.
+  /// Starts the machine if the connection of its slot is still available. If the host now has a
+  /// pause or a lower limit, it releases the slot and waits in its old position.
   private mutating func begin(_ event: DownloadMachine.Event) async {
     if engine.slots.update({ $0.grantConnection(for: id) }) {
       waitingStart = nil
@@ -167,8 +167,8 @@ struct DownloadRun: ~Copyable {
       return
     }
     if case .start = event { waitingStart = event }
-    await context.report(.slotLeft(until: nil))
-    await context.report(.slotWanted)
+    await context.report(.slotReleased(until: nil))
+    await context.report(.slotRequested)
   }
 
   mutating func handle(_ event: DownloadMachine.Event) async {

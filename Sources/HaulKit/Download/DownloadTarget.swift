@@ -3,7 +3,7 @@ import HaulFiles
 
 /// Where the bytes of a download go: a part file, or a reader.
 ///
-/// Nothing is written before `begin`, and nothing of an earlier version counts after it.
+/// Nothing is written before `begin`; after it, bytes of an earlier version no longer count.
 protocol DownloadTarget: Sendable {
   /// What an earlier run left.
   var recovery: Recovery { get }
@@ -26,17 +26,16 @@ protocol DownloadTarget: Sendable {
     async throws(TransferError)
   /// A writer for one segment's bytes.
   /// - Parameters:
-  ///   - version: begun with the first bytes, and its digests as far as they are known by now.
+  ///   - version: begins with the first bytes; its digests as far as they are known by now.
   ///   - onOwnThread: whether it is called on a thread that may wait for a fast disk.
   func writer(
     for segment: SegmentID, beginning version: (DownloadMachine.Version, [Checksum])?,
     onOwnThread: Bool
   ) -> any SegmentWriter
-  /// The ranges of an earlier run to compare with the server's bytes; empty where comparing proves
-  /// nothing.
-  func comparisonPlaces() async throws(TransferError) -> [ByteRange]
-  /// Records that nothing proves later bytes to be of the same version as earlier ones.
-  func noteUnproved() async throws(TransferError)
+  /// The ranges of an earlier run to compare with the server's bytes; empty if that proves nothing.
+  func comparisonRanges() async throws(TransferError) -> [ByteRange]
+  /// Records that earlier and later bytes may be of different versions.
+  func noteMixedVersions() async throws(TransferError)
   /// Whether exactly these bytes are on disk.
   func holds(_ bytes: [UInt8], at offset: Int64) async throws(TransferError) -> Bool
   func checkpoint() async throws(TransferError)
@@ -44,11 +43,11 @@ protocol DownloadTarget: Sendable {
   /// - Throws: `checksum-mismatch`, or why it cannot be checked.
   func verify(_ checksums: [Checksum], isCancelled: @escaping @Sendable () -> Bool)
     async throws(TransferError)
-  /// Publishes a whole download and releases it. Returns at once; calls `told` once, on any thread,
-  /// with the path if it is a file.
+  /// Publishes a whole download and releases it. Returns at once; calls `completionHandler` once,
+  /// on any thread, with the path if it is a file.
   func publish(
     length: Int64, modified: Double?,
-    _ told: @escaping @Sendable (Result<String?, TransferError>) -> Void)
+    _ completionHandler: @escaping @Sendable (Result<String?, TransferError>) -> Void)
   /// The same on this thread, which may wait for a fast disk.
   /// - Returns: nil if it might take long; nothing was done then.
   func publishHere(length: Int64, modified: Double?) throws(TransferError) -> String?
@@ -58,9 +57,9 @@ protocol DownloadTarget: Sendable {
   func discard() async
 }
 
-/// Writes what one segment receives: consecutive bytes, except for those that it skips.
+/// Writes what one segment receives: consecutive bytes, except those that it skips.
 protocol SegmentWriter: Sendable {
-  /// Takes these pieces, all or none of them unless the download fails.
+  /// Writes these pieces: all or none, unless the download fails.
   /// - Parameter isLast: whether nothing follows; then every byte is claimed when it returns.
   /// - Throws: `TransferError`, `CancellationError`.
   mutating func write(_ pieces: [(bytes: ChunkSlice, offset: Int64)], isLast: Bool) async throws

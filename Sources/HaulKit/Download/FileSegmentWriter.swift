@@ -1,7 +1,7 @@
 import HaulCore
 import HaulFiles
 
-/// Writes one segment into the part file, off the cooperative threads.
+/// Writes one segment into the part file, not on the cooperative threads.
 struct FileSegmentWriter: SegmentWriter {
   typealias Beginning = (head: JournalHead, digests: [Checksum.Algorithm])
 
@@ -54,8 +54,8 @@ struct FileSegmentWriter: SegmentWriter {
 }
 
 extension PartFile {
-  /// - Parameter isAllThere: the whole body has arrived: no room is reserved, but it is refused
-  ///   when there is none.
+  /// - Parameter isAllThere: whether the whole body has arrived. If so, no space is reserved, but
+  ///   it is refused when there is none.
   fileprivate func begin(
     _ beginning: FileSegmentWriter.Beginning, isAllThere: Bool
   ) throws(TransferError) {

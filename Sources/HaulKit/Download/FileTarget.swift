@@ -1,7 +1,7 @@
 import HaulCore
 import HaulFiles
 
-/// A download to a part file, which is published when it is whole.
+/// A download to a part file, published when it is whole.
 struct FileTarget: DownloadTarget {
   let claim: TargetClaim
   let url: ResourceURL
@@ -54,12 +54,12 @@ struct FileTarget: DownloadTarget {
       beginning: version.map { (head(of: $0), $1.map(\.algorithm)) })
   }
 
-  func comparisonPlaces() async throws(TransferError) -> [ByteRange] {
-    try await io.run { [part] () throws(TransferError) in try part.comparisonPlaces() }
+  func comparisonRanges() async throws(TransferError) -> [ByteRange] {
+    try await io.run { [part] () throws(TransferError) in try part.comparisonRanges() }
   }
 
-  func noteUnproved() async throws(TransferError) {
-    try await io.run { [part] () throws(TransferError) in try part.noteUnproved() }
+  func noteMixedVersions() async throws(TransferError) {
+    try await io.run { [part] () throws(TransferError) in try part.noteMixedVersions() }
   }
 
   func holds(_ bytes: [UInt8], at offset: Int64) async throws(TransferError) -> Bool {
@@ -81,21 +81,23 @@ struct FileTarget: DownloadTarget {
       throw TransferError(
         .checksumMismatch,
         """
-        the file is not the one asked for: expected \(expected), got \(got); its bytes are in \
-        \(keeper): run it again to fetch them anew, or with another --checksum to keep them
+        the file does not match: expected \(expected), got \(got); its bytes are in \(keeper): \
+        run it again to fetch them anew, or with another checksum to keep them
         """)
     }
   }
 
   func publish(
     length: Int64, modified: Double?,
-    _ told: @escaping @Sendable (Result<String?, TransferError>) -> Void
+    _ completionHandler: @escaping @Sendable (Result<String?, TransferError>) -> Void
   ) {
-    if part.isDeferred { return commits.publish(claim, length: length, modified: modified, told) }
+    if part.isDeferred {
+      return commits.publish(claim, length: length, modified: modified, completionHandler)
+    }
     io.start { [claim] isStopped in
-      told(
+      completionHandler(
         Result { () throws(TransferError) in
-          guard !isStopped else { throw GroupPublish.stopped }
+          guard !isStopped else { throw GroupPublish.threadsStoppedError }
           return try claim.publishAndRelease(length: length, modified: modified)
         })
     }
@@ -109,7 +111,7 @@ struct FileTarget: DownloadTarget {
   }
 
   func release() async {
-    // Releasing cannot fail: nothing is left to lose.
+    // Fails only when the file threads have been stopped.
     try? await io.run { [part] () throws(TransferError) in part.release() }
   }
 
@@ -129,7 +131,7 @@ extension TargetClaim {
     return directory.filePath(name.text)
   }
 
-  private func twin(_ name: FileName) -> TransferError {
+  private func duplicateError(_ name: FileName) -> TransferError {
     TransferError(
       .inUse, "another program downloaded this address to \(name.text) in the meantime; try again")
   }
@@ -145,7 +147,9 @@ extension TargetClaim {
           replacing: candidate == name && mayReplace)
         return candidate
       } catch  where error.code == .nameConflict && numbering != .never {
-        if numbering == .besideOthers, part.hasTwin(candidate.text) { throw twin(candidate) }
+        if numbering == .whenNameIsTaken, part.hasUnchangedCopy(candidate.text) {
+          throw duplicateError(candidate)
+        }
         candidate = try nextFreeName()
       }
     }

@@ -3,8 +3,7 @@ import HaulFiles
 import NIOConcurrencyHelpers
 
 /// Publishes small finished files that are ready at the same time as one group: they share the
-/// change of threads and, when strict, the sync of their directory. The next group gathers
-/// meanwhile.
+/// change of threads and, when strict, the sync of their directory.
 final class GroupPublish: Sendable {
   /// The path of the file.
   typealias Answer = Result<String?, TransferError>
@@ -21,20 +20,20 @@ final class GroupPublish: Sendable {
     var isRunning = false
   }
 
-  /// A file that is reported late is fetched again after a crash, so a group is limited.
-  private static let most = 512
+  /// Limited, because a crash before the report of a file makes the next run fetch it again.
+  private static let maximumGroup = 512
   private let io: BlockingIO
   private let state = NIOLockedValueBox(State())
 
   init(io: BlockingIO) { self.io = io }
 
   /// As `TargetClaim.publish`; then releases the part file.
-  /// - Parameter told: called once, on a helper thread.
+  /// - Parameter completionHandler: called once, on a helper thread.
   func publish(
     _ claim: TargetClaim, length: Int64, modified: Double?,
-    _ told: @escaping @Sendable (Answer) -> Void
+    _ completionHandler: @escaping @Sendable (Answer) -> Void
   ) {
-    let entry = Entry(claim: claim, length: length, modified: modified, answer: told)
+    let entry = Entry(claim: claim, length: length, modified: modified, answer: completionHandler)
     let mustRun = state.withLockedValue { state in
       state.waiting.append(entry)
       defer { state.isRunning = true }
@@ -46,14 +45,14 @@ final class GroupPublish: Sendable {
   private func run(isStopped: Bool) {
     while let group = next() {
       if isStopped {
-        for entry in group { entry.answer(.failure(Self.stopped)) }
+        for entry in group { entry.answer(.failure(Self.threadsStoppedError)) }
       } else {
         commit(group)
       }
     }
   }
 
-  static let stopped = TransferError(.cancelled, "the file threads have been stopped")
+  static let threadsStoppedError = TransferError(.cancelled, "the file threads have been stopped")
 
   private func next() -> [Entry]? {
     state.withLockedValue { state in
@@ -62,8 +61,8 @@ final class GroupPublish: Sendable {
         return nil
       }
       let all = state.waiting
-      state.waiting = Array(all.dropFirst(Self.most))
-      return all.count > Self.most ? Array(all.prefix(Self.most)) : all
+      state.waiting = Array(all.dropFirst(Self.maximumGroup))
+      return all.count > Self.maximumGroup ? Array(all.prefix(Self.maximumGroup)) : all
     }
   }
 

@@ -16,12 +16,12 @@ struct SegmentReceiver: Sendable {
   let maximumSize: Int64?
   let inbox: DownloadInbox
 
-  /// The longest unwanted rest that is read so that the connection can be reused.
-  private static let worthDraining: Int64 = 128 << 10
+  /// The longest unwanted rest of a body that is read so that the connection can be reused.
+  private static let maximumDrain: Int64 = 128 << 10
 
-  /// Returns when the segment has ended, in whatever way; every written byte is claimed then.
-  /// - Parameter silence: nil if the whole body has arrived.
-  func run(_ silence: IdleTimer?) async -> DownloadMachine.Event {
+  /// Returns when the segment has ended in any way; every written byte is then claimed.
+  /// - Parameter idleTimer: nil if the whole body has arrived.
+  func run(_ idleTimer: IdleTimer?) async -> DownloadMachine.Event {
     var state = State(
       position: body.start,
       writer: target.writer(
@@ -29,9 +29,9 @@ struct SegmentReceiver: Sendable {
         onOwnThread: response.executor != nil))
     var failure: TransferError?
     do {
-      try await receive(&state, silence)
+      try await receive(&state, idleTimer)
     } catch {
-      failure = error as? TransferError ?? stopped
+      failure = error as? TransferError ?? bodyStoppedError
     }
     do {
       try await state.writer.end()
@@ -41,11 +41,11 @@ struct SegmentReceiver: Sendable {
     return failure.map { .failed(id, $0) } ?? .ended(id)
   }
 
-  /// Why a body was cut off here: if it was not asked to stop, the idle timeout came just as the
-  /// header arrived.
-  private var stopped: TransferError {
+  /// Why this side cut off a body. If the task was not cancelled, the idle timeout passed just as
+  /// the header arrived.
+  private var bodyStoppedError: TransferError {
     Task.isCancelled
-      ? TransferError(.interrupted, "stopped", isRetryable: true) : engine.silent
+      ? TransferError(.interrupted, "stopped", isRetryable: true) : engine.idleTimeoutError
   }
 
   private struct State {
@@ -54,22 +54,22 @@ struct SegmentReceiver: Sendable {
     var hasDelivered = false
   }
 
-  private func receive(_ state: inout State, _ silence: IdleTimer?) async throws {
-    if silence == nil, let chunks = response.collected {
+  private func receive(_ state: inout State, _ idleTimer: IdleTimer?) async throws {
+    if idleTimer == nil, let chunks = response.collected {
       for chunk in chunks { if try await take(chunk, &state) { return } }
       return try await ended(state)
     }
     if let length = begin?.length { try await target.ensureRoom(for: length) }
     var chunks = response.body.makeAsyncIterator()
     while true {
-      silence?.begin(at: engine.clock.now)
+      idleTimer?.begin(at: engine.clock.now)
       guard let chunk = try await chunks.next(isolation: #isolation) else {
         try Task.checkCancellation()
         return try await ended(state)
       }
-      silence?.end()
+      idleTimer?.end()
       if try await take(chunk, &state) {
-        silence?.begin(at: engine.clock.now)
+        idleTimer?.begin(at: engine.clock.now)
         return await drain(&chunks, from: state.position)
       }
     }
@@ -101,9 +101,9 @@ struct SegmentReceiver: Sendable {
     let start = state.position
     let grant = plan.update { state in
       let grant = state.plan.reserve(id, count: slice.count)
-      // Some of it is on disk: a whole body is read from its beginning.
+      // Some of these bytes are on disk already: the server sent the whole body again.
       if grant.pieces.reduce(0, { $0 + $1.length }) < Int64(grant.used) {
-        state.cameAgain(start..<(start + Int64(grant.used)))
+        state.noteRepeated(start..<(start + Int64(grant.used)))
       }
       return grant
     }
@@ -119,7 +119,7 @@ struct SegmentReceiver: Sendable {
     }
     if !state.hasDelivered {
       state.hasDelivered = true
-      // If nothing is left to fetch, the end of the segment follows and says the same.
+      // If nothing is left to fetch, the end of the segment follows and has the same effect.
       if !isWhole { inbox.post(.event(.delivered(id))) }
     }
     return grant.isLast
@@ -130,7 +130,7 @@ struct SegmentReceiver: Sendable {
     if let end = body.end, state.position < end {
       throw TransferError(.connectionLost, "the body ended early", isRetryable: true)
     }
-    // An empty body of unknown length is a version too.
+    // An empty body of unknown length also begins a version.
     if let begin, state.position == body.start {
       try await target.begin(begin, checksums: checksums)
     }
@@ -142,7 +142,7 @@ struct SegmentReceiver: Sendable {
     _ chunks: inout some AsyncIteratorProtocol<any ByteChunk, any Error>, from position: Int64
   ) async {
     // If nothing is left to fetch, the whole download would wait for the rest.
-    guard let end = body.end, end - position <= Self.worthDraining,
+    guard let end = body.end, end - position <= Self.maximumDrain,
       !plan.update({ $0.plan.isComplete })
     else { return }
     var rest = end - position

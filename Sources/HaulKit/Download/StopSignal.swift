@@ -1,6 +1,6 @@
 import NIOConcurrencyHelpers
 
-/// Lets one of several pieces of work be stopped.
+/// Stops one of several tasks.
 struct StopSignal: Sendable {
   private struct State {
     var isStopped = false

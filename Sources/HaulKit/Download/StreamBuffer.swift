@@ -3,8 +3,7 @@ import HaulCore
 package import HaulFiles
 import NIOConcurrencyHelpers
 
-/// The bytes that one reader has not read yet, in whatever order they came; at most the window's
-/// size.
+/// The bytes that one reader has not read yet, in any order of arrival; at most the window's size.
 ///
 /// The chunk that the reader holds counts until it asks for the next one. A segment whose bytes do
 /// not fit waits, except the one whose bytes are next.
@@ -16,8 +15,8 @@ package final class StreamBuffer: Sendable {
     var given: Int64 = 0
     /// The end of what the reader has finished with.
     var read: Int64 = 0
-    var held: Int64 = 0
-    var mostHeld: Int64 = 0
+    var bufferedBytes: Int64 = 0
+    var peakBuffered: Int64 = 0
     var digest: RunningDigest?
     var end: Result<Void, TransferError>?
     var plan: SharedPlan?
@@ -35,7 +34,7 @@ package final class StreamBuffer: Sendable {
   struct Waiter {
     let holds: @Sendable (borrowing State) -> Bool
     /// Called once, when the condition holds.
-    let goOn: @Sendable () -> Void
+    let resume: @Sendable () -> Void
   }
 
   let size: Int64
@@ -49,10 +48,10 @@ package final class StreamBuffer: Sendable {
     self.io = io
   }
 
-  /// The most bytes held at once so far.
-  var mostHeld: Int64 { state.withLockedValue { $0.mostHeld } }
+  /// The most bytes buffered at once so far.
+  var peakBuffered: Int64 { state.withLockedValue { $0.peakBuffered } }
   var waiting: Int { state.withLockedValue { $0.waiters.count } }
-  var held: Int64 { state.withLockedValue { $0.held } }
+  var bufferedBytes: Int64 { state.withLockedValue { $0.bufferedBytes } }
 
   /// - Parameter moved: called when the reader has advanced by a part of the window.
   func attach(_ plan: SharedPlan, moved: @escaping @Sendable () -> Void) {
@@ -66,7 +65,7 @@ package final class StreamBuffer: Sendable {
   func begin(_ algorithms: [Checksum.Algorithm]) {
     change { state in
       state.chunks = [:]
-      state.held = 0
+      state.bufferedBytes = 0
       state.digest = algorithms.isEmpty ? nil : RunningDigest(algorithms)
       state.generation = state.plan?.update { $0.plan.window?.generation } ?? 0
     }
@@ -80,7 +79,7 @@ package final class StreamBuffer: Sendable {
   }
 }
 
-/// The side of the network.
+/// The network's side.
 extension StreamBuffer {
   /// Takes the pieces if they fit or are next.
   func take(_ pieces: [(bytes: ChunkSlice, offset: Int64)]) -> Bool {
@@ -90,9 +89,9 @@ extension StreamBuffer {
       for piece in pieces {
         state.chunks[piece.offset] =
           piece.offset == state.given ? piece.bytes : piece.bytes.compact
-        state.held += Int64(piece.bytes.count)
+        state.bufferedBytes += Int64(piece.bytes.count)
       }
-      state.mostHeld = max(state.mostHeld, state.held)
+      state.peakBuffered = max(state.peakBuffered, state.bufferedBytes)
       return true
     }
   }
@@ -117,10 +116,10 @@ extension StreamBuffer {
     first <= state.read || end <= state.read + size
   }
 
-  /// Calls `told` once everything before `length` has been read.
-  func whenRead(_ length: Int64, _ told: @escaping @Sendable () -> Void) {
+  /// Calls `completionHandler` once everything before `length` has been read.
+  func whenRead(_ length: Int64, _ completionHandler: @escaping @Sendable () -> Void) {
     let number = state.withLockedValue { $0.number() }
-    change { $0.waiters[number] = Waiter(holds: { $0.read >= length }, goOn: told) }
+    change { $0.waiters[number] = Waiter(holds: { $0.read >= length }, resume: completionHandler) }
   }
 
   /// Returns when everything before `length` has been read.
@@ -142,7 +141,7 @@ extension StreamBuffer {
   /// The next bytes, in order; nil at the end. Releases the previous ones.
   /// - Throws: why the download failed, `cancelled`.
   func next() async throws(TransferError) -> ChunkSlice? {
-    letGo()
+    releaseRead()
     while true {
       if let chunk = give() {
         try await hash(chunk)
@@ -157,11 +156,11 @@ extension StreamBuffer {
     }
   }
 
-  private func letGo() {
+  private func releaseRead() {
     let moved = change { state -> (@Sendable () -> Void)? in
       guard state.read < state.given, let plan = state.plan else { return nil }
       let before = state.read
-      state.held -= state.given - state.read
+      state.bufferedBytes -= state.given - state.read
       state.read = state.given
       let piece = plan.update { shared in
         shared.plan.read(upTo: state.given)
@@ -175,10 +174,10 @@ extension StreamBuffer {
   private func give() -> ChunkSlice? {
     change { state in
       guard let plan = state.plan, let chunk = state.chunks[state.given] else { return nil }
-      // The version may have been discarded this very moment.
-      guard plan.update({ $0.plan.handOut(generation: state.generation) }) else {
+      // The version may have been discarded at this moment.
+      guard plan.update({ $0.plan.commitToReader(generation: state.generation) }) else {
         state.chunks = [:]
-        state.held = 0
+        state.bufferedBytes = 0
         return nil
       }
       state.chunks[state.given] = nil
@@ -187,7 +186,7 @@ extension StreamBuffer {
     }
   }
 
-  /// Hashing is CPU work: it must not run on threads that others wait for.
+  /// Hashing is CPU work: it must not run on the cooperative threads.
   private func hash(_ chunk: ChunkSlice) async throws(TransferError) {
     guard var digest = state.withLockedValue({ $0.digest }) else { return }
     digest = try await io.run { [digest] () throws(TransferError) in
@@ -209,11 +208,11 @@ extension StreamBuffer {
       var ready: [@Sendable () -> Void] = []
       for (number, waiter) in state.waiters where waiter.holds(state) {
         state.waiters[number] = nil
-        ready.append(waiter.goOn)
+        ready.append(waiter.resume)
       }
       return (value, ready)
     }
-    for goOn in ready { goOn() }
+    for resume in ready { resume() }
     return value
   }
 
@@ -230,7 +229,7 @@ extension StreamBuffer {
         if isReady { continuation.resume() }
       }
     } onCancel: {
-      state.withLockedValue { $0.waiters.removeValue(forKey: number) }?.goOn()
+      state.withLockedValue { $0.waiters.removeValue(forKey: number) }?.resume()
     }
   }
 }

@@ -1,7 +1,7 @@
 import HaulCore
 import HaulFiles
 
-/// A download that a reader takes in order, as it comes.
+/// A download to a reader, which takes the bytes in order while they arrive.
 struct StreamTarget: DownloadTarget {
   let buffer: StreamBuffer
   let plan: SharedPlan
@@ -15,7 +15,7 @@ struct StreamTarget: DownloadTarget {
     buffer.begin(checksums.map(\.algorithm))
   }
 
-  /// All of it passes the reader.
+  /// The digest is computed while the reader takes the bytes.
   var digestLag: Int64 { 0 }
   func expectDigests(_ algorithms: [Checksum.Algorithm]) {}
   func advanceDigest(by limit: Int64, isCancelled: @escaping @Sendable () -> Bool) {}
@@ -28,9 +28,9 @@ struct StreamTarget: DownloadTarget {
       buffer: buffer, plan: plan, segment: segment, beginning: version?.1.map(\.algorithm))
   }
 
-  /// Nothing of an earlier run can be compared, and nothing is kept for a later one.
-  func comparisonPlaces() -> [ByteRange] { [] }
-  func noteUnproved() {}
+  /// A stream has no bytes of an earlier run, and keeps none for a later one.
+  func comparisonRanges() -> [ByteRange] { [] }
+  func noteMixedVersions() {}
   func holds(_ bytes: [UInt8], at offset: Int64) -> Bool { false }
   func checkpoint() {}
 
@@ -46,12 +46,12 @@ struct StreamTarget: DownloadTarget {
 
   private var wholeLength: Int64 { plan.update { $0.plan.receivedCount } }
 
-  /// Calls `told` when the reader asks for more after the last byte.
+  /// Calls `completionHandler` when the reader asks for more after the last byte.
   func publish(
     length: Int64, modified: Double?,
-    _ told: @escaping @Sendable (Result<String?, TransferError>) -> Void
+    _ completionHandler: @escaping @Sendable (Result<String?, TransferError>) -> Void
   ) {
-    buffer.whenRead(length) { told(.success(nil)) }
+    buffer.whenRead(length) { completionHandler(.success(nil)) }
   }
 
   func publishHere(length: Int64, modified: Double?) -> String? { nil }

@@ -5,16 +5,16 @@ import HaulFiles
 /// `BlockingIO`.
 struct TargetClaim: Sendable {
   let directory: any DiskDirectory
-  /// The final name; if it is taken by then, another one where that is allowed.
+  /// The final name; if another file has it by then and numbering allows it, the next free name.
   let name: FileName
   let part: PartFile
   /// The name before any number was added.
   let wanted: FileName
   /// That number; 0 for none.
   var number = 0
-  /// Existing files that may be the requested one.
+  /// Existing files that may be the requested file.
   var existing: [DownloadMachine.ExistingFile] = []
-  /// Whether it is a conflict if none of them is.
+  /// Whether it is a conflict if none of them is the requested file.
   var needsExisting = false
   /// Which existing file may be replaced.
   var replacement = Replacement.none
@@ -26,7 +26,7 @@ struct TargetClaim: Sendable {
   enum Numbering: Sendable {
     case never
     /// When the name is taken by a file of another address.
-    case besideOthers
+    case whenNameIsTaken
     case always
   }
 
@@ -51,7 +51,7 @@ struct TargetClaim: Sendable {
   enum Outcome: Sendable {
     case claimed(TargetClaim)
     /// A file exists and is accepted as the requested one.
-    case alreadyThere(path: String, size: Int64, [Checksum])
+    case alreadyExists(path: String, size: Int64, [Checksum])
   }
 
   var path: String { directory.filePath(name.text) }
@@ -59,38 +59,43 @@ struct TargetClaim: Sendable {
   /// Finds the name, checks what exists there, and takes its part file for this process.
   /// - Parameters:
   ///   - serverName: overrides the name in the address; an exact path overrides both.
-  ///   - book: where the target is reserved; the caller releases it at the end.
+  ///   - reservations: where the target is reserved; the caller releases it at the end.
   /// - Throws: `not-a-regular-file`, `permission-denied`, `name-conflict`, `in-use`, `disk-full`,
   ///   `io`.
   static func make(
     for request: DownloadRequest, of id: TransferID, serverName: FileName? = nil,
-    on disk: any Disk, nonce: [UInt8], book: TargetReservations
+    on disk: any Disk, nonce: [UInt8], reservations: TargetReservations
   ) throws(TransferError) -> Outcome {
-    try TargetSearch(request, of: id, serverName, on: disk, nonce: nonce, book: book).find()
+    try TargetSearch(
+      request, of: id, serverName, on: disk, nonce: nonce, reservations: reservations
+    ).find()
   }
 
-  /// Finds and reserves the name of a download that runs later: names follow the order of these
+  /// Finds and reserves the name of a download that runs later. Numbers follow the order of these
   /// calls.
   /// - Parameter count: how many files would have the same name.
   /// - Throws: as `make`.
   static func reserve(
     for request: DownloadRequest, of id: TransferID, among count: Int, on disk: any Disk,
-    nonce: [UInt8], book: TargetReservations
+    nonce: [UInt8], reservations: TargetReservations
   ) throws(TransferError) {
-    var search = try TargetSearch(request, of: id, nil, on: disk, nonce: nonce, book: book)
-    search.farthest = count
+    var search = try TargetSearch(
+      request, of: id, nil, on: disk, nonce: nonce, reservations: reservations)
+    search.highestNumber = count
     guard case .claimed(let claim) = try search.find() else { return }
     claim.part.release()
-    book.reserve(claim.key, number: claim.number, for: id)
+    reservations.reserve(claim.key, number: claim.number, for: id)
   }
 
-  /// As `make`, for a wanted name with no file and no part file. For any other it returns nil and
-  /// reserves nothing. It waits for no other search and reads no file.
+  /// As `make`, but only for a wanted name without a file and a part file; otherwise it returns nil
+  /// and reserves nothing. It waits for no other search and reads no file.
   static func makeNew(
     for request: DownloadRequest, of id: TransferID, serverName: FileName? = nil,
-    on disk: any Disk, nonce: [UInt8], book: TargetReservations
+    on disk: any Disk, nonce: [UInt8], reservations: TargetReservations
   ) throws(TransferError) -> TargetClaim? {
-    try TargetSearch(request, of: id, serverName, on: disk, nonce: nonce, book: book).claimNew()
+    try TargetSearch(
+      request, of: id, serverName, on: disk, nonce: nonce, reservations: reservations
+    ).claimNew()
   }
 
   /// The next name to try when the wanted one was taken meanwhile.
@@ -105,7 +110,7 @@ struct TargetClaim: Sendable {
 
 extension PartFile {
   /// Whether the part is empty or holds bytes of this address.
-  func isOf(_ url: ResourceURL) -> Bool {
-    recovery.head?.isOf(url) ?? true
+  func matches(_ url: ResourceURL) -> Bool {
+    recovery.head?.matches(url) ?? true
   }
 }

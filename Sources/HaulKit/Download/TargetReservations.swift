@@ -1,8 +1,8 @@
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// The targets of one manager's transfers. It tells two transfers of one process apart, which a
-/// file lock cannot.
+/// The targets of one manager's transfers. It separates two transfers of one process, which a file
+/// lock cannot.
 final class TargetReservations: Sendable {
   /// A name in a directory, whatever path led to it.
   struct Key: Hashable, Sendable {
@@ -20,7 +20,7 @@ final class TargetReservations: Sendable {
 
   fileprivate struct State {
     var holders: [Key: Holder] = [:]
-    var departures = 0
+    var releaseCount = 0
     var kept: [TransferID: Key] = [:]
     /// The numbers of reserved names; 0 for none.
     var numbers: [TransferID: Int] = [:]
@@ -38,19 +38,19 @@ final class TargetReservations: Sendable {
     }
   }
 
-  func letGo(_ key: Key) { state.withLockedValue { $0.letGo(key) } }
+  func release(_ key: Key) { state.withLockedValue { $0.release(key) } }
 
-  /// How often a target was released. While this is unchanged, only the holders of targets have
-  /// written files.
-  var departures: Int { state.withLockedValue { $0.departures } }
+  /// How often a target was released. While this is unchanged, only transfers that still hold a
+  /// target have written files.
+  var releaseCount: Int { state.withLockedValue { $0.releaseCount } }
 
-  /// It no longer runs but may resume from its bytes on disk: no other transfer may take them.
+  /// Keeps the target of a transfer that no longer runs but may resume from its bytes on disk.
   func keep(_ key: Key) {
     state.withLockedValue { state in
       guard let id = state.holders[key]?.id else { return }
       state.holders[key]?.isRunning = false
       if let former = state.kept.updateValue(key, forKey: id), former != key {
-        state.letGo(former, of: id)
+        state.release(former, of: id)
       }
     }
   }
@@ -64,19 +64,19 @@ final class TargetReservations: Sendable {
   /// The number that was reserved for it; nil for none.
   func number(for id: TransferID) -> Int? { state.withLockedValue { $0.numbers[id] } }
 
-  /// It will not resume.
+  /// Forgets a transfer that will not resume.
   func forget(_ id: TransferID) {
     state.withLockedValue { state in
       state.numbers[id] = nil
-      if let key = state.kept.removeValue(forKey: id) { state.letGo(key, of: id) }
+      if let key = state.kept.removeValue(forKey: id) { state.release(key, of: id) }
     }
   }
 
   /// The address that a target is reserved for.
   func holder(of key: Key) -> ResourceURL? { state.withLockedValue { $0.holders[key]?.url } }
 
-  /// Runs one search for a name at a time: otherwise a search could take a name that another only
-  /// checks as reserved.
+  /// Runs one search for a name at a time: otherwise one search would see a name as reserved that
+  /// another only checks.
   func search<Value>(_ body: () throws(TransferError) -> Value) throws(TransferError) -> Value {
     try searching.withLock {
       Result { () throws(TransferError) in try body() }
@@ -85,12 +85,12 @@ final class TargetReservations: Sendable {
 }
 
 extension TargetReservations.State {
-  fileprivate mutating func letGo(_ key: TargetReservations.Key) {
+  fileprivate mutating func release(_ key: TargetReservations.Key) {
     holders[key] = nil
-    departures += 1
+    releaseCount += 1
   }
 
-  fileprivate mutating func letGo(_ key: TargetReservations.Key, of id: TransferID) {
-    if let holder = holders[key], holder.id == id, !holder.isRunning { letGo(key) }
+  fileprivate mutating func release(_ key: TargetReservations.Key, of id: TransferID) {
+    if let holder = holders[key], holder.id == id, !holder.isRunning { release(key) }
   }
 }

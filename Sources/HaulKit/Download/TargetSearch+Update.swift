@@ -1,23 +1,22 @@
 import HaulCore
 import HaulFiles
 
-/// `--if-exists update`: what the same command again means
-/// (docs/decisions/014-the-same-command-again.md).
+/// `--if-exists update` (docs/decisions/014-the-same-command-again.md).
 extension TargetSearch {
   /// Updates the file that an earlier download of this address made; any other file is left
   /// unchanged.
   func update(isFree: Bool) throws(TransferError) -> TargetClaim.Outcome {
-    let files = try filesThere()
+    let files = try existingFiles()
     if !request.checksums.isEmpty {
       for file in files where try request.checksums.mismatch(with: digests(of: file)) == nil {
-        return .alreadyThere(path: file.path, size: file.size, request.checksums)
+        return .alreadyExists(path: file.path, size: file.size, request.checksums)
       }
     }
-    // The first may belong to another transfer of this run.
+    // Another transfer of this manager may use the first one.
     for own in files {
-      guard let record = own.record, record.isOf(request.url), let part = try acquire(own.name)
+      guard let record = own.record, record.matches(request.url), let part = try acquire(own.name)
       else { continue }
-      if isExact || part.isOf(request.url) {
+      if isExact || part.matches(request.url) {
         var claim = claim(own.name, part, number: own.number)
         claim.replacement = .own(record, user: disk.effectiveUser)
         if request.checksums.isEmpty { claim.existing = [own.existing] }
@@ -25,14 +24,14 @@ extension TargetSearch {
       }
       release(part, own.name)
     }
-    // With a digest, none of them matches.
+    // With checksums: no existing file matches them.
     if isExact, !request.checksums.isEmpty { throw Self.conflict }
-    if isFree { return .claimed(try book.search(claimFree)) }
+    if isFree { return .claimed(try reservations.search(claimFree)) }
     var claim = isExact ? try claimWanted() : try claimNumbered()
     if request.checksums.isEmpty {
       // A file that Haul made for another address does not count, whatever its date.
       claim.existing = files.filter { $0.record == nil }.map(\.existing)
-      // Without attributes to mark files, each run would make one more.
+      // Where files cannot be marked with attributes, each run would add another file.
       claim.needsExisting = isExact || (files.count > 1 && !canMarkFiles)
     }
     return .claimed(claim)
@@ -68,8 +67,8 @@ extension TargetSearch {
   }
 
   /// The file with the wanted name and, if numbers are added, those up to the first free number
-  /// after `farthest`.
-  private func filesThere() throws(TransferError) -> [ExistingTarget] {
+  /// after `highestNumber`.
+  private func existingFiles() throws(TransferError) -> [ExistingTarget] {
     var files: [ExistingTarget] = []
     var number = 0
     while true {
@@ -82,7 +81,7 @@ extension TargetSearch {
             modified: modified,
             record: FileRecord.read(candidate.text, in: directory, user: disk.effectiveUser)))
       }
-      if isExact || (state == .absent && number >= farthest) { return files }
+      if isExact || (state == .absent && number >= highestNumber) { return files }
       number += 1
     }
   }

@@ -1,13 +1,13 @@
 import HaulCore
 import HaulFiles
 
-/// Searches for a name as `--if-exists` says.
+/// Searches for the name of a file, as `--if-exists` says.
 struct TargetSearch {
   let request: DownloadRequest
   let id: TransferID
   let disk: any Disk
   let nonce: [UInt8]
-  let book: TargetReservations
+  let reservations: TargetReservations
   let directory: any DiskDirectory
   /// The status of the directory.
   let status: FileStatus
@@ -16,20 +16,20 @@ struct TargetSearch {
   /// The reserved number; nil for none, 0 for the name without a number.
   let reserved: Int?
   /// Files of the address are searched up to this number, even if lower ones are missing.
-  var farthest: Int
+  var highestNumber: Int
 
   init(
     _ request: DownloadRequest, of id: TransferID, _ serverName: FileName?, on disk: any Disk,
-    nonce: [UInt8], book: TargetReservations
+    nonce: [UInt8], reservations: TargetReservations
   ) throws(TransferError) {
     self.request = request
     self.id = id
-    self.book = book
+    self.reservations = reservations
     self.disk = disk
     self.nonce = nonce
     isExact = request.destination.isExact
-    reserved = book.number(for: id)
-    farthest = reserved ?? 0
+    reserved = reservations.number(for: id)
+    highestNumber = reserved ?? 0
     let directoryPath: String
     switch request.destination {
     case .directory(let path):
@@ -54,31 +54,31 @@ struct TargetSearch {
   private var numbering: TargetClaim.Numbering {
     switch request.ifExists {
     case .rename: .always
-    case .update where !isExact: .besideOthers
+    case .update where !isExact: .whenNameIsTaken
     default: .never
     }
   }
 
   func find() throws(TransferError) -> TargetClaim.Outcome {
     let isFree = try TargetCheck.state(of: name.text, in: directory) == .absent
-    if !isFree, let finished = try finishedBefore() { return .claimed(finished) }
+    if !isFree, let finished = try claimPublished() { return .claimed(finished) }
     switch request.ifExists {
-    case .update where !isFree || farthest > 0: return try update(isFree: isFree)
-    case _ where isFree: return .claimed(try book.search(claimFree))
-    case .skip: return try alreadyThere()
+    case .update where !isFree || highestNumber > 0: return try update(isFree: isFree)
+    case _ where isFree: return .claimed(try reservations.search(claimFree))
+    case .skip: return try alreadyExists()
     case .fail: throw Self.conflict
     case .overwrite: return .claimed(try claimWanted())
     case .rename, .update: return .claimed(try claimNumbered())
     }
   }
 
-  private func alreadyThere() throws(TransferError) -> TargetClaim.Outcome {
+  private func alreadyExists() throws(TransferError) -> TargetClaim.Outcome {
     guard case .regular(let size, _) = try TargetCheck.state(of: name.text, in: directory) else {
       throw TransferError(.io, "the file was removed while it was being checked; run it again")
     }
     let checksums = request.checksums
     let path = directory.filePath(name.text)
-    if checksums.isEmpty { return .alreadyThere(path: path, size: size, []) }
+    if checksums.isEmpty { return .alreadyExists(path: path, size: size, []) }
     let found = try FileVerifier.digests(
       checksums.map(\.algorithm), of: name.text, size: size, in: directory)
     if let (expected, got) = checksums.mismatch(with: found) {
@@ -88,19 +88,19 @@ struct TargetSearch {
           + "replace it"
       ).remedied(by: .overwriting)
     }
-    return .alreadyThere(path: path, size: size, checksums)
+    return .alreadyExists(path: path, size: size, checksums)
   }
 
   static let conflict = TransferError(
     .nameConflict, "a file of that name exists; replace it, or give another name"
   ).remedied(by: .existingFile)
 
-  /// Claims the free name. For a derived name whose part is of another address or in use by another
-  /// transfer, claims the next one.
+  /// Claims the free name, or the next one if the name is derived and its part file is of another
+  /// address or in use.
   func claimFree() throws(TransferError) -> TargetClaim {
     if let reserved, reserved > 0 { return try nextNumbered() }
     if let part = try acquire(name) {
-      if isExact || part.isOf(request.url) { return claim(name, part) }
+      if isExact || part.matches(request.url) { return claim(name, part) }
       release(part, name)
     } else if numbering == .never {
       throw inUse
@@ -108,21 +108,21 @@ struct TargetSearch {
     return try nextNumbered()
   }
 
-  /// Claims the wanted name if nothing has it. It checks before it reserves, so that other searches
-  /// do not find it reserved in vain, and checks again if another transfer ended meanwhile.
+  /// Claims the wanted name if it has no file and no part file. It checks before it reserves, for
+  /// the sake of other searches, and again if a target was released meanwhile.
   func claimNew() throws(TransferError) -> TargetClaim? {
-    let departures = book.departures
+    let releaseCount = reservations.releaseCount
     guard reserved ?? 0 == 0, let part = try acquireNew(),
-      book.hold(key(name), for: id, request.url)
+      reservations.hold(key(name), for: id, request.url)
     else { return nil }
-    if book.departures == departures { return claim(name, part) }
+    if reservations.releaseCount == releaseCount { return claim(name, part) }
     do throws(TransferError) {
       if let part = try acquireNew() { return claim(name, part) }
     } catch {
-      book.letGo(key(name))
+      reservations.release(key(name))
       throw error
     }
-    book.letGo(key(name))
+    reservations.release(key(name))
     return nil
   }
 
@@ -140,17 +140,17 @@ struct TargetSearch {
   }
 
   private var inUse: TransferError {
-    let other = book.holder(of: key(name)).map { "\($0.redacted) is" } ?? "another file is"
+    let other = reservations.holder(of: key(name)).map { "\($0.redacted) is" } ?? "another file is"
     return TransferError(
       .inUse,
-      "\(other) already using the target \(name.text); leave one out or give it another name"
+      "\(other) already using the target \(name.text); leave one out, or give it another name"
     )
   }
 
-  /// A crash came after publishing and before the journal was removed.
-  private func finishedBefore() throws(TransferError) -> TargetClaim? {
+  /// Finds a file that was published just before a crash: its journal was not deleted.
+  private func claimPublished() throws(TransferError) -> TargetClaim? {
     guard try hasJournal(name) else { return nil }
-    return try book.search { () throws(TransferError) in
+    return try reservations.search { () throws(TransferError) in
       guard let part = try acquire(name) else { return nil }
       if part.recovery.published { return claim(name, part) }
       release(part, name)
@@ -163,7 +163,7 @@ struct TargetSearch {
   }
 
   func claimNumbered() throws(TransferError) -> TargetClaim {
-    try book.search(nextNumbered)
+    try reservations.search(nextNumbered)
   }
 
   private func nextNumbered() throws(TransferError) -> TargetClaim {
@@ -174,8 +174,8 @@ struct TargetSearch {
       let isTaken = try TargetCheck.state(of: candidate.text, in: directory) != .absent
       if isTaken, try !hasJournal(candidate) { continue }
       guard let part = try acquire(candidate) else { continue }
-      // A crash may have come after publishing.
-      if part.isOf(request.url), !isTaken || part.recovery.published {
+      // The name is taken by its own file if a crash came just after publishing.
+      if part.matches(request.url), !isTaken || part.recovery.published {
         return claim(candidate, part, number: number)
       }
       release(part, candidate)
@@ -188,27 +188,27 @@ struct TargetSearch {
 
   /// The part file of a name; nil when another transfer of this manager has it.
   func acquire(_ name: FileName) throws(TransferError) -> PartFile? {
-    guard book.hold(key(name), for: id, request.url) else { return nil }
+    guard reservations.hold(key(name), for: id, request.url) else { return nil }
     do throws(TransferError) {
       return try PartFile.acquire(
         disk: disk, directory: directory, name: name.text, nonce: nonce,
         durability: request.durability, deferringJournalUpTo: Self.smallFile)
     } catch {
-      book.letGo(key(name))
+      reservations.release(key(name))
       throw error
     }
   }
 
   func release(_ part: PartFile, _ name: FileName) {
     part.release()
-    book.letGo(key(name))
+    reservations.release(key(name))
   }
 
-  /// Up to this length, a file that a crash cut off is fetched again: 1 MiB.
+  /// A file of up to this length (1 MiB) is fetched again after a crash.
   private static let smallFile: Int64 = 1 << 20
 
   func claim(_ name: FileName, _ part: PartFile, number: Int = 0) -> TargetClaim {
-    part.isDownloaded(from: request.url)
+    part.setSourceURL(from: request.url)
     return TargetClaim(
       directory: directory, name: name, part: part, wanted: self.name, number: number,
       replacement: request.ifExists == .overwrite ? .any : .none, numbering: numbering,

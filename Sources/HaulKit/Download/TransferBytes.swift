@@ -2,10 +2,10 @@ public import HaulCore
 
 /// The bytes of one download, in order, while they arrive over several connections.
 ///
-/// A slow reader slows the network: at most 32 MiB are buffered. It allows one reader at a time;
-/// releasing the sequence before its end cancels the transfer.
+/// At most 32 MiB are buffered, so a slow reader slows the network. One reader at a time is
+/// allowed; releasing the sequence before its end cancels the transfer.
 public struct TransferBytes: AsyncSequence, Sendable {
-  /// Consecutive bytes, as the network brought them.
+  /// Consecutive bytes, as the network delivered them.
   public struct Chunk: Sendable {
     let slice: ChunkSlice
 
@@ -29,7 +29,7 @@ public struct TransferBytes: AsyncSequence, Sendable {
     var turns = PeriodicYield()
 
     /// The next bytes; nil when the transfer has completed and everything was read.
-    /// - Throws: why it failed; `interrupted` when it was paused, `cancelled`.
+    /// - Throws: why it failed; `interrupted` when it was paused; `cancelled`.
     public mutating func next() async throws(TransferError) -> Chunk? {
       await turns.next()
       return try await reading.buffer.next().map { Chunk(slice: $0) }
@@ -44,20 +44,20 @@ public struct TransferBytes: AsyncSequence, Sendable {
     }
   }
 
-  /// Why it failed.
+  /// The error type of the sequence.
   public typealias Failure = TransferError
 
   let reading: Reading
 
   init(_ buffer: StreamBuffer) { reading = Reading(buffer: buffer) }
 
-  /// The one reader.
+  /// The iterator of the one reader.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reading: reading) }
 
   /// The most bytes that were buffered at once so far.
-  package var mostHeld: Int64 { reading.buffer.mostHeld }
+  package var peakBuffered: Int64 { reading.buffer.peakBuffered }
   /// The bytes that are buffered, or held by the reader.
-  package var held: Int64 { reading.buffer.held }
+  package var bufferedBytes: Int64 { reading.buffer.bufferedBytes }
 
   /// How many segments wait for the reader, plus 1 if the reader waits for them.
   package var waiting: Int { reading.buffer.waiting }

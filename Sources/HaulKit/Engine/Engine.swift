@@ -3,8 +3,8 @@ package import HaulFiles
 import Logging
 import NIOConcurrencyHelpers
 
-/// What all drivers share: the ports and counters of a manager. A class, because copying a value
-/// would retain some twenty references, shared by all threads, for every piece of work.
+/// What all drivers share: the ports and counters of a manager. A class, because each copy of a
+/// value would retain some twenty references that all threads share.
 package final class Engine: Sendable {
   package let transport: any Transport
   package let disk: any Disk
@@ -18,11 +18,11 @@ package final class Engine: Sendable {
   let waitsForDisk: Bool
   let waitsForNetwork: Bool
   /// The initial schedule; nil for always.
-  let hours: LocalSchedule?
+  let localSchedule: LocalSchedule?
   /// File systems without room for any file.
   let fullDevices = NIOLockedValueBox<Set<UInt64>>([])
   package let hooks: Hooks
-  /// Runs programs; nil where none may run.
+  /// Runs programs; nil where programs are not supported.
   let programs: (any Programs)?
   /// The most bytes of a stream that are buffered for its reader.
   let streamWindow: Int64
@@ -33,9 +33,9 @@ package final class Engine: Sendable {
   let heartbeat: Heartbeat
   let commits: GroupPublish
   private let sharing: HTTP2Origins
-  /// Threads that transfers are spread over; empty for the global executor.
+  /// The threads of transfers; empty for the global executor.
   package let executors: [any TaskExecutor]
-  /// Where everything else runs too, so that one thread decides the order; nil for the global
+  /// The thread of everything else, so that one thread decides the order; nil for the global
   /// executor.
   let soleExecutor: (any TaskExecutor)?
   let slots: LockedScheduler
@@ -48,10 +48,10 @@ package final class Engine: Sendable {
     configuration: TransferManager.Configuration, seed: UInt64? = nil, hooks: Hooks = Hooks(),
     executors: [any TaskExecutor] = [], soleExecutor: (any TaskExecutor)? = nil,
     network: any NetworkState = UnknownNetwork(), programs: (any Programs)? = nil,
-    hours: LocalSchedule? = nil
+    localSchedule: LocalSchedule? = nil
   ) {
     self.network = network
-    self.hours = hours
+    self.localSchedule = localSchedule
     isAttended = configuration.isAttended
     waitsForDisk = configuration.waitsForDisk
     waitsForNetwork = configuration.waitsForNetwork
@@ -86,7 +86,7 @@ package final class Engine: Sendable {
     return try await throttle.take(upTo: bytes, for: id, priority: priority ?? .default)
   }
 
-  /// Whether the first request of a transfer may share a connection: many files of one host then
+  /// Whether the first request of a transfer may share a connection, so that many files of one host
   /// need only one.
   func sharesConnections(to origin: ResourceURL.Origin) -> Bool {
     switch httpVersion {
@@ -139,7 +139,7 @@ struct SharedRandom: RandomNumberGenerator, Sendable {
   }
 
   func bytes(_ count: Int) -> [UInt8] {
-    // Eight bytes of one number: each may cost a system call.
+    // Eight bytes from each number, because each may cost a system call.
     var number: UInt64 = 0
     return (0..<count).map { place in
       if place.isMultiple(of: 8) { number = next() }

@@ -1,7 +1,7 @@
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// Origins with an open HTTP/2 connection: even the last of many transfers uses it.
+/// Origins with an open HTTP/2 connection, which even a single transfer then uses.
 final class HTTP2Origins: Sendable {
   /// The client closes a connection that is idle for a minute.
   private static let lifetime: Duration = .seconds(55)

@@ -2,7 +2,7 @@ import HaulCore
 import NIOConcurrencyHelpers
 
 /// One timer for all periodic checks: a task and a timer for each would cost more than a small
-/// file.
+/// download.
 final class Heartbeat: Sendable {
   private struct State {
     /// In order of registration.
@@ -53,7 +53,7 @@ final class Heartbeat: Sendable {
       do {
         try await clock.sleep(until: now + Self.interval)
       } catch {
-        // It was stopped. A clock that refuses to wait must not cause a busy loop.
+        // The sleep was cancelled. A clock that cannot wait must not cause a busy loop.
         return state.withLockedValue { $0.isRunning = false }
       }
     }

@@ -7,29 +7,29 @@ package struct Hooks: Sendable {
   /// Before the verified file is published.
   package var willPublish: (@Sendable (TransferID) async -> Void)?
   /// Between two statements of a state change of the queue.
-  package var passes: @Sendable (QueuePoint) -> Void = { _ in }
+  package var reached: @Sendable (CrashPoint) -> Void = { _ in }
 
   package init() {}
 }
 
 /// Where a state change of the queue is.
-package enum QueuePoint: String, CaseIterable, Sendable {
-  /// The list was read from the store; nothing has been done with it.
+package enum CrashPoint: String, CaseIterable, Sendable {
+  /// The list was read from the store; nothing was done with it yet.
   case read
-  /// Decided; nothing of it is stored.
+  /// Decided; nothing is stored yet.
   case decided
-  /// A part of it was written; the whole is not stored.
+  /// Partly written; not committed yet.
   case storing
-  /// Stored; no event has been emitted.
+  /// Stored; no event was emitted yet.
   case stored
-  /// Events emitted; no effect performed.
-  case told
+  /// The events were emitted; no effect was performed yet.
+  case eventsEmitted
   /// One of the effects was performed.
-  case acted
+  case effectPerformed
   /// All effects were performed.
-  case carriedOut
+  case effectsPerformed
   /// A run was started and has done nothing yet.
   case began
-  /// A run has ended, and its end is not noted yet.
+  /// A run has ended; its end is not noted yet.
   case ended
 }

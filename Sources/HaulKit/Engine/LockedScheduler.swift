@@ -1,7 +1,8 @@
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// The scheduler behind a lock: the manager uses it to start transfers, drivers to get connections.
+/// The scheduler behind a lock. The manager starts transfers with it; drivers get connections from
+/// it.
 final class LockedScheduler: Sendable {
   private let scheduler: NIOLockedValueBox<Scheduler>
 
@@ -10,7 +11,7 @@ final class LockedScheduler: Sendable {
     limits.active = configuration.maximumActive
     limits.activePerHost = configuration.maximumActivePerHost ?? .max
     limits.connectionsPerHost = configuration.connectionsPerHost
-    limits.connections = configuration.connectionsInAll
+    limits.connections = configuration.maximumConnections
     // One transfer's limit comes from its request and its machine.
     limits.connectionsPerTransfer = .max
     var scheduler = Scheduler(limits)

@@ -39,17 +39,19 @@ package struct MemoryStore: Store {
   package func commit(_ change: StoreChange) async throws(TransferError) {
     let isDone = state.withLockedValue { state in
       guard state.permits(change) else { return false }
-      for place in change.added.indices { state.put(change.added[place]) }
+      for index in change.added.indices { state.put(change.added[index]) }
       for update in change.updated { state.apply(update) }
       for id in change.removed {
         state.remove(id)
         (state.programs[id], state.locations[id]) = (nil, nil)
       }
       for program in change.programs { state.put(program) }
-      for stored in change.locations where state.records.place(of: stored.id) != nil {
+      for stored in change.locations where state.records.index(of: stored.id) != nil {
         state.locations[stored.id] = stored.location
       }
-      if !change.satisfied.isEmpty { state.dropDependencies(on: Set(change.satisfied)) }
+      if !change.satisfiedDependencies.isEmpty {
+        state.dropDependencies(on: Set(change.satisfiedDependencies))
+      }
       if let batch = change.batch { state.batches[batch.key] = batch.ids }
       state.events.append(contentsOf: change.events)
       state.lastEvent = change.events.last?.number ?? state.lastEvent
@@ -67,10 +69,10 @@ package struct MemoryStore: Store {
     state.withLockedValue { state in
       let order = state.inOrder()
       var found: [TransferRecord] = []
-      var place = query.afterRank.map { order.firstPlace(after: $0) } ?? 0
-      while found.count < query.atMost, place < order.count {
-        if let record = state.records[order[place].id], query.takes(record) { found.append(record) }
-        place += 1
+      var index = query.afterRank.map { order.firstIndex(after: $0) } ?? 0
+      while found.count < query.atMost, index < order.count {
+        if let record = state.records[order[index].id], query.takes(record) { found.append(record) }
+        index += 1
       }
       return found
     }
@@ -94,16 +96,16 @@ package struct MemoryStore: Store {
 }
 
 extension MemoryStore.State {
-  /// Whether every id is new and no identifier would ever have two owners.
+  /// Whether every id is new and no identifier would have two owners at any time.
   fileprivate func permits(_ change: StoreChange) -> Bool {
     var new = IDTable()
     new.reserve(change.added.count)
     var names: [TransferID: String?] = [:]
     var owners = IdentifierOwners(identifiers)
-    for place in change.added.indices {
-      let id = change.added[place].id
-      guard records.place(of: id) == nil, new.set(id, to: UInt32(place)),
-        owners.take(change.added[place].request.identifier, for: id)
+    for index in change.added.indices {
+      let id = change.added[index].id
+      guard records.index(of: id) == nil, new.set(id, to: UInt32(index)),
+        owners.take(change.added[index].request.identifier, for: id)
       else { return false }
     }
     for update in change.updated {
@@ -133,31 +135,31 @@ extension MemoryStore.State {
     if let name = record.request.identifier { identifiers[name] = record.id }
   }
 
-  /// In place: a record is large.
+  /// In place, because a record is large.
   fileprivate mutating func apply(_ update: StoreChange.Update) {
     if let request = update.request {
       guard var record = remove(update.id) else { return }
       record.request = request
       put(record)
     }
-    guard let place = records.place(of: update.id) else { return }
-    if records[place].storedState.rank != update.storedState.rank { order = nil }
-    records[place].storedState = update.storedState
-    if let result = update.result { records[place].result = result }
+    guard let index = records.index(of: update.id) else { return }
+    if records[index].storedState.rank != update.storedState.rank { order = nil }
+    records[index].storedState = update.storedState
+    if let result = update.result { records[index].result = result }
   }
 
   fileprivate mutating func put(_ program: StoredProgram) {
-    if records.place(of: program.id) != nil { programs[program.id] = program.process }
+    if records.index(of: program.id) != nil { programs[program.id] = program.process }
   }
 
   fileprivate var programsUnderWay: [StoredProgram] {
-    programs.filter { records[$0.key]?.storedState.isUnderWay == true }
+    programs.filter { records[$0.key]?.storedState.wasRunning == true }
       .map { StoredProgram(id: $0.key, process: $0.value) }.sorted { $0.id < $1.id }
   }
 
   fileprivate mutating func dropDependencies(on ids: Set<TransferID>) {
-    for place in records.ids.indices {
-      records[place].request.after.removeAll {
+    for index in records.ids.indices {
+      records[index].request.after.removeAll {
         if case .transfer(let other) = $0 { ids.contains(other) } else { false }
       }
     }
@@ -194,7 +196,7 @@ private struct IdentifierOwners {
 
 extension [(rank: Int64, id: TransferID)] {
   /// The index of the first record with a higher rank; O(log n).
-  fileprivate func firstPlace(after rank: Int64) -> Int {
+  fileprivate func firstIndex(after rank: Int64) -> Int {
     var (low, high) = (0, count)
     while low < high {
       let middle = (low + high) / 2
@@ -205,7 +207,7 @@ extension [(rank: Int64, id: TransferID)] {
 }
 
 extension RecordQuery {
-  /// Whether the query wants this record, after the rank that it names.
+  /// Whether a record after the query's rank matches the query.
   fileprivate func takes(_ record: TransferRecord) -> Bool {
     statuses?.contains(record.storedState.status) ?? true
       && (group == nil || record.request.group == group)

@@ -4,7 +4,7 @@
   import Darwin
 #endif
 
-/// Whether this machine has a network, as a port.
+/// The port that knows whether this machine has a network.
 package protocol NetworkState: Sendable {
   /// Whether any other machine can be reached. A quick check, which does not block.
   var isUp: Bool { get }
@@ -23,7 +23,7 @@ package struct SystemNetwork: NetworkState {
   package var isUp: Bool {
     #if canImport(Glibc)
       let (ipv4, ipv6) = (Self.text("/proc/net/route"), Self.text("/proc/net/ipv6_route"))
-      // If they cannot be read, assume a network.
+      // If the tables cannot be read, it assumes a network.
       guard ipv4 != nil || ipv6 != nil else { return true }
       return RouteTable.leadsOut(ipv4: ipv4 ?? "", ipv6: ipv6 ?? "")
     #else
@@ -37,7 +37,7 @@ package struct SystemNetwork: NetworkState {
       defer { fclose(file) }
       var bytes: [UInt8] = []
       var buffer = [UInt8](repeating: 0, count: 16 << 10)
-      // A longer table adds nothing.
+      // 1 MiB of a longer table is enough.
       while bytes.count < 1 << 20 {
         let count = fread(&buffer, 1, buffer.count, file)
         guard count > 0 else { break }

@@ -1,6 +1,6 @@
 package import HaulCore
 
-/// A store, and what of it was damaged.
+/// An open store, and the error when a damaged one was moved aside.
 package struct OpenedStore: Sendable {
   package let store: any Store
   package let damage: TransferError?

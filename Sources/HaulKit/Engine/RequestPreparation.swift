@@ -18,32 +18,31 @@ public struct OutgoingRequest: Sendable, Hashable {
 /// Returns header fields to add to a request; they replace fields of the same names.
 ///
 /// Called for every request to the transfer's own origin, from several tasks at once. A pause waits
-/// for it unless it heeds its task's cancellation. An error fails the attempt: a `TransferError` as
-/// it is, any other as `unauthorized`, which is retried.
+/// for it unless it stops when its task is cancelled. An error fails the attempt: a `TransferError`
+/// as it is, any other as `unauthorized`, which is retried.
 public typealias RequestPreparation =
   @Sendable (OutgoingRequest) async throws -> [(name: String, value: String)]
 
 extension Engine {
-  /// Sends a request with the fields of the hook; once more if the server refuses it and there is a
-  /// hook. The fields exist only in the request: they are not logged, and not sent to another
-  /// origin after a redirect.
-  func send(_ request: FetchRequest, _ silence: IdleTimer?) async throws -> FetchResponse {
+  /// Sends a request with the fields of the hook, and once more if the server refuses it. The
+  /// fields are not logged, and not sent to another origin after a redirect.
+  func send(_ request: FetchRequest, _ idleTimer: IdleTimer?) async throws -> FetchResponse {
     guard let prepare, !request.hasLeftOrigin else { return try await transport.fetch(request) }
-    let response = try await send(request, attempt: 1, prepare, silence)
+    let response = try await send(request, attempt: 1, prepare, idleTimer)
     let isRefused = [401, 403].contains(response.head.status) && !response.head.wasRedirected
-    return isRefused ? try await send(request, attempt: 2, prepare, silence) : response
+    return isRefused ? try await send(request, attempt: 2, prepare, idleTimer) : response
   }
 
   private func send(
-    _ request: FetchRequest, attempt: Int, _ prepare: RequestPreparation, _ silence: IdleTimer?
+    _ request: FetchRequest, attempt: Int, _ prepare: RequestPreparation, _ idleTimer: IdleTimer?
   ) async throws -> FetchResponse {
-    // The hook's time does not count as the server's.
-    silence?.end()
+    // The time of the hook does not count toward the idle timeout.
+    idleTimer?.end()
     let fields = try await fields(for: request, attempt: attempt, prepare)
     var prepared = request
     for field in fields { prepared.headers.remove(field.name) }
     for field in fields { prepared.headers.append(field.name, field.value) }
-    silence?.begin(at: clock.now)
+    idleTimer?.begin(at: clock.now)
     return try await transport.fetch(prepared)
   }
 

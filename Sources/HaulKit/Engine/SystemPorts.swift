@@ -3,8 +3,8 @@ import HaulFiles
 import HaulHTTP
 import NIOPosix
 
-/// The ports that somebody brings in place of this machine's own; nil where it is to be that.
-package struct ReplacedPorts: Sendable {
+/// Ports that replace those of this machine; nil for the machine's own.
+package struct PortOverrides: Sendable {
   package var transport: (any Transport)?
   package var disk: (any Disk)?
   package var clock: (any TransferClock)?
@@ -16,7 +16,7 @@ package struct ReplacedPorts: Sendable {
 /// The network, the disk and the clock of this machine, for one manager.
 struct SystemPorts {
   let engine: Engine
-  /// Lets go of threads and connections.
+  /// Releases threads and connections.
   let shutdown: @Sendable () async -> Void
 
   private static let fileThreads = 4
@@ -29,18 +29,18 @@ struct SystemPorts {
     #endif
   }
 
-  /// Opens no client of its own where a transport is given, which stays with whoever has made it.
+  /// A given transport is used instead of an HTTP client, and is not shut down.
   /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none; `internal`
-  ///   for a schedule that is none.
+  ///   for an invalid schedule.
   init(
-    _ configuration: TransferManager.Configuration, _ replaced: ReplacedPorts = ReplacedPorts()
+    _ configuration: TransferManager.Configuration, _ replaced: PortOverrides = PortOverrides()
   ) throws(TransferError) {
-    var hours: LocalSchedule?
-    if let schedule = configuration.schedule { hours = try LocalSchedule(schedule) }
+    var localSchedule: LocalSchedule?
+    if let schedule = configuration.schedule { localSchedule = try LocalSchedule(schedule) }
     let transport: any Transport
     let closeTransport: @Sendable () async -> Void
     if let callers = replaced.transport {
-      (transport, closeTransport) = (CallersTransport(base: callers), {})
+      (transport, closeTransport) = (ErrorMappingTransport(base: callers), {})
     } else {
       let own = try HTTPTransport(HTTPTransport.Settings(configuration))
       (transport, closeTransport) = (own, { await own.shutdown() })
@@ -52,19 +52,20 @@ struct SystemPorts {
       transport: transport, disk: replaced.disk ?? POSIXDisk(),
       io: BlockingIO(pool: pool, clock: clock), clock: clock, configuration: configuration,
       hooks: configuration.hooks, executors: replaced.transport == nil ? LoopExecutor.all : [],
-      network: replaced.network ?? SystemNetwork(), programs: Self.programs, hours: hours)
+      network: replaced.network ?? SystemNetwork(), programs: Self.programs,
+      localSchedule: localSchedule)
     shutdown = {
       await closeTransport()
-      // Fails only when it was stopped before.
+      // Fails only when the pool was stopped before.
       try? await pool.shutdownGracefully()
     }
   }
 
-  /// The same, and a store; not on the caller's actor, as certificates are read from files.
-  /// - Parameter store: opens it; waits are measured with the clock that it gets.
-  /// - Throws: as `init`, and what `store` throws; nothing is left open then.
+  /// Opens the ports and a store; not on the caller's actor, because it reads certificate files.
+  /// - Parameter store: opens the store; the clock measures its waits.
+  /// - Throws: as `init`, and what `store` throws; then nothing stays open.
   @concurrent static func open<Opened: Sendable>(
-    _ configuration: TransferManager.Configuration, _ replaced: ReplacedPorts,
+    _ configuration: TransferManager.Configuration, _ replaced: PortOverrides,
     _ store: @Sendable (any TransferClock) async throws(TransferError) -> Opened
   ) async throws(TransferError) -> (ports: SystemPorts, store: Opened) {
     let ports = try SystemPorts(configuration, replaced)
@@ -78,7 +79,7 @@ struct SystemPorts {
 }
 
 extension HTTPTransport.Settings {
-  /// What a configuration says of connections.
+  /// The settings of a configuration that concern connections.
   fileprivate init(_ configuration: TransferManager.Configuration) {
     self.init()
     connectTimeout = configuration.connectTimeout

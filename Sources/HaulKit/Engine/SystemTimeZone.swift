@@ -2,17 +2,17 @@ import FoundationEssentials
 import HaulCore
 
 #if canImport(FoundationInternationalization)
-  // Has the zones; nothing of it is called by its name.
+  // Contains the time zones; no name of this module is used.
   import FoundationInternationalization
 #else
   import Foundation
 #endif
 
-/// A time zone of the system, or of a name.
+/// The time zone of the system, or one with a name.
 ///
-/// `FoundationEssentials` alone knows offsets from UTC and nothing else. Where the rest of
-/// Foundation was not linked, every zone is refused, and none taken for UTC.
-struct SystemTimeZone: LocalTime {
+/// `FoundationEssentials` alone knows only offsets from UTC. Without the rest of Foundation, every
+/// zone is refused, so that none is mistaken for UTC.
+struct SystemTimeZone: TimeZoneOffsets {
   private let zone: TimeZone
 
   /// - Parameter name: from the time zone database; nil for the system's zone.

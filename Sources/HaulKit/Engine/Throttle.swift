@@ -5,24 +5,28 @@ import Synchronization
 /// One rate limit that all connections of a manager share, divided among transfers by the weight of
 /// their priority.
 ///
-/// One of the waiting tasks, the leader, sleeps until the next grant is due and wakes the others;
-/// no other task is needed.
+/// One of the waiting tasks, the leader, sleeps until the next grant is due and wakes the others,
+/// so no timer task is needed.
 package final class Throttle: Sendable {
   private let queue: NIOLockedValueBox<ThrottleQueue>
   private let limited: Synchronization.Atomic<Bool>
   private let clock: any TransferClock
 
-  /// `rate` in bytes per second; nil for no limit.
+  /// `rate` in bytes per second; nil or 0 for no limit.
   package init(rate: Int64?, clock: any TransferClock) {
+    let rate = Self.limit(rate)
     self.clock = clock
     limited = Synchronization.Atomic(rate != nil)
     queue = NIOLockedValueBox(ThrottleQueue(WeightedShare(rate: rate, at: clock.now)))
   }
 
+  private static func limit(_ rate: Int64?) -> Int64? { rate.flatMap { $0 > 0 ? $0 : nil } }
+
   package var isLimited: Bool { limited.load(ordering: .relaxed) }
 
   /// Changes the rate (bytes per second) or removes the limit; waiting tasks use the new rate.
   package func setRate(_ rate: Int64?) {
+    let rate = Self.limit(rate)
     limited.store(rate != nil, ordering: .relaxed)
     let now = clock.now
     queue.withLockedValue { $0.setRate(rate, at: now) }.resume()
@@ -40,24 +44,24 @@ package final class Throttle: Sendable {
       $0.ask(upTo: bytes, for: id, weight: priority.weight, at: now)
     }
     wakes.resume()
-    var part = first
+    var role = first
     while true {
-      switch part {
+      switch role {
       case .granted(let bytes): return bytes
       case .withdrawn: throw CancellationError()
-      case .follow: part = await follow(ticket)
-      case .lead(let instant): part = await lead(ticket, from: instant)
+      case .follow: role = await follow(ticket)
+      case .lead(let instant): role = await lead(ticket, from: instant)
       }
     }
   }
 
   /// Waits to be resumed.
-  private func follow(_ ticket: WeightedShare.Ticket) async -> ThrottleQueue.Part {
+  private func follow(_ ticket: WeightedShare.Ticket) async -> ThrottleQueue.Role {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let now = clock.now
-        let part = queue.withLockedValue { $0.follow(ticket, continuation, at: now) }
-        if let part { continuation.resume(returning: part) }
+        let role = queue.withLockedValue { $0.follow(ticket, continuation, at: now) }
+        if let role { continuation.resume(returning: role) }
       }
     } onCancel: {
       let now = clock.now
@@ -68,18 +72,18 @@ package final class Throttle: Sendable {
   /// Sleeps for all waiting tasks, and resumes each when its grant is due.
   private func lead(
     _ ticket: WeightedShare.Ticket, from instant: Instant
-  ) async -> ThrottleQueue.Part {
+  ) async -> ThrottleQueue.Role {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.serve(from: instant, as: ticket) }
-      let part = await follow(ticket)
+      let role = await follow(ticket)
       group.cancelAll()
-      return part
+      return role
     }
   }
 
   private func serve(from instant: Instant, as leader: WeightedShare.Ticket) async {
     var instant = instant
-    // A sleep is cut short only when the leader was resumed: another task leads then.
+    // A sleep ends early only when the leader was resumed: then another task leads.
     while (try? await clock.sleep(until: instant)) != nil {
       let now = clock.now
       let (next, wakes) = queue.withLockedValue { $0.serve(as: leader, at: now) }

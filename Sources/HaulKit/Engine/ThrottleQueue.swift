@@ -1,13 +1,13 @@
 import HaulCore
 
-/// The tasks that wait for a `Throttle`, and which of them sleeps for all.
+/// The tasks that wait for a `Throttle`, and which of them is the leader.
 struct ThrottleQueue: Sendable {
   typealias Ticket = WeightedShare.Ticket
 
-  /// What a task that asked must do.
-  enum Part: Sendable {
+  /// What a task that requested bytes must do.
+  enum Role: Sendable {
     case granted(Int)
-    /// Wait to be resumed, and lead from then on.
+    /// Lead: sleep until this instant, and serve all waiting tasks.
     case lead(from: Instant)
     /// Wait to be resumed.
     case follow
@@ -17,15 +17,15 @@ struct ThrottleQueue: Sendable {
 
   /// The continuations to resume once the lock is released.
   struct Wakes: Sendable {
-    fileprivate var parts: [(CheckedContinuation<Part, Never>, Part)] = []
+    fileprivate var roles: [(CheckedContinuation<Role, Never>, Role)] = []
 
     func resume() {
-      for (continuation, part) in parts { continuation.resume(returning: part) }
+      for (continuation, role) in roles { continuation.resume(returning: role) }
     }
   }
 
   private var share: WeightedShare
-  private var followers: [Ticket: CheckedContinuation<Part, Never>] = [:]
+  private var followers: [Ticket: CheckedContinuation<Role, Never>] = [:]
   /// What was granted to tasks that have not suspended yet.
   private var granted: [Ticket: Int] = [:]
   private var leader: (ticket: Ticket, until: Instant)?
@@ -34,21 +34,21 @@ struct ThrottleQueue: Sendable {
 
   mutating func ask(
     upTo bytes: Int, for id: TransferID?, weight: Int, at now: Instant
-  ) -> (Ticket, Part, Wakes) {
+  ) -> (Ticket, Role, Wakes) {
     let ticket = share.ask(upTo: bytes, for: id, weight: weight, at: now)
     var wakes = Wakes()
     grantDue(at: now, &wakes)
-    let part = part(of: ticket, at: now)
+    let role = role(of: ticket, at: now)
     appoint(at: now, &wakes)
-    return (ticket, part, wakes)
+    return (ticket, role, wakes)
   }
 
-  /// Registers a waiting task; returns what it must do instead, if anything.
+  /// Registers a waiting task; nil when it waits, else what it must do instead.
   mutating func follow(
-    _ ticket: Ticket, _ continuation: CheckedContinuation<Part, Never>, at now: Instant
-  ) -> Part? {
-    let part = part(of: ticket, at: now)
-    guard case .follow = part else { return part }
+    _ ticket: Ticket, _ continuation: CheckedContinuation<Role, Never>, at now: Instant
+  ) -> Role? {
+    let role = role(of: ticket, at: now)
+    guard case .follow = role else { return role }
     followers[ticket] = continuation
     return nil
   }
@@ -79,7 +79,7 @@ struct ThrottleQueue: Sendable {
     share.withdraw(ticket)
     granted[ticket] = nil
     var wakes = Wakes()
-    tell(ticket, .withdrawn, &wakes)
+    wake(ticket, .withdrawn, &wakes)
     appoint(at: now, &wakes)
     return wakes
   }
@@ -88,23 +88,23 @@ struct ThrottleQueue: Sendable {
 extension ThrottleQueue {
   private mutating func grantDue(at now: Instant, _ wakes: inout Wakes) {
     for grant in share.due(at: now) {
-      if !tell(grant.ticket, .granted(grant.bytes), &wakes) {
+      if !wake(grant.ticket, .granted(grant.bytes), &wakes) {
         granted[grant.ticket] = grant.bytes
       }
     }
   }
 
-  /// Resumes a waiting task; false when it does not wait yet.
+  /// Resumes a waiting task; false when it has not suspended yet.
   @discardableResult
-  private mutating func tell(_ ticket: Ticket, _ part: Part, _ wakes: inout Wakes) -> Bool {
+  private mutating func wake(_ ticket: Ticket, _ role: Role, _ wakes: inout Wakes) -> Bool {
     if leader?.ticket == ticket { leader = nil }
     guard let follower = followers.removeValue(forKey: ticket) else { return false }
-    wakes.parts.append((follower, part))
+    wakes.roles.append((follower, role))
     return true
   }
 
-  /// What a task that is awake must do.
-  private mutating func part(of ticket: Ticket, at now: Instant) -> Part {
+  /// What a task that has not suspended must do.
+  private mutating func role(of ticket: Ticket, at now: Instant) -> Role {
     if let bytes = granted.removeValue(forKey: ticket) { return .granted(bytes) }
     guard share.isWaiting(ticket), let next = share.nextDue(at: now) else { return .withdrawn }
     guard needsLeader(from: next.instant) else { return .follow }
@@ -117,13 +117,12 @@ extension ThrottleQueue {
     leader.map { instant < $0.until } ?? true
   }
 
-  /// Appoints a waiting task as leader if needed. A task that has not suspended yet checks that
-  /// itself.
+  /// Makes a suspended task the leader if none leads in time; other tasks check that themselves.
   private mutating func appoint(at now: Instant, _ wakes: inout Wakes) {
     guard let next = share.nextDue(at: now), needsLeader(from: next.instant),
       let ticket = followers[next.ticket] == nil ? followers.keys.first : next.ticket
     else { return }
-    tell(ticket, .lead(from: next.instant), &wakes)
+    wake(ticket, .lead(from: next.instant), &wakes)
     leader = (ticket, next.instant)
   }
 }

@@ -2,8 +2,8 @@ import DequeModule
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// Reads everything for one subscriber: from the hub, from the store what the hub has dropped, and
-/// from the coordinator the present state when the store has dropped it too.
+/// Reads all events for one subscriber from the hub. What the hub has dropped it reads from the
+/// store; if the store has dropped it too, it reads the present state from the coordinator.
 final class EventFeed: Sendable {
   /// What the subscriber knows already.
   enum Start: Sendable {
@@ -27,32 +27,33 @@ final class EventFeed: Sendable {
   private let hub: EventHub
   private let key: EventHub.Key
   private let store: any Store
-  private weak let queue: QueueCoordinator?
+  private weak let coordinator: QueueCoordinator?
   /// Whether a reset is delivered as one snapshot for each transfer.
-  private let tellsEach: Bool
+  private let deliversResetsAsSnapshots: Bool
   private let reading: NIOLockedValueBox<Reading>
 
-  init(of queue: QueueCoordinator, from start: Start, tellsEach: Bool = false) {
-    hub = queue.engine.hub
+  init(of coordinator: QueueCoordinator, from start: Start, deliversResetsAsSnapshots: Bool = false)
+  {
+    hub = coordinator.engine.hub
     key = hub.subscribe()
-    store = queue.store
-    self.queue = queue
-    self.tellsEach = tellsEach
+    store = coordinator.store
+    self.coordinator = coordinator
+    self.deliversResetsAsSnapshots = deliversResetsAsSnapshots
     reading = NIOLockedValueBox(Reading(start: start))
   }
 
   deinit { hub.unsubscribe(key) }
 
-  /// What is ready: from the hub, or made here.
+  /// The events that are ready: from the hub, or made here.
   private enum Ready {
-    case told([TransferEvent])
+    case fromHub([TransferEvent])
     case made([QueueEvent])
   }
 
   /// The next events, in order, as many as are ready up to `most`; empty at the end.
   func next(atMost most: Int) async -> [QueueEvent] {
     switch await ready(atMost: most) {
-    case .told(let events): events.map { .transfer($0) }
+    case .fromHub(let events): events.map { .transfer($0) }
     case .made(let events): events
     }
   }
@@ -60,7 +61,7 @@ final class EventFeed: Sendable {
   /// The same for a subscriber that receives no resets.
   func nextOfTransfers(atMost most: Int) async -> [TransferEvent] {
     switch await ready(atMost: most) {
-    case .told(let events): events
+    case .fromHub(let events): events
     case .made(let events):
       events.compactMap { if case .transfer(let event) = $0 { event } else { nil } }
     }
@@ -71,14 +72,14 @@ final class EventFeed: Sendable {
       let ready = takeReady(atMost: most)
       if !ready.isEmpty { return .made(ready) }
       if let page = takeSummaries() {
-        await tell(page)
+        await addSnapshots(page)
       } else if let start = takeStart() {
-        guard await begin(start) else { return .told([]) }
+        guard await begin(start) else { return .fromHub([]) }
       } else {
         switch await hub.next(key, atMost: most) {
-        case .events(let events): return .told(await store.identified(events))
-        case .missed(let numbers): guard await recover(numbers) else { return .told([]) }
-        case .lost, .end: return .told([])
+        case .events(let events): return .fromHub(await store.identified(events))
+        case .missed(let numbers): guard await recover(numbers) else { return .fromHub([]) }
+        case .lost, .end: return .fromHub([])
         }
       }
     }
@@ -113,8 +114,8 @@ final class EventFeed: Sendable {
     case .now: return true
     case .nothing: return await reset()
     case .after(let number):
-      guard let queue else { return false }
-      if await queue.begin(key, after: number) { return true }
+      guard let coordinator else { return false }
+      if await coordinator.begin(key, after: number) { return true }
       return await reset()
     }
   }
@@ -125,22 +126,24 @@ final class EventFeed: Sendable {
       let events = try await store.events(from: numbers.lowerBound, atMost: Self.pageSize)
       let missed = (events ?? []).prefix { $0.number <= numbers.upperBound }
       if let last = missed.last {
-        let told = await store.identified(
+        let found = try await store.withIdentities(
           missed.map { TransferEvent(number: $0.number, id: $0.id, identity: nil, kind: $0.kind) })
-        reading.withLockedValue { $0.ready.append(contentsOf: told.map { .transfer($0) }) }
-        hub.caughtUp(key, to: last.number)
+        reading.withLockedValue { $0.ready.append(contentsOf: found.map { .transfer($0) }) }
+        hub.didReadMissed(key, to: last.number)
         return true
       }
     } catch {
-      // If the log cannot be read, or has dropped them, the present state replaces them.
+      // A closed store keeps the events for the next manager; a reset would replace them.
+      if await coordinator?.isShutDown ?? true { return false }
+      // The present state replaces events that the log has dropped or that cannot be read.
     }
     return await reset()
   }
 
   private func reset() async -> Bool {
-    guard let snapshot = await queue?.snapshot(for: key) else { return false }
+    guard let snapshot = await coordinator?.snapshot(for: key) else { return false }
     reading.withLockedValue { reading in
-      if tellsEach {
+      if deliversResetsAsSnapshots {
         reading.summaries = Deque(snapshot.transfers)
       } else {
         reading.ready.append(.reset(snapshot))
@@ -150,7 +153,7 @@ final class EventFeed: Sendable {
   }
 
   /// Makes snapshots of some transfers ready.
-  private func tell(_ page: [TransferSummary]) async {
+  private func addSnapshots(_ page: [TransferSummary]) async {
     // A snapshot without its result is better than none.
     let records = (try? await store.records(page.map(\.id))) ?? []
     let known = Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
@@ -169,12 +172,16 @@ final class EventFeed: Sendable {
 }
 
 extension Store {
-  /// The events, each with its identity.
+  /// The events, each with its identity, or without it if that cannot be read.
   func identified(_ events: [TransferEvent]) async -> [TransferEvent] {
+    (try? await withIdentities(events)) ?? events
+  }
+
+  /// - Throws: `io`.
+  func withIdentities(_ events: [TransferEvent]) async throws(TransferError) -> [TransferEvent] {
     let unknown = Set(events.lazy.filter { $0.identity == nil }.map(\.id))
     guard !unknown.isEmpty else { return events }
-    // An event without its address is better than none.
-    let records = (try? await records(unknown.sorted())) ?? []
+    let records = try await records(unknown.sorted())
     let known = records.reduce(into: [:]) { $0[$1.id] = TransferIdentity($1.request) }
     return events.map { event in
       guard event.identity == nil else { return event }

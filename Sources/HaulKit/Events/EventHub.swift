@@ -6,9 +6,8 @@ import OrderedCollections
 /// Delivers every state change to every subscriber, once and in order, and the newest progress of
 /// each transfer.
 ///
-/// A subscriber to everything is a position in one shared log, and a slot for each transfer's
-/// progress. A slow one delays no other, and unread events are held once for all. The log has a
-/// limit: a subscriber that falls behind it reads the dropped events from the store.
+/// All subscribers share one log with a limit: a slow subscriber delays no other, and reads events
+/// that the log has dropped from the store.
 final class EventHub: Sendable {
   /// Identifies a subscriber.
   struct Key: Hashable, Sendable {
@@ -17,13 +16,13 @@ final class EventHub: Sendable {
     fileprivate let transfer: TransferID?
   }
 
-  /// Holds back events until a caller has the handles of what it added.
+  /// Holds back events until a caller has the handles of the transfers that it added.
   struct Hold: Sendable {
     fileprivate let number: UInt64
   }
 
-  /// What there is to read.
-  enum Portion: Sendable {
+  /// What a subscriber reads next.
+  enum Delivery: Sendable {
     case events([TransferEvent])
     /// State changes with these numbers must be read from the store.
     case missed(ClosedRange<Int>)
@@ -32,14 +31,14 @@ final class EventHub: Sendable {
     case end
   }
 
-  typealias Waiter = CheckedContinuation<Portion, Never>
+  typealias Waiter = CheckedContinuation<Delivery, Never>
 
   private let state: NIOLockedValueBox<HubState>
 
   /// - Parameter limit: the most events that are kept for the slowest subscriber.
   init(limit: Int) { state = NIOLockedValueBox(HubState(limit: limit)) }
 
-  /// Emits what a transfer does; its state does not change.
+  /// Emits an event that is not a state change.
   func emit(
     _ kind: TransferEvent.Kind, of id: TransferID, _ identity: TransferIdentity?
   ) {
@@ -54,9 +53,9 @@ final class EventHub: Sendable {
     change { $0.emit(progress: progress, of: id, identity) }
   }
 
-  /// A transfer has a run from now on.
-  func begins(_ id: TransferID, tellsProgress: Bool) {
-    change { $0.begins(id, tellsProgress: tellsProgress) }
+  /// Notes that a run of a transfer begins.
+  func runBegan(_ id: TransferID, reportsProgress: Bool) {
+    change { $0.runBegan(id, reportsProgress: reportsProgress) }
   }
 
   /// Holds back events for subscribers to everything, until `release`.
@@ -75,16 +74,16 @@ final class EventHub: Sendable {
     }
   }
 
-  /// What was last emitted of a transfer that runs or is paused.
+  /// The last phase and progress that were emitted of a transfer that runs or is paused.
   func live(_ id: TransferID) -> (phase: TransferEvent.Phase?, progress: TransferProgress?) {
     state.withLockedValue { ($0.live[id]?.phase, $0.live[id]?.progress) }
   }
 
   /// How many events are kept for subscribers that have not read them.
-  var held: Int {
+  var bufferedEvents: Int {
     state.withLockedValue { state in
-      state.watchers.values.reduce(state.log.count) { sum, watchers in
-        watchers.values.reduce(sum) { $0 + $1.events.count }
+      state.transferSubscribers.values.reduce(state.log.count) { sum, subscribers in
+        subscribers.values.reduce(sum) { $0 + $1.events.count }
       }
     }
   }
@@ -99,15 +98,15 @@ final class EventHub: Sendable {
       defer { state.wakes = [] }
       return state.wakes
     }
-    for (waiter, portion) in wakes { waiter.resume(returning: portion) }
+    for (waiter, delivery) in wakes { waiter.resume(returning: delivery) }
   }
 }
 
 /// The readers' side.
 extension EventHub {
   /// Whether there are subscribers.
-  var isHeard: Bool {
-    state.withLockedValue { !$0.subscribers.isEmpty || !$0.watchers.isEmpty }
+  var hasSubscribers: Bool {
+    state.withLockedValue { !$0.subscribers.isEmpty || !$0.transferSubscribers.isEmpty }
   }
 
   /// Subscribes to everything from now on, or to one transfer from its present state.
@@ -116,7 +115,7 @@ extension EventHub {
       state.lastSubscriber += 1
       let number = state.lastSubscriber
       if let transfer {
-        state.watchers[transfer, default: [:]][number] = HubState.Watcher()
+        state.transferSubscribers[transfer, default: [:]][number] = HubState.TransferSubscriber()
       } else {
         state.subscribers[number] = HubState.Subscriber(cursor: state.next)
       }
@@ -130,18 +129,22 @@ extension EventHub {
         defer { state.trim() }
         return state.subscribers.removeValue(forKey: key.number)?.waiter
       }
-      defer { if state.watchers[transfer]?.isEmpty == true { state.watchers[transfer] = nil } }
-      return state.watchers[transfer]?.removeValue(forKey: key.number)?.waiter
+      defer {
+        if state.transferSubscribers[transfer]?.isEmpty == true {
+          state.transferSubscribers[transfer] = nil
+        }
+      }
+      return state.transferSubscribers[transfer]?.removeValue(forKey: key.number)?.waiter
     }
     waiter?.resume(returning: .end)
   }
 
-  /// Makes a subscriber continue from this moment: it knows everything before, except these
+  /// Makes a subscriber continue from this moment: it knows all earlier events, except these
   /// numbers.
   func begin(_ key: Key, missed: ClosedRange<Int>? = nil) {
     state.withLockedValue { state in
       if let transfer = key.transfer {
-        state.watchers[transfer]?[key.number]?.isLost = false
+        state.transferSubscribers[transfer]?[key.number]?.isLost = false
       } else {
         let next = state.next
         state.subscribers[key.number]?.cursor = next
@@ -151,8 +154,8 @@ extension EventHub {
     }
   }
 
-  /// A subscriber has read what it missed, up to this number.
-  func caughtUp(_ key: Key, to number: Int) {
+  /// Notes that a subscriber has read what it missed, up to this number.
+  func didReadMissed(_ key: Key, to number: Int) {
     state.withLockedValue { state in
       guard let missed = state.subscribers[key.number]?.missed else { return }
       state.subscribers[key.number]?.missed =
@@ -160,18 +163,18 @@ extension EventHub {
     }
   }
 
-  /// What is ready, at most that many events; the end also when the task is cancelled.
-  func next(_ key: Key, atMost most: Int) async -> Portion {
+  /// What is ready, at most `most` events; the end also when the task is cancelled.
+  func next(_ key: Key, atMost most: Int) async -> Delivery {
     await withTaskCancellationHandler {
       await withCheckedContinuation { waiter in
         var other: Waiter?
-        let ready: Portion? = state.withLockedValue { state in
+        let ready: Delivery? = state.withLockedValue { state in
           if Task.isCancelled { return .end }
           if let ready = state.pop(key, atMost: most) { return ready }
           other = state.wait(key, waiter, atMost: most)
           return nil
         }
-        // Two readers of one subscription: the earlier one ends, because it would wait for ever.
+        // Two readers of one subscription: the earlier one ends, because it would wait forever.
         other?.resume(returning: .end)
         if let ready { waiter.resume(returning: ready) }
       }
@@ -182,7 +185,7 @@ extension EventHub {
 }
 
 extension HubState {
-  fileprivate mutating func pop(_ key: EventHub.Key, atMost most: Int) -> EventHub.Portion? {
+  fileprivate mutating func pop(_ key: EventHub.Key, atMost most: Int) -> EventHub.Delivery? {
     guard let transfer = key.transfer else { return pop(key.number, atMost: most) }
     return pop(key.number, of: transfer, atMost: most)
   }
@@ -199,7 +202,7 @@ extension HubState {
       }
       return subscribers[key.number]?.waiter
     }
-    defer { watchers[transfer]?[key.number]?.waiter = waiter }
-    return watchers[transfer]?[key.number]?.waiter
+    defer { transferSubscribers[transfer]?[key.number]?.waiter = waiter }
+    return transferSubscribers[transfer]?[key.number]?.waiter
   }
 }

@@ -16,7 +16,7 @@ struct HubState {
   }
 
   /// A subscriber to one transfer.
-  struct Watcher {
+  struct TransferSubscriber {
     var events: Deque<TransferEvent> = []
     var progress: TransferEvent?
     /// Whether it must read the transfer's present state first.
@@ -25,9 +25,9 @@ struct HubState {
   }
 
   /// What is known of a transfer that runs or is paused.
-  struct Live {
+  struct LiveTransfer {
     var isRunning = true
-    var tellsProgress = true
+    var reportsProgress = true
     var phase: TransferEvent.Phase?
     var progress: TransferProgress?
     /// Whether progress with all bytes was emitted.
@@ -36,7 +36,7 @@ struct HubState {
     /// Progress with all bytes of a completed transfer, if it was not emitted yet. A step counts in
     /// units of its own.
     func whole(_ result: TransferResult, of event: TransferEvent) -> TransferEvent? {
-      guard result.state == .completed, tellsProgress, !isWhole,
+      guard result.state == .completed, reportsProgress, !isWhole,
         let all = event.url == nil ? progress?.total : result.bytes
       else { return nil }
       let seconds = result.duration / .seconds(1)
@@ -54,15 +54,15 @@ struct HubState {
   /// The position of the first event in the log; positions increase by one.
   private(set) var first = 1
   var subscribers: OrderedDictionary<UInt64, Subscriber> = [:]
-  var watchers: [TransferID: OrderedDictionary<UInt64, Watcher>] = [:]
-  var live = IDMap<Live>()
+  var transferSubscribers: [TransferID: OrderedDictionary<UInt64, TransferSubscriber>] = [:]
+  var live = IDMap<LiveTransfer>()
   var lastSubscriber: UInt64 = 0
   /// The positions from which events are held back, in increasing order.
   var holds: [(number: UInt64, position: Int)] = []
   var lastHold: UInt64 = 0
   var isClosed = false
   /// The waiters to resume once the lock is released.
-  var wakes: [(waiter: EventHub.Waiter, portion: EventHub.Portion)] = []
+  var wakes: [(waiter: EventHub.Waiter, delivery: EventHub.Delivery)] = []
   private let limit: Int
 
   /// - Parameter limit: the most events that are kept for the slowest subscriber.
@@ -70,34 +70,34 @@ struct HubState {
 
   var next: Int { first + log.count }
 
-  /// A transfer has a run from now on.
-  mutating func begins(_ id: TransferID, tellsProgress: Bool) {
-    guard let place = live.place(of: id) else {
-      live.set(id, to: Live(tellsProgress: tellsProgress))
+  /// Notes that a run of a transfer begins.
+  mutating func runBegan(_ id: TransferID, reportsProgress: Bool) {
+    guard let index = live.index(of: id) else {
+      live.set(id, to: LiveTransfer(reportsProgress: reportsProgress))
       return
     }
-    live[place].isRunning = true
-    live[place].tellsProgress = tellsProgress
+    live[index].isRunning = true
+    live[index].reportsProgress = reportsProgress
   }
 
   mutating func emit(_ events: some Sequence<TransferEvent>) {
     for event in events {
       emit(event)
-      // Trims early, so that many events at once are not all kept first.
-      if log.count - Self.worthTrimming > limit { trim() }
+      // Trims early, so that many events at once do not exceed the limit by much.
+      if log.count - Self.trimThreshold > limit { trim() }
     }
     trim()
     wakeSubscribers()
   }
 
-  /// Only for a running transfer; with all bytes only once.
+  /// Ignored unless the transfer runs; progress with all bytes is emitted once.
   mutating func emit(progress: TransferProgress, of id: TransferID, _ identity: TransferIdentity?) {
-    guard let place = live.place(of: id) else { return }
-    let known = live[place]
-    guard known.isRunning, known.tellsProgress, !progress.isWhole || !known.isWhole
+    guard let index = live.index(of: id) else { return }
+    let known = live[index]
+    guard known.isRunning, known.reportsProgress, !progress.isWhole || !known.isWhole
     else { return }
-    live[place].progress = progress
-    live[place].isWhole = progress.isWhole
+    live[index].progress = progress
+    live[index].isWhole = progress.isWhole
     let event = TransferEvent(
       number: nil, id: id, identity: identity, kind: .progress(progress))
     if progress.isWhole {
@@ -105,8 +105,8 @@ struct HubState {
       append(event)
       trim()
     } else {
-      for place in subscribers.values.indices { subscribers.values[place].progress[id] = event }
-      tell(progress: event)
+      for index in subscribers.values.indices { subscribers.values[index].progress[id] = event }
+      deliverToSubscribers(progress: event)
     }
     wakeSubscribers()
   }
@@ -122,18 +122,18 @@ struct HubState {
     case .removed: live.remove(id)
     case .paused:
       forgetProgress(of: id)
-      guard let place = live.place(of: id) else { break }
-      live[place].isRunning = false
-      live[place].phase = nil
+      guard let index = live.index(of: id) else { break }
+      live[index].isRunning = false
+      live[index].phase = nil
     case .waiting:
-      if let place = live.place(of: id) { live[place].phase = nil }
+      if let index = live.index(of: id) { live[index].phase = nil }
     case .phase(let phase, _):
       if phase == .restarted { forgetProgress(of: id) }
-      guard let place = live.place(of: id) else { break }
-      live[place].phase = phase
+      guard let index = live.index(of: id) else { break }
+      live[index].phase = phase
       guard phase == .restarted else { break }
-      live[place].progress = nil
-      live[place].isWhole = false
+      live[index].progress = nil
+      live[index].isWhole = false
     case .added, .target, .resumed, .progress, .attempt, .limited, .connections, .moved, .snapshot:
       break
     }
@@ -142,86 +142,87 @@ struct HubState {
 
   private mutating func append(_ event: TransferEvent) {
     if !subscribers.isEmpty { log.append(event) }
-    tell(event)
+    deliverToSubscribers(event)
   }
 
-  /// Unread progress is no longer useful.
+  /// Drops unread progress, which is no longer useful.
   private mutating func forgetProgress(of id: TransferID) {
-    for place in subscribers.values.indices where !subscribers.values[place].progress.isEmpty {
-      subscribers.values[place].progress[id] = nil
+    for index in subscribers.values.indices where !subscribers.values[index].progress.isEmpty {
+      subscribers.values[index].progress[id] = nil
     }
-    guard watchers[id] != nil else { return }
-    watchers[id]?.values.indices.forEach { watchers[id]?.values[$0].progress = nil }
+    guard transferSubscribers[id] != nil else { return }
+    transferSubscribers[id]?.values.indices.forEach {
+      transferSubscribers[id]?.values[$0].progress = nil
+    }
   }
 }
 
 /// Reading.
 extension HubState {
   /// What is ready for a subscriber to everything; nil when it has to wait.
-  mutating func pop(_ number: UInt64, atMost most: Int) -> EventHub.Portion? {
-    guard let place = subscribers.index(forKey: number) else { return .end }
-    return pop(at: place, atMost: most)
+  mutating func pop(_ number: UInt64, atMost most: Int) -> EventHub.Delivery? {
+    guard let index = subscribers.index(forKey: number) else { return .end }
+    return pop(at: index, atMost: most)
   }
 
-  private mutating func pop(at place: Int, atMost most: Int) -> EventHub.Portion? {
-    let cursor = subscribers.values[place].cursor
+  private mutating func pop(at index: Int, atMost most: Int) -> EventHub.Delivery? {
+    let cursor = subscribers.values[index].cursor
     let readable = holds.first?.position ?? next
     if !holds.isEmpty, cursor >= readable { return nil }
-    if let missed = subscribers.values[place].missed { return .missed(missed) }
+    if let missed = subscribers.values[index].missed { return .missed(missed) }
     let count = min(most, readable - cursor)
     if count > 0 {
       let start = cursor - first
-      subscribers.values[place].cursor += count
+      subscribers.values[index].cursor += count
       let events = Array(log[start..<start + count])
       trim()
       return .events(events)
     }
     var events: [TransferEvent] = []
-    while events.count < most, let key = subscribers.values[place].progress.keys.first,
-      let event = subscribers.values[place].progress.removeValue(forKey: key)
+    while events.count < most, let key = subscribers.values[index].progress.keys.first,
+      let event = subscribers.values[index].progress.removeValue(forKey: key)
     { events.append(event) }
     if !events.isEmpty { return .events(events) }
     return isClosed ? .end : nil
   }
 
   mutating func wakeSubscribers() {
-    // Usually none waits: events come faster than they are read.
+    // Usually no subscriber waits: events arrive faster than they are read.
     guard isAwaited else { return }
     isAwaited = false
-    for place in subscribers.values.indices {
-      guard let waiter = subscribers.values[place].waiter else { continue }
-      guard let portion = pop(at: place, atMost: subscribers.values[place].most) else {
+    for index in subscribers.values.indices {
+      guard let waiter = subscribers.values[index].waiter else { continue }
+      guard let delivery = pop(at: index, atMost: subscribers.values[index].most) else {
         isAwaited = true
         continue
       }
-      subscribers.values[place].waiter = nil
-      wakes.append((waiter, portion))
+      subscribers.values[index].waiter = nil
+      wakes.append((waiter, delivery))
     }
   }
 
   mutating func close() {
     (isClosed, holds) = (true, [])
     wakeSubscribers()
-    closeWatchers()
+    closeTransferSubscribers()
   }
 
-  /// Drops events that all have read, and those beyond the limit that slow subscribers have not
-  /// read.
+  /// Drops events that all subscribers have read, and the oldest ones beyond the limit.
   mutating func trim() {
-    let enough = subscribers.isEmpty ? 0 : min(Self.worthTrimming, limit)
+    let enough = subscribers.isEmpty ? 0 : min(Self.trimThreshold, limit)
     guard log.count > enough else { return }
     var slowest = next
-    for place in subscribers.values.indices {
-      slowest = min(slowest, subscribers.values[place].cursor)
+    for index in subscribers.values.indices {
+      slowest = min(slowest, subscribers.values[index].cursor)
     }
     drop(slowest - first)
     guard log.count > limit else { return }
     let kept = next - limit
-    for place in subscribers.values.indices { skip(to: kept, place) }
+    for index in subscribers.values.indices { skip(to: kept, index) }
     drop(kept - first)
   }
 
-  private static let worthTrimming = 256
+  private static let trimThreshold = 256
 
   private mutating func drop(_ count: Int) {
     guard count > 0 else { return }
@@ -230,13 +231,13 @@ extension HubState {
   }
 
   /// Moves a subscriber to that position, and notes which numbers it has to read from the store.
-  private mutating func skip(to position: Int, _ place: Int) {
-    let subscriber = subscribers.values[place]
+  private mutating func skip(to position: Int, _ index: Int) {
+    let subscriber = subscribers.values[index]
     guard subscriber.cursor < position else { return }
     let numbers = log[subscriber.cursor - first..<position - first].lazy.compactMap(\.number)
     if let low = subscriber.missed?.lowerBound ?? numbers.first, let high = numbers.last {
-      subscribers.values[place].missed = low...high
+      subscribers.values[index].missed = low...high
     }
-    subscribers.values[place].cursor = position
+    subscribers.values[index].cursor = position
   }
 }

@@ -33,7 +33,7 @@ public struct TransferEvents: AsyncSequence, Sendable {
     }
   }
 
-  /// The subscriber that was made when the events were requested.
+  /// The iterator of the subscriber that was made when the events were requested.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(events: self) }
 }
 
@@ -57,6 +57,6 @@ public struct QueueEvents: AsyncSequence, Sendable {
     }
   }
 
-  /// The subscriber that was made when the events were requested.
+  /// The iterator of the subscriber that was made when the events were requested.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(feed: feed) }
 }

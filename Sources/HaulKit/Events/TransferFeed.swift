@@ -13,15 +13,15 @@ final class TransferFeed: Sendable {
   private let key: EventHub.Key
   private let id: TransferID
   private let identity: TransferIdentity?
-  private weak let queue: QueueCoordinator?
+  private weak let coordinator: QueueCoordinator?
   private let reading = NIOLockedValueBox(Reading())
 
-  init(of id: TransferID, _ identity: TransferIdentity?, _ queue: QueueCoordinator) {
-    hub = queue.engine.hub
+  init(of id: TransferID, _ identity: TransferIdentity?, _ coordinator: QueueCoordinator) {
+    hub = coordinator.engine.hub
     key = hub.subscribe(to: id)
     self.id = id
     self.identity = identity
-    self.queue = queue
+    self.coordinator = coordinator
   }
 
   deinit { hub.unsubscribe(key) }
@@ -33,7 +33,7 @@ final class TransferFeed: Sendable {
       if !ready.isEmpty || isOver { return ready }
       switch await hub.next(key, atMost: most) {
       case .events(let events): add(events)
-      case .lost: add(await queue?.snapshot(of: id, for: key) ?? [])
+      case .lost: add(await coordinator?.snapshot(of: id, for: key) ?? [])
       case .missed, .end: return []
       }
     }

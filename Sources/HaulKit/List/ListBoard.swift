@@ -1,7 +1,7 @@
 import HaulCore
 import OrderedCollections
 
-/// The rows of a list, off the main actor, and those that the main actor does not know yet.
+/// The rows of a list, off the main actor, and the changes that the main actor does not know yet.
 struct ListBoard: Sendable {
   typealias Row = TransferList.Row
 
@@ -60,7 +60,7 @@ struct ListBoard: Sendable {
 
   private mutating func add(_ event: TransferEvent, _ store: any Store) async {
     var row = Row(id: event.id, name: "\(event.id)", state: .queued)
-    // As above.
+    // A row without its address is better than none.
     if let record = (try? await store.records([event.id]))?.first { row.take(record) }
     row.state = .queued
     rows[event.id] = row
@@ -74,7 +74,7 @@ struct ListBoard: Sendable {
 }
 
 extension TransferEvent.Kind {
-  /// The request may have changed.
+  /// Whether it is a snapshot: the request may have changed.
   fileprivate var isSnapshot: Bool { if case .snapshot = self { true } else { false } }
 }
 

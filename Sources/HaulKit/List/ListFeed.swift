@@ -1,25 +1,25 @@
 import HaulCore
 
-/// Collects a manager's events off the main actor, and delivers them at most once a tick.
+/// Collects a manager's events off the main actor, and delivers them at most once every 100 ms.
 final class ListFeed: Sendable {
   private static let tick: Duration = .milliseconds(100)
   private let task: Task<Void, Never>
 
-  /// - Parameter handOver: called with all changes since the last call.
-  init(_ queue: QueueCoordinator, _ handOver: @escaping @Sendable (ListUpdate) async -> Void) {
-    let feed = EventFeed(of: queue, from: .nothing)
-    let (store, clock) = (queue.store, queue.engine.clock)
-    task = Task { [weak queue] in
+  /// - Parameter deliver: called with all changes since the last call.
+  init(_ coordinator: QueueCoordinator, _ deliver: @escaping @Sendable (ListUpdate) async -> Void) {
+    let feed = EventFeed(of: coordinator, from: .nothing)
+    let (store, clock) = (coordinator.store, coordinator.engine.clock)
+    task = Task { [weak coordinator] in
       var board = ListBoard()
       while true {
         let events = await feed.next(atMost: .max)
         guard !Task.isCancelled else { return }
-        guard !events.isEmpty else { return await handOver(board.takeUpdate(isLast: true)) }
+        guard !events.isEmpty else { return await deliver(board.takeUpdate(isLast: true)) }
         await board.take(events, store)
         let until = clock.now + Self.tick
-        let order = board.isMoved ? await queue?.ids(of: .all) : nil
-        await handOver(board.takeUpdate(order: order))
-        // Cut short when the list is gone: then there are no further events.
+        let order = board.isMoved ? await coordinator?.ids(of: .all) : nil
+        await deliver(board.takeUpdate(order: order))
+        // The sleep ends early when the list is released: then there are no further events.
         try? await clock.sleep(until: until)
       }
     }

@@ -4,9 +4,9 @@ public import Observation
 /// The list of a manager for a user interface: observable, on the main actor, and at most a tenth
 /// of a second old.
 ///
-/// However many transfers run, the main actor is used at most once every 100 ms, for everything
-/// that has changed, and not at all while nothing changes. The list does not keep its manager alive
-/// and ends with it; releasing the list ends it too.
+/// The main actor is used at most once every 100 ms, for all changes of all transfers, and not at
+/// all while nothing changes. The list does not keep its manager alive and ends with it; releasing
+/// the list ends it too.
 @MainActor @Observable
 public final class TransferList {
   /// One transfer, as a user interface shows it.
@@ -63,30 +63,30 @@ public final class TransferList {
   public private(set) var hasEnded = false
   /// How often the main actor was updated.
   @ObservationIgnored package private(set) var updates = 0
-  @ObservationIgnored private var places: [TransferID: Int] = [:]
+  @ObservationIgnored private var indices: [TransferID: Int] = [:]
   @ObservationIgnored private var feed: ListFeed?
 
   /// The list of that manager, empty until its first update.
   public init(_ manager: TransferManager) {
-    feed = manager.listFeed { [weak self] update in await self?.apply(update) }
+    feed = ListFeed(manager.coordinator) { [weak self] update in await self?.apply(update) }
   }
 
   /// The row of that transfer; nil when it is not in the list.
-  public subscript(id: TransferID) -> Row? { places[id].map { rows[$0] } }
+  public subscript(id: TransferID) -> Row? { indices[id].map { rows[$0] } }
 
   private func apply(_ update: ListUpdate) {
     updates += 1
-    if update.isWhole { (rows, places) = ([], [:]) }
+    if update.isWhole { (rows, indices) = ([], [:]) }
     if !update.removed.isEmpty {
       rows.removeAll { update.removed.contains($0.id) }
-      places = Dictionary(zip(rows.map(\.id), rows.indices), uniquingKeysWith: { $1 })
+      indices = Dictionary(zip(rows.map(\.id), rows.indices), uniquingKeysWith: { $1 })
     }
     var next = rows
     for row in update.changed {
-      if let place = places[row.id] {
-        next[place] = row
+      if let index = indices[row.id] {
+        next[index] = row
       } else {
-        places[row.id] = next.count
+        indices[row.id] = next.count
         next.append(row)
       }
     }
@@ -95,7 +95,7 @@ public final class TransferList {
     if update.isLast { (hasEnded, feed) = (true, nil) }
   }
 
-  /// Rows that are no longer in the order stay last until their removal is reported.
+  /// Rows that are not in the order are last until their removal is reported.
   private func sort(by order: [TransferID]) {
     let ranks = Dictionary(zip(order, order.indices), uniquingKeysWith: { $1 })
     let sorted = rows.enumerated().sorted { left, right in
@@ -103,6 +103,6 @@ public final class TransferList {
       return ranks.0 == ranks.1 ? left.offset < right.offset : ranks.0 < ranks.1
     }
     rows = sorted.map(\.element)
-    places = Dictionary(zip(rows.map(\.id), rows.indices), uniquingKeysWith: { $1 })
+    indices = Dictionary(zip(rows.map(\.id), rows.indices), uniquingKeysWith: { $1 })
   }
 }

@@ -1,9 +1,9 @@
 public import HaulCore
 
-/// What a server says of a resource, and what a download would do with it. Texts are unescaped, as
-/// the server sent them.
+/// What a server reports about a resource, and what a download would do with it. Texts are as the
+/// server sent them: escape them for a terminal.
 public struct ProbeResult: Sendable, Hashable {
-  /// The address that was asked for.
+  /// The requested address.
   public let url: ResourceURL
   /// The address after redirects.
   public let finalURL: ResourceURL
@@ -11,7 +11,7 @@ public struct ProbeResult: Sendable, Hashable {
   public let status: Int
   /// `HTTP/1.0`, `HTTP/1.1` or `HTTP/2`.
   public let httpVersion: String
-  /// In bytes; nil when the server does not send it.
+  /// The length in bytes; nil when the server does not send it.
   public let length: Int64?
   /// Whether the server serves ranges.
   public let servesRanges: Bool
@@ -36,7 +36,7 @@ public struct ProbeResult: Sendable, Hashable {
   public struct Plan: Sendable, Hashable {
     /// The most connections.
     public let connections: Int
-    /// Segments of the file with that number of connections.
+    /// The number of segments with that number of connections.
     public let segments: Int
     /// Whether an interrupted download resumes.
     public let resumes: Bool
@@ -44,7 +44,7 @@ public struct ProbeResult: Sendable, Hashable {
 }
 
 extension ProbeResult {
-  /// - Throws: the error of the answer, unless it is one that serves a file.
+  /// - Throws: the error of the answer, if it does not serve a file.
   init(
     _ head: ResponseHead, to fetch: FetchRequest, of request: DownloadRequest, wallSeconds: Double
   )
@@ -81,8 +81,8 @@ extension ProbeResult.Plan {
   fileprivate init(
     _ request: DownloadRequest, length: Int64?, servesRanges: Bool, isStrong: Bool
   ) {
-    let isVouchedFor = isStrong || !request.checksums.isEmpty || request.allowUnverified
-    resumes = servesRanges && isVouchedFor
+    let isVerifiable = isStrong || !request.checksums.isEmpty || request.allowUnverified
+    resumes = servesRanges && isVerifiable
     guard resumes, let length, length > 0 else {
       (connections, segments) = (1, 1)
       return

@@ -2,18 +2,18 @@ public import HaulCore
 
 extension Transfer {
   /// Its present state (`.snapshot`), then every state change, once and in order, and the newest
-  /// progress, up to its end (`.finished`), the last event. A transfer that has ended sends only
-  /// those two.
+  /// progress. The last event is its end (`.finished`). A transfer that has ended sends only the
+  /// snapshot and the end.
   ///
   /// The sequence ends without `.finished` when the manager shuts down or the transfer is not in
-  /// the list. A subscriber that does not read for long gets another `.snapshot` in place of missed
+  /// the list. A subscriber that reads too slowly gets another `.snapshot` in place of missed
   /// events.
   public func events() -> TransferEvents {
-    TransferEvents(source: .one(TransferFeed(of: id, identity, queue)))
+    TransferEvents(source: .one(TransferFeed(of: id, identity, manager.coordinator)))
   }
 
-  /// Runs `body` once when the transfer ends, in whatever way; at once if it has ended. It runs off
-  /// the main actor, unless the closure is isolated to the main actor.
+  /// Runs `body` once when the transfer ends, in any way; at once if it has ended. It runs off the
+  /// main actor, unless the closure is isolated to the main actor.
   ///
   /// It does not run if the manager shuts down first, or the returned task is cancelled: then the
   /// task ends without it.
@@ -22,7 +22,9 @@ extension Transfer {
     _ body: @escaping @Sendable (TransferResult) async -> Void
   ) -> Task<Void, Never> {
     Task { [self] in
-      guard let result = try? await queue.end(of: id, orBlocked: false) else { return }
+      guard let result = try? await manager.coordinator.end(of: id, orBlocked: false) else {
+        return
+      }
       await body(result)
     }
   }

@@ -2,11 +2,10 @@ public import HaulCore
 
 /// A handle of one transfer. It keeps its manager alive; the manager does not keep the handle.
 public struct Transfer: Sendable, Identifiable {
-  /// Opaque and unique; never reused.
+  /// Opaque, and unique in its list.
   public let id: TransferID
   let identity: TransferIdentity?
   let manager: TransferManager
-  let queue: QueueCoordinator
 
   /// What it transfers; nil for a step.
   public var url: ResourceURL? { identity?.url }
@@ -22,12 +21,12 @@ public struct Transfer: Sendable, Identifiable {
   ///   `interrupted` when the manager was shut down, the transfer removed from the list, or the
   ///   waiting task cancelled.
   public var result: TransferResult {
-    get async throws(TransferError) { try await queue.result(of: id) }
+    get async throws(TransferError) { try await manager.coordinator.result(of: id) }
   }
 
   /// Its present state; nil when it is no longer in the list.
   public var summary: TransferSummary? {
-    get async { await queue.summary(of: id) }
+    get async { await manager.coordinator.summary(of: id) }
   }
 
   /// The bytes of a download to `.stream`, as they arrive; see `TransferManager.bytes(of:)`.
@@ -44,7 +43,7 @@ public struct Transfer: Sendable, Identifiable {
 
   /// Its present state with phase, progress and result; nil when it is no longer in the list.
   public var snapshot: TransferSnapshot? {
-    get async { await queue.snapshot(of: id) }
+    get async { await manager.coordinator.snapshot(of: id) }
   }
 
   /// As `TransferManager.pause`.

@@ -53,7 +53,7 @@ extension TransferGroup {
 
 extension TransferGroup {
   /// As `TransferManager.set`, for each member.
-  /// - Throws: as `TransferManager.set`; the members before the error are changed then.
+  /// - Throws: as `TransferManager.set`; the members before the failing one stay changed.
   public func set(
     _ change: @Sendable (inout TransferRequest) -> Void
   ) async throws(TransferError) -> CommandReport { try await manager.set(selection, change) }

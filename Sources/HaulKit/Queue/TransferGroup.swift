@@ -5,14 +5,13 @@ public struct TransferGroup: Sendable, Hashable {
   /// The group name of its members.
   public let name: String
   let manager: TransferManager
-  let queue: QueueCoordinator
 
   /// Its members, for any command of the manager.
   public var selection: TransferSelection { .group(name) }
 
   /// The number of members, and how those that have ended did.
   public var counts: GroupCounts {
-    get async { GroupCounts(await queue.counts(of: name)) }
+    get async { GroupCounts(await manager.coordinator.counts(of: name)) }
   }
 
   /// Waits until every member has ended, in whatever way, and returns each result; at once if that
@@ -26,7 +25,7 @@ public struct TransferGroup: Sendable, Hashable {
   ///   `dependency-failed` when a step of the group calls it; `io`.
   /// - Complexity: O(members of the list).
   public func completion() async throws(TransferError) -> [TransferID: TransferResult] {
-    try await queue.completion(of: name)
+    try await manager.coordinator.completion(of: name)
   }
 
   /// The progress of its downloads together, in bytes, without those that failed or were cancelled.
@@ -34,7 +33,7 @@ public struct TransferGroup: Sendable, Hashable {
   /// - Throws: `io`.
   /// - Complexity: O(members of the list).
   public var progress: TransferProgress {
-    get async throws(TransferError) { try await queue.progress(of: name) }
+    get async throws(TransferError) { try await manager.coordinator.progress(of: name) }
   }
 
   /// Whether they are handles of the same group.

@@ -6,7 +6,8 @@ public enum TransferSelection: Sendable {
   case ids([TransferID])
   /// The members of a group.
   case group(String)
-  /// The transfers for which this is true. It is called once for each transfer in the list.
+  /// The transfers for which the closure returns true. It is called once for each transfer in the
+  /// list.
   case filter(@Sendable (TransferSummary) -> Bool)
 
   /// One transfer.

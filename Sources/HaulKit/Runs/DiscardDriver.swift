@@ -7,7 +7,7 @@ struct DiscardDriver: TransferDriver {
   let request: DownloadRequest?
   var serverName: FileName?
   /// Where an earlier run left its bytes, if known.
-  var former: FileLocation?
+  var previousLocation: FileLocation?
 
   func run(_ context: RunContext) async -> RunEnd {
     if let request, request.destination != .stream {
@@ -18,8 +18,8 @@ struct DiscardDriver: TransferDriver {
         do throws(TransferError) {
           try discard(request, of: id, nonce, engine)
         } catch {
-          guard error.cause == .noRoom, let former else { throw error }
-          try former.discard(request.url, on: engine.disk)
+          guard error.cause == .noRoom, let previousLocation else { throw error }
+          try previousLocation.discard(request.url, on: engine.disk)
         }
       }
     }
@@ -31,11 +31,11 @@ struct DiscardDriver: TransferDriver {
   ) throws(TransferError) {
     let outcome = try TargetClaim.make(
       for: request, of: id, serverName: serverName, on: engine.disk, nonce: nonce,
-      book: engine.targets)
+      reservations: engine.targets)
     guard case .claimed(let claim) = outcome else { return }
-    defer { engine.targets.letGo(claim.key) }
-    // An exact name belongs to this address: a run would adopt its part file as well.
-    guard request.destination.isExact || claim.part.isOf(request.url) else {
+    defer { engine.targets.release(claim.key) }
+    // Under an exact name, a run would adopt any part file, so any is deleted.
+    guard request.destination.isExact || claim.part.matches(request.url) else {
       return claim.part.release()
     }
     try claim.part.discard()

@@ -31,7 +31,8 @@ package final class RunContext: Sendable {
 
   /// Sends an order to the driver, at once or as soon as it listens.
   package func send(_ order: RunOrder) {
-    // Sent under the lock, to keep their order: a receiver only notes them.
+    // Sent under the lock, to keep their order. A receiver only stores the order, so it cannot
+    // block.
     orders.withLockedValue { orders in
       if let receiver = orders.receiver { receiver(order) } else { orders.waiting.append(order) }
     }
@@ -65,25 +66,25 @@ package final class RunContext: Sendable {
 /// Orders from the manager to a run.
 package enum RunOrder: Sendable {
   case pause, cancel, slotGranted
-  /// The manager shuts down, and waits only a moment more.
-  case cutShort
+  /// The manager shuts down, and waits only a short time for the run.
+  case forceStop
 }
 
 /// Reports from a run to its manager, before its end.
 enum RunReport: Sendable {
-  /// It needs no slot for now; until that time, if it is known.
-  case slotLeft(until: Instant?)
-  case slotWanted
+  /// It needs no slot for now; the time until which, if it is known.
+  case slotReleased(until: Instant?)
+  case slotRequested
   /// A connection is free, or a host has a new limit or pause: another transfer may start.
   case slotsChanged
   /// The server sent the name.
   case named(FileName)
-  /// The bytes that were to be discarded are gone.
+  /// The bytes of the earlier run are discarded.
   case startedOver
   /// The file is published; the closure is called on a file thread once that is stored.
-  case published(onceStored: @Sendable () -> Void)
-  /// Its bytes are there, for the next run.
-  case leaves(FileLocation)
-  /// A program is prepared; it executes its first instruction after this.
-  case processBegins(ProcessIdentity)
+  case published(afterStored: @Sendable () -> Void)
+  /// Where its bytes are, for the next run.
+  case bytesLocated(FileLocation)
+  /// A program is prepared; it executes its first instruction after this report.
+  case processPrepared(ProcessIdentity)
 }

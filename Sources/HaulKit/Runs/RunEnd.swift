@@ -6,8 +6,8 @@ package enum RunEnd: Sendable {
   case paused
   /// It resumes by itself when its wait reason is gone.
   case suspended(WaitReason)
-  /// It was to start over, but the file of an earlier run, whose end was not stored, is already
-  /// published.
+  /// It should start over, but an earlier run has published the file; the end of that run was not
+  /// stored.
   case foundPublished(TransferResult)
 
   /// Whether it will not resume from the bytes on disk.

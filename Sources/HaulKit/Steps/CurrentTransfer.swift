@@ -1,7 +1,7 @@
 import HaulCore
 
-/// The transfer whose step or `prepare` closure runs in this task: waiting for its end would never
-/// return.
+/// The transfer whose step or `prepare` closure runs in this task. It must not wait for its own
+/// end.
 enum CurrentTransfer {
   @TaskLocal static var id: TransferID?
 

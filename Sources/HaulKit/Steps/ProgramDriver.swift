@@ -8,7 +8,7 @@ final class ProgramDriver: TransferDriver {
     var machine: ProgramMachine
     /// Nil when it can no longer be signalled.
     var process: (any ProgramProcess)?
-    /// Kills it when its grace period is over.
+    /// Kills the process when its grace period is over.
     var killing: Task<Void, Never>?
   }
 
@@ -30,7 +30,7 @@ final class ProgramDriver: TransferDriver {
     switch order {
     case .pause: handle(.pause)
     case .cancel: handle(.cancel)
-    case .cutShort: handle(.cutShort)
+    case .forceStop: handle(.forceStop)
     case .slotGranted: break
     }
   }
@@ -45,7 +45,7 @@ final class ProgramDriver: TransferDriver {
         process.send(.terminate)
         let clock = engine.clock
         state.killing = Task(executorPreference: engine.soleExecutor) {
-          // It ended first.
+          // The process ended first.
           guard (try? await clock.sleep(until: deadline)) != nil else { return }
           process.send(.kill)
         }
@@ -74,19 +74,19 @@ final class ProgramDriver: TransferDriver {
     let process = try await engine.io.run { [programs, command] () throws(TransferError) in
       try programs.prepare(command)
     }
-    if let error = await context.report(.processBegins(process.identity)) {
+    if let error = await context.report(.processPrepared(process.identity)) {
       try await engine.io.run { process.abandon() }
       throw error
     }
     guard begins(process) else {
       try await engine.io.run { process.abandon() }
-      return state.withLockedValue { $0.machine.outcomeUnbegun }
+      return state.withLockedValue { $0.machine.outcomeIfNotStarted }
     }
     let outcome = await outcome(of: process, command.name)
     return try outcome.get()
   }
 
-  /// From here on the process receives orders.
+  /// From now on the process receives orders; false when it must not begin.
   private func begins(_ process: any ProgramProcess) -> Bool {
     state.withLockedValue { state in
       guard state.machine.begin() else { return false }
@@ -106,7 +106,9 @@ final class ProgramDriver: TransferDriver {
     }
     killing?.cancel()
     await killing?.value
-    return begun.map { end.map { machine.outcome(of: $0, name: name) } ?? machine.outcomeUnbegun }
+    return begun.map {
+      end.map { machine.outcome(of: $0, name: name) } ?? machine.outcomeIfNotStarted
+    }
   }
 
   private func beginning(_ process: any ProgramProcess) async -> Result<Void, TransferError> {

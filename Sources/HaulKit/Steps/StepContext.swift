@@ -1,28 +1,28 @@
 public import HaulCore
 import NIOConcurrencyHelpers
 
-/// The work of a registered step, which is found by its name after a restart.
+/// The work of a registered step, found by the step's name after a restart.
 ///
 /// It returns when it is done, and throws when it failed. To allow a pause, it calls
-/// `StepContext.checkpoint()` now and then; a step that never does runs to its end.
+/// `StepContext.checkpoint()` now and then; without a checkpoint it runs to its end.
 public typealias StepClosure = @Sendable (StepContext) async throws -> Void
 
-/// What a step knows of itself, and how it reports progress.
+/// Gives a step its id and input, and takes its progress.
 public struct StepContext: Sendable {
   /// The step's transfer id.
   public let id: TransferID
   /// The input of the request, if any.
   public let input: String?
   let state: StepState
-  let tell: @Sendable (TransferProgress) -> Void
+  let report: @Sendable (TransferProgress) -> Void
 
-  /// Reports how much of the work is done, in units of the step's own.
+  /// Reports how much of the work is done, in any unit.
   public func progress(_ done: Int64, of total: Int64? = nil) {
-    tell(TransferProgress(bytes: done, total: total, rate: 0, connections: 0))
+    report(TransferProgress(bytes: done, total: total, rate: 0, connections: 0))
   }
 
-  /// Throws when the step was paused or cancelled: let the error pass. After a pause, the closure
-  /// is called again from its beginning.
+  /// Throws when the step was paused or cancelled; do not catch that error. After a pause, the
+  /// closure is called again from its beginning.
   public func checkpoint() throws {
     if let order = state.order { throw StepStop(order: order) }
   }
@@ -46,7 +46,7 @@ final class StepState: Sendable {
       switch order {
       case .cancel: box.order = order
       case .pause: box.order = box.order ?? order
-      case .cutShort: return box.task
+      case .forceStop: return box.task
       case .slotGranted: break
       }
       return box.order == .cancel ? box.task : nil

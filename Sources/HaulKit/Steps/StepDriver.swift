@@ -25,7 +25,7 @@ struct StepDriver: TransferDriver {
   }
 }
 
-/// Fails a step that has no implementation here.
+/// Fails a step that this manager cannot run.
 struct MissingStepDriver: TransferDriver {
   let step: StepRequest
 
@@ -61,6 +61,6 @@ extension RunEnd {
 }
 
 extension Error {
-  /// What it says to a person, where it does.
+  /// Its description for people, if it has one.
   fileprivate var words: String { (self as? any LocalizedError)?.errorDescription ?? "\(self)" }
 }

@@ -15,7 +15,7 @@ extension Transfer {
   func leave(
     _ behavior: CancelBehavior
   ) async throws(TransferError) -> TransferResult {
-    // Commands wait for what they stop, and a cancelled task cannot wait: so another task does.
+    // Commands wait for what they stop, which a cancelled task cannot do: another task waits.
     let outcome: Result<TransferResult, TransferError> = await Task {
       () async -> Result<TransferResult, TransferError> in
       do throws(TransferError) {
@@ -39,8 +39,8 @@ extension Transfer {
 extension CancelBehavior {
   fileprivate var error: TransferError {
     switch self {
-    case .pause: TransferError(.interrupted, "paused, because its task was cancelled")
-    case .cancel: TransferError(.cancelled, "cancelled, because its task was cancelled")
+    case .pause: TransferError(.interrupted, "paused because its task was cancelled")
+    case .cancel: TransferError(.cancelled, "cancelled because its task was cancelled")
     case .detach: TransferError(.interrupted, "its task was cancelled; the transfer continues")
     }
   }

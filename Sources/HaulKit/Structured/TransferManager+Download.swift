@@ -1,18 +1,16 @@
 public import HaulCore
 
 extension TransferManager {
-  /// Downloads a file, and returns when it is complete: a call that lives in the caller's task.
-  ///
-  /// The download is a normal member of the queue: it waits for a slot, and can be paused and
-  /// resumed by id. When the task is cancelled, `behavior` has been applied by the time this
-  /// throws; a download that was completed by then is returned.
+  /// Downloads a file, and returns when it is complete. It waits for a slot as any member of the
+  /// queue does, and can be paused and resumed by its id.
   /// - Parameters:
   ///   - request: a download to a file.
-  ///   - behavior: what happens to it when the task is cancelled.
+  ///   - behavior: what happens to it when the task is cancelled. It has happened when this throws;
+  ///     a download that was completed by then is returned.
   ///   - progress: called in the caller's isolation with the newest progress, and once with all
   ///     bytes before this returns.
-  /// - Throws: why it failed; `cancelled` when it was cancelled, from anywhere; `dependency-failed`
-  ///   when a dependency was not completed (it stays in the list); `interrupted` when the task was
+  /// - Throws: why it failed; `cancelled` when it was cancelled; `dependency-failed` when a
+  ///   dependency was not completed (it stays in the list); `interrupted` when the task was
   ///   cancelled and the download is paused or continues, or the manager was shut down; as `add`.
   @discardableResult
   public nonisolated(nonsending) func download(
@@ -27,19 +25,17 @@ extension TransferManager {
     }
     let transfer = try await add(request)
     let events = transfer.events()
-    if let result = await transfer.queue.blocked(transfer.id) { return try result.orItsError }
+    if let result = await coordinator.blocked(transfer.id) { return try result.orItsError }
     for await event in events {
       switch event.kind {
       case .progress(let told): progress(told)
       case .finished(let result): return try result.orItsError
       case .waiting:
-        if let result = await transfer.queue.blocked(transfer.id) { return try result.orItsError }
+        if let result = await coordinator.blocked(transfer.id) { return try result.orItsError }
       default: break
       }
     }
-    guard Task.isCancelled else {
-      throw TransferError(.interrupted, "its end was not awaited")
-    }
+    guard Task.isCancelled else { throw TransferError(.interrupted, "its end was not awaited") }
     return try await transfer.leave(behavior)
   }
 

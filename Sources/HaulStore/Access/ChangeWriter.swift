@@ -7,19 +7,19 @@ struct ChangeWriter {
   private let db: Database
   private let rows: RowNumbers
   private let keptEvents: Int
-  private let passes: @Sendable () -> Void
+  private let reached: @Sendable () -> Void
   private let coding = RowCoding()
-  /// The rows that this change adds: for lookups, and in order.
+  /// The rows that this change adds, by id and in order.
   private var numbers = IDTable()
   private var added: [(id: TransferID, number: UInt32)] = []
 
   init(
-    db: Database, rows: RowNumbers, keptEvents: Int, passes: @escaping @Sendable () -> Void
+    db: Database, rows: RowNumbers, keptEvents: Int, reached: @escaping @Sendable () -> Void
   ) {
     self.db = db
     self.rows = rows
     self.keptEvents = keptEvents
-    self.passes = passes
+    self.reached = reached
   }
 
   /// The number of rows after which their memory is released.
@@ -31,13 +31,13 @@ struct ChangeWriter {
       try add(change.added)
       try update(change.updated)
       try remove(change.removed)
-      try forgetDependencies(on: change.satisfied)
+      try forgetDependencies(on: change.satisfiedDependencies)
       try note(change.programs)
       try note(change.locations)
       if let batch = change.batch { try StoredBatch.write(batch, db: db) }
-      passes()
+      reached()
       try EventWriter(db: db, kept: keptEvents, coding: coding).write(change.events)
-      passes()
+      reached()
       return .commit
     }
     rows.note(added: added, removed: change.removed)
@@ -56,7 +56,8 @@ struct ChangeWriter {
     var requests = try RequestWriter(db: db, coding: coding)
     var results = try ResultWriter(db: db, coding: coding)
     var insert = try RowStatement(db, Self.insertMember)
-    var sequence = try Int64.fetchOne(db, sql: "SELECT max(seq) FROM members") ?? 0
+    let last = try db.cachedStatement(sql: "SELECT max(seq) FROM members")
+    var sequence = try Int64.fetchOne(last) ?? 0
     numbers.reserve(records.count)
     added.reserveCapacity(records.count)
     for record in records {
@@ -73,28 +74,28 @@ struct ChangeWriter {
       try MemberColumns.bind(record.request, to: &insert)
       try insert.bind(record.result?.plainEnd)
       try insert.execute()
-      passes()
+      reached()
       try requests.insert(record.request, sequence)
       if let result = record.result { try results.set(result, of: sequence...sequence) }
     }
   }
 
-  /// Consecutive rows that get the same state are written together, as after a command to a whole
-  /// list.
+  /// Writes consecutive rows with the same new state together: a command to the whole list has
+  /// many.
   private func update(_ updates: [StoreChange.Update]) throws {
     guard !updates.isEmpty else { return }
     var requests = try RequestWriter(db: db, coding: coding)
     var results = try ResultWriter(db: db, coding: coding)
-    var run: UpdateRun?
+    var pending: ConsecutiveUpdates?
     for update in updates {
       guard let sequence = number(of: update.id) else { continue }
-      if run?.extend(by: update, at: sequence) == true { continue }
-      try run?.write(db, &results, coding)
-      run = UpdateRun(update, at: sequence)
-      passes()
+      if pending?.extend(by: update, at: sequence) == true { continue }
+      try pending?.write(db, &results, coding)
+      pending = ConsecutiveUpdates(update, at: sequence)
+      reached()
       if let request = update.request { try replace(request, of: sequence, &requests) }
     }
-    try run?.write(db, &results, coding)
+    try pending?.write(db, &results, coding)
   }
 
   private func remove(_ ids: [TransferID]) throws {
@@ -105,7 +106,7 @@ struct ChangeWriter {
       delete.begin()
       try delete.bind(sequence)
       try delete.execute()
-      passes()
+      reached()
     }
   }
 
@@ -113,7 +114,7 @@ struct ChangeWriter {
     for id in ids {
       try db.cachedStatement(sql: "DELETE FROM dependencies WHERE id = ?")
         .execute(arguments: StatementArguments(of: [Int64(id.bits).databaseValue]))
-      passes()
+      reached()
     }
   }
 
@@ -121,7 +122,7 @@ struct ChangeWriter {
     for program in programs {
       guard let sequence = number(of: program.id) else { continue }
       try ProgramRows.put(program.process, of: sequence, db: db)
-      passes()
+      reached()
     }
   }
 
@@ -129,7 +130,7 @@ struct ChangeWriter {
     for stored in locations {
       guard let sequence = number(of: stored.id) else { continue }
       try LocationRows.put(stored.location, of: sequence, db: db)
-      passes()
+      reached()
     }
   }
 

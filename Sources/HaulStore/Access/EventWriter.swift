@@ -1,7 +1,7 @@
 import GRDB
 import HaulCore
 
-/// Appends to the log of state changes, which keeps a limited number of the newest.
+/// Appends to the log of state changes, which keeps the newest ones up to a limit.
 struct EventWriter {
   let db: Database
   let kept: Int
@@ -22,18 +22,18 @@ struct EventWriter {
       try insert.bind(text: kind.detail)
       try insert.execute()
     }
-    // One is always kept: the next one continues its number.
+    // One event is always kept: the next event continues its number.
     try db.cachedStatement(sql: "DELETE FROM events WHERE number <= ?")
       .execute(arguments: StatementArguments([last.number - max(kept, 1)]))
   }
 
-  /// Many ends come at once when all are cancelled, and most are alike.
+  /// Encodes equal results once: cancelling a whole list stores many of them.
   private func storedKind(
     _ kind: TransferEvent.Kind, _ results: inout RowCodingMemo<StoredResult>
   ) throws -> StoredKind {
     guard case .finished(let result) = kind else { return try StoredKind(kind, coding) }
     return StoredKind(
-      code: StoredKind.finished, detail: try results.text(StoredResult(result), coding))
+      code: StoredKind.finished, detail: try results.encode(StoredResult(result), coding))
   }
 }
 
@@ -41,7 +41,7 @@ struct EventWriter {
 struct EventReader {
   let db: Database
 
-  /// Nil if the log does not reach back that far.
+  /// Nil if the log has dropped that number.
   func events(from number: Int, atMost: Int) throws -> [StoredEvent]? {
     let first = try Int.fetchOne(db, sql: "SELECT min(number) FROM events")
     guard number >= first ?? 1 else { return nil }

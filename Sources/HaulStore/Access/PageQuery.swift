@@ -1,19 +1,18 @@
 import GRDB
 import HaulCore
 
-/// A page in the order of ranks. Rare states have an index: each is searched alone, for at most one
-/// page, and the results are merged. Any other state is searched in the order of the list, or of
-/// the group.
+/// A page in the order of ranks. Rare states have an index: each is searched separately, and the
+/// results are merged. Other states are searched in the order of the list or group.
 struct PageQuery {
   private let query: RecordQuery
-  private let statuses: [TransferStatus]
+  private let statuses: [DurableState]
 
-  /// As in the index `members_by_status`.
-  private static let few: Set<TransferStatus> = [.paused, .failed]
+  /// The states of the index `members_by_status`.
+  private static let indexedStatuses: Set<DurableState> = [.paused, .failed]
 
   init(_ query: RecordQuery) {
     self.query = query
-    statuses = TransferStatus.allCases.filter { query.statuses?.contains($0) ?? true }
+    statuses = DurableState.allCases.filter { query.statuses?.contains($0) ?? true }
   }
 
   func sequences(_ db: Database) throws -> [Int64] {
@@ -30,10 +29,11 @@ struct PageQuery {
   /// The conditions, one for each search. SQLite uses a partial index only for codes that appear
   /// literally.
   private var searches: [String] {
-    let isOfFew = query.group == nil && Self.few.isSuperset(of: statuses)
+    let usesPartialIndex = query.group == nil && Self.indexedStatuses.isSuperset(of: statuses)
     let codes = statuses.map { "\($0.code)" }
     let states =
-      isOfFew ? codes.map { "status = \($0)" } : ["status IN (\(codes.joined(separator: ", ")))"]
+      usesPartialIndex
+      ? codes.map { "status = \($0)" } : ["status IN (\(codes.joined(separator: ", ")))"]
     let group = query.group == nil ? "" : " AND group_name = ?"
     let rank = query.afterRank == nil ? "" : " AND rank > ?"
     return states.map { "\($0)\(group)\(rank)" }

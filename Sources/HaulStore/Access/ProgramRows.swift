@@ -17,7 +17,7 @@ enum ProgramRows {
       ]))
   }
 
-  static func underWay(_ db: Database) throws -> [StoredProgram] {
+  static func ofRunning(_ db: Database) throws -> [StoredProgram] {
     let rows = try Row.fetchCursor(
       db,
       sql: """

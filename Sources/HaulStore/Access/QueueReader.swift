@@ -1,31 +1,31 @@
 import GRDB
 import HaulCore
 
-/// Reads what decisions need of every member: one pass over one narrow table.
+/// Reads what decisions need of every member, in one pass over one narrow table.
 struct QueueReader {
   let db: Database
   private let coding = RowCoding()
 
   init(db: Database) { self.db = db }
 
-  /// - Parameter numbers: receives the rows of all ids, unless it is nil.
+  /// - Parameter numbers: gets the rows of all ids, unless it is nil.
   func queue(noting numbers: inout IDTable?) throws -> StoredQueue {
     let last = try Int.fetchOne(db, sql: "SELECT max(number) FROM events")
-    var queue = StoredQueue(lastEvent: last ?? 0, programs: try ProgramRows.underWay(db))
+    var queue = StoredQueue(lastEvent: last ?? 0, programs: try ProgramRows.ofRunning(db))
     queue.locations = try LocationRows.all(db)
     var places = ContiguousArray<(id: TransferID, number: UInt32)>()
     var dependencies = try dependencies()
     var targets = try targets()
-    var marks = MemberMarks(0)
+    var marks = PackedMember(0)
     var like: QueuedMember?
-    let statement = try db.makeStatement(sql: MemberMarks.query)
+    let statement = try db.makeStatement(sql: PackedMember.query)
     let rows = try Row.fetchCursor(statement)
     while try rows.next() != nil {
       let row = RowColumns(statement)
       let sequence = row.number(0)
       let id = try TransferID(stored: row.number(1))
-      let found = MemberMarks(row.number(3))
-      // Most are like the one before.
+      let found = PackedMember(row.number(3))
+      // Most members are like the previous one.
       if like == nil || found != marks { (marks, like) = (found, try found.member()) }
       guard var member = like?.with(id) else { continue }
       member.storedState.rank = row.number(2)
@@ -40,15 +40,15 @@ struct QueueReader {
     return queue
   }
 
-  private func dependencies() throws -> RowsOfFew<TransferID> {
-    try RowsOfFew(
+  private func dependencies() throws -> SparseRows<TransferID> {
+    try SparseRows(
       db, "SELECT member, id FROM dependencies WHERE id IS NOT NULL ORDER BY member, position"
     ) { try TransferID(stored: $0.decode(Int64.self, atIndex: 1)) }
   }
 
   /// The exact target paths of members.
-  private func targets() throws -> RowsOfFew<TargetPath> {
-    try RowsOfFew(
+  private func targets() throws -> SparseRows<TargetPath> {
+    try SparseRows(
       db, "SELECT member, target FROM requests WHERE is_exact <> 0 ORDER BY member"
     ) { row in
       guard let path = try StoredText.text(row, 1) else {
@@ -59,12 +59,12 @@ struct QueueReader {
   }
 
   /// Reads the values that few members have.
-  private func read(_ row: RowColumns, _ marks: MemberMarks, _ member: inout QueuedMember) throws {
+  private func read(_ row: RowColumns, _ marks: PackedMember, _ member: inout QueuedMember) throws {
     if marks.hasGroup { member.group = try row.text(5) }
     if marks.hasIdentifier { member.identifier = try row.text(6) }
     if marks.wasPaused {
       guard let origin = try row.text(7).flatMap(TransferEvent.Initiator.init) else {
-        throw TransferError.unreadable("the origin of a pause")
+        throw TransferError.unreadable("the initiator of a pause")
       }
       member.storedState.pausedBy = origin
     }
@@ -83,14 +83,14 @@ extension QueuedMember {
   }
 }
 
-/// The small columns of a member as one number, which SQLite combines: reading each column takes
-/// longer than all the rest.
-private struct MemberMarks: Equatable {
+/// The small columns of a member, which SQLite combines to one number: reading each column would
+/// take longer than all the rest.
+private struct PackedMember: Equatable {
   private let bits: Int64
 
   init(_ bits: Int64) { self.bits = bits }
 
-  /// Eight bits each, then single bits.
+  /// Five columns with eight bits each, then single bits.
   static let query = """
     SELECT seq, id, rank,
       status | (desired << 8) | (priority << 16) | (dependency_policy << 24) | (has_run << 32)
@@ -112,11 +112,11 @@ private struct MemberMarks: Equatable {
   /// - Throws: `io` for a value that this version does not know.
   func member() throws(TransferError) -> QueuedMember {
     var storedState = StoredState()
-    storedState.status = try TransferStatus(code: byte(0), "state of a transfer")
-    storedState.desired = try Desired(code: byte(8), "order")
+    storedState.status = try DurableState(code: byte(0), "state of a transfer")
+    storedState.desired = try DesiredState(code: byte(8), "order")
     storedState.priority = try TransferRequest.Priority(code: byte(16), "priority")
-    (storedState.hasRun, storedState.isUnderWay) = (byte(32) > 0, byte(32) > 1)
-    storedState.startsOver = bit(40)
+    (storedState.hasRun, storedState.wasRunning) = (byte(32) > 0, byte(32) > 1)
+    storedState.restartsFromZero = bit(40)
     let none = try TransferID(stored: 0)
     return QueuedMember(
       id: none, storedState: storedState, host: nil, group: nil, identifier: nil, after: [],
@@ -129,8 +129,8 @@ private struct MemberMarks: Equatable {
   private func bit(_ shift: Int64) -> Bool { bits >> shift & 1 == 1 }
 }
 
-/// Values that few members have, in the order of the members, read alongside them.
-private struct RowsOfFew<Value> {
+/// Values that few members have, read in the order of the members.
+private struct SparseRows<Value> {
   private let rows: RowCursor
   private let value: (Row) throws -> Value
   private var next: (member: Int64, value: Value)?

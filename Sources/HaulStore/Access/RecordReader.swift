@@ -23,13 +23,13 @@ struct RecordReader {
       sql: "SELECT id, identifier FROM dependencies WHERE member = ? ORDER BY position")
   }
 
-  /// Nil when there is none.
+  /// Nil when the row does not exist.
   mutating func record(_ sequence: Int64) throws -> TransferRecord? {
     guard let row = try Row.fetchOne(records, arguments: StatementArguments([sequence])) else {
       return nil
     }
     var result = try StoredText.text(row, 22).map { text in
-      try coding.form(StoredResult.self, text, "result").result()
+      try coding.decode(StoredResult.self, text, "result").result()
     }
     if result == nil, let code = try row.decode(Int?.self, atIndex: 23) {
       result = TransferResult(state: try TransferResult.State(code: code, "end of a transfer"))
@@ -42,7 +42,7 @@ struct RecordReader {
 
   private mutating func request(_ row: Row) throws -> TransferRequest {
     let text = try StoredText.text(row, 17) ?? ""
-    let form = try requests.form(text, "request", coding)
+    let form = try requests.decode(text, "request", coding)
     let secrets = try secrets(row)
     let shown = try StoredText.text(row, 15)
     var request = try form.request(
@@ -66,7 +66,7 @@ struct RecordReader {
       ResourceURL.Credentials(user: user, password: try StoredText.text(row, 20) ?? "")
     }
     let fields = try StoredText.text(row, 21).map { text in
-      try coding.form([[String]].self, text, "list of header fields")
+      try coding.decode([[String]].self, text, "list of header fields")
     }
     return RequestSecrets(
       address: try StoredText.text(row, 18), credentials: credentials, fields: fields)

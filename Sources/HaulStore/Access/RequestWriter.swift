@@ -6,7 +6,7 @@ struct RequestWriter {
   private let db: Database
   private let coding: RowCoding
   private var insertRequest: RowStatement
-  private var forms = RowCodingMemo<StoredRequest>()
+  private var memo = RowCodingMemo<StoredRequest>()
   private var fields = RowCodingMemo<[[String]]>()
 
   init(db: Database, coding: RowCoding) throws {
@@ -17,7 +17,7 @@ struct RequestWriter {
   }
 
   mutating func insert(_ request: TransferRequest, _ sequence: Int64) throws {
-    let form = try forms.text(StoredRequest(request), coding)
+    let form = try memo.encode(StoredRequest(request), coding)
     let shown = request.download?.url.redacted
     insertRequest.begin()
     try insertRequest.bind(sequence)
@@ -32,7 +32,7 @@ struct RequestWriter {
   }
 
   private mutating func insert(_ secrets: RequestSecrets, _ sequence: Int64) throws {
-    let text = try secrets.fields.map { try fields.text($0, coding) }
+    let text = try secrets.fields.map { try fields.encode($0, coding) }
     try db.cachedStatement(sql: Self.insertSecrets).execute(
       arguments: StatementArguments(of: [
         sequence.databaseValue, StoredText.value(secrets.address),

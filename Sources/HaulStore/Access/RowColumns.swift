@@ -1,7 +1,7 @@
 import GRDB
 
-/// The current row of a statement, column by column: for many rows, it takes a third of the time
-/// that `Row` takes.
+/// The current row of a statement, column by column: for many rows it takes a third of the time of
+/// `Row`.
 struct RowColumns {
   private let row: SQLiteStatement
 
@@ -15,7 +15,7 @@ struct RowColumns {
       ? nil : Double(sqliteStatement: row, index: index)
   }
 
-  /// As written by `StoredText`.
+  /// Text that `StoredText` wrote.
   func text(_ index: CInt) throws -> String? {
     try StoredText.text(DatabaseValue(sqliteStatement: row, index: index))
   }
@@ -47,7 +47,7 @@ struct RowStatement {
     if let value { try bind(value) } else { try bind(DatabaseValue.null) }
   }
 
-  /// As written by `StoredText`.
+  /// Binds text as `StoredText` writes it.
   mutating func bind(text: String?) throws {
     guard let text else { return try bind(DatabaseValue.null) }
     if text.utf8.contains(0) { try bind(StoredText.value(text)) } else { try bind(text) }

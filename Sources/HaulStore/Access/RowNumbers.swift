@@ -2,7 +2,7 @@ import GRDB
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// The row of each id in `members`. Known from the first call on, and as of the last commit.
+/// The row of each id in `members`, read once and updated with each commit.
 final class RowNumbers: Sendable {
   private let box = NIOLockedValueBox<IDTable?>(nil)
 
@@ -18,7 +18,7 @@ final class RowNumbers: Sendable {
     }
   }
 
-  /// Reads them once. Every commit calls it first.
+  /// Reads the rows once. Every commit calls it first.
   func load(_ db: Database) throws {
     try box.withLockedValue { numbers in
       guard numbers == nil else { return }
@@ -33,8 +33,8 @@ final class RowNumbers: Sendable {
     }
   }
 
-  /// Lets `body` note them while it reads every member; its argument is nil if they are known
-  /// already.
+  /// Calls `body`, which reads every member and notes its row; the argument is nil if the rows are
+  /// known.
   func loading<Result>(_ body: (inout IDTable?) throws -> Result) throws -> Result {
     var known: IDTable?
     if box.withLockedValue({ $0 != nil }) { return try body(&known) }
@@ -46,7 +46,7 @@ final class RowNumbers: Sendable {
     }
   }
 
-  /// Notes the changes of a commit.
+  /// Updates the rows after a commit.
   func note(added: [(id: TransferID, number: UInt32)], removed: [TransferID]) {
     box.withLockedValue { numbers in
       for (id, number) in added { numbers?.set(id, to: number) }

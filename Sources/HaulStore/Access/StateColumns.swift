@@ -28,34 +28,34 @@ enum StateColumns {
     try statement.bind(storedState.status.code)
     try statement.bind(storedState.desired.code)
     try statement.bind(storedState.pausedBy?.rawValue)
-    try statement.bind(storedState.startsOver)
+    try statement.bind(storedState.restartsFromZero)
     try statement.bind(hasRun(storedState))
     try statement.bind(storedState.retryAt)
     let form = storedState.waitReason.flatMap(StoredWaitReason.init)
-    try statement.bind(form.map { form in try coding.text(form) })
+    try statement.bind(form.map { form in try coding.encode(form) })
   }
 
   /// 0: never; 1: it has run; 2: it was running when this was written.
   private static func hasRun(_ storedState: StoredState) -> Int {
-    storedState.isUnderWay ? 2 : storedState.hasRun ? 1 : 0
+    storedState.wasRunning ? 2 : storedState.hasRun ? 1 : 0
   }
 
-  /// Reads them from column `index` on.
+  /// Reads the state from column `index` on.
   /// - Throws: `io` for a value that this version does not know.
   static func storedState(_ row: Row, from index: Int, _ coding: RowCoding) throws -> StoredState {
     var storedState = StoredState()
-    storedState.status = try TransferStatus(
+    storedState.status = try DurableState(
       code: row.decode(Int.self, atIndex: index), "state of a transfer")
-    storedState.desired = try Desired(code: row.decode(Int.self, atIndex: index + 1), "order")
+    storedState.desired = try DesiredState(code: row.decode(Int.self, atIndex: index + 1), "order")
     if let initiator = try row.decode(String?.self, atIndex: index + 2) {
       guard let initiator = TransferEvent.Initiator(rawValue: initiator) else {
-        throw TransferError.unreadable("the origin of a pause")
+        throw TransferError.unreadable("the initiator of a pause")
       }
       storedState.pausedBy = initiator
     }
-    storedState.startsOver = try row.decode(Bool.self, atIndex: index + 3)
+    storedState.restartsFromZero = try row.decode(Bool.self, atIndex: index + 3)
     let hasRun = try row.decode(Int.self, atIndex: index + 4)
-    (storedState.hasRun, storedState.isUnderWay) = (hasRun > 0, hasRun > 1)
+    (storedState.hasRun, storedState.wasRunning) = (hasRun > 0, hasRun > 1)
     storedState.waitReason = try coding.waitReason(
       row.decode(String?.self, atIndex: index + 6),
       retryAt: row.decode(Double?.self, atIndex: index + 5))

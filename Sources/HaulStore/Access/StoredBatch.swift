@@ -2,7 +2,7 @@ import FoundationEssentials
 import GRDB
 import HaulCore
 
-/// The ids that an `add` made, eight bytes each, lowest first.
+/// The ids that an `add` with a key created, eight bytes each, lowest byte first.
 enum StoredBatch {
   static func write(_ batch: StoreChange.Batch, db: Database) throws {
     var bytes = Data(capacity: batch.ids.count * 8)

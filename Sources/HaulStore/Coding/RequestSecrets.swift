@@ -1,6 +1,6 @@
 import HaulCore
 
-/// The parts of a request that may be secret: stored in one table of their own and nowhere else.
+/// The parts of a request that may be secret: stored in a separate table and nowhere else.
 struct RequestSecrets: Hashable {
   /// The whole address, if the redacted one hides its query.
   var address: String?

@@ -17,12 +17,12 @@ struct RowCoding {
     return decoder
   }()
 
-  func text(_ form: some Encodable) throws -> String {
+  func encode(_ form: some Encodable) throws -> String {
     String(decoding: try encoder.encode(form), as: UTF8.self)
   }
 
-  /// - Throws: `io` when it is not this form.
-  func form<Form: Decodable>(_ type: Form.Type, _ text: String, _ what: String)
+  /// - Throws: `io` when the text is not this form.
+  func decode<Form: Decodable>(_ type: Form.Type, _ text: String, _ what: String)
     throws(TransferError) -> Form
   {
     do {
@@ -33,23 +33,23 @@ struct RowCoding {
   }
 }
 
-/// The last form that was written or read, and its text: in a batch most are the same.
+/// The last form that was written or read, and its text: in a batch most forms are equal.
 struct RowCodingMemo<Form: Codable & Equatable> {
   private var last: (form: Form, text: String)?
 
-  mutating func text(_ form: Form, _ coding: RowCoding) throws -> String {
+  mutating func encode(_ form: Form, _ coding: RowCoding) throws -> String {
     if let last, last.form == form { return last.text }
-    let text = try coding.text(form)
+    let text = try coding.encode(form)
     last = (form, text)
     return text
   }
 
-  /// - Throws: `io` when it is not this form.
-  mutating func form(
+  /// - Throws: `io` when the text is not this form.
+  mutating func decode(
     _ text: String, _ what: String, _ coding: RowCoding
   ) throws(TransferError) -> Form {
     if let last, last.text == text { return last.form }
-    let form = try coding.form(Form.self, text, what)
+    let form = try coding.decode(Form.self, text, what)
     last = (form, text)
     return form
   }

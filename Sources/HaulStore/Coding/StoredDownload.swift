@@ -110,10 +110,10 @@ extension DownloadRequest.Destination {
 }
 
 extension [Checksum] {
-  /// All of them, separated by spaces; nil when there are none.
+  /// The checksums, separated by spaces; nil when there are none.
   var stored: String? { isEmpty ? nil : map(\.description).joined(separator: " ") }
 
-  /// - Throws: `io` for one that this version does not know.
+  /// - Throws: `io` for a checksum that this version does not know.
   init(stored text: String?) throws(TransferError) {
     self = []
     for word in (text ?? "").split(separator: " ") {

@@ -21,31 +21,33 @@ struct StoredKind: Hashable {
     var error: StoredError?
   }
 
-  /// - Throws: `internal` for an event that is not a state change and does not belong in the log.
+  /// - Throws: `internal` for an event that the log cannot hold.
   init(_ kind: TransferEvent.Kind, _ coding: RowCoding) throws {
     switch kind {
     case .added(let target): (code, detail) = (0, target)
     case .phase(let phase, let reason):
-      (code, detail) = (1, try coding.text(Detail(phase: phase.rawValue, reason: reason)))
+      (code, detail) = (1, try coding.encode(Detail(phase: phase.rawValue, reason: reason)))
     case .paused(let initiator): (code, detail) = (2, initiator.rawValue)
     case .resumed(let initiator): (code, detail) = (3, initiator.rawValue)
     case .attempt(let number, let error, let delay):
       let form = Detail(
         number: number, delay: StoredDuration(delay), error: StoredError(error))
-      (code, detail) = (4, try coding.text(form))
+      (code, detail) = (4, try coding.encode(form))
     case .limited(let connections, let error):
-      (code, detail) = (5, try coding.text(Detail(number: connections, error: StoredError(error))))
+      (code, detail) = (
+        5, try coding.encode(Detail(number: connections, error: StoredError(error)))
+      )
     case .connections(let choice):
       let form = Detail(
         reason: choice.reason.rawValue, number: choice.connections, rate: choice.rate)
-      (code, detail) = (6, try coding.text(form))
+      (code, detail) = (6, try coding.encode(form))
     case .finished(let result):
-      (code, detail) = (Self.finished, try coding.text(StoredResult(result)))
+      (code, detail) = (Self.finished, try coding.encode(StoredResult(result)))
     case .removed: (code, detail) = (Self.removed, nil)
     case .moved: (code, detail) = (Self.moved, nil)
     case .progress, .target, .waiting, .snapshot:
       throw TransferError(
-        .internal, "an event that is not a state change was given to the event log; report this")
+        .internal, "an event of a kind that is not stored was given to the event log; report this")
     }
   }
 
@@ -60,10 +62,10 @@ struct StoredKind: Hashable {
     case Self.removed: return .removed
     case Self.moved: return .moved
     case Self.finished:
-      let form = try coding.form(StoredResult.self, detail ?? "", "result")
+      let form = try coding.decode(StoredResult.self, detail ?? "", "result")
       return .finished(try form.result())
     default:
-      let form = try coding.form(Detail.self, detail ?? "", "kind of event")
+      let form = try coding.decode(Detail.self, detail ?? "", "kind of event")
       guard let kind = try kind(form) else { throw .unreadable("a kind of event") }
       return kind
     }
@@ -93,7 +95,7 @@ struct StoredKind: Hashable {
 
   private func initiator() throws(TransferError) -> TransferEvent.Initiator {
     guard let initiator = detail.flatMap(TransferEvent.Initiator.init) else {
-      throw .unreadable("the origin of a pause")
+      throw .unreadable("the initiator of a pause")
     }
     return initiator
   }

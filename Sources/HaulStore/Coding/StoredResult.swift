@@ -35,7 +35,7 @@ struct StoredResult: Codable, Hashable {
 
   /// - Throws: `io` for a value that this version does not know.
   func result() throws(TransferError) -> TransferResult {
-    guard let state = TransferResult.State(rawValue: state) else { throw .unreadable("an end") }
+    guard let state = TransferResult.State(rawValue: state) else { throw .unreadable("a result") }
     let verified = verified.flatMap(TransferResult.Verification.init)
     guard (verified == nil) == (self.verified == nil) else { throw .unreadable("a verification") }
     return TransferResult(

@@ -40,6 +40,6 @@ extension RowCoding {
   ///   - retryAt: when the next attempt is due, in seconds since 1970.
   func waitReason(_ form: String?, retryAt: Double?) throws(TransferError) -> WaitReason? {
     guard let form else { return retryAt.map { .retry(at: $0) } }
-    return try self.form(StoredWaitReason.self, form, "wait reason").reason()
+    return try decode(StoredWaitReason.self, form, "wait reason").reason()
   }
 }

@@ -1,6 +1,6 @@
 import GRDB
 
-/// The single connection that writes and checkpoints, and those that read.
+/// The single connection that writes and checkpoints, and the connections that read.
 struct Connections {
   let path: String
   let maximumSize: Int64?
@@ -34,7 +34,7 @@ struct Connections {
     configuration.foreignKeysEnabled = true
     configuration.maximumReaderCount = 2
     configuration.busyMode = .timeout(5)
-    // A connection keeps the lease: it ends after the last of them.
+    // Each connection keeps the lease, so that it ends after the last connection.
     configuration.prepareDatabase { [lease] db in
       try withExtendedLifetime(lease) {
         try db.execute(sql: "PRAGMA trusted_schema = OFF")

@@ -1,17 +1,17 @@
 import GRDB
 import HaulCore
 
-/// Checks a database through a read-only connection: whether it is Haul's, of which version, and
-/// whether it is whole.
+/// Checks a database through a read-only connection: its owner, its version, and whether it is
+/// damaged.
 struct Inspection {
   let path: String
-  /// Whether a rollback journal must be undone first, which needs writing.
+  /// Whether a rollback journal must be applied first, which needs a writable connection.
   let rollsBack: Bool
   /// Whether every page is checked.
   let isWhole: Bool
 
   /// The damage; nil if there is none.
-  /// - Throws: `io` for a database that is not ours or of a newer version.
+  /// - Throws: `io` for a database that is not Haul's or is of a newer version.
   func damage() throws(TransferError) -> String? {
     do {
       var configuration = Configuration()
@@ -67,6 +67,6 @@ struct Inspection {
 
   private func quickCheck(_ db: Database) throws -> String? {
     let finding = try String.fetchOne(db, sql: "PRAGMA quick_check(1)")
-    return finding == "ok" ? nil : finding ?? "the check gave no answer"
+    return finding == "ok" ? nil : finding ?? "the check gave no result"
   }
 }

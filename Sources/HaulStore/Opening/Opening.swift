@@ -24,8 +24,8 @@ struct Opening: Sendable {
     do throws(TransferError) {
       damage = try inspect(lease)
     } catch {
-      // Nothing was written: the mark of the last close stays valid.
-      lease.release(isClean: lease.past == .closed)
+      // Nothing was written, so the mark of the last close stays valid.
+      lease.release(isClean: lease.lastShutdown == .closed)
       throw error
     }
     do throws(TransferError) {
@@ -48,7 +48,7 @@ struct Opening: Sendable {
     if isThere {
       let inspection = Inspection(
         path: directory.database, rollsBack: companions.contains("-journal"),
-        isWhole: lease.past == .unknown)
+        isWhole: lease.lastShutdown == .unknown)
       finding = try inspection.damage()
     } else if !companions.isEmpty {
       // A log without its database: SQLite would use it as the log of the new one.

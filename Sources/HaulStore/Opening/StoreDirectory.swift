@@ -6,9 +6,9 @@ import HaulCore
   import Darwin
 #endif
 
-/// The directory of a store and its files, which only we may use.
+/// The directory of a store and its files, which are private to the user.
 ///
-/// The database file is never opened here: closing it would release the locks that SQLite holds in
+/// The database is never opened here while it is in use: closing it would release SQLite's locks in
 /// this process.
 struct StoreDirectory: Sendable {
   let path: String
@@ -45,11 +45,11 @@ struct StoreDirectory: Sendable {
     guard status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1 else {
       throw TransferError(
         .permissionDenied,
-        "\(file) is a link or not a regular file; move it away, the queue makes its own")
+        "\(file) is a link or not a regular file; move it away: the queue creates its own")
     }
     try check(status, file)
     if status.st_mode & 0o777 != 0o600, chmod(file, 0o600) != 0 {
-      throw failure("close \(file) to others")
+      throw failure("make \(file) private")
     }
     return true
   }
@@ -67,7 +67,8 @@ struct StoreDirectory: Sendable {
     }
   }
 
-  /// Creates an empty database that only we may read; its companions inherit its mode.
+  /// Creates an empty database that only its owner may read; SQLite gives its companions the same
+  /// mode.
   func makeDatabase() throws(TransferError) {
     let file = open(database, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw failure("make \(database)") }

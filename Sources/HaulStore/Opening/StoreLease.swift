@@ -6,30 +6,29 @@ import HaulCore
   import Darwin
 #endif
 
-/// The right to use a store: a lock on a file in its directory, which ends with the process at the
+/// The right to use a store: a lock on a file in its directory. It ends with the process at the
 /// latest.
 ///
-/// The file names the holder, or says that the last one closed the store cleanly. It is never
-/// removed.
+/// The file names the holder, or has the mark of a clean close. It is never deleted.
 final class StoreLease: Sendable {
-  /// How the last holder ended.
-  enum Past: Sendable {
+  /// How the last use of the store ended.
+  enum LastShutdown: Sendable {
     case closed
-    /// It died, or that is unknown.
+    /// The process died, or nothing is known.
     case unknown
   }
 
-  let past: Past
+  let lastShutdown: LastShutdown
   private let file: Int32
   private static let closed = "closed\n"
 
   /// - Throws: `in-use`, `permission-denied`, `io`, `disk-full`.
   init(_ directory: StoreDirectory, program: String, wallSeconds: Double) throws(TransferError) {
     file = try Self.locked(directory)
-    // Read under the lock: the holder may have ended in between.
-    past = Self.text(file) == Self.closed ? .closed : .unknown
+    // Read under the lock, because the last holder may have ended meanwhile.
+    lastShutdown = Self.text(file) == Self.closed ? .closed : .unknown
     let name = program.filter { $0 != "\n" }
-    guard say("open \(getpid()) \(Int64(wallSeconds)) \(name)\n") else {
+    guard writeText("open \(getpid()) \(Int64(wallSeconds)) \(name)\n") else {
       throw directory.failure("write \(directory.lock)")
     }
     try directory.sync(directory.path)
@@ -50,12 +49,12 @@ final class StoreLease: Sendable {
 
   /// Releases the lock.
   func release(isClean: Bool) {
-    // Not written: the next opening assumes an unclean end and checks everything.
-    if isClean { _ = say(Self.closed) }
+    // If this cannot be written, the next opening checks the whole database.
+    if isClean { _ = writeText(Self.closed) }
     flock(file, LOCK_UN)
   }
 
-  private func say(_ text: String) -> Bool {
+  private func writeText(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
     return ftruncate(file, 0) == 0 && pwrite(file, bytes, bytes.count, 0) == bytes.count
       && fsync(file) == 0

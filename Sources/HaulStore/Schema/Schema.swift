@@ -1,6 +1,6 @@
 import GRDB
 
-/// The tables, as an append-only list of migrations: existing ones never change.
+/// The tables, as an append-only list of migrations: existing migrations never change.
 enum Schema {
   /// "Haul" in ASCII.
   static let applicationID = 0x4861_756C

@@ -1,10 +1,10 @@
-/// The first tables. `ANY` columns hold text, or its bytes where it contains U+0000.
+/// The first tables. `ANY` columns hold text, or its bytes if it contains U+0000.
 enum SchemaV1 {
   static let statements = [members, byRank, byStatus, byGroup, byIdentifier] + parts + logs
 
-  /// Frequently changed values, and all that `open` reads: small rows in the order of adding, so
-  /// that a batch writes whole pages. Ids are random, and an index of them would be written all
-  /// over for each batch: `RowNumbers` maps ids to rows instead, and ensures that they are unique.
+  /// Values that change often, and all that `open` reads: small rows in the order of adding, so
+  /// that a batch writes whole pages. Ids are random: each batch would change pages all over an
+  /// index of them. `RowNumbers` maps ids to rows instead, and ensures that ids are unique.
   private static let members = """
     CREATE TABLE members (
       seq INTEGER PRIMARY KEY,

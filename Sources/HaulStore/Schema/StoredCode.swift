@@ -7,7 +7,7 @@ protocol StoredCode: CaseIterable {
 }
 
 extension StoredCode {
-  /// - Throws: `io` for a number that no version so far has written.
+  /// - Throws: `io` for a number that this version does not know.
   init(code: Int, _ what: String) throws(TransferError) {
     guard let value = Self.allCases.first(where: { $0.code == code }) else {
       throw .unreadable("a \(what)")
@@ -16,7 +16,7 @@ extension StoredCode {
   }
 }
 
-extension TransferStatus: StoredCode {
+extension DurableState: StoredCode {
   var code: Int {
     switch self {
     case .queued: 0
@@ -28,7 +28,7 @@ extension TransferStatus: StoredCode {
   }
 }
 
-extension Desired: StoredCode {
+extension DesiredState: StoredCode {
   var code: Int {
     switch self {
     case .run: 0

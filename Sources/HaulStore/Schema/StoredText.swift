@@ -1,8 +1,7 @@
 import FoundationEssentials
 import GRDB
 
-/// Text in a column. Text that contains U+0000 is stored as bytes: between SQLite and GRDB, text
-/// ends there.
+/// Text in a column. Text that contains U+0000 is stored as bytes, because GRDB would cut it there.
 enum StoredText {
   static func value(_ text: String?) -> DatabaseValue {
     guard let text else { return .null }
@@ -27,8 +26,8 @@ enum StoredText {
 }
 
 extension StatementArguments {
-  /// The same as `init(_:)`, which uses a key path for each value and takes two thirds of an
-  /// update's time.
+  /// Replaces `init(_:)`, which uses a key path for each value and takes two thirds of an update's
+  /// time.
   init(of values: [DatabaseValue]) {
     self.init(values.map { $0 as (any DatabaseValueConvertible)? })
   }

@@ -4,11 +4,11 @@ import NIOSSL
 import SwiftASN1
 import X509
 
-/// A certificate authority made on the spot, for servers that tests may trust.
+/// A new certificate authority, for servers that tests may trust.
 package struct CertificateAuthority: Sendable {
   private let key: Certificate.PrivateKey
   private let certificate: Certificate
-  /// For `--cacert` and trust stores.
+  /// The certificate for `--cacert` and trust stores.
   package let pem: String
 
   package init() throws {
@@ -30,7 +30,7 @@ package struct CertificateAuthority: Sendable {
 
   private static let day: Double = 86_400
 
-  /// What a server of that kind shows; nil without TLS.
+  /// The configuration of a server of that kind; nil without TLS.
   func configuration(
     _ kind: FaultServerTLS, http2: Bool = false, clients: CertificateAuthority? = nil
   ) throws -> TLSConfiguration? {
@@ -47,7 +47,7 @@ package struct CertificateAuthority: Sendable {
         try NIOSSLPrivateKey(bytes: Array(leafKey.derRepresentation), format: .der)))
     configuration.applicationProtocols = http2 ? ["h2", "http/1.1"] : ["http/1.1"]
     if let clients {
-      // No check of names: a client has none.
+      // Names are not checked, because a client has none.
       configuration.certificateVerification = .noHostnameVerification
       configuration.trustRoots = .certificates(
         try NIOSSLCertificate.fromPEMBytes(Array(clients.pem.utf8)))
@@ -62,7 +62,7 @@ package struct CertificateAuthority: Sendable {
     return configuration
   }
 
-  /// A certificate for a client, and its key, both as PEM.
+  /// A certificate for a client and its key, both as PEM.
   package func client() throws -> (certificate: String, key: String) {
     let clientKey = P256.Signing.PrivateKey()
     let now = Date.now
@@ -112,20 +112,20 @@ package struct CertificateAuthority: Sendable {
   }
 }
 
-/// What a fault server shows when a client wants TLS.
+/// The certificate that a fault server sends.
 package enum FaultServerTLS: String, CaseIterable, Codable, Sendable {
   case none
-  /// Signed by the authority for localhost and 127.0.0.1.
+  /// Signed by the authority, for localhost and 127.0.0.1.
   case good
   case expired
-  /// Not by the authority.
+  /// Not signed by the authority.
   case selfSigned
-  /// Signed by the authority for another name.
+  /// Signed by the authority, for another name.
   case wrongHost
-  /// Signed by the authority for 127.0.0.1 and another name, so not for localhost.
+  /// Signed by the authority, for 127.0.0.1 and another name, but not for localhost.
   case addressOnly
-  /// Good, but speaks nothing newer than TLS 1.1.
+  /// Good, but with TLS 1.1 at most.
   case tls11Only
-  /// Good, but speaks nothing newer than TLS 1.2.
+  /// Good, but with TLS 1.2 at most.
   case tls12Only
 }

@@ -10,30 +10,30 @@ import NIOSSL
   import Darwin
 #endif
 
-/// Ends a connection in exactly the way a fault asks for.
+/// Ends a connection in the way that a fault requests.
 struct ConnectionClosing {
   let context: ChannelHandlerContext
-  /// How long the other side may take to close after us, or to take what a reset would discard.
-  private static let patience = TimeAmount.seconds(10)
+  /// How long the client may take to close, or to receive what a reset would discard.
+  private static let closeTimeout = TimeAmount.seconds(10)
 
   func end(_ ending: Fault.Ending) {
     switch ending {
-    case .reset, .refuse, .demandHTTP1: resetWhenTaken(until: .now() + Self.patience)
+    case .reset, .refuse, .demandHTTP1: resetWhenTaken(until: .now() + Self.closeTimeout)
     case .close, .goAway, .push: closeInOrder()
     case .closeWithoutNotify: closeOutput(of: belowTLS)
     case .stall: break
     }
   }
 
-  /// The context under the TLS handler: closing there sends no close_notify.
+  /// The context below the TLS handler: closing there sends no close_notify.
   private var belowTLS: ChannelHandlerContext {
     let found = try? context.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
-    // No such handler means no TLS.
+    // Without such a handler there is no TLS.
     return found ?? context
   }
 
-  /// A FIN now; the socket stays until the other side closes, as closing it with bytes unread
-  /// would turn the FIN into a reset.
+  /// Sends a FIN now. The socket stays until the client closes, because closing it with unread
+  /// bytes would send a reset.
   private func closeOutput(of context: ChannelHandlerContext) {
     context.close(mode: .output, promise: nil)
     scheduleClose(of: context)
@@ -44,13 +44,14 @@ struct ConnectionClosing {
   }
 
   private func scheduleClose(of context: ChannelHandlerContext) {
-    let task = context.eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {
+    let task = context.eventLoop.assumeIsolated().scheduleTask(in: Self.closeTimeout) {
       context.close(mode: .all, promise: nil)
     }
     context.channel.closeFuture.whenComplete { _ in task.cancel() }
   }
 
-  /// Linger 0 drops what the kernel has not delivered, so it waits until all was acknowledged.
+  /// With linger 0, closing drops what the kernel has not delivered. So this waits until all is
+  /// acknowledged.
   private func resetWhenTaken(until deadline: NIODeadline) {
     guard context.channel.isActive else { return }
     if unacknowledgedBytes > 0, NIODeadline.now() < deadline {
@@ -82,7 +83,7 @@ struct ConnectionClosing {
   }
 
   private func withSocket(_ body: (NIOBSDSocket.Handle) -> Void) {
-    // A channel that is closed already has no socket, and then there is nothing left to do.
+    // A closed channel has no socket, and nothing remains to be done.
     try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(
       of: NIOBSDSocket.Handle.self, body)
   }

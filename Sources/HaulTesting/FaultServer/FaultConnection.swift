@@ -2,8 +2,7 @@ import HaulCore
 import NIOCore
 import NIOHTTP1
 
-/// Serves the requests of one connection, one after the other, as the answers say; of HTTP/2, the
-/// one of a stream.
+/// Serves the requests of one connection, or the one request of an HTTP/2 stream, in order.
 final class FaultConnection: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = ByteBuffer
@@ -27,7 +26,7 @@ final class FaultConnection: ChannelInboundHandler {
     case idle, writing, waiting, ending
   }
 
-  /// Wakes a held response; carries its number, as the answer held may be another by now.
+  /// Releases a held response. Its number is needed, because another may be held by then.
   struct Release: Sendable {
     var number: Int
   }
@@ -35,10 +34,10 @@ final class FaultConnection: ChannelInboundHandler {
   /// Resets the connection at once.
   struct Drop: Sendable {}
 
-  /// What carries the answers.
+  /// The transport of the answers.
   enum Wire {
     case http1
-    /// A stream of the connection of that number.
+    /// A stream of the connection with that number.
     case http2(connection: Int)
   }
 
@@ -83,7 +82,7 @@ final class FaultConnection: ChannelInboundHandler {
       }
     case .body(var bytes):
       incoming?.bodyBytes += Int64(bytes.readableBytes)
-      // Only control requests need their body; the rest is counted and let go.
+      // Only control requests need their body; other bodies are counted and dropped.
       if incoming?.head.uri.hasPrefix(FaultControl.prefix) == true,
         incoming?.body.readableBytes ?? 0 < Self.largestControlBody
       {
@@ -122,7 +121,7 @@ final class FaultConnection: ChannelInboundHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // The client broke off or sent nonsense; channelInactive records what that ended.
+    // The client broke off or sent invalid data; channelInactive records which response that ended.
     context.close(promise: nil)
   }
 
@@ -169,7 +168,7 @@ final class FaultConnection: ChannelInboundHandler {
     guard let ended = current else { return }
     current = nil
     guard let number = ended.number else { return }
-    state.unhold(number)
+    state.forgetHeld(number)
     state.ended(number, path: ended.path, outcome)
   }
 
@@ -182,7 +181,7 @@ final class FaultConnection: ChannelInboundHandler {
     context.flush()
     isPumping = false
     guard phase == .writing, context.channel.isWritable else { return }
-    // The socket took it all: let the other connections have their turn first.
+    // The socket took everything: let the other connections run first.
     context.eventLoop.assumeIsolated().execute { self.pump(context) }
   }
 
@@ -226,7 +225,7 @@ final class FaultConnection: ChannelInboundHandler {
     }
   }
 
-  /// Does `action` when every byte so far was handed to the socket.
+  /// Runs `action` when every byte so far was handed to the socket.
   private func afterWriting(_ context: ChannelHandlerContext, _ action: @escaping () -> Void) {
     guard unwritten > 0 else { return action() }
     whenWritten = action

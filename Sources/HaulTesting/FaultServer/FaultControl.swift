@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The endpoints under `/_control/`, for programs that steer the server from outside.
+/// The endpoints under `/_control/`, for programs that control the server from outside.
 struct FaultControl {
   static let prefix = "/_control/"
 
@@ -64,13 +64,13 @@ struct FaultControl {
 }
 
 extension FaultScript {
-  /// A script from its JSON form.
+  /// Reads a script from its JSON form.
   /// - Throws: `DecodingError`.
   package init(json: some Sequence<UInt8>) throws {
     self = try JSONDecoder().decode(FaultScript.self, from: Data(json))
   }
 
-  /// The JSON form, readable.
+  /// The JSON form, indented.
   package func json() throws -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -1,27 +1,27 @@
 public import HaulCore
 
-/// What a test of an app begins with.
+/// What most tests of an app need.
 extension FaultServer {
-  /// Starts a server with these resources, over plain HTTP; it must be shut down.
+  /// Starts a server with these resources, over plain HTTP. Shut it down at the end;
   /// `withFaultServer(_:_:)` does both.
-  /// - Throws: what the system says when no port can be opened.
+  /// - Throws: the system's error if no port can be opened.
   public static func start(_ resources: [FaultScript.Resource]) async throws -> FaultServer {
     try await start(FaultScript(resources))
   }
 
   /// The address of a path that begins with `/`.
-  /// - Throws: `bad-url` for what is no path.
+  /// - Throws: `bad-url` if it is not a path.
   public func resourceURL(_ path: String) throws(TransferError) -> ResourceURL {
     try ResourceURL(url(path))
   }
 
-  /// Every request so far, in the order they came.
+  /// Every request so far, in order of arrival.
   public var requests: [RequestRecord] { snapshot.requests }
 }
 
-/// Starts a server with these resources, over plain HTTP, runs `body`, and shuts the server down
-/// whatever happened.
-/// - Throws: as `FaultServer.start(_:)`, and what `body` throws.
+/// Starts a server with these resources, over plain HTTP, runs `body`, and shuts the server down,
+/// also after an error.
+/// - Throws: as `FaultServer.start(_:)`, and the errors of `body`.
 public func withFaultServer<Result>(
   _ resources: [FaultScript.Resource], _ body: (FaultServer) async throws -> Result
 ) async throws -> Result {

@@ -7,7 +7,7 @@ import NIOTLS
 
 /// An HTTP server on 127.0.0.1 that misbehaves exactly as its script says.
 public final class FaultServer: Sendable {
-  /// Where it listens.
+  /// The port on which it listens.
   public let port: Int
   package let tls: FaultServerTLS
   package let authority: CertificateAuthority
@@ -26,10 +26,11 @@ public final class FaultServer: Sendable {
     self.group = group
   }
 
-  /// Starts a server; it must be shut down.
+  /// Starts a server. Shut it down at the end.
   ///
   /// One thread (the default) makes counts exact: a response is over for the server before the
-  /// client can send its next request. HTTP/2 is spoken over TLS only, with clients that want it.
+  /// client can send its next request. HTTP/2 is used only over TLS, and only with clients that
+  /// request it.
   package static func start(
     _ script: FaultScript = FaultScript(), tls: FaultServerTLS = .none, host: String = "127.0.0.1",
     port: Int = 0, threads: Int = 1, http2: Bool = false,
@@ -92,7 +93,7 @@ public final class FaultServer: Sendable {
   /// Seconds since 1970.
   private static let now: @Sendable () -> Int64 = { Int64(Date.now.timeIntervalSince1970) }
 
-  /// Closes every connection and the port; returns when all has ended.
+  /// Closes every connection and the port; returns when all of them have ended.
   public func shutdown() async throws {
     try await group.shutdownGracefully()
   }
@@ -100,7 +101,7 @@ public final class FaultServer: Sendable {
   /// `http://127.0.0.1:PORT` or its https form.
   public var origin: String { "\(tls == .none ? "http" : "https")://127.0.0.1:\(port)" }
 
-  /// The URL of a path, for another name of this machine when given (`localhost`).
+  /// The URL of a path, with another host name of this machine if given (`localhost`).
   package func url(_ path: String, host: String = "127.0.0.1") -> String {
     "\(tls == .none ? "http" : "https")://\(host):\(port)\(path)"
   }
@@ -114,25 +115,26 @@ extension FaultServer {
   package var script: FaultScript { state.script }
   package var snapshot: FaultServerSnapshot { state.snapshot }
 
-  /// Replaces the whole script; responses in progress stay as they are.
+  /// Replaces the whole script; responses in progress do not change.
   package func replaceScript(_ script: FaultScript) { state.replace(script) }
 
-  /// Adds a resource or replaces the one of that path.
+  /// Adds a resource, or replaces the one with the same path.
   public func add(_ resource: FaultScript.Resource) { state.add(resource) }
 
-  /// Changes a resource from its next request on; false when there is none of that path.
+  /// Changes a resource from its next request on; false if there is none with that path.
   @discardableResult
   package func update(_ path: String, _ change: (inout FaultScript.Resource) -> Void) -> Bool {
     state.update(path, change)
   }
 
-  /// Replaces the faults of a resource and counts their matches anew.
+  /// Replaces the faults of a resource and resets their counts.
   @discardableResult
   public func setFaults(_ path: String, _ faults: [Fault]) -> Bool {
     state.update(path) { $0.faults = faults }
   }
 
-  /// Replaces content and strong entity tag, same length, as a new version of the file would.
+  /// Replaces content and strong entity tag, with the same length, as a new version of the file
+  /// would.
   @discardableResult
   public func replaceContent(_ path: String, seed: UInt64) -> Bool {
     state.update(path) {
@@ -141,7 +143,7 @@ extension FaultServer {
     }
   }
 
-  /// Lets responses that are held by a stall now go on; their number.
+  /// Releases the responses that a stall holds; returns their number.
   @discardableResult
   public func release(_ path: String? = nil) -> Int { state.release(path) }
 
@@ -158,17 +160,17 @@ extension FaultServer {
 // MARK: Waiting
 
 extension FaultServer {
-  /// A condition that did not come true in time, with what was there instead.
+  /// A condition that was not met in time, with the state of the server.
   public struct TimedOut: Error, CustomStringConvertible {
     package let snapshot: FaultServerSnapshot
-    /// What the server has seen.
+    /// The statistics of the server.
     public var description: String {
-      "the server's condition did not come true; counters \(snapshot.counters), "
+      "the server's condition was not met in time; counters \(snapshot.counters), "
         + "requests \(snapshot.requests.map { "\($0.method) \($0.target) \($0.range ?? "-")" })"
     }
   }
 
-  /// Returns as soon as the condition holds, at once when it does already.
+  /// Returns as soon as the condition is met.
   /// - Throws: `TimedOut` after `timeout`.
   package func waitUntil(
     timeout: Duration = .seconds(240),
@@ -184,20 +186,20 @@ extension FaultServer {
     try await promise.futureResult.get()
   }
 
-  /// Returns when so many requests came in all, or for one path.
+  /// Returns after so many requests, in total or for one path.
   public func waitForRequests(_ count: Int, path: String? = nil) async throws {
     try await waitUntil { snapshot in
       (path.map { snapshot.requestCount($0) } ?? snapshot.requests.count) >= count
     }
   }
 
-  /// Returns when so many responses of the path are held by a stall.
+  /// Returns when a stall holds so many responses of the path.
   public func waitForHeld(_ path: String, count: Int = 1) async throws {
     try await waitUntil { $0.held(path) >= count }
   }
 }
 
-/// Starts a server, runs `body`, shuts the server down whatever happened.
+/// Starts a server, runs `body`, and shuts the server down, also after an error.
 package func withFaultServer<Result>(
   _ script: FaultScript, tls: FaultServerTLS = .none, http2: Bool = false,
   _ body: (FaultServer) async throws -> Result

@@ -1,21 +1,21 @@
-/// What a fault server has seen up to one moment.
+/// The statistics of a fault server at one moment.
 package struct FaultServerSnapshot: Sendable {
   package struct Counters: Codable, Hashable, Sendable {
     /// Body bytes handed to sockets.
     package internal(set) var bytes: Int64 = 0
     package internal(set) var requests = 0
-    /// Responses in progress now.
+    /// Responses that are in progress now.
     package internal(set) var inProgress = 0
-    /// Most responses in progress at once.
+    /// The most responses in progress at the same time.
     package internal(set) var maximumInProgress = 0
-    /// Responses held by a stall now.
+    /// Responses that a stall holds now.
     package internal(set) var held = 0
   }
 
-  /// Every request since the start or the last reset of the statistics, in the order they came.
+  /// Every request since the start, or since the last reset of the statistics, in order of arrival.
   package internal(set) var requests: [RequestRecord] = []
   package internal(set) var counters: [String: Counters] = [:]
-  /// All resources together.
+  /// The counters of all resources together.
   package internal(set) var total = Counters()
   package internal(set) var connectionsOpened = 0
   package internal(set) var connectionsOpen = 0
@@ -24,7 +24,7 @@ package struct FaultServerSnapshot: Sendable {
     requests.filter { $0.path == path }
   }
 
-  /// Body bytes of the resource handed to sockets.
+  /// Body bytes of the resource that were handed to sockets.
   package func bytesSent(_ path: String) -> Int64 { counters[path]?.bytes ?? 0 }
   package func requestCount(_ path: String) -> Int { counters[path]?.requests ?? 0 }
   package func inProgress(_ path: String) -> Int { counters[path]?.inProgress ?? 0 }

@@ -2,10 +2,10 @@ import HaulCore
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// All that the connections of one fault server share, behind one lock.
+/// The state that all connections of a fault server share, behind one lock.
 final class FaultServerState: Sendable {
-  /// A request taken in: what its answer is made of.
-  struct Taken: Sendable {
+  /// A received request, from which its answer is created.
+  struct AcceptedRequest: Sendable {
     var number: Int
     var resource: FaultScript.Resource
     var actions: [Fault.Action]
@@ -21,7 +21,7 @@ final class FaultServerState: Sendable {
   fileprivate struct Entry {
     var resource: FaultScript.Resource
     var requests = 0
-    /// How many requests each fault has matched.
+    /// The number of requests that each fault has matched.
     var matched: [Int]
 
     init(_ resource: FaultScript.Resource) {
@@ -50,7 +50,7 @@ final class FaultServerState: Sendable {
 
   var snapshot: FaultServerSnapshot { values.withLockedValue { $0.snapshot } }
 
-  /// Changes the values, then wakes whoever waited for what they are now.
+  /// Changes the values, then wakes the waiters whose condition is met now.
   private func change<Result>(_ body: (inout Values) -> Result) -> Result {
     let (result, woken) = values.withLockedValue { values in
       let result = body(&values)
@@ -82,7 +82,7 @@ extension FaultServerState {
     }
   }
 
-  /// Puts in or changes one resource; its fault counts begin anew when its faults changed.
+  /// Adds or changes one resource; resets its fault counts if its faults changed.
   func update(_ path: String, _ body: (inout FaultScript.Resource) -> Void) -> Bool {
     change { values in
       guard var entry = values.entries[path] else { return false }
@@ -120,12 +120,12 @@ extension FaultServerState {
 
   var channels: [any Channel] { values.withLockedValue { Array($0.channels.values) } }
 
-  /// Takes a request in; the response is in progress from now on.
+  /// Records a request; its response is in progress from now on.
   func begin(
     method: String, target: String, headers: HeaderFields, connection: Int, bodyReceived: Int64,
     version: RequestRecord.Version
-  ) -> Taken? {
-    change { values -> Taken? in
+  ) -> AcceptedRequest? {
+    change { values -> AcceptedRequest? in
       let path = Self.path(of: target)
       let number = values.firstNumber + values.snapshot.requests.count
       values.snapshot.requests.append(
@@ -144,7 +144,8 @@ extension FaultServerState {
         counters.inProgress += 1
         counters.maximumInProgress = max(counters.maximumInProgress, counters.inProgress)
       }
-      return Taken(number: number, resource: entry.resource, actions: actions, facts: facts)
+      return AcceptedRequest(
+        number: number, resource: entry.resource, actions: actions, facts: facts)
     }
   }
 
@@ -174,14 +175,14 @@ extension FaultServerState {
   }
 
   /// Forgets a held response, because it was released or its connection ended.
-  func unhold(_ number: Int) {
+  func forgetHeld(_ number: Int) {
     change { values in
       guard let held = values.held.removeValue(forKey: number) else { return }
       values.snapshot.change(held.path) { $0.held -= 1 }
     }
   }
 
-  /// Lets the held responses of a path, or all, go on; the number of those released.
+  /// Releases the held responses of a path, or all; returns their number.
   func release(_ path: String?) -> Int {
     let released = change { values in
       let chosen = values.held.filter { path == nil || $0.value.path == path }
@@ -231,7 +232,7 @@ extension FaultServerState.Values {
 }
 
 extension FaultServerState.Entry {
-  /// The actions of all faults that act on the request; counts the matches.
+  /// The actions of all faults that match the request; counts the matches.
   fileprivate mutating func takeActions(_ facts: RequestFacts) -> [Fault.Action] {
     var actions: [Fault.Action] = []
     for (index, fault) in resource.faults.enumerated()
@@ -247,7 +248,7 @@ extension FaultServerState.Entry {
 // MARK: Waiting
 
 extension FaultServerState {
-  /// Completes the promise when the condition holds; the id takes the waiting back.
+  /// Completes the promise when the condition is met. The id is for `stopWaiting`.
   func wait(
     _ promise: EventLoopPromise<Void>,
     until holds: @escaping @Sendable (FaultServerSnapshot) -> Bool
@@ -260,7 +261,7 @@ extension FaultServerState {
     }
   }
 
-  /// Takes a waiter away; false when it was woken before.
+  /// Removes a waiter; false if it was already woken.
   func stopWaiting(_ id: Int) -> Bool {
     values.withLockedValue { values in
       let count = values.waiters.count

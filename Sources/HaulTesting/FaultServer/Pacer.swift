@@ -1,8 +1,9 @@
 package import NIOCore
 
-/// Paces bytes against a monotonic clock: a piece is due when the time of the pieces before is up.
+/// Paces bytes against a monotonic clock: a piece is due when the time of the earlier pieces is
+/// over.
 package struct Pacer: Sendable {
-  /// So many bytes each so many nanoseconds.
+  /// So many bytes per so many nanoseconds.
   package struct Pace: Hashable, Sendable {
     package var bytes: Int
     package var nanoseconds: Int64
@@ -28,8 +29,8 @@ package struct Pacer: Sendable {
   private let pace: Pace
   private var due: NIODeadline
   private var left = 0
-  /// A pacer late by more than this forgets the rest, or a stall would end in a burst.
-  private static let patience = TimeAmount.milliseconds(100)
+  /// After a longer delay the lost time is forgotten; otherwise a stall would end in a burst.
+  private static let maximumLateness = TimeAmount.milliseconds(100)
 
   package init(_ pace: Pace, now: NIODeadline) {
     self.pace = pace
@@ -40,7 +41,7 @@ package struct Pacer: Sendable {
   package mutating func turn(_ now: NIODeadline) -> Turn {
     if left > 0 { return .write(left) }
     guard due <= now else { return .wait(due) }
-    if now - due > Self.patience { due = now - Self.patience }
+    if now - due > Self.maximumLateness { due = now - Self.maximumLateness }
     due = due + .nanoseconds(pace.nanoseconds)
     left = pace.bytes
     return .write(left)

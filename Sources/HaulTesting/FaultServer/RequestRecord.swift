@@ -1,13 +1,13 @@
 public import HaulCore
 
-/// What a fault server got in one request and what became of the response.
+/// A request to a fault server, and the result of its response.
 public struct RequestRecord: Hashable, Sendable {
   package enum Outcome: String, Codable, Hashable, Sendable {
     /// Every byte of the answer was handed to the socket.
     case completed
-    /// The server ended it early, as a fault told it to.
+    /// The server ended it early, because of a fault.
     case reset, closed
-    /// The client went away, or the server was shut down, before the end.
+    /// The client closed the connection, or the server was shut down, before the end.
     case abandoned
   }
 
@@ -16,23 +16,23 @@ public struct RequestRecord: Hashable, Sendable {
     case http2 = "HTTP/2"
   }
 
-  /// Number of the request on this server, from 1.
+  /// The number of the request on this server, from 1.
   public let number: Int
   /// `GET` or `HEAD`.
   public let method: String
-  /// Without the query.
+  /// The path without the query.
   public let path: String
-  /// As on the wire.
+  /// The target as sent.
   public let target: String
-  /// All fields, in order, with their own spelling.
+  /// All fields, in order, in their original spelling.
   public let headers: HeaderFields
-  /// Number of the connection on this server, from 1; streams of HTTP/2 share theirs.
+  /// The number of the connection on this server, from 1; HTTP/2 streams of a connection share it.
   public let connection: Int
   package let bodyReceived: Int64
   package let version: Version
-  /// Status of the answer; nil when it was raw bytes or the path is unknown to the script.
+  /// The status of the answer; nil if it was raw bytes, or if the script has no such path.
   public internal(set) var status: Int?
-  /// Body bytes handed to the socket, without the framing.
+  /// Body bytes that were handed to the socket, without framing.
   public internal(set) var bodyBytesSent: Int64 = 0
   /// Nil while the response is in progress.
   package internal(set) var outcome: Outcome?
@@ -40,7 +40,7 @@ public struct RequestRecord: Hashable, Sendable {
   /// The first value of the field of that name.
   public func header(_ name: String) -> String? { headers[name] }
 
-  /// Every field as `Name: value`, in order: for searches that no secret was sent.
+  /// Every field as `Name: value`, in order, to check that no secret was sent.
   package var headerLines: [String] { headers.fields.map { "\($0.name): \($0.value)" } }
 
   /// The value of `Range`.

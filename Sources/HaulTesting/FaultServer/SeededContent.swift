@@ -1,12 +1,12 @@
 import Crypto
 
-/// Content that is a pure function of a seed and an offset, so a resource of any size needs no
-/// disk.
+/// Content that depends only on a seed and an offset, so that a resource of any size needs no disk.
 ///
 /// Byte `o` is byte `o % 8`, counted from the low end, of the SplitMix64 output number `o / 8`.
 package struct SeededContent: Hashable, Sendable {
   package let seed: UInt64
-  /// Seeds are mixed once, or neighbouring seeds would give the same words some blocks apart.
+  /// Seeds are mixed once; otherwise neighbouring seeds would give the same words some blocks
+  /// apart.
   private let start: UInt64
 
   package init(seed: UInt64) {
@@ -30,7 +30,7 @@ package struct SeededContent: Hashable, Sendable {
     Self.mix(start &+ (block &+ 1) &* Self.increment)
   }
 
-  /// Writes the bytes of the content from `offset` on into the whole of `target`.
+  /// Fills `target` with the content from `offset` on.
   package func fill(_ target: UnsafeMutableRawBufferPointer, at offset: Int64) {
     guard let base = target.baseAddress else { return }
     var position = 0
@@ -69,7 +69,7 @@ package struct SeededContent: Hashable, Sendable {
     }
   }
 
-  /// The offset in the content of the first byte of `bytes` that is wrong; nil when all are right.
+  /// The offset in the content of the first wrong byte of `bytes`; nil if all are right.
   package func firstMismatch(_ bytes: some Sequence<UInt8>, at offset: Int64) -> Int64? {
     let actual = Array(bytes)
     let expected = self.bytes(at: offset, count: actual.count)

@@ -2,7 +2,7 @@ import FoundationEssentials
 import NIOCore
 import NIOPosix
 
-/// One connection of a proxy: reads what the client wants, connects, then passes bytes both ways.
+/// One connection of a proxy: reads the request, connects, then passes bytes both ways.
 final class ProxyConnection: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
@@ -100,8 +100,7 @@ final class ProxyConnection: ChannelInboundHandler {
     }
   }
 
-  /// Absolute form becomes origin form; fields of the proxy and those that are stripped stay
-  /// behind.
+  /// Absolute form becomes origin form. Fields for the proxy, and those in `strips`, are removed.
   private func forward(_ words: [String], _ lines: [String], _ context: ChannelHandlerContext) {
     let rest = words[1].dropFirst("http://".count)
     let authority = String(rest.prefix { $0 != "/" })
@@ -213,7 +212,7 @@ final class ProxyConnection: ChannelInboundHandler {
   private func close(_ context: ChannelHandlerContext) { context.close(promise: nil) }
 }
 
-/// The way back, from the server to the client.
+/// The direction from the server to the client.
 final class ProxyReturn: ChannelInboundHandler, Sendable {
   typealias InboundIn = ByteBuffer
 

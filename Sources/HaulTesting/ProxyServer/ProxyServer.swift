@@ -2,26 +2,26 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// A small proxy on 127.0.0.1: CONNECT and absolute form of HTTP, or SOCKS5, with a password or
-/// none.
+/// A small proxy on 127.0.0.1: HTTP with CONNECT and absolute form, or SOCKS5, with or without a
+/// password.
 package final class ProxyServer: Sendable {
   package enum Kind: Sendable { case http, socks5 }
 
-  /// What is wanted of clients and done to them.
+  /// What the proxy requires of clients, and how it misbehaves.
   package struct Rules: Sendable {
     package var user: String?
     package var password = ""
     /// Header fields that are not passed on.
     package var strips: Set<String> = []
-    /// Refuses every tunnel: with 403, or as a SOCKS5 rule does.
+    /// Refuses every tunnel: with 403, or with the SOCKS5 code for a rule.
     package var refuses = false
-    /// Where every connection leads in place of where it should.
+    /// The port to which every connection leads, in place of the requested one.
     package var port: Int?
 
     package init() {}
   }
 
-  /// What a client asked for.
+  /// A request of a client.
   package struct Request: Hashable, Sendable {
     /// `CONNECT host:port`, `GET http://…` or `SOCKS host:port`.
     package let line: String
@@ -41,10 +41,10 @@ package final class ProxyServer: Sendable {
     self.seen = seen
   }
 
-  /// Every request, in the order they came.
+  /// Every request, in order of arrival.
   package var requests: [Request] { seen.withLockedValue { $0 } }
 
-  /// Starts a proxy, runs `body`, shuts it down whatever happened.
+  /// Starts a proxy, runs `body`, and shuts the proxy down, also after an error.
   package static func with<Value>(
     _ kind: Kind, _ rules: Rules = Rules(), _ body: (ProxyServer) async throws -> Value
   ) async throws -> Value {

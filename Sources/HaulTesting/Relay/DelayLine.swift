@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Hands each item on after the same time, in order; at once when there is no delay.
+/// Passes each item on after the same delay, in order; at once without a delay.
 final class DelayLine<Item> {
   private let delay: TimeAmount
   private let eventLoop: any EventLoop
@@ -28,7 +28,7 @@ final class DelayLine<Item> {
   private func deliverDue() {
     let now = NIODeadline.now()
     while let first = items.first, first.due <= now {
-      // Taken off afterwards: what `deliver` appends must not set a second alarm.
+      // Removed afterwards: what `deliver` appends must not set a second alarm.
       deliver(first.item)
       items.removeFirst()
     }

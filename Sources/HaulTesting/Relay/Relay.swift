@@ -2,13 +2,13 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// Passes TCP connections on to a server as a slow, limited or failing network would.
+/// Passes TCP connections to a server like a slow, limited or failing network.
 package final class Relay: Sendable {
   package let port: Int
   private let group: MultiThreadedEventLoopGroup
   private let record: NIOLockedValueBox<RelaySnapshot>
 
-  /// Buffers of the size that the rules speak of.
+  /// Buffers of the size in the rules.
   static let allocator = FixedSizeRecvByteBufferAllocator(capacity: RelayFlow.bufferSize)
 
   private init(
@@ -21,7 +21,7 @@ package final class Relay: Sendable {
 
   package var snapshot: RelaySnapshot { record.withLockedValue { $0 } }
 
-  /// Starts a relay on 127.0.0.1 to that server; it must be shut down.
+  /// Starts a relay on 127.0.0.1 to that server. Shut it down at the end.
   package static func start(
     _ rules: RelayRules = RelayRules(), to host: String = "127.0.0.1", port serverPort: Int,
     listeningOn port: Int = 0
@@ -59,13 +59,13 @@ package final class Relay: Sendable {
       }
   }
 
-  /// Closes every connection and the port; returns when all has ended.
+  /// Closes every connection and the port; returns when all of them have ended.
   package func shutdown() async throws {
     try await group.shutdownGracefully()
   }
 }
 
-/// Starts a relay to a server's port, runs `body`, shuts the relay down whatever happened.
+/// Starts a relay to a server's port, runs `body`, and shuts the relay down, also after an error.
 package func withRelay<Result>(
   _ rules: RelayRules = RelayRules(), port: Int, _ body: (Relay) async throws -> Result
 ) async throws -> Result {

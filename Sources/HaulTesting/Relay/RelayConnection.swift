@@ -9,7 +9,7 @@ import NIOPosix
   import Darwin
 #endif
 
-/// A client's connection and the one to the server that belongs to it.
+/// A client's connection and its connection to the server.
 final class RelayConnection {
   private let number: Int
   private let hub: RelayHub
@@ -18,8 +18,7 @@ final class RelayConnection {
   private var server: (any Channel)?
   private var up: RelayPipe?
   private var down: RelayPipe?
-  /// What the client sent before there was a pipe: its end makes a channel read without being
-  /// asked.
+  /// What the client sent before there was a pipe: at its end, a channel reads without a request.
   private var early: (bytes: [ByteBuffer], hasEnded: Bool) = ([], false)
   private var ends = 0
   private var isClosed = false
@@ -30,7 +29,7 @@ final class RelayConnection {
     self.hub = hub
   }
 
-  /// Connects to the server; the client is not read from until that has succeeded.
+  /// Connects to the server; reads from the client only after that.
   func open() {
     ClientBootstrap(group: client.eventLoop)
       .channelOption(.autoRead, value: false)
@@ -55,12 +54,12 @@ final class RelayConnection {
     let up = RelayPipe(
       number: number, from: client, to: channel,
       flow: RelayFlow(window: rules.window, rate: nil, start: began + TimeAmount(rules.roundTrip)),
-      dice: nil, share: nil, delay: delay, reports: reports { _ in })
+      randomResets: nil, share: nil, delay: delay, reports: reports { _ in })
     let down = RelayPipe(
       number: number, from: channel, to: client,
       flow: RelayFlow(
         window: rules.window, rate: rules.rate(ofConnection: number), start: began),
-      dice: rules.resetProbability > 0 ? RelayDice(rules, connection: number) : nil,
+      randomResets: rules.resetProbability > 0 ? RandomResets(rules, connection: number) : nil,
       share: hub.share, delay: delay, reports: reports(onBytes: hub.delivered))
     self.up = up
     self.down = down
@@ -103,8 +102,8 @@ final class RelayConnection {
     close(resetting: true)
   }
 
-  /// One side's channel is gone. In order when it had ended, or ended now and had been told of the
-  /// other's end (its channel then closes without another word); what is on its way still goes on.
+  /// Handles the closed channel of one side. It is a normal end if that side had ended, or if it
+  /// had received the other's end. Then bytes in transit are still delivered.
   fileprivate func gone(_ side: RelayEnd.Side) {
     guard !isClosed, pipe(from: side)?.sourceHasEnded != true else { return }
     if pipe(to: side)?.hasEnded == true {
@@ -114,7 +113,7 @@ final class RelayConnection {
     }
   }
 
-  /// Ends both sides; with a reset when one side was, or when bytes are missing.
+  /// Ends both sides; with a reset if one side was reset, or if bytes are missing.
   func close(resetting: Bool) {
     guard !isClosed else { return }
     isClosed = true
@@ -132,7 +131,7 @@ final class RelayConnection {
 
   private static func lingerZero(_ channel: any Channel) {
     guard let socket = channel as? any SocketOptionProvider else { return }
-    // On a channel that is closed already there is nothing to set.
+    // Has no effect on a closed channel.
     socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenFailure { _ in }
   }
 
@@ -140,7 +139,7 @@ final class RelayConnection {
   private func pipe(to side: RelayEnd.Side) -> RelayPipe? { side == .client ? down : up }
 }
 
-/// What one side's channel tells: bytes, its end, its failure.
+/// Reports bytes, end and failure of one side's channel.
 final class RelayEnd: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 

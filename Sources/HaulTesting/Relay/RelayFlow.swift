@@ -1,20 +1,20 @@
 package import NIOCore
 
-/// When bytes of one direction of a connection may leave: a window and a rate.
+/// When bytes of one direction of a connection may leave, by a window and a rate.
 package struct RelayFlow: Sendable {
   package enum Turn: Hashable, Sendable {
     case send(Int)
     case wait(NIODeadline)
-    /// Until something arrives.
+    /// Blocked until an acknowledgement arrives.
     case blocked
   }
 
-  /// The most that leaves at once.
+  /// The most bytes that leave at once.
   package static let bufferSize = 64 * 1024
 
   private let window: Int
   private let start: NIODeadline
-  private var onTheirWay = 0
+  private var inFlight = 0
   private var pacer: Pacer?
 
   /// Nothing leaves before `start`.
@@ -24,10 +24,10 @@ package struct RelayFlow: Sendable {
     pacer = rate.map { Pacer(.rate($0), now: start) }
   }
 
-  /// How many of the bytes that are held may leave, at least one.
+  /// How many of the held bytes may leave, at least one.
   package mutating func turn(held: Int, now: NIODeadline) -> Turn {
     if now < start { return .wait(start) }
-    var count = min(held, Self.bufferSize, window - onTheirWay)
+    var count = min(held, Self.bufferSize, window - inFlight)
     guard count > 0 else { return .blocked }
     switch pacer?.turn(now) {
     case .wait(let due)?: return .wait(due)
@@ -38,12 +38,12 @@ package struct RelayFlow: Sendable {
   }
 
   package mutating func sent(_ count: Int) {
-    onTheirWay += count
+    inFlight += count
     pacer?.wrote(count)
   }
 
-  /// The sender knows that so many have arrived.
+  /// Notes that so many bytes have arrived.
   package mutating func acknowledged(_ count: Int) {
-    onTheirWay -= count
+    inFlight -= count
   }
 }

@@ -1,12 +1,12 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// What the connections of a relay have in common; lives on its one event loop.
+/// The shared state of a relay's connections, on its one event loop.
 final class RelayHub {
   let rules: RelayRules
   let host: String
   let port: Int
-  let share: RelayShare?
+  let share: TotalRateLimiter?
   private let record: NIOLockedValueBox<RelaySnapshot>
   private let began = NIODeadline.now()
 
@@ -18,7 +18,7 @@ final class RelayHub {
     self.host = host
     self.port = port
     self.record = record
-    share = rules.total.map { RelayShare($0, eventLoop: eventLoop) }
+    share = rules.total.map { TotalRateLimiter($0, eventLoop: eventLoop) }
   }
 
   func accept(_ client: any Channel) throws {

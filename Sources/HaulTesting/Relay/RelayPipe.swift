@@ -1,62 +1,62 @@
 import NIOCore
 
-/// One direction of a connection: what it has read and may not send yet, and what is on its way.
+/// One direction of a connection: bytes that were read and wait, and bytes in transit.
 final class RelayPipe {
   let number: Int
   private var source: (any Channel)?
   private var target: (any Channel)?
   private let eventLoop: any EventLoop
   private var flow: RelayFlow
-  private var dice: RelayDice?
-  private let share: RelayShare?
+  private var randomResets: RandomResets?
+  private let share: TotalRateLimiter?
   private let reports: Reports
 
   private var held = CircularBuffer<ByteBuffer>()
   private var heldBytes = 0
   private(set) var sourceHasEnded = false
-  /// The target was told of the end.
+  /// Whether the end was passed to the target.
   private(set) var hasEnded = false
   private var isMoving = false
   private var isAsking = false
   private var isAwaited = false
   private var writing = 0
   private let delay: TimeAmount
-  private lazy var there = DelayLine<ByteBuffer>(delay: delay, eventLoop: eventLoop) {
+  private lazy var toTarget = DelayLine<ByteBuffer>(delay: delay, eventLoop: eventLoop) {
     [weak self] in self?.deliver($0)
   }
-  /// Acknowledgements on their way back.
-  private lazy var back = DelayLine<Int>(delay: delay, eventLoop: eventLoop) {
+  /// Acknowledgements in transit.
+  private lazy var acknowledgements = DelayLine<Int>(delay: delay, eventLoop: eventLoop) {
     [weak self] in self?.acknowledge($0)
   }
 
-  /// What a pipe tells its connection.
+  /// Reports of a pipe to its connection.
   struct Reports {
     /// So many bytes were handed to the target.
     var onBytes: (Int) -> Void
-    /// The dice want a reset now.
+    /// The random resets require one now.
     var onReset: () -> Void
-    /// The target does not take bytes any more.
+    /// The target no longer takes bytes.
     var onFailure: () -> Void
-    /// The source ended, and the target was told after the last byte.
+    /// The source ended, and the end was passed to the target after the last byte.
     var onEnd: () -> Void
   }
 
   init(
     number: Int, from source: any Channel, to target: any Channel, flow: RelayFlow,
-    dice: RelayDice?, share: RelayShare?, delay: TimeAmount, reports: Reports
+    randomResets: RandomResets?, share: TotalRateLimiter?, delay: TimeAmount, reports: Reports
   ) {
     self.number = number
     self.source = source
     self.target = target
     self.flow = flow
-    self.dice = dice
+    self.randomResets = randomResets
     self.share = share
     self.reports = reports
     eventLoop = source.eventLoop
     self.delay = delay
   }
 
-  /// Forgets all; timers that are set find nothing to do.
+  /// Forgets everything, so that pending timers have no effect.
   func stop() {
     source = nil
     target = nil
@@ -84,7 +84,7 @@ final class RelayPipe {
 
   // MARK: Out
 
-  /// Sends what may leave now; asks for a turn, or sets an alarm, for what may not.
+  /// Sends what may leave now. For the rest, requests a turn or sets an alarm.
   private func move() {
     guard !isMoving else { return }
     isMoving = true
@@ -95,11 +95,11 @@ final class RelayPipe {
       case .wait(let due): return wake(at: due)
       case .send(let count):
         guard let share else {
-          depart(count)
+          sendNow(count)
           continue
         }
         ask(share)
-        // The turn may have come at once, and then there is more to ask for.
+        // The turn may have come at once; then request the next one.
         if isAsking { return }
       }
     }
@@ -114,34 +114,34 @@ final class RelayPipe {
     }
   }
 
-  private func ask(_ share: RelayShare) {
+  private func ask(_ share: TotalRateLimiter) {
     guard !isAsking else { return }
     isAsking = true
     share.ask(self)
   }
 
-  /// The server's turn to send one buffer here; gives how much of it was used.
+  /// Sends one buffer in the server's turn; returns how much of it was used.
   func takeTurn() -> Int {
     isAsking = false
     guard heldBytes > 0, case .send(let count) = flow.turn(held: heldBytes, now: .now()) else {
       move()
       return 0
     }
-    let sent = depart(count)
+    let sent = sendNow(count)
     move()
     return sent
   }
 
   @discardableResult
-  private func depart(_ most: Int) -> Int {
+  private func sendNow(_ most: Int) -> Int {
     guard var first = held.first else { return 0 }
     let count = min(most, first.readableBytes)
     guard let piece = first.readSlice(length: count) else { return 0 }
     if first.readableBytes == 0 { held.removeFirst() } else { held[held.startIndex] = first }
     heldBytes -= count
     flow.sent(count)
-    there.append(piece)
-    if dice?.resets(after: count) == true { reports.onReset() }
+    toTarget.append(piece)
+    if randomResets?.resets(after: count) == true { reports.onReset() }
     readMore()
     return count
   }
@@ -155,8 +155,8 @@ final class RelayPipe {
       self.writing -= 1
       switch result {
       case .success:
-        self.back.append(count)
-        // Later, as the line still counts the piece that it delivers.
+        self.acknowledgements.append(count)
+        // Later, because the line still counts the piece that it is delivering.
         if self.sourceHasEnded { self.eventLoop.assumeIsolated().execute { self.endIfEmpty() } }
       case .failure: self.reports.onFailure()
       }
@@ -168,9 +168,9 @@ final class RelayPipe {
     move()
   }
 
-  /// Tells the target of the end, after the last byte: bytes not yet written would be lost.
+  /// Passes the end to the target after the last byte; otherwise unwritten bytes would be lost.
   private func endIfEmpty() {
-    guard sourceHasEnded, !hasEnded, heldBytes == 0, there.isEmpty, writing == 0 else { return }
+    guard sourceHasEnded, !hasEnded, heldBytes == 0, toTarget.isEmpty, writing == 0 else { return }
     hasEnded = true
     target?.close(mode: .output).assumeIsolated().whenComplete { _ in self.reports.onEnd() }
   }

@@ -1,27 +1,27 @@
-/// What a relay does to the connections that pass through it; rates are bytes per second.
+/// What a relay does to its connections; rates are bytes per second.
 package struct RelayRules: Hashable, Sendable {
-  /// From the sending of a byte until its acknowledgement; half of it each way. A connection's
-  /// first bytes wait for one more, as the handshake would.
+  /// The time from sending a byte to its acknowledgement, half of it each way. A connection's first
+  /// bytes wait for another round trip, as for the handshake.
   package var roundTrip = Duration.zero
-  /// Bytes of one direction of a connection on their way at most, so that a connection carries
-  /// a window each round trip.
+  /// The most bytes in transit in one direction of a connection, so that it carries one window per
+  /// round trip.
   package var window = 8 * 1024 * 1024
-  /// What the server sends on one connection.
+  /// The rate of the server on one connection.
   package var rate: Int64?
-  /// The rate of a connection in place of `rate`, by its number: 1 is the first that came.
+  /// Rates of single connections in place of `rate`, by number, from 1 in order of arrival.
   package var rates: [Int: Int64] = [:]
-  /// What the server sends on all connections together.
+  /// The rate of the server on all connections together.
   package var total: TotalRate?
-  /// The chance that a connection is reset after a buffer (64 KiB) that the server sent on it.
+  /// The probability of a reset after each buffer (64 KiB) from the server.
   package var resetProbability = 0.0
   package var seed: UInt64 = 1
 
   package init() {}
 
-  /// A server's rate in all, which may depend on how many connections are open.
+  /// A server's total rate, which may depend on the number of open connections.
   package struct TotalRate: Hashable, Sendable {
     package var rate: Int64
-    /// Rates by the number of open connections above which they hold.
+    /// Rates, by the number of open connections above which they apply.
     package var above: [Int: Int64]
 
     package init(_ rate: Int64, above: [Int: Int64] = [:]) {

@@ -1,6 +1,6 @@
-/// What a relay has seen.
+/// The statistics of a relay.
 package struct RelaySnapshot: Hashable, Sendable {
-  /// How many connections were open from that time on, counted from the relay's start.
+  /// The number of open connections from a time on, counted from the relay's start.
   package struct Step: Hashable, Sendable {
     package var nanoseconds: Int64
     package var open: Int
@@ -12,9 +12,9 @@ package struct RelaySnapshot: Hashable, Sendable {
   }
 
   package var accepted = 0
-  /// Connections that the dice reset.
+  /// Connections that random resets ended.
   package var resets = 0
-  /// Bytes handed to clients.
+  /// Bytes that were handed to clients.
   package var bytes: Int64 = 0
   package var history: [Step] = []
 

@@ -1,19 +1,20 @@
 import FoundationEssentials
 
-/// The published schema of the lines of `--json`, and the rules that go over several lines.
+/// The published schema of `--json` lines, and the rules for several lines.
 package struct EventSchema: Sendable {
   private let schema: JSONSchema
 
   /// Reads `docs/schema/events.json` of this repository.
   package init() throws { schema = try JSONSchema(published: "events.json") }
 
-  /// What is wrong with one line; empty when it is valid.
+  /// The violations in one line; empty if it is valid.
   package func violations(line: String) throws -> [String] {
     try schema.violations(of: try JSONValue(parsing: line))
   }
 
-  /// What is wrong with the whole output of a run: each line by the schema, `seq` from 1 without
-  /// a gap, each transfer added first and finished at most once, and one summary, the last line.
+  /// The violations in the whole output of a run. Each line must follow the schema. `seq` counts
+  /// from 1 without a gap. Each transfer is added first and finished at most once. The last line is
+  /// the only summary.
   package func violations(output: String) throws -> [String] {
     let lines = output.split(separator: "\n", omittingEmptySubsequences: false)
     guard lines.last == "" else { return ["the output does not end with a line break"] }

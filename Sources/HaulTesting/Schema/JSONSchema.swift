@@ -1,7 +1,7 @@
-/// A validator of the part of JSON Schema (draft 2020-12) that our schemas use. A keyword that it
-/// does not know is an error, so that no rule is passed over in silence.
+/// A validator for the part of JSON Schema (draft 2020-12) that Haul's schemas use. An unknown
+/// keyword is an error, so that no rule is ignored.
 package struct JSONSchema: Sendable {
-  /// The schema itself is wrong, or uses more than this validator knows.
+  /// The schema itself is wrong, or uses an unknown keyword.
   package struct InvalidSchema: Error, Hashable {
     package let message: String
   }
@@ -10,7 +10,7 @@ package struct JSONSchema: Sendable {
 
   package init(_ root: JSONValue) { self.root = root }
 
-  /// What is wrong with the value, each with the place it is found at; empty when it is valid.
+  /// The violations in the value, each with its place; empty if it is valid.
   package func violations(of value: JSONValue) throws -> [String] {
     try check(value, root, at: "$")
   }
@@ -57,11 +57,11 @@ extension JSONSchema {
     let prefix = "#/$defs/"
     guard let path = reference.string, path.hasPrefix(prefix),
       let target = root["$defs"]?[String(path.dropFirst(prefix.count))]
-    else { throw InvalidSchema(message: "the reference \(reference) leads nowhere") }
+    else { throw InvalidSchema(message: "the reference \(reference) is not found") }
     return target
   }
 
-  /// On failure the branch that fits best tells what is wrong.
+  /// On failure, reports the violations of the variant with the fewest.
   private func checkOneOf(
     _ value: JSONValue, _ rule: JSONValue, at place: String
   ) throws -> [String] {
@@ -103,7 +103,7 @@ extension JSONSchema {
   private func checkPattern(
     _ value: JSONValue, _ rule: JSONValue, at place: String
   ) throws -> [String] {
-    guard let pattern = rule.string else { throw InvalidSchema(message: "pattern is no text") }
+    guard let pattern = rule.string else { throw InvalidSchema(message: "pattern is not a string") }
     guard let text = value.string else { return [] }
     return text.contains(try Regex(pattern)) ? [] : ["\(place): does not match \(pattern)"]
   }
@@ -112,7 +112,7 @@ extension JSONSchema {
     _ value: JSONValue, _ rule: JSONValue, at place: String,
     _ holds: (Double, Double) -> Bool
   ) throws -> [String] {
-    guard let bound = rule.double else { throw InvalidSchema(message: "a bound is no number") }
+    guard let bound = rule.double else { throw InvalidSchema(message: "a bound is not a number") }
     guard let number = value.double else { return [] }
     return holds(number, bound) ? [] : ["\(place): \(number) is out of bounds"]
   }
@@ -121,7 +121,7 @@ extension JSONSchema {
     _ value: JSONValue, _ rule: JSONValue, at place: String
   ) throws -> [String] {
     guard let schemas = rule.object else {
-      throw InvalidSchema(message: "properties is no object")
+      throw InvalidSchema(message: "properties is not an object")
     }
     return try (value.object ?? [:]).sorted { $0.key < $1.key }.flatMap { name, member in
       try schemas[name].map { try check(member, $0, at: "\(place).\(name)") } ?? []
@@ -148,7 +148,7 @@ extension JSONSchema {
   }
 
   private func list(_ rule: JSONValue, _ keyword: String) throws -> [JSONValue] {
-    guard let list = rule.array else { throw InvalidSchema(message: "\(keyword) is no list") }
+    guard let list = rule.array else { throw InvalidSchema(message: "\(keyword) is not a list") }
     return list
   }
 }

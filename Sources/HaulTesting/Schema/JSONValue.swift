@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Any JSON text, read.
+/// A parsed JSON value.
 package enum JSONValue: Hashable, Sendable, Decodable {
   case null
   case bool(Bool)
@@ -10,7 +10,7 @@ package enum JSONValue: Hashable, Sendable, Decodable {
   case array([JSONValue])
   case object([String: JSONValue])
 
-  /// Reads one JSON text.
+  /// Parses one JSON text.
   package init(parsing text: String) throws {
     self = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
   }

@@ -1,7 +1,7 @@
 package import HaulCore
 import NIOConcurrencyHelpers
 
-/// A disk that moves or omits syncs of the part file: what the oracle of the schedules must notice.
+/// A disk that delays or omits syncs of the part file; the checks of the schedules must detect it.
 package struct BrokenDisk: Disk {
   package enum Defect: CaseIterable, Sendable {
     /// The durable record is written before the sync.
@@ -35,7 +35,7 @@ package struct BrokenDisk: Disk {
   }
 }
 
-/// The sync that was put off.
+/// The delayed sync.
 final class PutOff: Sendable {
   private let file = NIOLockedValueBox<(any DiskFile)?>(nil)
 
@@ -64,6 +64,7 @@ final class BrokenDirectory: DiskDirectory {
   var mountID: UInt64 { base.mountID }
 
   func checkWritable() throws(DiskError) { try base.checkWritable() }
+  func isAtPath() throws(DiskError) -> Bool { try base.isAtPath() }
   func status() throws(DiskError) -> FileStatus { try base.status() }
   func status(of name: String) throws(DiskError) -> FileStatus? { try base.status(of: name) }
 

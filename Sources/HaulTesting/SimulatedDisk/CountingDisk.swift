@@ -1,10 +1,10 @@
 package import HaulCore
 import Synchronization
 
-/// A disk that counts the bytes that are read from part files, may hold who reads them, and reports
-/// each call.
+/// A disk that counts the bytes that are read from part files, may block reads, and reports each
+/// call.
 package struct CountingDisk: Disk {
-  /// Counts across every file of the disk.
+  /// Counts for all files of the disk.
   package final class Counter: Sendable {
     private let total = Atomic<Int64>(0)
     fileprivate let willRead: @Sendable () -> Void
@@ -22,8 +22,8 @@ package struct CountingDisk: Disk {
   let base: any Disk
 
   /// - Parameters:
-  ///   - willRead: called before each read of a part file, on the thread that reads; it may block.
-  ///   - willCall: called before each call that may block, where it is made.
+  ///   - willRead: called before each read of a part file, on the reading thread; it may block.
+  ///   - willCall: called before each call that may block, on the calling thread.
   package init(
     _ base: any Disk, willRead: @escaping @Sendable () -> Void = {},
     willCall: @escaping @Sendable () -> Void = {}
@@ -70,6 +70,7 @@ final class CountingDirectory: DiskDirectory {
 
   var path: String { base.path }
   var mountID: UInt64 { base.mountID }
+  func isAtPath() throws(DiskError) -> Bool { try called().isAtPath() }
   func status() throws(DiskError) -> FileStatus { try called().status() }
   func status(of name: String) throws(DiskError) -> FileStatus? { try called().status(of: name) }
   func create(_ name: String) throws(DiskError) -> any DiskFile {

@@ -30,7 +30,7 @@ final class SimulatedDirectory: DiskDirectory {
     }
   }
 
-  /// Two directories are never one: names are all that tells them apart here.
+  /// Directories have different inodes; only their paths distinguish them here.
   private var inode: UInt64 {
     path.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
   }
@@ -43,6 +43,9 @@ final class SimulatedDirectory: DiskDirectory {
         modified: 0)
     }
   }
+
+  /// A simulated directory cannot be renamed; one that is unmounted fails.
+  func isAtPath() throws(DiskError) -> Bool { try entries("stat") { _, _ in true } }
 
   func status(of name: String) throws(DiskError) -> FileStatus? {
     try entries("fstatat") { world, entries in entries.current[name].map { world.status($0) } }
@@ -113,7 +116,7 @@ final class SimulatedDirectory: DiskDirectory {
     }
   }
 
-  /// The simulated directory is always ours.
+  /// The simulated directory is always writable.
   func checkWritable() throws(DiskError) {}
 
   func availableBytes() throws(DiskError) -> Int64? {

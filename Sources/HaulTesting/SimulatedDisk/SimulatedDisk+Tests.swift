@@ -1,40 +1,38 @@
-/// What a test of an app needs of the disk.
+/// What a test of an app needs from the disk.
 extension SimulatedDisk {
-  /// An empty disk, which has the directory `/`.
-  /// - Parameter seed: of what is lost at a power cut; the same seed loses the same.
+  /// An empty disk with the directory `/`.
+  /// - Parameter seed: decides what a power cut loses; the same seed loses the same.
   public init(seed: UInt64 = 1) {
     let machine = SimulatedMachine(seed: seed)
     machine.put("/", onDevice: 1)
     self = machine.startProcess()
   }
 
-  /// The bytes of a file; nil when there is none.
+  /// The bytes of a file; nil if it does not exist.
   public func contents(of path: String) -> [UInt8]? {
     let (directory, name) = Self.parts(of: path)
     return machine.contents(of: name, in: directory)
   }
 
-  /// The names of the files in a directory, sorted; part files and journals are among them.
+  /// The names of the files in a directory, sorted, including part files and journals.
   public func names(in directory: String) -> [String] {
     machine.names(in: Self.normal(directory))
   }
 
-  /// Makes a directory.
+  /// Creates a directory.
   public func makeDirectory(_ path: String) { machine.put(Self.normal(path), onDevice: 1) }
 
-  /// Puts a file there, as another program would; it is durable.
+  /// Creates a durable file, as another program would.
   public func put(_ bytes: [UInt8], at path: String) {
     let (directory, name) = Self.parts(of: path)
     machine.plant(bytes, as: name, in: directory)
   }
 
-  /// Lets all files together have so many bytes; as many as they like for nil.
+  /// Limits the total bytes of all files; nil for no limit.
   public func setCapacity(_ bytes: Int?) { machine.setCapacity(bytes) }
 
-  /// Cuts the power: of what was not synced some is lost. Every call of a manager that still uses
-  /// this disk fails from then on.
-  /// - Returns: the disk as the next boot finds it, for the next manager.
-  public func losingPower() -> SimulatedDisk {
+  /// - Returns: the disk after the next boot, for the next manager.
+  public func afterPowerLoss() -> SimulatedDisk {
     machine.losePower()
     return machine.startProcess()
   }

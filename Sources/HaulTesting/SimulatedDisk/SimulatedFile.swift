@@ -26,7 +26,7 @@ final class SimulatedFile: DiskFile {
     if isClosed.withLockedValue({ $0 }) { throw DiskError(call, EBADF) }
     return try disk.machine.perform(call, by: disk.process, isChange: isChange) {
       world throws(DiskError) in
-      // Moved out and back, so that its bytes are not copied; back also after a failure.
+      // Moved out and back, so that its bytes are not copied; also moved back after a failure.
       guard var file = world.inodes[inode] else { throw DiskError(call, EIO) }
       world.inodes[inode] = SimulatedInode()
       if isChange, call != "fsync" { file.changed = world.now }

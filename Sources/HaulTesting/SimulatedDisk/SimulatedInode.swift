@@ -1,15 +1,15 @@
 import HaulCore
 
-/// A file as programs see it, and as a power cut would leave it.
+/// A file as programs see it, and as it would be after a power cut.
 struct SimulatedInode {
-  /// What a power cut can tear apart.
+  /// The unit that a power cut may tear.
   static let blockSize = 512
 
   /// The page cache.
   private(set) var cache: [UInt8] = []
-  /// What is on the disk for certain.
+  /// Bytes that are certainly on the disk.
   private(set) var disk: [UInt8] = []
-  /// Blocks that differ and that the next sync will write.
+  /// Blocks that differ, and that the next sync will write.
   private var dirty: Set<Int> = []
   var mode: UInt32 = 0o600
   var modified: Double = 0
@@ -46,10 +46,10 @@ struct SimulatedInode {
     dirty = []
   }
 
-  /// As Linux does it: the pages stay as they are and count as clean, and are never written.
+  /// As on Linux: the pages stay, count as clean, and are never written.
   mutating func failSync() { dirty = [] }
 
-  /// Keeps some of what was not synced, also parts of a block, in no order.
+  /// Keeps some of what was not synced, also parts of a block, in any order.
   mutating func losePower(_ random: inout SimulationRandom) {
     let size = Bool.random(using: &random) ? cache.count : disk.count
     resizeDisk(to: max(cache.count, disk.count))

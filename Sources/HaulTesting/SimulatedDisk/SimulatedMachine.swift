@@ -7,8 +7,8 @@ import NIOConcurrencyHelpers
   import Darwin
 #endif
 
-/// A machine with a disk that can lose its power, and processes that can die in any change they
-/// make. Everything random comes from the seed.
+/// A machine whose power can be cut, with processes that can die during any change. Everything
+/// random depends on the seed.
 package final class SimulatedMachine: Sendable {
   let world: NIOLockedValueBox<SimulatedWorld>
 
@@ -26,7 +26,7 @@ package final class SimulatedMachine: Sendable {
     }
   }
 
-  /// Lets whichever process makes the change of this number, from now on, die in it.
+  /// Lets a process die during the change with this number, counted from now on.
   package func crash(afterChanges count: Int?) {
     world.withLockedValue { $0.changesUntilCrash = count }
   }
@@ -35,7 +35,7 @@ package final class SimulatedMachine: Sendable {
     world.withLockedValue { $0.faults = faults }
   }
 
-  /// Puts a directory on a file system of its own, or takes another number for that of one.
+  /// Puts a directory on its own file system, or changes the number of its device.
   package func put(_ path: String, onDevice device: UInt64) {
     world.withLockedValue { world in
       world.devices[path] = device
@@ -43,15 +43,12 @@ package final class SimulatedMachine: Sendable {
     }
   }
 
-  /// Lets all files of a file system have so many bytes together; as many as they like for nil.
+  /// Limits the total bytes of all files of a file system; nil for no limit.
   package func setCapacity(_ bytes: Int?, ofDevice device: UInt64 = 1) {
     world.withLockedValue { $0.capacities[device] = .some(bytes) }
   }
 
-  /// Takes a directory's file system away, with what lies on it; files that are open fail from then
-  /// on.
-  /// - Parameter device: of the file system of the empty directory that is in its place; nil when
-  ///   there is none.
+  /// - Parameter device: the file system of the empty directory in its place; nil if there is none.
   package func unmount(_ path: String, leaving device: UInt64? = nil) {
     world.withLockedValue { world in
       world.unmount(path)
@@ -61,7 +58,7 @@ package final class SimulatedMachine: Sendable {
     }
   }
 
-  /// Brings it back, under this number.
+  /// Mounts it again, under this number.
   package func mount(_ path: String, onDevice device: UInt64 = 1) {
     world.withLockedValue { world in
       world.mount(path)
@@ -69,7 +66,7 @@ package final class SimulatedMachine: Sendable {
     }
   }
 
-  /// Ends all processes; the page cache stays, locks go.
+  /// Ends all processes. The page cache stays; locks are released.
   package func killProcesses() {
     world.withLockedValue { world in
       for process in world.living { world.kill(process) }
@@ -77,12 +74,12 @@ package final class SimulatedMachine: Sendable {
     }
   }
 
-  /// Cuts the power: of what was not synced, some stays, in no order. The next boot is another one.
+  /// Cuts the power. Some of what was not synced stays, in any order. The next boot has another id.
   package func losePower() {
     world.withLockedValue { $0.losePower() }
   }
 
-  /// What a program would read under the name.
+  /// What a program would read from the file.
   package func contents(of name: String, in path: String) -> [UInt8]? {
     world.withLockedValue { world in
       world.directories[path]?.current[name].flatMap { world.inodes[$0]?.cache }
@@ -93,7 +90,7 @@ package final class SimulatedMachine: Sendable {
     world.withLockedValue { ($0.directories[path]?.current.keys).map { $0.sorted() } ?? [] }
   }
 
-  /// Puts a durable file there, as another program would.
+  /// Creates a durable file, as another program would.
   package func plant(
     _ bytes: [UInt8], as name: String, in path: String, mode: UInt32 = 0o600,
     attribute: [UInt8]? = nil
@@ -111,12 +108,12 @@ package final class SimulatedMachine: Sendable {
     }
   }
 
-  /// Whether a process has removed, or put another file in the place of, one that was planted.
+  /// Whether a process has removed or replaced a planted file.
   package func hasLostPlanted(in path: String) -> Bool {
     world.withLockedValue { $0.directories[path]?.hasLostPlanted ?? false }
   }
 
-  /// Makes one call of a process; a dead one gets `EIO` and changes nothing.
+  /// Makes one call of a process. A dead process gets `EIO` and changes nothing.
   func perform<Value>(
     _ call: String, by process: UInt64, isChange: Bool = false,
     _ body: (inout SimulatedWorld) throws(DiskError) -> Value
@@ -129,7 +126,7 @@ package final class SimulatedMachine: Sendable {
         if Bool.random(using: &world.random) {
           world.isDying = true
           defer { world.isDying = false }
-          // It dies with its last change made, or made in part, or not at all.
+          // It dies after its last change, or after part of it, or before it.
           _ = try? body(&world)
         }
         world.kill(process)
@@ -139,8 +136,8 @@ package final class SimulatedMachine: Sendable {
   }
 }
 
-/// A disk in memory, as one process sees it. At a power cut it loses what was not synced, as real
-/// disks do. Paths begin with `/`.
+/// A disk in memory, seen by one process. At a power cut it loses what was not synced, like real
+/// disks. Paths begin with `/`.
 public struct SimulatedDisk: Disk {
   let machine: SimulatedMachine
   let process: UInt64
@@ -156,7 +153,7 @@ public struct SimulatedDisk: Disk {
 
   package func workingDirectory() -> String { "/" }
 
-  /// Whether the process has not died.
+  /// Whether the process is alive.
   package var isAlive: Bool {
     machine.world.withLockedValue { $0.living.contains(process) }
   }

@@ -6,13 +6,13 @@ import HaulCore
   import Darwin
 #endif
 
-/// What goes wrong on a simulated disk, besides crashes.
+/// The faults of a simulated disk, other than crashes.
 package struct SimulatedFaults: Sendable {
-  /// Writes take some of the bytes only.
+  /// Writes take only some of the bytes.
   package var shortWrites = false
-  /// One sync in so many fails, once; the next one finds nothing to write.
+  /// One in so many syncs fails, once; the next one finds nothing to write.
   package var syncFailsOneIn: Int?
-  /// Bytes that all files of a file system together may have.
+  /// The most bytes of all files of a file system together.
   package var capacity: Int?
   package var supportsRenameWithoutReplacing = true
   package var supportsLinks = true
@@ -22,15 +22,15 @@ package struct SimulatedFaults: Sendable {
   package init() {}
 }
 
-/// A directory: what it shows, what is on the disk, and the changes between them.
+/// A directory: its present entries, those on the disk, and the changes between them.
 struct SimulatedEntries {
   var current: [String: UInt64] = [:]
   var durable: [String: UInt64] = [:]
-  /// Changes that no sync has made durable: each as names and what they lead to from then on.
+  /// Changes that no sync has made durable: each as names and their new inodes.
   var pending: [[String: UInt64?]] = []
   /// Files of other programs.
   var planted: Set<UInt64> = []
-  /// Whether a process has taken the name of one of those away.
+  /// Whether a process has removed or replaced one of those.
   var hasLostPlanted = false
 
   mutating func change(_ assignments: [String: UInt64?]) {
@@ -41,7 +41,7 @@ struct SimulatedEntries {
     pending.append(assignments)
   }
 
-  /// Another program's file, there for good: what was still pending under its name is over.
+  /// Adds another program's durable file; drops pending changes of its name.
   mutating func plant(_ inode: UInt64, as name: String) {
     for index in pending.indices { pending[index].removeValue(forKey: name) }
     current[name] = inode
@@ -54,7 +54,7 @@ struct SimulatedEntries {
     pending = []
   }
 
-  /// Keeps a beginning of the changes, or any of them.
+  /// Keeps the first changes, or any of them.
   mutating func losePower(_ random: inout SimulationRandom) {
     let inOrder = Bool.random(using: &random)
     let prefix = random.below(pending.count + 1)
@@ -72,23 +72,22 @@ struct SimulatedWorld {
   var faults: SimulatedFaults
   var inodes: [UInt64: SimulatedInode] = [:]
   var directories: [String: SimulatedEntries] = [:]
-  /// Which file system a directory is on; 1 unless told.
+  /// The file system of a directory; 1 by default.
   var devices: [String: UInt64] = [:]
-  /// Bytes that all files of a file system may have, where that is not what `faults` says; for nil
-  /// there is no limit.
+  /// The most bytes of a file system, where it differs from `faults`; nil for no limit.
   var capacities: [UInt64: Int?] = [:]
-  /// What lies on file systems that were taken away, by the path of their directory.
+  /// The contents of unmounted file systems, by the path of their directory.
   var unmounted: [String: (entries: SimulatedEntries, inodes: [UInt64: SimulatedInode])] = [:]
   var locks: [UInt64: UInt64] = [:]
   var boot = 1
-  /// Handles and processes get their numbers from here, inodes too.
+  /// The last number of a handle, process or inode.
   var lastNumber: UInt64 = 0
   var living: Set<UInt64> = []
   var processOfHandle: [UInt64: UInt64] = [:]
-  /// Changes until the process that makes the last of them dies in it.
+  /// The number of changes until a process dies during the last of them.
   var changesUntilCrash: Int?
   var isDying = false
-  /// Changes that were made: the clock of the file system, of which every tick has two.
+  /// The number of changes so far: the clock of the file system, with two changes per tick.
   var changes = 0
 
   var now: Double { Double(changes / 2) }
@@ -109,7 +108,7 @@ struct SimulatedWorld {
     changesUntilCrash = nil
   }
 
-  /// Whether the change about to be made is the one that the process dies in.
+  /// Whether the process dies during the next change.
   mutating func diesNow() -> Bool {
     guard let left = changesUntilCrash else { return false }
     changesUntilCrash = left - 1
@@ -127,7 +126,7 @@ struct SimulatedWorld {
 
   func device(_ path: String) -> UInt64 { devices[path] ?? 1 }
 
-  /// Bytes that files of a file system may still grow by.
+  /// The bytes by which files of a file system may still grow.
   func room(on device: UInt64) -> Int {
     guard let capacity = capacities[device] ?? faults.capacity else { return .max }
     let held = Set(

@@ -12,7 +12,7 @@ package struct SimulationRandom: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed >> 31)
   }
 
-  /// True once in so many times.
+  /// Whether to do something once in so many times.
   package mutating func oneIn(_ count: Int) -> Bool { next() % UInt64(count) == 0 }
 
   package mutating func below(_ count: Int) -> Int { Int(next() % UInt64(count)) }

@@ -6,8 +6,8 @@ import NIOConcurrencyHelpers
   import Darwin
 #endif
 
-/// Runs jobs one at a time on the thread that asks for it, in an order that a seed decides: one of
-/// the orders in which a pool of threads might have run them.
+/// Runs jobs one at a time on the calling thread, in an order that a seed decides. A pool of
+/// threads might run them in the same order.
 package final class SeededExecutor: TaskExecutor {
   private struct State {
     var random: SimulationRandom
@@ -22,11 +22,11 @@ package final class SeededExecutor: TaskExecutor {
     state = NIOLockedValueBox(State(random: SimulationRandom(seed: seed)))
   }
 
-  /// Jobs that came from another thread than the one that runs them: with one, the order is not the
-  /// seed's any more.
+  /// Jobs that came from another thread than the running one; after the first, the order no longer
+  /// depends on the seed alone.
   package var strangers: Int { state.withLockedValue { $0.strangers } }
 
-  /// Whether nothing can run before something else happens.
+  /// Whether no job is ready.
   package var isIdle: Bool { state.withLockedValue { $0.jobs.isEmpty } }
 
   package func enqueue(_ job: consuming ExecutorJob) {
@@ -37,13 +37,13 @@ package final class SeededExecutor: TaskExecutor {
     }
   }
 
-  /// Runs one job that is ready; false when none is.
+  /// Runs one ready job; false if there is none.
   package func runOne() -> Bool {
     let thread = Self.thread
     let job: UnownedJob? = state.withLockedValue { state in
       state.owner = thread
       guard !state.jobs.isEmpty else { return nil }
-      // Mostly in turn, as a pool does.
+      // Mostly in order, as a pool does.
       let isInTurn = state.jobs.count == 1 || state.random.oneIn(2)
       return state.jobs.remove(at: isInTurn ? 0 : state.random.below(state.jobs.count))
     }

@@ -10,7 +10,7 @@ import Testing
     return try CookieFile(text).pairs(for: ResourceURL(url), at: wallSeconds)
   }
 
-  @Test("a cookie goes to its host and, when the line says so, to the hosts below")
+  @Test("a cookie is sent to its host, and to subdomains if the line says so")
   func domains() throws {
     let cookies = [
       ".example.org TRUE / FALSE 0 wide 1", "example.org FALSE / FALSE 0 narrow 2",
@@ -23,14 +23,14 @@ import Testing
     #expect(try sent(cookies, "https://example.org.evil.test/") == [])
   }
 
-  @Test("an IP address has no hosts below")
+  @Test("an IP address has no subdomains")
   func addresses() throws {
     let cookies = ["0.0.1 TRUE / FALSE 0 a 1", "127.0.0.1 TRUE / FALSE 0 b 2"]
     #expect(try sent(cookies, "http://127.0.0.1/") == ["b=2"])
     #expect(try sent(["::1 FALSE / FALSE 0 a 1"], "http://[::1]/") == ["a=1"])
   }
 
-  @Test("a cookie goes to its path and to those below, longer paths first")
+  @Test("a cookie is sent to its path and the paths below, longer paths first")
   func paths() throws {
     let cookies = [
       "h FALSE / FALSE 0 root 1", "h FALSE /a FALSE 0 a 2", "h FALSE /a/b/ FALSE 0 b 3",
@@ -42,7 +42,7 @@ import Testing
     #expect(try sent(cookies, "http://h/a/b/c?d") == ["b=3", "a=2", "root=1"])
   }
 
-  @Test("a secure cookie goes over https only, an expired one nowhere")
+  @Test("a secure cookie is sent over https only, an expired one never")
   func conditions() throws {
     let cookies = [
       "h FALSE / TRUE 0 s 1", "h FALSE / FALSE 1000 old 2", "h FALSE / FALSE 1001.5 n 3",
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(
-    "HttpOnly is a cookie, another # a comment; line ends, empty values and spaces are kept apart")
+    "#HttpOnly_ lines are cookies, other # lines comments; empty values and spaces are kept")
   func layout() throws {
     let text = """
       # Netscape HTTP Cookie File\r
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test(
-    "what is no cookie is refused with the line, and without its text",
+    "an invalid line is refused with its number and without its text",
     arguments: [
       "secret", "h FALSE / FALSE 0 n secret more", "h secret / FALSE 0 n v",
       "h FALSE / FALSE secret n v", "h FALSE / FALSE nan n secret", "h FALSE / FALSE 0  secret",

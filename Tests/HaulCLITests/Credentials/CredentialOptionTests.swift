@@ -5,7 +5,7 @@ import Testing
 
 private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64EncodedString() }
 
-@Suite("The options that tell who asks") struct CredentialOptionTests {
+@Suite("Options for credentials") struct CredentialOptionTests {
   private func authorization(
     _ words: [String], url: String = "https://h/x", _ sources: CommandSources
   ) throws -> String? {
@@ -13,7 +13,7 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
   }
 
   @Test(
-    "the password comes from its file, else the environment, else the netrc file, else the user")
+    "the password comes from its file, then the environment, then the netrc file, then the user")
   func order() throws {
     var files = ["p": "from file\nnot this", "/n": "machine h login me password listed"]
     var environment = ["HAUL_PASSWORD": "variable", "NETRC": "/n"]
@@ -30,13 +30,13 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
     #expect(try value(words) == basic("me:asked"))
   }
 
-  @Test("without a password and without a terminal nothing starts")
+  @Test("without a password and without a terminal, nothing starts")
   func noPassword() throws {
     let message = try #require(refusal(["--user", "me", "https://h/x"], sources()))
     #expect(message.contains("HAUL_PASSWORD"))
   }
 
-  @Test("a password is asked for once, however many addresses there are")
+  @Test("a password is requested once, however many addresses there are")
   func askedOnce() throws {
     var count = 0
     let sources = CommandSources(askPassword: { (user) throws(UsageError) in
@@ -47,7 +47,7 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
     #expect(requests.map { $0.header("Authorization") } == [basic("u:u1"), basic("u:u1")])
   }
 
-  @Test("netrc is matched by host, for each address; the address's own name comes first")
+  @Test("netrc is matched by the host of each address; credentials in an address come first")
   func netrc() throws {
     let text =
       "machine a login u password 1\nmachine b login v password 2\nmachine b login w password 3"
@@ -72,7 +72,7 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
     }
   }
 
-  @Test("cookies become one field")
+  @Test("all cookies are sent in one field")
   func cookies() throws {
     let jar = "a\tFALSE\t/\tFALSE\t0\tin\tfile\nb\tFALSE\t/\tFALSE\t50\told\t1\n"
     let files = sources(["jar": jar], wallSeconds: 100)
@@ -84,7 +84,7 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
   }
 
   @Test(
-    "what contradicts itself or has no effect is refused",
+    "contradicting or useless options are refused",
     arguments: [
       (["--user", "u", "--bearer-file", "f"], "--bearer-file contradict"),
       (["--user", "u", "-H", "authorization: x"], "Authorization contradict"),
@@ -110,7 +110,7 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
     #expect(!message.contains("secret") && !message.contains("token\n"))
   }
 
-  @Test("a file that is wrong is named with its line")
+  @Test("an error in a file is reported with its line")
   func wrongFiles() throws {
     let files = sources(
       ["/n": "machine h\nfrobnicate", "jar": "#\n#\nx"], environment: ["NETRC": "/n"])

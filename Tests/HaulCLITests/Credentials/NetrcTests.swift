@@ -23,7 +23,7 @@ import Testing
     #expect(try found(text, "H") == "u p")
   }
 
-  @Test("quotes hold spaces and escapes; a # begins a comment only where a word is expected")
+  @Test("quotes may contain spaces and escapes; # begins a comment only in place of a keyword")
   func quotes() throws {
     let text = #"machine h login "a \"b\" \\c" password "x\ny\tz #""#
     #expect(try found(text, "h") == "a \"b\" \\c x\ny\tz #")
@@ -31,7 +31,7 @@ import Testing
     #expect(try found("machine h login u password machine", "h") == "u machine")
   }
 
-  @Test("default is for hosts that have no entry of their own")
+  @Test("default is for hosts without an entry")
   func defaults() throws {
     let text = "machine h login u password p\ndefault login d password e"
     #expect(try found(text, "other") == "d e")
@@ -40,7 +40,7 @@ import Testing
     #expect(try found("", "h") == nil)
   }
 
-  @Test("of several entries the first counts, or the first of the user asked for")
+  @Test("the first of several entries counts, or the first of the requested user")
   func users() throws {
     let text = "machine h login a password 1\nmachine h login b password 2 machine h login a"
     #expect(try found(text, "h") == "a 1")
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(
-    "what is no netrc file is refused with the line, and without its text",
+    "an invalid file is refused with the line number and without its text",
     arguments: [
       ("machine h\nsecret login u", 2), ("machine", 1), ("machine h login u\npassword ", 2),
       ("login secret password p", 1), ("machine h\n\npassword \"secret", 3), ("{\"secret\": 1}", 1),

@@ -2,14 +2,14 @@ import Foundation
 import HaulTesting
 import Testing
 
-/// What a run of the real program came to.
+/// The result of a run of the real program.
 struct CommandResult: Sendable {
-  /// The exit status; 128 and the signal's number when a signal ended it.
+  /// The exit status; 128 plus the number of the signal if a signal ended it.
   let status: Int32
   let output: String
   let errors: String
 
-  /// The objects of `--json`, after the whole output was found to be as the schema says.
+  /// The objects of `--json`, after a check of the whole output against the schema.
   func events(
     sourceLocation: SourceLocation = #_sourceLocation
   ) throws -> [JSONValue] {
@@ -20,12 +20,11 @@ struct CommandResult: Sendable {
 
   var errorLines: [String] { errors.split(separator: "\n").map(String.init) }
 
-  /// The lines that tell failures.
+  /// The lines that report failures.
   var failures: [String] { errorLines.filter { $0.hasPrefix("haul: ") } }
 }
 
-/// A running program whose outputs are read while it runs: each by a thread of its own, so that
-/// neither can fill up and hold it.
+/// A running program. A thread for each output reads it, so that no full pipe blocks the program.
 final class CommandRun {
   private enum Piece: Sendable {
     case output(Data)
@@ -43,7 +42,7 @@ final class CommandRun {
 
   /// Starts `haul` with these arguments.
   /// - Parameters:
-  ///   - standardOutput: where it writes instead of to this object.
+  ///   - standardOutput: its standard output, in place of this object.
   ///   - program: another program to start, which may start `haul`.
   init(
     _ arguments: [String], in directory: String, environment: [String: String] = [:],
@@ -67,7 +66,7 @@ final class CommandRun {
     }
   }
 
-  /// Kills the program, when a test failed before it had ended.
+  /// Kills the program if a test failed before its end.
   deinit { if status == nil { process.send(SIGKILL) } }
 
   private static func wait(
@@ -76,7 +75,7 @@ final class CommandRun {
     Task { pieces.yield(.exited(try await process.end())) }
   }
 
-  /// The `haul` that was built with the tests, beside them.
+  /// The `haul` that was built with the tests, in the same directory.
   static let executable: URL = {
     let arguments = CommandLine.arguments
     let own =
@@ -101,7 +100,7 @@ final class CommandRun {
 
   func send(_ signal: Int32) { process.send(signal) }
 
-  /// Returns when the condition holds for what was written so far.
+  /// Returns when the output so far meets the condition.
   func reach(
     _ what: String, sourceLocation: SourceLocation = #_sourceLocation,
     _ holds: (_ output: String, _ errors: String) throws -> Bool
@@ -116,7 +115,7 @@ final class CommandRun {
     }
   }
 
-  /// Returns when a `progress` line of `--json` tells at least so many bytes.
+  /// Returns when a `progress` line of `--json` has at least so many bytes.
   func reach(bytes: Int64, sourceLocation: SourceLocation = #_sourceLocation) async throws {
     try await reach("\(bytes) bytes were there", sourceLocation: sourceLocation) { output, _ in
       let whole = output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
@@ -131,7 +130,7 @@ final class CommandRun {
     return CommandResult(status: status ?? -1, output: text(output), errors: text(errors))
   }
 
-  /// Takes what comes next; false when everything has come.
+  /// Takes the next piece of output; false at the end.
   private func step() async -> Bool {
     guard status == nil || open > 0, let piece = await pieces.next(isolation: #isolation) else {
       return false

@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test(
-    "A file of secrets that others can read or change is refused, and nothing is asked of the server",
+    "A file of secrets that others can read or change is refused, and no request is sent",
     arguments: [0o644, 0o640, 0o604, 0o620, 0o601])
   func shared(mode: Int) async throws {
     try await Workplace.with(Workplace.file()) { place in
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test("What a private file holds is sent to its host, and never to another origin")
+  @Test("Secrets of a private file are sent to its host, and never to another origin")
   func sent() async throws {
     try await Workplace.with(
       Workplace.file("/file.bin"), Workplace.file("/away.bin")
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(
-    "None is in an output, a log or the journal, however the run ends",
+    "No secret is in an output, a log or the journal, however the run ends",
     arguments: [
       ["--user", "me", "--password-file", "secret"], ["--user", "me"], ["--bearer-file", "secret"],
       ["--netrc"], ["--cookie", "s=canary"], ["--cookie-file", "jar"], ["-H", "@fields"],
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test("The configuration file is read; one that cannot be read is an error, a missing one is not")
+  @Test("The configuration file is read; an unreadable one is an error, a missing one is not")
   func configuration() async throws {
     try await Workplace.with(Workplace.file()) { place in
       let url = place.server.url("/file.bin")
@@ -146,7 +146,7 @@ import Testing
     }
   }
 
-  @Test("Every address of a list is fetched, with its own options; a wrong line starts nothing")
+  @Test("Every address of a list is downloaded with its own options; a wrong line starts nothing")
   func list() async throws {
     try await Workplace.with(Workplace.file("/a.bin"), Workplace.file("/b.bin")) { place in
       let (a, b) = (place.server.url("/a.bin"), place.server.url("/b.bin"))

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// The library's documentation, as `make docs` writes it.
-@Suite("The documentation is whole", .timeLimit(.minutes(4)))
+/// The library's documentation, as `make docs` builds it.
+@Suite("Documentation", .timeLimit(.minutes(4)))
 struct DocumentationRuns {
   @Test("The tutorials' programs compile, and no symbol, link or image is missing")
   func checked() async throws {

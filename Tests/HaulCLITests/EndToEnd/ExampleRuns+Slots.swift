@@ -8,10 +8,18 @@ import Testing
   import Darwin
 #endif
 
-/// SlotMachine, by the lines that it draws.
+/// Checks SlotMachine by the lines that it draws.
 extension ExampleRuns {
+  /// A new named pipe, open in both directions: for writing alone it would wait for a reader.
+  static func fifo(_ path: String) throws -> FileHandle {
+    try #require(mkfifo(path, 0o600) == 0)
+    let file = open(path, O_RDWR | O_CLOEXEC)
+    try #require(file >= 0)
+    return FileHandle(fileDescriptor: file, closeOnDealloc: true)
+  }
+
   @Test(
-    "SlotMachine: each press starts what stands and stops what spins, however fast it is pressed")
+    "SlotMachine: each press starts a stopped reel and stops a spinning one, however fast")
   func slots() async throws {
     try await Workplace.with { place in
       // Seven presses at once, then the end.
@@ -24,20 +32,16 @@ extension ExampleRuns {
         if $0.last != $1 { $0.append($1) }
       }
       #expect(changes == [true, false, true, false, true, false, true], "\(result.output)")
-      // It is drawn once when it stops, and then there is nothing to draw.
+      // It is drawn once when it stops, and not again.
       #expect(drawing.stops == 3, "\(result.output)")
     }
   }
 
   @Test(
-    "SlotMachine: the digits change while it spins, by one of each reel, and stay when it stops")
+    "SlotMachine: the digits of a reel change one by one while it spins, and stay when it stops")
   func spins() async throws {
     try await Workplace.with { place in
-      try #require(mkfifo(place.path("keys"), 0o600) == 0)
-      // For both ways, or it would wait for the program to open the other end.
-      let file = open(place.path("keys"), O_RDWR | O_CLOEXEC)
-      try #require(file >= 0)
-      let keys = FileHandle(fileDescriptor: file, closeOnDealloc: true)
+      let keys = try Self.fifo(place.path("keys"))
       let run = try await CommandRun(
         ["-c", "exec '\(program("SlotMachine"))' < keys"], in: place.directory, program: "/bin/sh")
       for turn in 1...2 {
@@ -60,17 +64,18 @@ extension ExampleRuns {
       #expect(drawing.frames.last?.isSpinning == false, "\(result.output)")
       for reel in drawing.spins.joined() {
         #expect(Set(reel).count > 5, "\(reel)")
-        // It goes back after 9 only. Two of it would take turns with digits that are far apart.
+        // A digit decreases only after 9. Two copies of a reel would alternate between distant
+        // digits.
         let back = zip(reel, reel.dropFirst()).count { $1 < $0 }
         #expect(back <= reel.count / 3, "\(reel)")
       }
-      // Two of it in step would tell each digit twice.
+      // Two copies in step would show each digit twice.
       #expect(drawing.repeated <= drawing.frames.count / 10, "\(result.output)")
     }
   }
 }
 
-/// What SlotMachine has drawn so far, each frame in a line: `[ 1 2 3 ]  spinning: any key stops`.
+/// The frames that SlotMachine has drawn, one per line: `[ 1 2 3 ]  spinning: any key stops`.
 private struct Drawing {
   struct Frame {
     let digits: [Int]
@@ -79,7 +84,7 @@ private struct Drawing {
 
   let frames: [Frame]
 
-  /// - Parameter output: its last line may not be whole.
+  /// - Parameter output: its last line may be incomplete.
   init(_ output: String) {
     let lines = output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
     frames = lines.compactMap { line in
@@ -98,15 +103,15 @@ private struct Drawing {
 
   private var pairs: Zip2Sequence<[Frame], ArraySlice<Frame>> { zip(frames, frames.dropFirst()) }
 
-  /// How often it was drawn while it stood.
+  /// The number of frames in which it stands.
   var stops: Int { frames.count { !$0.isSpinning } }
 
-  /// How often a digit was told that was there already.
+  /// The number of frames that repeat a digit.
   var repeated: Int {
     pairs.count { $0.isSpinning && $1.isSpinning && $0.digits == $1.digits }
   }
 
-  /// The digits that each reel came to, one after the other, each time that they spun.
+  /// The digits of each reel, in order, for each spin.
   var spins: [[[Int]]] {
     frames.split { !$0.isSpinning }.map { spin in
       (0..<Self.reels).map { Self.digits(of: $0, in: spin) }
@@ -119,13 +124,13 @@ private struct Drawing {
     }
   }
 
-  /// Expects digits of which one at most changes with each frame, and none while they stand.
+  /// Checks that at most one digit changes per frame, and none while the reels stand.
   func expectSound(sourceLocation: SourceLocation = #_sourceLocation) {
     let isRight = frames.allSatisfy { $0.digits.allSatisfy { (0...9).contains($0) } }
     #expect(isRight, "\(frames)", sourceLocation: sourceLocation)
     for (last, next) in pairs {
       let changed = zip(last.digits, next.digits).count { $0 != $1 }
-      // A press tells no digit.
+      // A press shows no new digit.
       let most = last.isSpinning && next.isSpinning ? 1 : 0
       #expect(changed <= most, "\(last), \(next)", sourceLocation: sourceLocation)
     }

@@ -10,7 +10,7 @@ import Testing
     try Data(Self.old).write(to: URL(filePath: place.path("file.bin")))
   }
 
-  @Test("update: the same length and time is there already; nothing is fetched or written")
+  @Test("update: a file with the same length and time is accepted; nothing is downloaded")
   func same() async throws {
     try await Workplace.with(Workplace.file()) { place in
       for options in [[], ["-o", "named.bin"]] {
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test("update: another file of that name is kept; with -o the run fails before the body")
+  @Test("update: another file with that name is kept; with -o the run fails before the body")
   func other() async throws {
     try await Workplace.with(Workplace.file()) { place in
       try plant(place)
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test("update: each night the file is another one; there is one file, and it is the newest")
+  @Test("update: a file that changes every night is replaced; there is one file, the newest")
   func nightly() async throws {
     try await Workplace.with(Workplace.file()) { place in
       for seed in UInt64(1)...4 {
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test("update: two files of one name, in turn, keep their names")
+  @Test("update: two files with the same name, in turn, keep their names")
   func alternating() async throws {
     try await Workplace.with(
       Workplace.file("/p/z.bin"),
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test("skip takes it, fail fails, rename numbers, overwrite replaces")
+  @Test("skip accepts the file, fail fails, rename adds a number, overwrite replaces")
   func asked() async throws {
     try await Workplace.with(Workplace.file()) { place in
       try plant(place)
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test("With --checksum, a file of that digest is there already and the network is not asked")
+  @Test("With --checksum, a file with that digest is accepted without a request")
   func digest() async throws {
     try await Workplace.with(Workplace.file()) { place in
       _ = try await place.get("/file.bin", "-o", "x")
@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  @Test("--start-over forgets the bytes of an earlier run")
+  @Test("--start-over discards the bytes of an earlier run")
   func startOver() async throws {
     try await Workplace.with(Workplace.file()) { place in
       _ = try await place.interrupt()

@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 @Suite("Exit status", .serialized, .timeLimit(.minutes(5))) struct ExitStatusRuns {
-  @Test("0 when everything completed; 1 when one failed, and the others are finished")
+  @Test("0 when all completed; 1 when one failed, after the others have finished")
   func completedAndFailed() async throws {
     try await Workplace.with(
       Workplace.file("/a.bin"), Workplace.file("/b.bin"),
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(
-    "2 for wrong usage: nothing is started, nothing is written",
+    "2 for wrong usage: nothing is started or written",
     arguments: [
       [], ["--no-such"], ["-o", "-"], ["--cacert", "/no/such/file"], ["-x", "0"],
       ["--checksum", "sha-256=12"], ["--mirror", "http://h"],
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test(
-    "Interrupted while it waits for an answer, for another attempt or for a slot, it ends as well",
+    "An interrupt also ends a wait for an answer, for another attempt or for a slot",
     arguments: [.stallBeforeHead, .retryLater(seconds: 600)] as [Fault.Action])
   func interruptedWaiting(fault: Fault.Action) async throws {
     try await Workplace.with(
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test("131: SIGQUIT ends it at once, without a word")
+  @Test("131: SIGQUIT ends it at once, without a message")
   func quit() async throws {
     try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
       place in
@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  @Test("A signal that is ignored when it starts stays ignored, as nohup has it")
+  @Test("A signal that is ignored at the start stays ignored, as with nohup")
   func ignored() async throws {
     try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
       place in
@@ -124,7 +124,7 @@ import Testing
     }
   }
 
-  /// Runs `body` with a download that is held midway, and whose JSON lines nobody reads.
+  /// Runs `body` with a download that is held midway, and whose JSON lines are not read.
   private func unread(_ body: (CommandRun, Workplace) async throws -> Void) async throws {
     try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
       place in
@@ -137,7 +137,7 @@ import Testing
     }
   }
 
-  @Test("SIGTERM ends it although nobody reads its output")
+  @Test("SIGTERM ends it even if its output is not read")
   func stuck() async throws {
     try await unread { run, _ in
       run.send(SIGTERM)
@@ -145,11 +145,11 @@ import Testing
     }
   }
 
-  @Test("A second signal ends it at once, even while nobody reads its output")
+  @Test("A second signal ends it at once, even if its output is not read")
   func secondSignal() async throws {
     try await unread { run, place in
       run.send(SIGINT)
-      // It lets the connection go and then waits for its output for ever.
+      // It closes the connection and then waits for its output for ever.
       try await place.server.waitUntil { $0.inProgress("/file.bin") == 0 }
       run.send(SIGTERM)
       #expect(await run.end().status == 143)
@@ -157,7 +157,7 @@ import Testing
     }
   }
 
-  @Test("141 when the reader of standard output closed it; the bytes are kept")
+  @Test("141 when the reader of standard output has closed it; the bytes are kept")
   func outputGone() async throws {
     try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
       place in
@@ -172,7 +172,7 @@ import Testing
     }
   }
 
-  @Test("141 for help that nobody reads; 0 when somebody does")
+  @Test("141 for help that is not read; 0 for help that is read")
   func help() async throws {
     let directory = FileManager.default.temporaryDirectory.path
     let read = await (try await CommandRun(["get", "--help"], in: directory)).end()
@@ -214,12 +214,12 @@ import Testing
 }
 
 extension Fault {
-  /// For every request.
+  /// A fault for every request.
   static func always(_ action: Action) -> Fault { Fault(action) }
 }
 
 extension Pipe {
-  /// Writes until it takes nothing more.
+  /// Writes until the pipe is full.
   fileprivate func fillUp() throws {
     let descriptor = fileHandleForWriting.fileDescriptor
     let flags = fcntl(descriptor, F_GETFL)

@@ -2,9 +2,9 @@ import Foundation
 import HaulTesting
 import Testing
 
-@Suite("Managers that are forgotten", .timeLimit(.minutes(3)))
+@Suite("Managers released without a shutdown", .timeLimit(.minutes(3)))
 struct ForgottenManagerRuns {
-  @Test("100 of each kind leave no descriptor, no thread and no connection")
+  @Test("100 of each kind leave no open descriptor, thread or connection")
   func nothing() async throws {
     let files = [
       FaultScript.Resource("/whole", seed: 7, length: 4 << 10),

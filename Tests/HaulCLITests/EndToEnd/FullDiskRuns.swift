@@ -4,10 +4,10 @@ import HaulTesting
 import Testing
 
 @Suite(
-  "A disk of its own", .serialized, .timeLimit(.minutes(5)),
+  "A separate small disk", .serialized, .timeLimit(.minutes(5)),
   .enabled(if: SmallDisk.isPossible, "mounting a tmpfs needs root and a kernel that lets it"))
 struct FullDiskRuns {
-  @Test("A known length that has no room is refused before the body; with room it completes")
+  @Test("A known length without room is refused before the body; with room it completes")
   func knownLength() async throws {
     try await Workplace.with(Workplace.file()) { place in
       let disk = try SmallDisk(at: place.path("disk"), size: "2m")
@@ -22,7 +22,7 @@ struct FullDiskRuns {
     }
   }
 
-  @Test("An unknown length fails when the disk is full, keeps its bytes, and ends with more room")
+  @Test("An unknown length fails when the disk is full, keeps its bytes, and resumes with room")
   func unknownLength() async throws {
     let fault = Fault(.ignoreRange, .chunked())
     try await Workplace.with(Workplace.file("/file.bin", fault)) { place in
@@ -35,12 +35,12 @@ struct FullDiskRuns {
       let again = try await place.get("/file.bin", "-o", "disk/file.bin")
       #expect(again.status == 0, "\(again.errors)")
       let end = try #require(try again.events().finished.first)
-      #expect(end["reused"] == .integer(0), "the server gives no ranges: every byte came again")
+      #expect(end["reused"] == .integer(0), "without ranges every byte is downloaded again")
       try place.expectWhole("disk/file.bin")
     }
   }
 
-  @Test("A file system that became read-only is told; writable again, it goes on")
+  @Test("A read-only file system is reported; when it is writable again, the download resumes")
   func readOnly() async throws {
     try await Workplace.with(Workplace.file()) { place in
       let disk = try SmallDisk(at: place.path("disk"), size: "16m")
@@ -60,7 +60,7 @@ struct FullDiskRuns {
 
 @Suite struct ForbiddenDirectory {
   @Test(
-    "A directory that may not be written is told; allowed again, it goes on",
+    "A read-only directory is reported; when it is writable again, the download resumes",
     .enabled(if: !SmallDisk.isAllMighty, "this process may write anywhere"))
   func notAllowed() async throws {
     try await Workplace.with(Workplace.file()) { place in
@@ -76,7 +76,7 @@ struct FullDiskRuns {
   }
 }
 
-/// A tmpfs of a given size; the mount lives until `unmount`.
+/// A tmpfs of a given size, mounted until `unmount`.
 struct SmallDisk: Sendable {
   let path: String
 
@@ -97,8 +97,8 @@ struct SmallDisk: Sendable {
 
   func unmount() { #expect(umount2(path, Int32(MNT_DETACH)) == 0) }
 
-  /// Whether this process may write where the mode of a directory forbids it, as the superuser may
-  /// with all its capabilities.
+  /// Whether this process may write where the mode of a directory forbids it, like the superuser
+  /// with all capabilities.
   static let isAllMighty: Bool = {
     let path = FileManager.default.temporaryDirectory.path + "/haul-closed-\(UUID().uuidString)"
     guard mkdir(path, 0o500) == 0 else { return false }
@@ -106,7 +106,7 @@ struct SmallDisk: Sendable {
     return access(path, W_OK) == 0
   }()
 
-  /// Whether this process may mount: tried once.
+  /// Whether this process may mount; tried once.
   static let isPossible: Bool = {
     guard geteuid() == 0 else { return false }
     let path = FileManager.default.temporaryDirectory.path + "/haul-mount-\(UUID().uuidString)"

@@ -1,4 +1,4 @@
-/// Lets so many in at a time.
+/// Admits so many at a time.
 actor Gate {
   private var free: Int
   private var waiting: [CheckedContinuation<Void, Never>] = []

@@ -2,9 +2,9 @@ import Foundation
 import HaulTesting
 import Testing
 
-@Suite("Text from outside on a terminal", .serialized, .timeLimit(.minutes(5)))
+@Suite("Untrusted text on a terminal", .serialized, .timeLimit(.minutes(5)))
 struct HostileTextRuns {
-  /// How the run shows what it does.
+  /// How the run shows its progress.
   enum View: CaseIterable {
     case bars, verbose, plain, json
 
@@ -22,7 +22,7 @@ struct HostileTextRuns {
   private static let encoded =
     "%1B%5B2J%1B%5D0;owned%07%C2%9B31m%E2%80%AEgpj%E2%80%A8%0A%0Dx%7F.bin"
 
-  /// The same raw, as far as a field may have it: a scalar up to U+00FF is one byte.
+  /// The same bytes raw, where a field may have them: a scalar up to U+00FF is one byte.
   private static let raw = "\u{9B}31m\u{C2}\u{9B}31m\u{E2}\u{80}\u{AE}gpj\u{7F}"
 
   private static func answer(_ status: String, _ fields: [String], _ body: String = "") -> Fault {
@@ -31,7 +31,7 @@ struct HostileTextRuns {
     return Fault(.raw(text: lines.joined(separator: "\r\n")))
   }
 
-  /// Where the text stands, and what the server answers then.
+  /// Where the text is, and what the server answers then.
   private static let places: [(what: String, faults: [Fault])] = [
     ("in the address only", []),
     ("ESC in the reason", [answer("404 \u{1B}[2J", [])]),
@@ -62,7 +62,7 @@ struct HostileTextRuns {
   ]
 
   @Test(
-    "nothing raw reaches it, whatever the place and the view",
+    "no raw control character reaches it, in any place and view",
     arguments: View.allCases)
   func nothingRaw(view: View) async throws {
     let path = "/\(Self.encoded)"
@@ -81,7 +81,7 @@ struct HostileTextRuns {
     }
   }
 
-  @Test("nothing raw of a hostile name reaches it while bars are shown and a run is interrupted")
+  @Test("no raw control character reaches it while bars are shown and a run is interrupted")
   func bars() async throws {
     let path = "/\(Self.encoded)"
     try await Workplace.with(Workplace.file(path, Fault(.stall(after: 1 << 20)))) { place in
@@ -91,13 +91,13 @@ struct HostileTextRuns {
       run.send(SIGINT)
       #expect(await run.end() == 130)
       let text = String(decoding: run.bytes, as: UTF8.self)
-      #expect(text.contains("owned"), "the name is to be seen: \(text)")
+      #expect(text.contains("owned"), "the name must be visible: \(text)")
       #expect(throws: Never.self) { _ = try TerminalToken.tokens(run.bytes) }
     }
   }
 
   @Test(
-    "a path that is not UTF-8 is asked for as it is, and told harmlessly")
+    "a path that is not UTF-8 is requested unchanged, and escaped in messages")
   func byteInAddress() async throws {
     try await Workplace.with(Workplace.file("/a%9B31m.bin"), Workplace.file("/")) { place in
       let run = try await TerminalRun(
@@ -108,7 +108,7 @@ struct HostileTextRuns {
     }
   }
 
-  @Test("an argument that is wrong is not written back raw")
+  @Test("a wrong argument is escaped in its message")
   func arguments() async throws {
     try await Workplace.with(Workplace.file()) { place in
       let text = "\u{1B}[2J\u{9B}31m\u{202E}\n\u{7}"
@@ -128,7 +128,7 @@ struct HostileTextRuns {
     }
   }
 
-  @Test("the check finds a raw sequence, wherever it stands")
+  @Test("the check finds a raw control sequence in any place")
   func negativeControl() {
     for raw in [
       Array("name\u{1B}[2J".utf8), Array("\u{1B}]0;owned\u{7}".utf8), [0x61, 0x9B, 0x33],

@@ -2,9 +2,9 @@ import Foundation
 import HaulTesting
 import Testing
 
-/// Killed while its list has one in each state at rest.
+/// Kills the program while its list has a transfer in each resting state.
 extension KillPointRuns {
-  @Test("killed with a failed one, it keeps order and states, and a retry goes on")
+  @Test("killed with a failed transfer, it keeps order and states, and a retry resumes")
   func killedWithFailed() async throws {
     try await Self.place { place in
       let sent: Int64 = 200_000
@@ -27,8 +27,8 @@ extension KillPointRuns {
       let second = try await place.run(["--retry", "first"])
       let found = (second.states("begins") ?? []).map { "\($0.name) \($0.state)" }
       #expect(found == atRest, "\(second.lines)")
-      // What comes after it goes on; what was paused stays so, and what was completed is not asked
-      // for again.
+      // A transfer after it continues. Paused transfers stay paused, and completed ones are not
+      // requested again.
       let ends = (second.states("ends") ?? []).map { "\($0.name) \($0.state)" }
       #expect(
         ends == [
@@ -44,7 +44,7 @@ extension KillPointRuns {
 }
 
 extension DrillPlace {
-  /// In bytes.
+  /// The size of a file, in bytes.
   func size(of name: String) throws -> Int {
     try Data(contentsOf: URL(filePath: "\(directory)/files/\(name)")).count
   }

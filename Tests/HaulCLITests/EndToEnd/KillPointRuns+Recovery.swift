@@ -2,32 +2,31 @@ import Foundation
 import HaulTesting
 import Testing
 
-/// Killed once more while it takes up what the first kill left.
+/// Kills the program again while it recovers from the first kill.
 extension KillPointRuns {
-  /// Points that do not come while a stored list is opened, and why: they are passed in the second
-  /// start all the same.
+  /// Points that are not passed while a stored list is opened, and why. They are passed in the
+  /// second start nevertheless.
   private static let notWhileOpening: Set<String> = [
-    // Nothing is let run before the program lets go of its queue, which begins suspended.
+    // Nothing runs before the program resumes its queue, which begins suspended.
     "began",
-    // Only an order that was not carried out runs by itself, and the opening does not wait for its
-    // end.
+    // Only a pending command runs by itself, and opening does not wait for its end.
     "ended",
   ]
 
-  @Test("Killed again at each point while it takes up what the first kill left, it loses nothing")
+  @Test("Killed again at each point of the recovery from the first kill, it loses nothing")
   func killedAgain() async throws {
     let points = try await Self.place { try await $0.run(["--finish"]).passages }.keys.sorted()
     #expect(Set(points).isSuperset(of: Self.notWhileOpening))
     var (again, opening): (Set<String>, Set<String>) = ([], [])
     for point in points {
-      // One download has ended, and that is not noted; others run, or wait.
+      // One download has ended, and that is not stored; others run or wait.
       let kills = try await Self.place { try await $0.sequence("ended:1", "\(point):1") }
       #expect(kills.map(\.start) == [1, 2], "\(point): \(kills)")
       for kill in kills where kill.start == 2 {
         again.insert(kill.point)
         if kill.isOpening { opening.insert(kill.point) }
       }
-      // Of that nothing has to be stored again, but of a step that was under way.
+      // Nothing of it is stored again, except for a step that was under way.
       guard point != "ended" else { continue }
       if try await Self.place({ try await $0.killedWithSteps(again: point).isOpening }) {
         opening.insert(point)
@@ -38,18 +37,18 @@ extension KillPointRuns {
     #expect(opening == Set(points).subtracting(Self.notWhileOpening))
   }
 
-  @Test("Killed again when an order that the first kill cut off was carried out, it still is")
+  @Test("Killed again after recovery carried out a pending command, the command still holds")
   func killedInOrder() async throws {
     try await Self.place { place in
       place.server.setFaults("/first", [Fault(.status(404))])
-      // Three have run, of which one has failed. The fourth end is that of its removal.
+      // Three have run, and one of them has failed. The fourth end is the end of its removal.
       let first = try await place.run(["--die-at", "ended:4"])
       #expect(first.wasKilled && !first.did("remove"), "\(first.lines)")
       let second = try await place.run(["--die-at", "ended:1"])
       #expect(second.wasKilled && !second.did("remove"), "\(second.lines)")
       let last = try await place.run(["--finish"])
       #expect(!last.wasKilled)
-      // What comes after one that was removed, and never completed, waits.
+      // A transfer waits after one that was removed without being completed.
       let ends = (last.states("ends") ?? []).map { "\($0.name) \($0.state)" }
       #expect(
         ends == [
@@ -63,8 +62,8 @@ extension KillPointRuns {
 }
 
 extension DrillPlace {
-  /// Two steps, killed before their programs have begun, and again in the second start: of the one
-  /// that must not run twice it has to be stored that it was interrupted. Gives the second kill.
+  /// Two steps, killed before their programs begin, and again in the second start. For the one that
+  /// must not run twice, `interrupted` must be stored. Returns the second kill.
   func killedWithSteps(again point: String) async throws -> Kill {
     let steps = ["--script", #"echo ran >> "$1.runs""#]
     let first = try await run(steps + ["--die-at", "began:1"])

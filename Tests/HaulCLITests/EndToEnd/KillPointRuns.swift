@@ -2,11 +2,11 @@ import Foundation
 import HaulTesting
 import Testing
 
-/// SIGKILL of a real program between any two statements of a state change of the queue: I3, I5, I6.
+/// SIGKILL of a real program between any two statements of a state change of the queue; see
+/// docs/reliability.md for I3, I5 and I6.
 ///
-/// `make kill-points` ends it at every passage of every point; here each point is passed a few
-/// times.
-@Suite("A queue whose program is killed between two statements", .timeLimit(.minutes(10)))
+/// `make kill-points` kills it at every pass of every point; here each point is passed a few times.
+@Suite("A queue whose process is killed between two statements", .timeLimit(.minutes(10)))
 struct KillPointRuns {
   private static let files = [
     "first", "paused", "cancelled", "second", "behind", "untagged", "moved",
@@ -16,14 +16,14 @@ struct KillPointRuns {
     files.map { name in
       var resource = FaultScript.Resource(
         "/\(name)", seed: 7, length: DrillPlace.length(of: name))
-      // Two of which nothing but the length tells that they are the same.
+      // For two of them, only the length shows that they are unchanged.
       if ["untagged", "moved"].contains(name) { resource.lastModified = nil }
       return resource
     }
   }
 
   @Test(
-    "Each acknowledged command holds, nothing complete is fetched again, and all comes to its end")
+    "Each acknowledged command holds, complete files are not downloaded again, all transfers end")
   func killed() async throws {
     let counts = try await Self.place { try await $0.run(["--finish"]).passages }
     #expect(counts.values.allSatisfy { $0 > 0 }, "\(counts)")
@@ -31,12 +31,12 @@ struct KillPointRuns {
     var (killed, killedAgain): ([String: Int], [String: Int]) = ([:], [:])
     for point in counts.keys.sorted() {
       let count = counts[point] ?? 0
-      // A finished file is published, and its end is not stored: few moments, and each is tried.
+      // A file is published but its end is not stored: few moments, and each is tried.
       let numbers =
         isWhole || point == "ended"
         ? Array(1...count) : Array(Set([1, count / 2 + 1, count])).sorted()
       for number in numbers {
-        // The second run is killed while it takes up what the first one left.
+        // The second run is killed during its recovery.
         let again = counts.keys.sorted()[(number + killed.count) % counts.count]
         let kills = try await Self.place {
           try await $0.sequence("\(point):\(number)", "\(again):\(number % 3 + 1)")
@@ -66,15 +66,15 @@ struct KillPointRuns {
   }
 }
 
-/// Where the program runs, once and again.
+/// Where the program runs, several times.
 struct DrillPlace {
   let server: FaultServer
   let directory: String
 
-  /// One is longer than what is fetched anew after a crash.
+  /// One file is longer than what is fetched again after a crash.
   static func length(of name: String) -> Int64 { name == "moved" ? 3 << 20 : 300_000 }
 
-  /// What one run said.
+  /// The output of one run.
   struct Run {
     let lines: [[String]]
     let wasKilled: Bool
@@ -85,22 +85,22 @@ struct DrillPlace {
 
     func did(_ command: String) -> Bool { lines.contains(["did", command]) }
 
-    /// Whether its list was open, and what was stored taken up.
+    /// Whether its list was open and recovered.
     var hasBegun: Bool { lines.contains(["begins"]) }
 
-    /// Name and state of each, in order; nil when it did not come so far.
+    /// The name and state of each transfer, in order; nil if the run did not get so far.
     func states(_ when: String) -> [(name: String, state: String, priority: String)]? {
       guard lines.contains([when]) else { return nil }
       return lines.filter { $0[0] == when && $0.count == 4 }.map { ($0[1], $0[2], $0[3]) }
     }
   }
 
-  /// Where a run was killed.
+  /// The place where a run was killed.
   struct Kill {
     let point: String
-    /// Which start of the program it was, from 1.
+    /// The number of the start, from 1.
     let start: Int
-    /// Whether its list was not open yet.
+    /// Whether its list was not yet open.
     let isOpening: Bool
   }
 
@@ -116,8 +116,8 @@ struct DrillPlace {
     return Run(lines: lines, wasKilled: result.status != 0)
   }
 
-  /// Two runs that are killed, if they come so far, and one that ends; gives the points where they
-  /// were.
+  /// Two runs that are killed at these points if they reach them, and one that ends. Returns the
+  /// kills.
   func sequence(_ first: String, _ second: String) async throws -> [Kill] {
     var done: Set<String> = []
     var whole: Set<String> = []
@@ -188,7 +188,7 @@ struct DrillPlace {
       "\(name); \(what)")
   }
 
-  /// Bytes of bodies that were sent so far, of each file.
+  /// Body bytes sent so far, by file.
   private func sent() -> [String: Int64] {
     server.snapshot.requests.reduce(into: [:]) {
       $0[String($1.path.dropFirst()), default: 0] += Int64($1.bodyBytesSent)

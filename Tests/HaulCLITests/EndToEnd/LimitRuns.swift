@@ -3,10 +3,10 @@ import HaulTesting
 import Testing
 
 @Suite(
-  "Within limits of the system it works, or says in one line why not", .serialized,
+  "Within system limits it works, or says in one line why not", .serialized,
   .timeLimit(.minutes(3)))
 struct LimitRuns {
-  /// Runs the command after these words of a shell.
+  /// Runs the command after these shell commands.
   private func run(
     _ shell: String, _ arguments: [String], _ place: Workplace
   ) async throws -> CommandResult {
@@ -37,7 +37,7 @@ struct LimitRuns {
     }
   }
 
-  @Test("Files that may not grow so far are an error with its reason")
+  @Test("A limit on file size is an error with its reason")
   func shortFiles() async throws {
     try await Workplace.with(Workplace.file()) { place in
       let result = try await run(

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A user interface is never blocked", .serialized, .timeLimit(.minutes(5)))
 struct MainThreadRuns {
-  /// The longest time, in milliseconds, that the main thread of a program was blocked while it ran
+  /// The longest time, in milliseconds, for which the main thread of a program was blocked during
   /// so many downloads.
   private func longest(of count: Int, _ options: String...) async throws -> Int {
     let files = (0..<count).map { FaultScript.Resource("/\($0)", seed: 7, length: 4 << 10) }
@@ -22,12 +22,11 @@ struct MainThreadRuns {
     }
   }
 
-  /// How long it is blocked is measured by `make main-thread`; what may block it is watched by
-  /// `MainActorTests`.
+  /// `make main-thread` measures how long it is blocked; `MainActorTests` check what may block it.
   @Test("1,000 downloads are added, followed and awaited from the main thread")
   func free() async throws { _ = try await longest(of: 1000) }
 
-  @Test("The measure sees a main thread that is blocked")
+  @Test("The measurement detects a blocked main thread")
   func blocked() async throws {
     #expect(try await longest(of: 10, "--block-main", "100") >= 100)
   }

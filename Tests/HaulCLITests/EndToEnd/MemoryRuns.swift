@@ -2,11 +2,11 @@ import Foundation
 import HaulTesting
 import Testing
 
-@Suite("A body is not held in memory", .serialized, .timeLimit(.minutes(3)))
+@Suite("A body is not kept in memory", .serialized, .timeLimit(.minutes(3)))
 struct MemoryRuns {
   private static let length: Int64 = 192 << 20
 
-  /// The most memory that the program had at once so far, in bytes.
+  /// The program's peak memory so far, in bytes.
   private func peak(_ run: CommandRun) throws -> Int64 {
     let text = try String(contentsOfFile: "/proc/\(run.pid)/status", encoding: .utf8)
     let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
@@ -14,11 +14,11 @@ struct MemoryRuns {
   }
 
   @Test(
-    "From the first MiB of 192 to the last the program grows by less than a third of them",
+    "From the first MiB of 192 to the last, the memory grows by less than a third of them",
     arguments: [1, 4])
   func grows(connections: Int) async throws {
     let large = Workplace.file(length: Self.length, Fault(.stall(after: 1 << 20)))
-    // Keeps the program alive when the large one has ended.
+    // Keeps the program alive after the end of the large download.
     let other = Workplace.file("/other", Fault(.stall(after: 1 << 20)))
     try await Workplace.with(large, other) { place in
       let addresses = ["/file.bin", "/other"].map { place.server.url($0) }
@@ -41,7 +41,7 @@ struct MemoryRuns {
     }
   }
 
-  /// What the address sanitizer keeps of freed memory is no memory of the program's.
+  /// Freed memory that the address sanitizer keeps does not count.
   private static let sanitized: [String: String] = {
     let given = ProcessInfo.processInfo.environment["ASAN_OPTIONS"].map { "\($0):" } ?? ""
     return ["ASAN_OPTIONS": "\(given)quarantine_size_mb=1"]

@@ -3,9 +3,11 @@ import HaulCore
 import HaulTesting
 import Testing
 
-/// The network's options with the real program.
+/// Network options of the real program.
 @Suite struct NetworkRuns {
-  @Test func `A proxy of the environment is used, and its password is told nobody`() async throws {
+  @Test func `A proxy from the environment is used, and its password is never printed`()
+    async throws
+  {
     var rules = ProxyServer.Rules()
     rules.user = "user"
     rules.password = "hidden-word"
@@ -29,7 +31,7 @@ import Testing
     }
   }
 
-  @Test func `A proxy of the environment that cannot be read is wrong usage`() async throws {
+  @Test func `An unreadable proxy in the environment is a usage error`() async throws {
     try await Workplace.with(Workplace.file()) { place in
       let result = try await place.haul(
         ["get", place.server.url("/file.bin")], environment: ["http_proxy": "ftp://a:hidden@b"])
@@ -39,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func `Many files of one https host share a connection of HTTP-2`() async throws {
+  @Test func `Several files of one https host share one HTTP-2 connection`() async throws {
     try await withFaultServer(
       FaultScript([Workplace.file("/a"), Workplace.file("/b"), Workplace.file("/c")]),
       tls: .good, http2: true

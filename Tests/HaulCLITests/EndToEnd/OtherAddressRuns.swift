@@ -8,7 +8,7 @@ import Testing
   import Darwin
 #endif
 
-@Suite("Two files that share an entity tag are never mixed", .serialized, .timeLimit(.minutes(5)))
+@Suite("Two files with the same entity tag are never mixed", .serialized, .timeLimit(.minutes(5)))
 struct OtherAddressRuns {
   private static let length: Int64 = 4 << 20
   private static let (a, b): (UInt64, UInt64) = (11, 12)
@@ -21,8 +21,8 @@ struct OtherAddressRuns {
     }
   }
 
-  /// Runs `get` with these words until bytes of the first file are there, and ends it with the
-  /// signal.
+  /// Runs `get` with these arguments until bytes of the first file have arrived, and ends it with
+  /// the signal.
   private func interrupted(
     by signal: Int32, _ words: [String],
     _ body: (Workplace) async throws -> Void
@@ -53,7 +53,7 @@ struct OtherAddressRuns {
       let run = try await CommandRun(["get"] + words + [url], in: place.directory)
       let result = await run.end()
       #expect(result.status == 0, "\(result.errors)")
-      // What was not claimed when it was killed is not there.
+      // Bytes without a claim are lost when it is killed.
       #expect(
         signal == SIGKILL
           || result.errorLines.contains(
@@ -64,7 +64,7 @@ struct OtherAddressRuns {
     }
   }
 
-  @Test("In a list whose line was edited", arguments: [SIGINT, SIGKILL])
+  @Test("In a list with an edited line", arguments: [SIGINT, SIGKILL])
   func list(signal: Int32) async throws {
     let words = ["-x", "1", "-i", "list"]
     try await Workplace.with(
@@ -87,7 +87,7 @@ struct OtherAddressRuns {
     }
   }
 
-  @Test("--same-resource goes on from the bytes of a mirror")
+  @Test("--same-resource resumes from the bytes of a mirror")
   func sameResource() async throws {
     try await interrupted(by: SIGINT, ["-o", "z", "-x", "1", "A"]) { place in
       place.server.update("/b/disk.img") { $0.seed = Self.a }

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 @Suite("Outcomes and their JSON", .serialized, .timeLimit(.minutes(5))) struct OutcomeRuns {
-  @Test("A whole download, over eight connections, tells its end once")
+  @Test("A download over eight connections reports its end once")
   func completed() async throws {
     try await Workplace.with(Workplace.file(length: 8 << 20)) { place in
       let url = place.server.url("/file.bin")
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test("-d makes the directory; the target is told with it")
+  @Test("-d creates the directory; the path of the file is reported with it")
   func directory() async throws {
     try await Workplace.with(Workplace.file()) { place in
       let result = try await place.get("/file.bin", "-d", "new/deep")
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test("What failed several times tells how often, and what to do last")
+  @Test("After several failures the message has their number, and at its end what to do")
   func attempts() async throws {
     try await Workplace.with(Workplace.file("/file.bin", .always(.status(503)))) { place in
       let result = await (try await place.start("/file.bin", "--retries", "2")).end()
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test("-v tells every request and answer, without secrets")
+  @Test("-v shows every request and answer, without secrets")
   func verbose() async throws {
     try await Workplace.with(Workplace.file()) { place in
       let result = await (try await place.start("/file.bin?key=canary", "-v")).end()
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test("Redirects to a file and in circles are refused")
+  @Test("Redirects to a file, and redirect loops, are refused")
   func redirects() async throws {
     let wrong: [(String, TransferError.Code)] = [
       ("file:///etc/passwd", .redirectRefused), ("ftp://127.0.0.1/x", .redirectRefused),
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test("A file that changed between two runs is fetched anew, and that is told")
+  @Test("A file that changed between two runs is downloaded again, and that is reported")
   func restarted() async throws {
     try await Workplace.with(Workplace.file()) { place in
       _ = try await place.interrupt()
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  @Test("A lost connection is told as an attempt, and the download goes on")
+  @Test("A lost connection is reported as an attempt, and the download resumes")
   func retried() async throws {
     let fault = Fault(.reset(after: 1 << 20), when: .first(1))
     try await Workplace.with(Workplace.file("/file.bin", fault)) { place in
@@ -157,7 +157,7 @@ import Testing
     }
   }
 
-  @Test("A chunked body is vouched for by its framing; one without a length by nothing")
+  @Test("The framing verifies a chunked body; nothing verifies a body without a length")
   func verified() async throws {
     for (fault, verified) in [
       (Fault(.ignoreRange, .chunked()), "framing"),
@@ -172,7 +172,7 @@ import Testing
     }
   }
 
-  @Test("--max-filesize refuses a longer file before its body, and an endless one on the way")
+  @Test("--max-filesize refuses a longer file before its body, and stops an endless one")
   func maximumSize() async throws {
     try await Workplace.with(Workplace.file()) { place in
       let known = try await place.get("/file.bin", "--max-filesize", "2M")
@@ -187,7 +187,7 @@ import Testing
     }
   }
 
-  @Test("A port where nobody listens is told by its address")
+  @Test("A port without a listener is reported with its address")
   func refusedPort() async throws {
     let url = try await Workplace.with(Workplace.file()) { $0.server.url("/file.bin") }
     try await Workplace.with(Workplace.file()) { place in
@@ -197,7 +197,7 @@ import Testing
     }
   }
 
-  @Test("A certificate is checked: by --cacert, or, when asked, not at all")
+  @Test("A certificate is checked, with --cacert too, unless --insecure is given")
   func certificates() async throws {
     try await Workplace.with(Workplace.file(), tls: .good) { place in
       try await place.get().expectFailed(.tls)

@@ -1,7 +1,7 @@
 import HaulTesting
 import Testing
 
-@Suite("haul probe and --remote-name, as programs", .timeLimit(.minutes(5))) struct ProbeRuns {
+@Suite("haul probe and --remote-name, as commands", .timeLimit(.minutes(5))) struct ProbeRuns {
   private static func named(_ faults: Fault...) -> FaultScript.Resource {
     Workplace.file().with {
       $0.contentDisposition = #"attachment; filename="../server.iso""#
@@ -9,7 +9,7 @@ import Testing
     }
   }
 
-  @Test("A table tells what the server says; nothing is written")
+  @Test("A table shows the server's answer; nothing is written")
   func table() async throws {
     try await Workplace.with(Self.named()) { place in
       let result = try await place.haul(["probe", place.server.url("/file.bin?token=secret")])
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test("One JSON object, also of a failure")
+  @Test("One JSON object, also for a failure")
   func json() async throws {
     try await Workplace.with(Self.named()) { place in
       let result = try await place.haul(["probe", "--json", place.server.url("/file.bin")])
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test("-v tells each request and each answer, without secrets")
+  @Test("-v shows each request and each answer, without secrets")
   func verbose() async throws {
     let busy = Self.named(Fault(.status(500), when: .request(1)))
     try await Workplace.with(busy) { place in
@@ -74,7 +74,7 @@ import Testing
     #expect(!result.errors.contains("secret"), sourceLocation: sourceLocation)
   }
 
-  @Test("Options of get that change the plan are taken")
+  @Test("Options of get that change the request are accepted")
   func planned() async throws {
     try await Workplace.with(Self.named()) { place in
       let url = place.server.url("/file.bin")
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test("Text from outside is escaped", arguments: [[], ["--json"]])
+  @Test("Untrusted text is escaped", arguments: [[], ["--json"]])
   func hostile(options: [String]) async throws {
     let fields = [
       "ETag: \"\u{202E}x\"", "Content-Type: a/\u{85}b", "Last-Modified: \u{2028}",
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test("--remote-name saves under the server's name, made safe; -o goes before it")
+  @Test("--remote-name saves under the server's name, made safe; -o overrides it")
   func remoteName() async throws {
     try await Workplace.with(Self.named()) { place in
       #expect(try await place.get("/file.bin", "--remote-name").status == 0)

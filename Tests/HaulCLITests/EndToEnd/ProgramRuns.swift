@@ -7,10 +7,10 @@ import Testing
 #endif
 
 /// Programs of steps whose manager was killed.
-@Suite("Programs of a manager that is killed", .timeLimit(.minutes(5)))
+@Suite("Programs of a killed manager", .timeLimit(.minutes(5)))
 struct ProgramRuns {
-  /// The first time it stays, with a process of its own; later ones tell which of the earlier ones
-  /// run yet, and end.
+  /// The first run stays, with its own child process. Later runs report which of the earlier ones
+  /// still run, and end.
   private static let staying = #"""
     for pid in $(cat "$1.processes"); do [ -e /proc/$pid/exe ] && echo $pid >> "$1.overlap"; done
     if [ -e "$1.processes" ]; then echo again >> "$1.runs"; exit 0; fi
@@ -20,7 +20,7 @@ struct ProgramRuns {
     wait
     """#
 
-  @Test("Case 21: are ended before their steps run again, or are told interrupted")
+  @Test("Case 21: are ended before their steps run again, or are reported as interrupted")
   func killed() async throws {
     try await Place.with { place in
       let first = try await place.drill(Self.staying)
@@ -33,7 +33,7 @@ struct ProgramRuns {
       defer { for pid in processes { kill(pid, SIGKILL) } }
       first.send(SIGKILL)
       #expect(await first.end().status == 128 + SIGKILL)
-      // They know nothing of it.
+      // The processes do not notice the kill.
       #expect(processes.count == 4 && processes.allSatisfy(Self.runs))
       let second = await (try place.drill(Self.staying)).end()
       #expect(second.status == 0, "\(second.output)\(second.errors)")
@@ -44,16 +44,16 @@ struct ProgramRuns {
     }
   }
 
-  /// Tells which of the earlier ones run yet, and that it ran.
+  /// Reports which of the earlier ones still run, and that it ran.
   private static let passing = #"""
     for pid in $(cat "$1.processes"); do [ -e /proc/$pid/exe ] && echo $pid >> "$1.overlap"; done
     echo $$ >> "$1.processes"
     """#
 
-  @Test("Case 21: never run beside themselves or twice, wherever it is killed")
+  @Test("Case 21: never run twice, at once or one after the other, wherever it is killed")
   func killedBetweenStatements() async throws {
     var reached: Set<String> = []
-    let points = ["decided", "storing", "stored", "carriedOut"].flatMap { point in
+    let points = ["decided", "storing", "stored", "effectsPerformed"].flatMap { point in
       (2...7).map { "\(point):\($0)" }
     }
     for point in points + ["ended:1", "ended:2", "began:1", "began:2"] {
@@ -72,10 +72,10 @@ struct ProgramRuns {
         #expect(isCompleted ? once.count == 1 : ends.last == "once failed", "\(point): \(ends)")
       }
     }
-    #expect(reached == ["decided", "storing", "stored", "carriedOut", "ended", "began"])
+    #expect(reached == ["decided", "storing", "stored", "effectsPerformed", "ended", "began"])
   }
 
-  /// How each step stands in the end.
+  /// The final state of each step.
   private static func ends(_ result: CommandResult) -> [String] {
     var ends: [String] = []
     for line in result.output.split(separator: "\n") {
@@ -85,12 +85,12 @@ struct ProgramRuns {
     return ends
   }
 
-  /// Of one that has ended there is no program, even while its status is kept.
+  /// An ended process has no program, even before it is reaped.
   private static func runs(_ pid: Int32) -> Bool {
     (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/exe")) != nil
   }
 
-  /// Where the queue and the programs are.
+  /// The paths of the queue and the programs.
   private struct Place {
     let directory: String
 

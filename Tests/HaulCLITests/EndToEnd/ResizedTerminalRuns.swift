@@ -2,7 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
-@Suite("Bars of the real program on a terminal", .serialized, .timeLimit(.minutes(3)))
+@Suite("Bars on a terminal", .serialized, .timeLimit(.minutes(3)))
 struct ResizedTerminalRuns {
   private static let erasure: [UInt8] = Array("\r\u{1B}[J".utf8)
 
@@ -16,7 +16,7 @@ struct ResizedTerminalRuns {
     return nil
   }
 
-  /// The last frame that came whole: it ends with the way back up.
+  /// The last complete frame, which ends by moving the cursor up again.
   private func lastFrame(_ bytes: [UInt8]) -> String? {
     guard let end = bytes.lastIndex(of: UInt8(ascii: "A")),
       let start = frameStart(in: bytes, before: end)
@@ -24,7 +24,7 @@ struct ResizedTerminalRuns {
     return String(decoding: bytes[start...end], as: UTF8.self)
   }
 
-  @Test("a resize midway leaves no debris, and what does not fit is counted")
+  @Test("a resize leaves no debris, and lines that do not fit are counted")
   func resized() async throws {
     let paths = (0..<12).map { "/file\($0).bin" }
     let resources = paths.map {
@@ -35,7 +35,7 @@ struct ResizedTerminalRuns {
       let directory = FileManager.default.temporaryDirectory
         .appending(path: "haul-run-\(UUID().uuidString)").path
       try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-      // A test's litter in the temporary directory is no failure.
+      // Files that a test leaves in the temporary directory are no failure.
       defer { try? FileManager.default.removeItem(atPath: directory) }
       let run = try await TerminalRun(
         ["get", "-x", "1", "-j", "8", "--max-per-host", "8"] + paths.map { server.url($0) },
@@ -50,7 +50,7 @@ struct ResizedTerminalRuns {
         lastFrame($0)?.contains(rest) == true
       }
       let bytes = run.bytes
-      // What came before the first frame of the new size was drawn for the old one.
+      // Frames before the first one of the new size were drawn for the old size.
       let end = try #require(bytes.lastIndex(of: UInt8(ascii: "A")))
       let mark = try #require(bytes.firstRange(of: Array("more running".utf8)))
       let change = try #require(frameStart(in: bytes, before: mark.lowerBound))

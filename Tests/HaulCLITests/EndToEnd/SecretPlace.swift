@@ -3,24 +3,24 @@ import Testing
 
 /// One way to give the program a secret: a row of the table in `SecretRuns`.
 struct SecretPlace: Sendable, CustomTestStringConvertible {
-  /// What is in the command line, the environment and the directory of a run.
+  /// The command line, the environment and the files of a run.
   struct Command {
     var address: String
-    /// Host and port of the server.
+    /// The host and port of the server.
     let server: String
     var options: [String] = []
     var environment: [String: String] = [:]
-    /// Files, 0600, by name.
+    /// Files with mode 0600, by name.
     var files: [String: String] = [:]
   }
 
   let testDescription: String
-  /// What may be seen nowhere, in every form that it takes.
+  /// What must not appear anywhere, in every form that it takes.
   let canaries: [String]
-  /// What is in the request when the secret has been sent; nil when no request to the origin has
+  /// What the request contains when the secret is sent; nil if no request to the origin contains
   /// it.
   let sent: String?
-  /// The ends that cannot come with it.
+  /// The outcomes that are impossible with it.
   let excluded: Set<SecretRuns.Outcome>
   let plant: @Sendable (inout Command) -> Void
 
@@ -39,7 +39,7 @@ struct SecretPlace: Sendable, CustomTestStringConvertible {
 
   private static let basic = base64("canary-user:canary-password")
 
-  /// Every place that there is; a new option that takes a secret gets a row here.
+  /// Every place; add a row for each new option that takes a secret.
   static let all: [SecretPlace] = [
     SecretPlace("-H", ["canary-header"], sent: "X-Api-Key: canary-header") {
       $0.options += ["-H", "X-Api-Key: canary-header"]
@@ -97,7 +97,7 @@ struct SecretPlace: Sendable, CustomTestStringConvertible {
       $0.files["jar"] = "127.0.0.1\tFALSE\t/\tFALSE\t0\tid\tcanary-jar\n"
       $0.options += ["--cookie-file", "jar"]
     },
-    // The fault server understands what a proxy is sent, and is its own proxy.
+    // The fault server understands requests to a proxy, and is its own proxy.
     SecretPlace(
       "--proxy", ["canary-user", "canary-password", basic], sent: "Proxy-Authorization: ",
       excluded: [.refused, .untrusted, .redirected]

@@ -27,17 +27,17 @@ import Testing
       }
     }
 
-    /// Whether the server that the secret is for gets a request.
+    /// Whether the server for which the secret is gets a request.
     var isSent: Bool { self != .refused && self != .untrusted }
   }
 
-  /// They wait for retries more than they run; all at once would be late for each other's timeouts.
+  /// They mostly wait for retries; all at once would cause timeouts.
   private static let gate = Gate(6)
 
   private static let views = [["-v"], ["--json", "-v"], ["--json"], []]
 
   @Test(
-    "None is in an output, a log, a file's name or the journal, however the run ends",
+    "No secret is in an output, a log, a file name or the journal, however the run ends",
     arguments: Outcome.allCases, SecretPlace.all)
   func nowhere(outcome: Outcome, secret: SecretPlace) async throws {
     if secret.excluded.contains(outcome) { return }
@@ -62,7 +62,7 @@ import Testing
           #expect(!other.snapshot.requests.isEmpty)
           try expectNone(secret, [("request to another origin", foreign)])
         }
-        // Or the table would prove nothing.
+        // Otherwise the table would prove nothing.
         guard let sent = secret.sent, outcome.isSent else { return }
         let requests = place.server.snapshot.requests
         #expect(!requests.isEmpty)
@@ -112,8 +112,8 @@ import Testing
     try expectNone(secret, try traces(in: place, besides: Set(command.files.keys)))
   }
 
-  /// Every name in the directory, and what is in the journals; the file itself is the server's and
-  /// random.
+  /// Every name in the directory, and the contents of the journals. The file itself is the
+  /// server's, and random.
   private func traces(
     in place: Workplace, besides planted: Set<String> = []
   ) throws -> [(String, String)] {
@@ -141,7 +141,7 @@ import Testing
   }
 
   @Test(
-    "None is in the message about an address or a field that cannot be read",
+    "No secret is in the message about an unreadable address or field",
     arguments: [
       ["get", "canary-user:canary-password@h/x?canary-query"],
       ["get", "ftp://canary-user:canary-password@h/x?canary-query"],

@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 @Suite("haul get -o -", .serialized, .timeLimit(.minutes(5))) struct StreamRuns {
-  /// Runs `haul get -o -` with its standard output led to a file.
+  /// Runs `haul get -o -` with its standard output in a file.
   private func stream(
     _ place: Workplace, _ options: String...
   ) async throws -> (result: CommandResult, bytes: [UInt8]) {
@@ -18,7 +18,7 @@ import Testing
     return (result, try place.contents("out"))
   }
 
-  @Test("The file comes out whole and in order, and nothing else is made", arguments: ["1", "8"])
+  @Test("The file is written out whole and in order; no file is created", arguments: ["1", "8"])
   func whole(connections: String) async throws {
     try await Workplace.with(Workplace.file(length: 24 << 20)) { place in
       let (result, bytes) = try await stream(place, "-x", connections)
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test("A wrong digest fails after the bytes are out")
+  @Test("A wrong digest fails after the bytes are written out")
   func checksum() async throws {
     try await Workplace.with(Workplace.file()) { place in
       let digest = "sha-256=" + String(repeating: "0", count: 64)
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test("A reader that goes away ends it with 141 and without a word", arguments: ["1", "4"])
+  @Test("If the reader closes its end, it ends with 141 and no message", arguments: ["1", "4"])
   func closedPipe(connections: String) async throws {
     try await Workplace.with(Workplace.file(length: 64 << 20)) { place in
       let pipe = Pipe()
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test("A signal ends it although its reader does not read", arguments: [4, 64])
+  @Test("A signal ends it even if its output is not read", arguments: [4, 64])
   func interrupted(mebibytes: Int64) async throws {
     try await Workplace.with(Workplace.file(length: mebibytes << 20)) { place in
       let pipe = Pipe()
@@ -71,7 +71,7 @@ import Testing
       run.send(SIGINT)
       let result = await run.end()
       #expect(result.status == 130)
-      #expect(result.errors.contains("interrupted; only a part was written out"))
+      #expect(result.errors.contains("interrupted; only a part of the file was written"))
       try pipe.fileHandleForReading.close()
     }
   }

@@ -2,7 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
-@Suite("What a person stumbles over", .timeLimit(.minutes(5))) struct StumblingRuns {
+@Suite("Common mistakes of users", .timeLimit(.minutes(5))) struct StumblingRuns {
   @Test("A binary file is not written to a terminal; a text is")
   func binary() async throws {
     let text = Workplace.file("/text").with {
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test("-o /dev/null downloads and throws away, /dev/stdout is standard output")
+  @Test("-o /dev/null discards the bytes, /dev/stdout is standard output")
   func devices() async throws {
     try await Workplace.with(Workplace.file()) { place in
       let url = place.server.url("/file.bin")
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test("401 says whether a password was wrong or none was sent")
+  @Test("401 says whether a password was wrong or not sent")
   func unauthorized() async throws {
     let closed = Workplace.file().with { $0.faults = [Fault(.respond(status: 401))] }
     try await Workplace.with(closed) { place in
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test(
-    "A place that cannot be written has its true reason",
+    "An unwritable directory is reported with the true reason",
     arguments: [
       (
         ["-d", "/proc/x"],
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test("A journal that is none is named")
+  @Test("An invalid journal is reported by name")
   func garbage() async throws {
     try await Workplace.with(Workplace.file()) { place in
       try Data("garbage".utf8).write(to: URL(filePath: place.path("file.bin.haul.journal")))
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test("probe says that it tries again, as get does")
+  @Test("probe reports retries, as get does")
   func probe() async throws {
     let busy = Workplace.file().with {
       $0.faults = [Fault(.respond(status: 503), when: .request(1))]
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test("verify follows symbolic links, and names one that leads nowhere")
+  @Test("verify follows symbolic links, and names a broken one")
   func links() async throws {
     try await Workplace.with(Workplace.file()) { place in
       _ = try await place.get()
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test("One address twice is downloaded once, with a warning")
+  @Test("The same address twice is downloaded once, with a warning")
   func twice() async throws {
     try await Workplace.with(Workplace.file()) { place in
       let url = place.server.url("/file.bin")
@@ -125,7 +125,7 @@ import Testing
     }
   }
 
-  @Test("The name in the line of the start is the final one")
+  @Test("The first line has the final name")
   func finalName() async throws {
     try await Workplace.with(Workplace.file()) { place in
       try Data("mine".utf8).write(to: URL(filePath: place.path("file.bin")))
@@ -146,7 +146,7 @@ import Testing
 
   private enum UsageProblem: Error { case noRate }
 
-  @Test("An unexpected coding is named at the end, and --decode undoes it")
+  @Test("An unexpected coding is reported at the end, and --decode decodes it")
   func coding() async throws {
     let coded = Workplace.file().with {
       $0.faults = [

@@ -16,7 +16,7 @@ final class TerminalRun {
     case exited(Int32)
   }
 
-  /// Every byte that reached the terminal.
+  /// Every byte that was written to the terminal.
   private(set) var bytes: [UInt8] = []
   private let master: Int32
   private var pieces: AsyncStream<Piece>.Iterator
@@ -32,7 +32,7 @@ final class TerminalRun {
     pieces = stream.makeAsyncIterator()
     var ends: (master: Int32, slave: Int32) = (-1, -1)
     try #require(openpty(&ends.master, &ends.slave, nil, nil, nil) == 0)
-    // No other program that is started meanwhile may keep them open.
+    // Other programs that start meanwhile must not keep them open.
     for end in [ends.master, ends.slave] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     master = ends.master
     let slave = ends.slave
@@ -48,7 +48,7 @@ final class TerminalRun {
     close(slave)
   }
 
-  /// Kills the program, when a test failed before it had ended.
+  /// Kills the program if a test failed before its end.
   deinit { if status == nil { process.send(SIGKILL) } }
 
   private static func wait(
@@ -57,7 +57,7 @@ final class TerminalRun {
     Task { pieces.yield(.exited(try await process.end())) }
   }
 
-  /// Reads until nobody has the other end open any more; Linux then says `EIO`.
+  /// Reads until the other end is closed everywhere; Linux then returns `EIO`.
   private static func read(_ master: Int32, _ pieces: AsyncStream<Piece>.Continuation) {
     Thread.detachNewThread {
       var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -72,7 +72,7 @@ final class TerminalRun {
     }
   }
 
-  /// Makes the terminal another size and, as the kernel does for a foreground process, tells it.
+  /// Resizes the terminal and, as the kernel does for a foreground process, sends SIGWINCH.
   func resize(width: Int, height: Int) {
     Self.resize(master, width: width, height: height)
     send(SIGWINCH)
@@ -87,7 +87,7 @@ final class TerminalRun {
 
   func send(_ signal: Int32) { process.send(signal) }
 
-  /// Returns when the condition holds for what was written so far.
+  /// Returns when the output so far meets the condition.
   func reach(
     _ what: String, sourceLocation: SourceLocation = #_sourceLocation,
     _ holds: ([UInt8]) throws -> Bool
@@ -102,7 +102,7 @@ final class TerminalRun {
     }
   }
 
-  /// Waits for the end, and tells the exit status.
+  /// Waits for the end, and returns the exit status.
   func end() async -> Int32 {
     while await step() {}
     return status ?? -1
@@ -121,7 +121,7 @@ final class TerminalRun {
   }
 }
 
-/// `read`, which the methods of the same name hide.
+/// `read`, which is hidden by the methods with the same name.
 private func systemRead(_ descriptor: Int32, _ buffer: inout [UInt8], _ count: Int) -> Int {
   read(descriptor, &buffer, count)
 }

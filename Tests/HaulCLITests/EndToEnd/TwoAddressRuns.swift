@@ -9,7 +9,7 @@ import Testing
   import Darwin
 #endif
 
-/// A host with two addresses, of which the first is dead: IPv6 is tried first (RFC 8305), and the
+/// A host with two addresses, of which the first is dead. IPv6 is tried first (RFC 8305), and the
 /// server is on 127.0.0.1.
 @Suite(
   "Case 50: a name with a dead address before a live one", .serialized, .timeLimit(.minutes(5)),
@@ -25,11 +25,11 @@ struct TwoAddressRuns {
     }
   }
 
-  @Test("Case 50: a first address that is silent costs no attempt")
+  @Test("Case 50: a first address that does not answer costs no attempt")
   func silent() async throws {
     for _ in 0..<8 {
       let isDone = try await Workplace.with(Workplace.file()) { place in
-        // The port may be somebody else's there.
+        // Another program may use the port there.
         guard let silent = SilentPort(place.server.port) else { return false }
         defer { silent.release() }
         let before = try SilentPort.droppedConnections()
@@ -52,7 +52,7 @@ struct TwoAddressRuns {
   }
 }
 
-/// Runs `haul` with an `/etc/hosts` of its own, in a mount namespace.
+/// Runs `haul` with its own `/etc/hosts`, in a mount namespace.
 private enum OwnHosts {
   static let name = "two-addresses.test"
   private static let unshare = "/usr/bin/unshare"
@@ -61,7 +61,7 @@ private enum OwnHosts {
     _ addresses: [String], in place: Workplace, _ options: String...
   ) async throws -> CommandResult {
     let hosts = place.path("../hosts-\(UUID().uuidString)")
-    // A test's litter in the temporary directory is no failure.
+    // Files that a test leaves in the temporary directory are no failure.
     defer { try? FileManager.default.removeItem(atPath: hosts) }
     let lines = addresses.map { "\($0) \(name)\n" }.joined()
     try lines.write(toFile: hosts, atomically: true, encoding: .utf8)
@@ -86,13 +86,13 @@ private enum OwnHosts {
     }
     port.release()
     let directory = FileManager.default.temporaryDirectory.path
-    // What cannot be run cannot be tested with.
+    // If this cannot run, the tests are skipped.
     let result = try? await run(["/bin/true"], hosts: "/etc/hosts", in: directory)
     return result?.status == 0
   }
 }
 
-/// A port of ::1 whose queue is full: the system drops what else would connect, without a word.
+/// A port of ::1 with a full queue: the system drops other connections silently.
 private struct SilentPort {
   private let descriptors: [Int32]
 
@@ -119,7 +119,7 @@ private struct SilentPort {
 
   func release() { for descriptor in descriptors { _ = close(descriptor) } }
 
-  /// How often a connection was dropped because of a full queue, on this machine.
+  /// The number of connections that this machine dropped because of a full queue.
   static func droppedConnections() throws -> Int {
     let text = try String(contentsOfFile: "/proc/net/netstat", encoding: .utf8)
     let rows = text.split(separator: "\n").filter { $0.hasPrefix("TcpExt:") }

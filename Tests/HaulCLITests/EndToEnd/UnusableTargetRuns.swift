@@ -3,14 +3,14 @@ import HaulCore
 import HaulTesting
 import Testing
 
-@Suite("Targets that cannot be used, on the real file system", .serialized, .timeLimit(.minutes(5)))
+@Suite("Unusable targets, on the real file system", .serialized, .timeLimit(.minutes(5)))
 struct UnusableTargetRuns {
   enum Defect: String, CaseIterable, CustomTestStringConvertible {
     case directory, symlink, danglingSymlink, fifo, device
 
     var testDescription: String { rawValue }
 
-    /// Puts it under the target's name.
+    /// Creates it under the target's name.
     func plant(at path: String) throws {
       let manager = FileManager.default
       switch self {
@@ -21,14 +21,14 @@ struct UnusableTargetRuns {
       case .danglingSymlink:
         try manager.createSymbolicLink(atPath: path, withDestinationPath: "not-there")
       case .fifo: try #require(mkfifo(path, 0o600) == 0)
-      // The numbers of /dev/null.
+      // The device numbers of /dev/null.
       case .device: try #require(mknod(path, S_IFCHR | 0o600, 0x103) == 0)
       }
     }
   }
 
   @Test(
-    "A target that is no regular file is refused and left; once it is gone, it goes on",
+    "A target that is not a regular file is refused and kept; without it, the download completes",
     arguments: Defect.allCases.filter { $0 != .device || canMakeDevices })
   func target(defect: Defect) async throws {
     try await Workplace.with(Workplace.file()) { place in
@@ -46,7 +46,7 @@ struct UnusableTargetRuns {
     }
   }
 
-  @Test("A device given by its name is refused, and nothing is left beside it")
+  @Test("A device as a target is refused, and no file is left beside it")
   func namedDevice() async throws {
     try await Workplace.with(Workplace.file()) { place in
       try await place.get("/file.bin", "-o", "/dev/full").expectFailed(.notARegularFile)
@@ -57,7 +57,7 @@ struct UnusableTargetRuns {
     }
   }
 
-  @Test("A directory on the way that is a file is refused")
+  @Test("A file in place of a directory of the path is refused")
   func fileOnTheWay() async throws {
     try await Workplace.with(Workplace.file()) { place in
       try Data().write(to: URL(filePath: place.path("d")))
@@ -69,7 +69,7 @@ struct UnusableTargetRuns {
     }
   }
 
-  @Test("The target's directory is removed while it runs: it fails, and can be run again")
+  @Test("The target's directory is removed during the run: it fails, and can be run again")
   func removedDirectory() async throws {
     try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
       place in
@@ -86,7 +86,30 @@ struct UnusableTargetRuns {
     }
   }
 
-  @Test("Two processes on one target: one wins, the other is told that it is in use")
+  @Test(
+    "A directory that is renamed during the run: no file is reported under the old path",
+    arguments: [false, true])
+  func renamedDirectory(isReplaced: Bool) async throws {
+    try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
+      place in
+      let run = try await place.start("/file.bin", "--json", "-d", "d")
+      try await run.reach(bytes: 1 << 20)
+      try FileManager.default.moveItem(atPath: place.path("d"), toPath: place.path("moved"))
+      if isReplaced {
+        try FileManager.default.createDirectory(
+          atPath: place.path("d"), withIntermediateDirectories: false)
+      }
+      place.server.release("/file.bin")
+      try (await run.end()).expectFailed(.io)
+      if isReplaced { try FileManager.default.removeItem(atPath: place.path("d")) }
+      try FileManager.default.moveItem(atPath: place.path("moved"), toPath: place.path("d"))
+      place.server.setFaults("/file.bin", [])
+      #expect(try await place.get("/file.bin", "-d", "d").status == 0)
+      try place.expectWhole("d/file.bin")
+    }
+  }
+
+  @Test("Two processes with one target: one succeeds, the other reports that it is in use")
   func twoProcesses() async throws {
     try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
       place in
@@ -121,7 +144,7 @@ struct UnusableTargetRuns {
   }
 
   @Test(
-    "A part or journal of another user, writable by others or a symlink is refused untouched",
+    "A part file or journal that is another user's, writable by others or a symlink is not touched",
     arguments: Planted.allCases.filter { $0 != .otherUser || isRoot }, ["part", "journal"])
   func planted(planted: Planted, name: String) async throws {
     try await Workplace.with(Workplace.file()) { place in
@@ -141,14 +164,14 @@ struct UnusableTargetRuns {
 
   static let isRoot = geteuid() == 0
 
-  /// Root may be forbidden to, in a container.
+  /// In a container, even root may not be allowed to.
   static let canMakeDevices: Bool = {
     let path = FileManager.default.temporaryDirectory.path + "/haul-device-\(UUID().uuidString)"
     defer { unlink(path) }
     return mknod(path, S_IFCHR | 0o600, 0x103) == 0
   }()
 
-  /// What tells whether a name was touched.
+  /// The values that show whether a name was touched.
   struct Kind: Equatable {
     let mode, owner, inode, size, modified: Int
 

@@ -3,7 +3,7 @@ import HaulCore
 import HaulTesting
 import Testing
 
-/// A fault server and an empty directory to run the program in.
+/// A fault server, and an empty directory in which the program runs.
 struct Workplace: Sendable {
   let server: FaultServer
   let directory: String
@@ -11,7 +11,7 @@ struct Workplace: Sendable {
   static let seed: UInt64 = 7
   static let length: Int64 = 3 << 20
 
-  /// `/file.bin` as every test has it, with these faults.
+  /// `/file.bin`, as in every test, with these faults.
   static func file(
     _ path: String = "/file.bin", length: Int64 = length, _ faults: Fault...
   ) -> FaultScript.Resource {
@@ -26,13 +26,13 @@ struct Workplace: Sendable {
       let directory = FileManager.default.temporaryDirectory
         .appending(path: "haul-run-\(UUID().uuidString)").resolvingSymlinksInPath().path
       try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-      // A test's litter in the temporary directory is no failure.
+      // Files that a test leaves in the temporary directory are no failure.
       defer { try? FileManager.default.removeItem(atPath: directory) }
       return try await body(Workplace(server: server, directory: directory))
     }
   }
 
-  /// Starts `haul get` for a path of the server, with one connection unless told.
+  /// Starts `haul get` for a path of the server, with one connection by default.
   func start(
     _ path: String = "/file.bin", _ options: String..., standardOutput: FileHandle? = nil
   ) async throws -> CommandRun {
@@ -41,12 +41,12 @@ struct Workplace: Sendable {
       standardOutput: standardOutput)
   }
 
-  /// `haul get --json` of a path of the server, to its end.
+  /// Runs `haul get --json` for a path of the server to its end.
   func get(_ path: String = "/file.bin", _ options: String...) async throws -> CommandResult {
     try await haul(["get", "--json", server.url(path), "-x", "1"] + options)
   }
 
-  /// Any command, to its end.
+  /// Runs any command to its end.
   func haul(_ arguments: [String], environment: [String: String] = [:]) async throws
     -> CommandResult
   {
@@ -67,7 +67,7 @@ struct Workplace: Sendable {
     return result
   }
 
-  /// Asserts that the same command goes on from the bytes that `interrupt` left.
+  /// Checks that the same command resumes from the bytes that `interrupt` left.
   func expectGoesOn(
     _ options: [String] = [], as name: String = "file.bin",
     sourceLocation: SourceLocation = #_sourceLocation
@@ -93,7 +93,7 @@ struct Workplace: Sendable {
     try FileManager.default.contentsOfDirectory(atPath: path(below)).sorted()
   }
 
-  /// Asserts that the file is, byte for byte, what the server has.
+  /// Checks that the file equals the server's, byte for byte.
   func expectWhole(
     _ name: String = "file.bin", length: Int64 = length, seed: UInt64 = seed,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -108,12 +108,12 @@ extension [JSONValue] {
   func of(_ type: String) -> [JSONValue] { filter { $0["type"]?.string == type } }
   var types: [String] { compactMap { $0["type"]?.string } }
   var finished: [JSONValue] { of("finished") }
-  /// The codes of the transfers that failed.
+  /// The codes of the failed transfers.
   var codes: [String] { finished.compactMap { $0["error"]?["code"]?.string } }
 }
 
 extension CommandResult {
-  /// Asserts exit status 1, the code, valid JSON and exactly one line that tells the failure.
+  /// Checks for exit status 1, the code, valid JSON and exactly one line about the failure.
   func expectFailed(
     _ code: TransferError.Code, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {

@@ -5,7 +5,7 @@ import Testing
 @Suite("Lists of addresses") struct InputListTests {
   private func sha(_ digit: String) -> String { "sha-256=" + String(repeating: digit, count: 64) }
 
-  @Test("one address a line; comments, empty lines, ends of lines and spaces do not count")
+  @Test("one address per line; comments, empty lines, line ends and spaces do not count")
   func layout() throws {
     let text =
       "# mine\n\nhttps://h/1\r\n  \t\nhttps://h/2  \n  # of 2\n  out = b c\t\r\n#end\nhttps://h/3"
@@ -42,14 +42,14 @@ import Testing
     #expect(requests[1].headers.map(\.name) == ["x-a"])
   }
 
-  @Test("lists and addresses of the command line are taken together, also from standard input")
+  @Test("lists and addresses of the command line are combined, also from standard input")
   func together() throws {
     let files = sources(["a": "https://h/2\n", "-": "https://h/3\n"])
     let urls = try plan(["-i", "a", "--input-file=-", "https://h/1"], files).requests.map(\.url)
     #expect(urls.map(\.redacted) == ["https://h/1", "https://h/2", "https://h/3"])
   }
 
-  @Test("one address may stand alone in a list, and then has the options of one")
+  @Test("a list may have one address, which then may have the options for one")
   func single() throws {
     let files = sources(["a": "https://h/1\n"])
     let requests = try plan(["-ia", "-o", "x", "--checksum", sha("b")], files).requests
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(
-    "what is wrong in a list is told with its line",
+    "an error in a list is reported with its line",
     arguments: [
       (
         "https://h/1\nhttps://h/2\thttps://m/2",
@@ -87,7 +87,7 @@ import Testing
     #expect(!found.contains("secret"))
   }
 
-  @Test("what contradicts the command line is refused")
+  @Test("contradictions with the command line are refused")
   func contradictions() {
     let files = sources(["one": "https://h/1\n  out=a", "two": "https://h/1\nhttps://h/2"])
     #expect(refusal(["-i", "one", "-o", "b"], files)?.contains("contradict") == true)
@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test(
-    "two transfers of one target are refused, however it is written",
+    "two transfers with the same target are refused, in any spelling",
     arguments: [("a", "a"), ("a", "./a"), ("d//a", "d/./a"), ("/d/a", "//d/a")])
   func sameTarget(first: String, second: String) throws {
     let list = "https://h/1\n  out=\(first)\nhttps://h/2\n\n  out=\(second)"
@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test(
-    "one address for one file twice is downloaded once, with a warning that names both places",
+    "the same address and file twice is downloaded once, with a warning that names both places",
     arguments: [[], ["--if-exists", "skip"], ["--if-exists", "overwrite"]])
   func givenTwice(options: [String]) throws {
     let list = "https://h/d/x?token=secret\nhttps://h/d/x?token=secret\nhttps://h/y\n"
@@ -125,7 +125,7 @@ import Testing
     #expect(try plan(["-i", "list", "--remote-name"], files).requests.count == 3)
   }
 
-  @Test("one address for one file with different options is refused")
+  @Test("the same address and file with different options is refused")
   func givenDifferently() throws {
     let list = "https://h/x\n  checksum=md5=\(String(repeating: "0", count: 32))\nhttps://h/x\n"
     let message = try #require(refusal(["-i", "list"], sources(["list": list])))
@@ -133,7 +133,7 @@ import Testing
     #expect(message.contains("with different options"))
   }
 
-  @Test("addresses whose files would have one name are refused only where no number may be added")
+  @Test("addresses with the same file name are refused only where no number may be added")
   func sameName() throws {
     let files = sources(["list": "https://h/1/x\nhttps://h/2/x\n"])
     #expect(refusal(["-i", "list"], files) == nil)
@@ -151,7 +151,7 @@ import Testing
     #expect(try plan(["-i", "list"], sources(["list": list])).requests.count == 3)
   }
 
-  @Test("ten thousand addresses with targets of their own are taken")
+  @Test("ten thousand addresses with their own targets are accepted")
   func many() throws {
     let list = (1...10_000).map { "https://h/\($0)\n  out=\($0).bin\n" }.joined()
     let requests = try plan(["-i", "list"], sources(["list": list])).requests

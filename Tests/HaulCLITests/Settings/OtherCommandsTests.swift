@@ -2,7 +2,7 @@ import HaulCLI
 import HaulCore
 import Testing
 
-@Suite("The configuration file, of commands beside get") struct OtherCommandsTests {
+@Suite("The configuration file with commands other than get") struct OtherCommandsTests {
   private func probe(_ words: [String], _ text: String) throws -> ProbePlan {
     let all = ["probe"] + words + ["https://h/x"]
     guard case .probe(let plan) = try Invocation(all, from: SettingsTests.files(text)) else {
@@ -21,7 +21,7 @@ import Testing
 
   private let digest = "00112233445566778899aabbccddeeff"
 
-  @Test("probe takes what it knows, and leaves the rest")
+  @Test("probe uses the settings that it knows, and ignores the rest")
   func known() throws {
     let text = """
       json
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test(
-    "the flags of probe are switched off for one run",
+    "flags of probe can be switched off for one run",
     arguments: ["json", "verbose", "remote-name", "allow-unverified"])
   func switchedOff(key: String) throws {
     #expect(try probe([], key) != probe([], ""))
@@ -56,14 +56,14 @@ import Testing
     #expect(try probe([], "\(key) = false") == probe([], ""))
   }
 
-  @Test("verify takes quiet; the digest is its own")
+  @Test("verify uses quiet, but not the digest")
   func quiet() throws {
     let text = "quiet\nconnections = 3\nchecksum = sha-1=\(digest)00112233"
     #expect(try verify([], text).quiet)
     #expect(try verify(["--no-quiet"], text) == verify([], ""))
   }
 
-  @Test("a wrong file stops them, too; help needs none")
+  @Test("an invalid file stops them too, but not help")
   func wrong() throws {
     let known = SettingsTests.files("conections = 3")
     for words in [["verify", "f", "--checksum", "md5=\(digest)"], ["probe", "https://h/x"]] {

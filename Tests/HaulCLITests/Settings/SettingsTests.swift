@@ -13,7 +13,7 @@ import Testing
     Self.files(text, more)
   }
 
-  @Test("it sets defaults, of every kind of value")
+  @Test("it sets defaults of every type")
   func defaults() throws {
     let text = """
       # mine
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(
-    "ends of lines and spaces do not count, and an empty file is none",
+    "line ends and spaces do not count, and an empty file is valid",
     arguments: [
       "connections = 3\r\n\r\nquiet\r\n", "\t connections=3 \n quiet", "\n#\nquiet\nconnections=3",
     ])
@@ -55,7 +55,7 @@ import Testing
     #expect(try plan(["https://h/x"], files("# = \n")) == plan(["https://h/x"], files("")))
   }
 
-  @Test("options that may be repeated may stand on several lines")
+  @Test("repeatable options may be on several lines")
   func repeated() throws {
     let digits = String(repeating: "0", count: 128)
     let text = """
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test(
-    "the command line wins",
+    "the command line overrides the file",
     arguments: [
       ("connections = 3", ["-x", "5"]), ("quiet", ["-v"]), ("verbose", ["-q"]),
       ("progress = bar", ["-q"]), ("quiet = true", ["--progress", "plain"]),
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test(
-    "a flag that the file sets is switched off for one run",
+    "a flag in the file can be switched off for one run",
     arguments: [
       "allow-unverified", "insecure", "http1.1", "http2", "remote-name", "start-over", "netrc",
       "json", "quiet", "verbose",
@@ -124,7 +124,7 @@ import Testing
     #expect(try plan(["https://h/x"], files("\(key)=false")) == none)
   }
 
-  @Test("what the command line leaves open stays as the file has it")
+  @Test("settings stay as in the file unless the command line changes them")
   func together() throws {
     let known = files("directory = d\nheader = A: 1\nheader = B: 2\nlimit-rate = 5")
     let plan = try plan(["-o", "f", "-H", "b: 3", "-x", "2", "https://h/x"], known)
@@ -133,7 +133,7 @@ import Testing
     #expect(plan.limits.rateLimit == 5)
   }
 
-  @Test("XDG_CONFIG_HOME comes before HOME when it is absolute")
+  @Test("XDG_CONFIG_HOME comes before HOME if it is absolute")
   func place() throws {
     var known = sources(
       ["/x/haul/haul.conf": "connections = 2", Self.path: "connections = 3"],
@@ -145,7 +145,7 @@ import Testing
     #expect(try plan(["https://h/x"], known).requests[0].connections == 8)
   }
 
-  @Test("a file of the former name is refused, unless there is one of the new name")
+  @Test("a file with the former name is refused, unless there is one with the new name")
   func former() throws {
     let old = "/home/me/.config/haul/config.toml"
     var known = sources([old: "connections = 3"], environment: ["HOME": "/home/me"])

@@ -2,11 +2,11 @@ import HaulCLI
 import HaulCore
 import Testing
 
-@Suite("What is wrong in the configuration file") struct WrongSettingsTests {
+@Suite("Errors in the configuration file") struct WrongSettingsTests {
   private func files(_ text: String) -> CommandSources { SettingsTests.files(text) }
 
   @Test(
-    "is told with the file and the line, and starts nothing",
+    "are reported with the file and the line, and nothing starts",
     arguments: [
       ("conections = 3", "line 1: unknown option conections; did you mean connections?"),
       ("\n# x\r\n  x = 3", "line 3: unknown option x"),
@@ -39,7 +39,7 @@ import Testing
     ])
   func refused(text: String, part: String) throws {
     for words in [["get", "https://h/x"], ["probe", "https://h/x"]] {
-      // Only `get` takes a digest.
+      // Only `get` accepts a digest.
       if words[0] == "probe", text.hasPrefix("checksum") { continue }
       let message = try #require(refusal(words, of: files(text)))
       #expect(message.hasPrefix("\(SettingsTests.path): \(part)"), "\(message)")
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test(
-    "what is no name is not repeated",
+    "an invalid name is not repeated",
     arguments: [
       "--connections 3", "-x = 3", "connections 3", "= 3", "[get]", "Connections = 3", "'json' = 1",
       "\u{FEFF}json", "{", "}", "[\u{E9}]", "\u{301}json", "Authorization: Basic c2VjcmV0=",
@@ -63,7 +63,7 @@ import Testing
     "write a line like limit-rate = 20M: the long name of an option, without its dashes"
 
   @Test(
-    "what one run is about is for the command line only",
+    "options about one run are for the command line only",
     arguments: [
       "output = x", "output = -", "input-file = list", "input-file", "help", "version = true",
       "generate-completion-script = zsh",
@@ -104,7 +104,7 @@ import Testing
     #expect(!shown.contains("secret"), "\(message)")
   }
 
-  @Test("an error of the command line does not name the file; one of both names it")
+  @Test("an error of the command line does not name the file; an error of both names it")
   func blame() throws {
     let known = files("connections = 3\nchecksum = md5=\(String(repeating: "0", count: 32))")
     let own = try #require(refusal(["-H", "no colon", "https://h/x"], known))
@@ -115,7 +115,7 @@ import Testing
     #expect(refusal([], known) == "give at least one URL, or a file of them with -i")
   }
 
-  @Test("a very long line is a value like any other")
+  @Test("a very long line is accepted")
   func long() throws {
     let name = String(repeating: "x", count: 1 << 18)
     let known = try plan(["https://h/x"], files("header = A: \(name)\nquiet"))

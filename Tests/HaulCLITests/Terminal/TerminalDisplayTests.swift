@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(
-    "after any redraws, lines and resizes the screen shows the lines and the frame, and nothing else",
+    "after any redraws, lines and resizes, the screen shows only the lines and the frame",
     arguments: TerminalScreen.Resizing.allCases, 0..<60 as Range<UInt64>)
   func anySequence(resizing: TerminalScreen.Resizing, seed: UInt64) throws {
     var generator = SimulationRandom(seed: seed)
@@ -60,7 +60,7 @@ import Testing
       try screen.feed(display.update(lines: new, frame: frame).utf8)
       let expected = Self.frame(board, screen, style)
       let note: Comment = "seed \(seed), step \(step), \(screen.width) x \(screen.height)"
-      // Without a frame the cursor stands on an empty row.
+      // Without a frame, the cursor is on an empty row.
       let below = Array(screen.visible.dropFirst(screen.cursorRow))
       #expect(below == (expected.isEmpty ? [""] : expected), note)
       if resizing == .wraps { #expect(screen.lines == lines + expected, note) }
@@ -71,7 +71,7 @@ import Testing
     if resizing == .wraps { #expect(screen.lines == lines + ["§ the end"], "seed \(seed)") }
   }
 
-  @Test("the screen that tests look at would show debris: a frame drawn without erasing")
+  @Test("the test screen shows debris if a frame is drawn without erasing")
   func negativeControl() throws {
     var screen = TerminalScreen(width: 60, height: 10)
     let frame = ProgressFrame(
@@ -86,7 +86,7 @@ import Testing
     #expect(throws: TerminalToken.Refused.self) { try screen.feed("\u{1B}]0;owned\u{7}".utf8) }
   }
 
-  @Test("between two redraws lines wait, and a redraw writes nothing when nothing has changed")
+  @Test("lines wait for the next redraw, which writes nothing if nothing has changed")
   func screen() {
     var screen = GetScreen(hasBars: true, style: FrameStyle(), size: { (80, 24) })
     var board = ProgressBoard([FileProgress(name: "x", phase: .connecting)], expected: 1)

@@ -1,29 +1,29 @@
-/// A small terminal: interprets what haul writes and yields what is to be seen.
+/// A small terminal: interprets the output of haul, and shows what would be visible.
 struct TerminalScreen {
-  /// What happens to lines when the width changes.
+  /// How lines change with the width.
   enum Resizing: CaseIterable {
-    /// Wrapped anew, as most do.
+    /// Wrapped again, as in most terminals.
     case wraps
-    /// Cut off at the right, as xterm does.
+    /// Cut off at the right, as in xterm.
     case cuts
   }
 
   private struct Row {
-    /// A character, and the empty second cell of a wide one.
+    /// Characters; a wide one is followed by an empty cell.
     var cells: [Character?] = []
-    /// Goes on in the next row: nothing but the margin ended it.
+    /// Whether it continues in the next row, only because of the margin.
     var isWrapped = false
   }
 
   private(set) var width: Int
   private(set) var height: Int
   private let resizing: Resizing
-  /// What was scrolled off and what is on the screen.
+  /// Scrolled-off rows and the rows of the screen.
   private var rows: [Row] = [Row()]
   private var top = 0
   private var row = 0
   private var column = 0
-  /// The last cell of a row is taken; the next character begins a row.
+  /// Whether the last cell of the row is used, so that the next character begins a row.
   private var isAtMargin = false
 
   init(width: Int, height: Int, resizing: Resizing = .wraps) {
@@ -32,21 +32,21 @@ struct TerminalScreen {
     self.resizing = resizing
   }
 
-  /// Everything that was ever written and not erased: wrapped rows are one line.
+  /// Everything that was written and not erased; wrapped rows are one line.
   var lines: [String] {
     Self.joined(rows).map { String($0.compactMap(\.self)).trimmed }.droppingEmptyEnd
   }
 
-  /// The rows that are to be seen.
+  /// The visible rows.
   var visible: [String] {
     rows[top..<min(rows.count, top + height)].map { String($0.cells.compactMap(\.self)).trimmed }
   }
 
-  /// The row of the screen where the cursor stands, from 0.
+  /// The row of the cursor on the screen, from 0.
   var cursorRow: Int { row - top }
 
-  /// Interprets text from the program; a line feed begins the line as well, as the terminal driver
-  /// makes it.
+  /// Interprets output. A line feed also moves to the start of the line, as with the terminal
+  /// driver.
   mutating func feed(_ bytes: some Sequence<UInt8>) throws(TerminalToken.Refused) {
     for token in try TerminalToken.tokens(bytes) { take(token) }
   }
@@ -112,7 +112,7 @@ struct TerminalScreen {
     }
     column = min(column, width - 1)
     isAtMargin = false
-    // The cursor stays to be seen; what no longer fits below it is gone.
+    // The cursor stays visible; rows that no longer fit below it are lost.
     if row >= top + height { top = row - height + 1 }
     if rows.count > top + height { rows.removeSubrange((top + height)...) }
   }
@@ -128,7 +128,7 @@ struct TerminalScreen {
     for cells in Self.joined(old) {
       let first = rows.count
       var offset = 0
-      // The line holds these old rows: where the cursor's and the top one's begin in it.
+      // The line contains these old rows: where the rows of the cursor and of the top begin in it.
       var starts: [Int: Int] = [:]
       repeat {
         starts[index] = offset
@@ -176,7 +176,7 @@ struct TerminalScreen {
     return pieces
   }
 
-  /// Cells of what the tests use: Latin, CJK, one emoji, combining marks.
+  /// The cells of characters in the tests: Latin, CJK, one emoji, combining marks.
   private static func cells(of character: Character) -> Int {
     let value = character.unicodeScalars.first?.value ?? 0
     let isWide =

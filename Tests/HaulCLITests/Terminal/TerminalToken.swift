@@ -1,4 +1,4 @@
-/// What haul writes to a terminal, taken apart; everything else is an error.
+/// The output of haul to a terminal as tokens; any other sequence is an error.
 enum TerminalToken: Hashable {
   case text(Character)
   case carriageReturn
@@ -55,7 +55,7 @@ enum TerminalToken: Hashable {
     throw Refused(description: "CSI without an end")
   }
 
-  /// A grapheme at a time: a combining mark goes into the cell of what it stands on.
+  /// By grapheme: a combining mark belongs to the cell of its base character.
   private static func append(_ scalar: Unicode.Scalar, to tokens: inout [TerminalToken]) {
     if case .text(let last) = tokens.last {
       let joined = String(last) + String(scalar)

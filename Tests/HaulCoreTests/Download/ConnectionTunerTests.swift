@@ -1,7 +1,7 @@
 import HaulCore
 import Testing
 
-@Suite("The number of connections follows what they bring, in virtual time")
+@Suite("The number of connections depends on measured throughput, in virtual time")
 struct ConnectionTunerTests {
   private static let rate = 4_000_000.0
 
@@ -14,7 +14,7 @@ struct ConnectionTunerTests {
     return download
   }
 
-  @Test("It doubles, each step after the last one delivered, up to the limit")
+  @Test("It doubles, each time after the newest ones have delivered, up to the limit")
   func doubles() {
     let network = ModelNetwork.perConnection(Self.rate).with { $0.latency = .milliseconds(50) }
     var download = TunedDownload(network, megabytes: 100, limit: 8)
@@ -26,7 +26,7 @@ struct ConnectionTunerTests {
     #expect(download.choices == [ConnectionChoice(8, .limit)])
   }
 
-  @Test("On a short way a long download looks at four first")
+  @Test("With short latency, a long download measures four connections before more")
   func looks() {
     let network = ModelNetwork.perConnection(Self.rate).with { $0.latency = .milliseconds(20) }
     for (megabytes, open) in [(40.0, 8), (100, 4)] {
@@ -38,14 +38,14 @@ struct ConnectionTunerTests {
     }
   }
 
-  @Test("No more are asked for when the rest is nearly there: they would come too late")
+  @Test("Near the end no more are opened: they would come too late")
   func nearlyThere() {
     let network = ModelNetwork.perConnection(Self.rate)
     let download = finished(network, megabytes: 6, limit: 8)
     #expect(download.most == 2)
   }
 
-  @Test("What doubling made worse is taken back at once", arguments: UInt64(1)...5)
+  @Test("A doubling that makes it slower is undone at once", arguments: UInt64(1)...5)
   func takenBack(seed: UInt64) {
     let network = ModelNetwork.slowing(Self.rate, beyond: 4).with {
       $0.noise = 0.2
@@ -56,7 +56,7 @@ struct ConnectionTunerTests {
   }
 
   @Test(
-    "Where each connection brings as much as the first, all that are allowed are used",
+    "If each connection brings as much as the first, all allowed ones are used",
     arguments: [2, 8, 16], UInt64(1)...5)
   func pays(limit: Int, seed: UInt64) {
     let network = ModelNetwork.perConnection(Self.rate).with { $0.noise = 0.3 }
@@ -68,7 +68,7 @@ struct ConnectionTunerTests {
   }
 
   @Test(
-    "A server that slows in all beyond four connections: it settles there, near the best",
+    "If a server is slower beyond four connections, it settles near the best number",
     arguments: [6, 8, 16], UInt64(1)...5)
   func slows(limit: Int, seed: UInt64) {
     for latency in [5, 200] {
@@ -86,7 +86,7 @@ struct ConnectionTunerTests {
   }
 
   @Test(
-    "A line that is full with six: no speed is lost, and those too many go",
+    "If six connections fill the line, no speed is lost and surplus ones are stopped",
     arguments: UInt64(1)...5)
   func full(seed: UInt64) {
     let network = ModelNetwork.perConnection(Self.rate, most: 6 * Self.rate).with { $0.noise = 0.2 }
@@ -97,14 +97,14 @@ struct ConnectionTunerTests {
     #expect(download.seconds < best / 0.9, "seed \(seed)")
   }
 
-  @Test("A line that one connection fills ends with one or two", arguments: UInt64(1)...5)
+  @Test("If one connection fills the line, it ends with one or two", arguments: UInt64(1)...5)
   func one(seed: UInt64) {
     let network = ModelNetwork.perConnection(Self.rate, most: Self.rate).with { $0.noise = 0.2 }
     let download = finished(network, megabytes: 60, limit: 8, seed: seed)
     #expect(download.open <= 2, "seed \(seed)")
   }
 
-  @Test("A short download is not measured: nothing is taken away")
+  @Test("A short download is not measured: no connection is stopped")
   func short() {
     let network = ModelNetwork.perConnection(Self.rate)
     var download = TunedDownload(network, megabytes: 60, limit: 8)
@@ -115,7 +115,7 @@ struct ConnectionTunerTests {
     }
   }
 
-  @Test("The next transfer of a host begins with what the last one settled on")
+  @Test("The next transfer of a host begins with the number that the last one settled on")
   func remembers() {
     let network = ModelNetwork.slowing(Self.rate, beyond: 4)
     var download = TunedDownload(network, megabytes: 128, limit: 16, remembered: 4)
@@ -126,14 +126,14 @@ struct ConnectionTunerTests {
     #expect((3...5).contains(download.open))
   }
 
-  @Test("What was remembered is doubted soon: more are tried, and kept when they pay")
+  @Test("A remembered number is soon measured: more are tried, and kept if they pay")
   func doubts() {
     let network = ModelNetwork.perConnection(Self.rate)
     let download = finished(network, megabytes: 400, limit: 8, remembered: 2)
     #expect(download.open == 8)
   }
 
-  @Test("A limit of the server goes before everything that was measured")
+  @Test("A limit of the server overrides every measurement")
   func refused() {
     let network = ModelNetwork.perConnection(Self.rate)
     var download = TunedDownload(network, megabytes: 100, limit: 8)
@@ -146,7 +146,7 @@ struct ConnectionTunerTests {
     #expect(download.open == 3)
   }
 
-  @Test("Without a connection it begins with one again, then goes to what it had settled on")
+  @Test("After losing all connections it begins with one again, then returns to its former number")
   func lost() {
     let network = ModelNetwork.slowing(Self.rate, beyond: 4)
     var download = TunedDownload(network, megabytes: 512, limit: 8)
@@ -158,7 +158,7 @@ struct ConnectionTunerTests {
     #expect(download.tuner.target == settled)
   }
 
-  @Test("A standstill takes nothing away")
+  @Test("A standstill stops no connection")
   func standstill() {
     var tuner = ConnectionTuner()
     var now = Instant()
@@ -172,13 +172,13 @@ struct ConnectionTunerTests {
   }
 
   @Test(
-    "What a reader holds back is not measured: it takes nothing away", arguments: [0, 1 << 20])
+    "A wait for a reader is not measured: no connection is stopped", arguments: [0, 1 << 20])
   func heldBack(bytesEach: Int64) {
     let (tuner, _) = heldBack(samples: 100, bytesEach: bytesEach)
     #expect(tuner.target == 8)
   }
 
-  @Test("A reader who rests does not end the doubling")
+  @Test("A reader that pauses does not end the doubling")
   func readerRests() {
     var (tuner, now) = heldBack(samples: 2, bytesEach: 1 << 20)
     #expect(tuner.target < 8)
@@ -194,8 +194,8 @@ struct ConnectionTunerTests {
     #expect(tuner.target == 8)
   }
 
-  /// As many as there should be, all delivering what the reader takes: ten times a second, however
-  /// many they are.
+  /// As many connections as wanted, all delivering at the speed of the reader, sampled ten times a
+  /// second.
   private func heldBack(samples: Int, bytesEach: Int64) -> (ConnectionTuner, Instant) {
     var tuner = ConnectionTuner()
     var now = Instant()

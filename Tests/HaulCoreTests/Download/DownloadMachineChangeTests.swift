@@ -1,23 +1,23 @@
 import HaulCore
 import Testing
 
-@Suite("A changed file is noticed, asked about twice, and never mixed")
+@Suite("A changed file is detected, confirmed by two requests, and never mixed")
 struct DownloadMachineChangeTests {
-  /// Half of the file is there, the connection broke, and the range is asked for again.
+  /// Half of the file is on disk, the connection was lost, and the range is requested again.
   private func resumed() throws -> MachineScript {
     var script = try MachineScript(received: [0..<50], length: 100)
     _ = script.resume(tag: "\"v1\"", length: 100)
     return script
   }
 
-  @Test("A 200 to If-Range is asked as a plain range; the same validator goes on")
+  @Test("After a 200 to If-Range it requests the plain range; the same validator resumes")
   func ifRangeIgnored() throws {
     var script = try resumed()
     check(try script.whole(1), is: ["drop 1", "open 1 50-99"])
     check(try script.range(1, 50, 99), is: ["transferring", "receive 1 50"])
   }
 
-  @Test("A plain 200 of the same version is streamed past the bytes that are there")
+  @Test("A plain 200 with the same version is read, and bytes on disk are skipped")
   func streamsPast() throws {
     var script = try resumed()
     _ = try script.whole(1)
@@ -27,7 +27,7 @@ struct DownloadMachineChangeTests {
   }
 
   @Test(
-    "A change is confirmed twice, a second apart, then the file starts over; a second change fails"
+    "A change is confirmed twice, a second apart, then it starts over; a second change fails"
   )
   func confirmed() throws {
     var script = try resumed()
@@ -48,7 +48,7 @@ struct DownloadMachineChangeTests {
       try script.range(5, 1, 99, tag: "\"v3\""), is: ["drop 5", "failed changed-on-server"])
   }
 
-  @Test("One node of many that tells another version is asked again, and the bytes stay")
+  @Test("If one of many nodes has another version, the server is asked again, and the bytes stay")
   func oneNode() throws {
     var script = try resumed()
     _ = try script.whole(1, tag: "\"v2\"")
@@ -58,7 +58,7 @@ struct DownloadMachineChangeTests {
     #expect(script.plan.receivedCount == 50)
   }
 
-  @Test("Answers that were on their way confirm nothing")
+  @Test("Answers to earlier requests confirm nothing")
   func onTheirWay() throws {
     var script = try MachineScript.withTwo { $0.connections = 4 }
     _ = try script.range(2, 51, 99)
@@ -73,7 +73,7 @@ struct DownloadMachineChangeTests {
     check(script.stopped(2), is: ["wake confirm 1"])
   }
 
-  @Test("An answer that no longer tells its version is not joined with the bytes that are there")
+  @Test("An answer without a validator is not joined with bytes on disk")
   func untold() throws {
     var script = try MachineScript(received: [0..<50], length: 100)
     _ = script.resume(tag: "\"v1\"", length: 100)
@@ -82,14 +82,14 @@ struct DownloadMachineChangeTests {
     #expect(!commands.contains { $0.hasPrefix("receive") })
   }
 
-  @Test("416 to a range that was there means a change")
+  @Test("416 to a range that existed means a change")
   func unsatisfiable() throws {
     var script = try resumed()
     check(
       try script.answer(1, 416, ["Content-Range: bytes */20"]), is: ["drop 1", "wake confirm 1"])
   }
 
-  @Test("A version whose first byte never came is forgotten: the next answer begins the file")
+  @Test("A version without a first byte is forgotten: the next answer begins the file")
   func neverBegun() throws {
     var script = try MachineScript()
     _ = script.start()
@@ -110,7 +110,7 @@ struct DownloadMachineChangeTests {
     check(script.deliver(1), is: ["open 2 51-99 if"])
   }
 
-  @Test("Without a validator an interrupted file starts over at each retry, and is no change")
+  @Test("Without a validator, an interrupted file starts over at each retry, which is not a change")
   func unresumable() throws {
     var script = try MachineScript()
     _ = script.start()

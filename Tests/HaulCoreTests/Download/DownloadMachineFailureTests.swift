@@ -1,10 +1,10 @@
 import HaulCore
 import Testing
 
-@Suite("Failures of a download: which count, which teach, which end it")
+@Suite("Failures of a download: attempts, learned limits, ends")
 struct DownloadMachineFailureTests {
   @Test(
-    "A refused additional connection lowers the cap and counts no attempt",
+    "A refused additional connection lowers the limit and counts no attempt",
     arguments: [403, 429, 503])
   func limit(status: Int) throws {
     var script = try MachineScript.withTwo()
@@ -13,7 +13,7 @@ struct DownloadMachineFailureTests {
     check(script.send(.tick), is: [])
   }
 
-  @Test("So does a reset before its answer; a pause that was asked for is the host's")
+  @Test("A reset before the answer does the same; a requested pause is for the whole host")
   func resetAndRetryAfter() throws {
     var script = try MachineScript.withTwo()
     check(script.lose(2), is: ["limit", "release"])
@@ -23,7 +23,7 @@ struct DownloadMachineFailureTests {
       is: ["drop 2", "limit", "pause host 7", "release"])
   }
 
-  @Test("A reset is as well no attempt when the one that brought bytes is between two ranges")
+  @Test("A reset while the delivering connection is between two ranges counts no attempt")
   func resetBetweenRanges() throws {
     var script = try MachineScript.withTwo()
     script.write(1, 50)
@@ -41,7 +41,7 @@ struct DownloadMachineFailureTests {
     check(script.send(.timer(.retry)), is: ["enter"])
   }
 
-  @Test("A failure of an earlier wave is not dropped when nothing else goes on")
+  @Test("A failure of an earlier wave counts if nothing else continues")
   func lateWave() throws {
     var script = try MachineScript.withTwo {
       $0.connections = 2
@@ -59,7 +59,7 @@ struct DownloadMachineFailureTests {
     #expect(commands.suffix(3) == ["wake retry", "attempt 1", "leave"], "\(commands)")
   }
 
-  @Test("A delay gives the slot back and asks for it again")
+  @Test("A delay gives the slot back and requests it again")
   func delay() throws {
     var script = try MachineScript.running { $0.connections = 1 }
     check(script.lose(1), is: ["wake retry", "attempt 1", "leave"])
@@ -69,7 +69,7 @@ struct DownloadMachineFailureTests {
     check(script.send(.slotGranted), is: ["open 2 1-99 if"])
   }
 
-  @Test("A connection granted while the slot was given back is not used")
+  @Test("A connection that is granted after the slot was given back is not used")
   func crossedGrant() throws {
     var script = try MachineScript.running()
     check(script.lose(1), is: ["wake retry", "attempt 1", "leave"])
@@ -77,13 +77,13 @@ struct DownloadMachineFailureTests {
     check(script.send(.timer(.retry)), is: ["enter"])
   }
 
-  @Test("A connection that was refused is asked for again with the next tick")
+  @Test("A refused connection is requested again with the next tick")
   func refusedConnection() throws {
     var script = try MachineScript.running { $0.connections = 2 }
     check(script.send(.tick), is: ["request"])
   }
 
-  @Test("What will not pass by itself ends the download")
+  @Test("A permanent error ends the download")
   func ends() throws {
     for (status, code) in [(404, "not-found"), (401, "unauthorized"), (403, "forbidden")] {
       var script = try MachineScript()
@@ -104,7 +104,7 @@ struct DownloadMachineFailureTests {
   }
 
   @Test(
-    "An expired link is resolved once more, then a new one is needed",
+    "An expired link is resolved again once, then a new one is needed",
     arguments: [401, 403, 404, 410])
   func expired(status: Int) throws {
     let elsewhere = "http://b.example/signed"
@@ -121,7 +121,7 @@ struct DownloadMachineFailureTests {
   }
 
   @Test(
-    "An additional connection whose link has expired asks the original address, and teaches nothing"
+    "An additional connection with an expired link asks the original address; no limit is learned"
   )
   func expiredBeside() throws {
     var script = try MachineScript()
@@ -132,11 +132,11 @@ struct DownloadMachineFailureTests {
     check(try script.answer(2, 403), is: ["drop 2", "open 2 51-99 if"])
     check(try script.range(2, 51, 99, from: "http://b.example/f?sig=2"), is: ["receive 2 51"])
     check(script.deliver(2), is: ["request", "request"])
-    // The others are asked for where the fresh link led.
+    // The others use the address of the fresh link.
     check(script.send(.connectionGranted), is: ["open 3 26-50 if at b.example?sig=2", "request"])
   }
 
-  @Test("A fresh link to another resource is not used beside a connection that works")
+  @Test("A fresh link to another resource is not used beside a working connection")
   func elsewhereBeside() throws {
     var script = try MachineScript()
     _ = script.start()
@@ -149,7 +149,7 @@ struct DownloadMachineFailureTests {
     check(script.end(1), is: ["publishing", "publish 100"])
   }
 
-  @Test("A fresh link that answers 403 beside a connection that works is a limit")
+  @Test("A fresh link that answers 403 beside a working connection means a limit")
   func freshBeside() throws {
     let elsewhere = "http://b.example/signed"
     var script = try MachineScript()
@@ -162,7 +162,7 @@ struct DownloadMachineFailureTests {
     check(script.send(.tick), is: ["settled 1 refused"])
   }
 
-  @Test("A redirected address that was never there fails with its own code", arguments: [401, 404])
+  @Test("A redirected address that never worked fails with its own code", arguments: [401, 404])
   func neverThere(status: Int) throws {
     var script = try MachineScript()
     _ = script.start()
@@ -171,7 +171,7 @@ struct DownloadMachineFailureTests {
       try script.answer(1, status, from: "http://b.example/x"), is: ["drop 1", "failed \(code)"])
   }
 
-  @Test("A 416 beside a connection that works leaves its range to that one")
+  @Test("A 416 beside a working connection leaves its range to that one")
   func unsatisfiableBeside() throws {
     var script = try MachineScript.withTwo()
     check(
@@ -179,11 +179,11 @@ struct DownloadMachineFailureTests {
       is: ["drop 2", "release"])
     script.write(1, 98)
     let isLast = script.write(1, 1)
-    #expect(isLast, "the first brings the rest")
+    #expect(isLast, "the first downloads the rest")
     check(script.end(1), is: ["publishing", "publish 100"])
   }
 
-  @Test("A host that serves other transfers and not this one is waited for, without an attempt")
+  @Test("If a host serves only other transfers, it waits without an attempt")
   func makesWay() throws {
     var script = try MachineScript()
     script.machine.hostServesOthers = true
@@ -195,31 +195,31 @@ struct DownloadMachineFailureTests {
     check(script.send(.slotGranted), is: ["open 2 0-"])
   }
 
-  @Test("Between two ranges a pause of the host is waited for without the slot")
+  @Test("Between two ranges it waits for a pause of the host without the slot")
   func pausedBetween() throws {
     var script = try MachineScript.withTwo()
     check(
       try script.answer(2, 503, ["Retry-After: 1"]),
       is: ["drop 2", "limit", "pause host 1", "release"])
-    // The first does not get so far: what the second was to fetch is left.
+    // The first stops earlier: the range of the second is left.
     script.machine.isHostPaused = true
     check(script.stopped(1), is: ["leave", "enter"])
     check(script.send(.tick), is: [])
     check(script.send(.slotGranted), is: ["open 3 1-99 if"])
   }
 
-  @Test("While the host pauses nothing more is asked for beside a connection that works")
+  @Test("During a pause of the host, a working connection gets no others")
   func pausedBeside() throws {
     var script = try MachineScript.withTwo()
     _ = try script.range(2, 51, 99)
     _ = script.deliver(2)
     script.machine.isHostPaused = true
     #expect(!script.stopped(2).contains { $0.hasPrefix("open") })
-    // Else the slot would be held by a request that waits.
+    // Otherwise a waiting request would hold the slot.
     check(script.stopped(1), is: ["leave", "enter"])
   }
 
-  @Test("A body without an announced end that stops short is a failure, not an end")
+  @Test("A body without an announced end that ends too early is a failure")
   func stopsShort() throws {
     var script = try MachineScript(received: [0..<40], length: 100)
     _ = script.resume(tag: "\"v1\"", length: 100)
@@ -229,7 +229,7 @@ struct DownloadMachineFailureTests {
     check(script.end(1), is: ["wake retry", "attempt 1", "leave"])
   }
 
-  @Test("A connection under 1 KiB/s for a minute is given up; others are not")
+  @Test("A connection under 1 KiB/s for a minute is dropped; others are not")
   func slow() throws {
     var script = try MachineScript { $0.connections = 1 }
     _ = script.start()
@@ -248,7 +248,7 @@ struct DownloadMachineFailureTests {
     check(fast.send(.tick), is: [])
   }
 
-  @Test("A disk that refuses stops everything, then fails")
+  @Test("A disk error stops everything, then fails")
   func disk() throws {
     var script = try MachineScript.withTwo()
     check(script.send(.diskFailed(TransferError(.diskFull, "full"))), is: ["stop 1", "stop 2"])
@@ -260,7 +260,7 @@ struct DownloadMachineFailureTests {
 
 @Suite("A download pauses at any point, once everything has stopped")
 struct DownloadMachinePauseTests {
-  @Test("Before an answer; one that still comes is let go of")
+  @Test("Before an answer; a late answer is released")
   func beforeAnswer() throws {
     var script = try MachineScript()
     _ = script.start()
@@ -269,7 +269,7 @@ struct DownloadMachinePauseTests {
     check(script.stopped(1), is: [])
   }
 
-  @Test("While bytes come, over several connections")
+  @Test("While bytes arrive, over several connections")
   func receiving() throws {
     var script = try MachineScript.withTwo()
     check(script.send(.pause), is: ["stop 1", "stop 2"])
@@ -293,7 +293,7 @@ struct DownloadMachinePauseTests {
     check(changed.send(.pause), is: ["paused"])
   }
 
-  @Test("At once when a stream only waits for its reader, who may never come back")
+  @Test("At once if a stream only waits for its reader, which may never return")
   func waitingForReader() throws {
     var script = try MachineScript { $0.isStream = true }
     _ = script.start()
@@ -304,7 +304,7 @@ struct DownloadMachinePauseTests {
     check(script.send(.published(nil)), is: [])
   }
 
-  @Test("During verification when it returns; a publication that has begun is ended")
+  @Test("During verification, when it returns; a publication that has begun is finished")
   func finishing() throws {
     let checksum = try #require(Checksum("crc32c=00000000"))
     var script = try MachineScript(received: [0..<9], length: 9) { $0.checksums = [checksum] }

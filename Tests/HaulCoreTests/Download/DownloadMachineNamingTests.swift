@@ -1,7 +1,7 @@
 import HaulCore
 import Testing
 
-@Suite("A name that the server tells, by the machine") struct DownloadMachineNamingTests {
+@Suite("A name from the server, in the machine") struct DownloadMachineNamingTests {
   private func script(
     _ change: (inout DownloadMachine.Rules) -> Void = { _ in }
   ) throws -> MachineScript {
@@ -29,7 +29,7 @@ import Testing
     #expect(commands.last?.hasPrefix("receive 1") == true)
   }
 
-  @Test("What is no file asks for no target")
+  @Test("An answer that is not a file needs no target")
   func refusesBefore() throws {
     var script = try script { $0.maximumSize = 10 }
     _ = script.start()
@@ -41,7 +41,7 @@ import Testing
     #expect(try !other.answer(1, 404).contains("bind 1"))
   }
 
-  @Test("Bytes of an earlier run that count leave the answer unread: the rest is asked for")
+  @Test("If bytes of an earlier run count, the answer is dropped and the rest requested")
   func resumes() throws {
     var script = try script()
     _ = script.start()
@@ -51,7 +51,7 @@ import Testing
     #expect(script.plan.receivedCount == 40)
   }
 
-  @Test("A whole that is there is not asked for again")
+  @Test("A complete file on disk is not requested again")
   func isWhole() throws {
     var script = try script()
     _ = script.start()
@@ -61,7 +61,7 @@ import Testing
     #expect(!commands.contains { $0.hasPrefix("open") })
   }
 
-  @Test("Bytes that nothing proves give way to the answer")
+  @Test("The answer replaces bytes that nothing proves")
   func startsAnew() throws {
     var script = try script()
     _ = script.start()
@@ -72,7 +72,7 @@ import Testing
     #expect(script.plan.receivedCount == 0)
   }
 
-  @Test("A file that is there is compared by the head that told the name")
+  @Test("An existing file is compared with the head that had the name")
   func finds() throws {
     let file = DownloadMachine.ExistingFile(
       path: "d/f", size: 100, modified: 0, entityTag: "\"v1\"")

@@ -1,10 +1,10 @@
 import HaulCore
 import Testing
 
-@Suite("A download asks, adopts and ends")
+@Suite("A download requests, accepts and ends")
 struct DownloadMachineTests {
   @Test(
-    "The probe is the first segment; connections grow 1, 2, 4, each step after the last delivered")
+    "The first segment is the probe; connections grow 1, 2, 4, each time after all have delivered")
   func ramp() throws {
     var script = try MachineScript { $0.connections = 4 }
     check(script.start(), is: ["connecting", "open 1 0-"])
@@ -17,7 +17,7 @@ struct DownloadMachineTests {
     check(script.send(.connectionGranted), is: ["open 4 76-99 if"])
   }
 
-  @Test("While the slot that came with the start is waited for anew, nothing is asked")
+  @Test("Without a slot nothing is requested")
   func startPutOff() throws {
     var script = try MachineScript()
     check(script.send(.tick), is: [])
@@ -25,7 +25,7 @@ struct DownloadMachineTests {
     check(script.start(), is: ["connecting", "open 1 0-"])
   }
 
-  @Test("A file that is there whole is verified by its length and published once")
+  @Test("A complete file on disk is verified by its length and published once")
   func completes() throws {
     var script = try MachineScript.running { $0.connections = 1 }
     check(script.write(1, 99), is: true)
@@ -35,7 +35,7 @@ struct DownloadMachineTests {
     check(script.send(.tick), is: [])
   }
 
-  @Test("A connection that reaches its moved end gives its connection to what is left")
+  @Test("A segment that reaches its lowered end gives its connection to the rest")
   func movesOn() throws {
     var script = try MachineScript.withTwo { $0.connections = 2 }
     _ = try script.range(2, 51, 99)
@@ -44,7 +44,7 @@ struct DownloadMachineTests {
     check(script.end(1), is: ["open 3 76-99 if"])
   }
 
-  @Test("A checksum is verified before the name is given")
+  @Test("A checksum is verified before publication")
   func verifies() throws {
     let checksum = try #require(Checksum("crc32c=00000000"))
     var script = try MachineScript.running {
@@ -61,7 +61,7 @@ struct DownloadMachineTests {
     check(script.send(.published(nil)), is: ["completed checksum"])
   }
 
-  @Test("An empty file begins, and is published without a body")
+  @Test("An empty file begins and is published without a body")
   func empty() throws {
     var ranged = try MachineScript()
     _ = ranged.start()
@@ -73,7 +73,7 @@ struct DownloadMachineTests {
     check(try plain.whole(1, length: 0), is: ["drop 1", "begin", "publishing", "publish 0"])
   }
 
-  @Test("A 200 to a range is taken whole, on one connection")
+  @Test("A 200 to a range is read whole, on one connection")
   func wholeAnswer() throws {
     var script = try MachineScript()
     _ = script.start()
@@ -81,7 +81,7 @@ struct DownloadMachineTests {
     check(script.deliver(1), is: [])
   }
 
-  @Test("The end of a chunked body is the length; the framing vouches for it")
+  @Test("The end of a chunked body is the length, verified by the framing")
   func unknownLength() throws {
     var script = try MachineScript()
     _ = script.start()
@@ -91,7 +91,7 @@ struct DownloadMachineTests {
     check(script.send(.published(nil)), is: ["completed framing"])
   }
 
-  @Test("A range at the wrong place is not written: asked again without a range")
+  @Test("A range at the wrong offset is not written; the request is repeated without a range")
   func wrongRange() throws {
     var script = try MachineScript()
     _ = script.start()
@@ -99,7 +99,7 @@ struct DownloadMachineTests {
     check(try script.whole(1), is: ["transferring", "receive 1 0 new"])
   }
 
-  @Test("Wrong ranges on two additional connections leave the first alone")
+  @Test("Wrong ranges on two additional connections do not affect the first")
   func wrongAdditionalRanges() throws {
     var script = try MachineScript.withTwo { $0.connections = 4 }
     _ = try script.range(2, 51, 99)
@@ -111,7 +111,7 @@ struct DownloadMachineTests {
     #expect(script.plan.segments.keys.sorted().map(\.number) == [1, 2])
   }
 
-  @Test("416 to the whole is asked without a range, and fails when that is answered so too")
+  @Test("After 416 to the whole file it asks without a range, and fails after a second 416")
   func unsatisfiableWhole() throws {
     var script = try MachineScript()
     _ = script.start()
@@ -119,7 +119,7 @@ struct DownloadMachineTests {
     check(try script.answer(1, 416), is: ["drop 1", "failed protocol-violation"])
   }
 
-  @Test("A file that is there with length and date is the one; another one is a conflict")
+  @Test("An existing file with length and date is accepted; another one is a conflict")
   func existing() throws {
     let date = "Sun, 06 Nov 1994 08:49:37 GMT"
     let files: [(size: Int64, modified: Double, wanted: String)] = [
@@ -137,12 +137,12 @@ struct DownloadMachineTests {
     }
     var script = try MachineScript { $0.existing = [.init(path: "f", size: 99, modified: 0)] }
     check(script.start(), is: ["connecting", "open 1 0-0"])
-    // One byte told that it is another file: now the whole.
+    // One byte showed that it is another file: now the whole file is requested.
     check(try script.range(1, 0, 0), is: ["drop 1", "open 1 0-"])
     check(try script.range(1, 0, 99), is: ["transferring", "receive 1 0 new"])
   }
 
-  @Test("An empty file that is there is the one, also when its date is not told")
+  @Test("An existing empty file is accepted, even without a date")
   func existingEmpty() throws {
     for (size, wanted) in [(Int64(0), "already there"), (1, "failed name-conflict")] {
       var script = try MachineScript {
@@ -155,7 +155,7 @@ struct DownloadMachineTests {
   }
 
   @Test(
-    "Where no date is told, a file that came with the same tag is the one, weak or not",
+    "Without a date, an existing file with the same tag is accepted, weak or not",
     arguments: [
       ("\"v1\"", "\"v1\"", 100, true), ("W/\"v1\"", "\"v1\"", 100, true),
       ("\"v0\"", "\"v1\"", 100, false), (nil, "\"v1\"", 100, false),
@@ -171,7 +171,7 @@ struct DownloadMachineTests {
       is: isThere ? ["drop 1", "already there"] : ["drop 1", "open 1 0-"])
   }
 
-  @Test("A longer file than allowed is refused before its body")
+  @Test("A file above the maximum size is refused before its body")
   func tooLarge() throws {
     var script = try MachineScript { $0.maximumSize = 99 }
     _ = script.start()
@@ -179,16 +179,16 @@ struct DownloadMachineTests {
   }
 }
 
-@Suite("A download goes on from bytes of an earlier run")
+@Suite("A download resumes from bytes of an earlier run")
 struct ResumedDownloadTests {
-  @Test("A strong tag resumes at the first gap, with If-Range")
+  @Test("With a strong tag it resumes at the first gap, with If-Range")
   func resumes() throws {
     var script = try MachineScript(received: [0..<40], length: 100)
     check(script.resume(tag: "\"v1\"", length: 100), is: ["connecting", "open 1 40-99 if"])
     check(try script.range(1, 40, 99), is: ["transferring", "receive 1 40"])
   }
 
-  @Test("A weak tag does not: the file starts over")
+  @Test("With a weak tag the file starts over")
   func weak() throws {
     var script = try MachineScript(received: [0..<40], length: 100)
     check(
@@ -196,13 +196,13 @@ struct ResumedDownloadTests {
     #expect(script.plan.receivedCount == 0)
   }
 
-  @Test("What is complete already is published at once")
+  @Test("A complete file is published at once")
   func complete() throws {
     var script = try MachineScript(received: [0..<100], length: 100)
     check(script.resume(tag: "\"v1\"", length: 100), is: ["publishing", "publish 100"])
   }
 
-  @Test("An unknown length is learned from the answer, not from where a short range ends")
+  @Test("An unknown length is learned from the answer, not from the end of a short range")
   func learnsLength() throws {
     var script = try MachineScript(received: [0..<40])
     check(script.resume(tag: "\"v1\"", length: nil), is: ["connecting", "open 1 40- if"])

@@ -1,9 +1,9 @@
 import HaulCore
 import Testing
 
-@Suite("A download keeps the connections that pay, and waits for none that lags behind")
+@Suite("A download keeps useful connections, and does not wait for slow ones")
 struct DownloadMachineTuningTests {
-  /// Two connections of a file of 4,000,000 bytes at work: 1 from the beginning, 2 from the middle.
+  /// Two working connections of a file of 4,000,000 bytes: 1 from the start, 2 from the middle.
   private func two(
     _ change: (inout DownloadMachine.Rules) -> Void = { _ in }
   ) throws -> MachineScript {
@@ -21,8 +21,8 @@ struct DownloadMachineTuningTests {
     return script
   }
 
-  /// So many tenths of a second in which each of these connections writes so much; what the machine
-  /// said, without repeats.
+  /// Lets so many tenths of a second pass, in each of which these connections write so much;
+  /// returns the commands without repeats.
   private func pass(
     _ tenths: Int, _ script: inout MachineScript, writing amounts: [Int: Int]
   ) -> [String] {
@@ -35,21 +35,21 @@ struct DownloadMachineTuningTests {
     return said
   }
 
-  @Test("A lost connection goes on at once while another brings bytes, and is no attempt")
+  @Test("A lost connection resumes at once while another delivers, without an attempt")
   func resumes() throws {
     var script = try two()
     script.write(2, 300_000)
     check(script.lose(2), is: ["resume", "open 3 2300002-3999999 if"])
   }
 
-  @Test("One that brought little waits, as every failure does: a server is not hammered")
+  @Test("A lost connection that brought little waits, like after every failure")
   func brief() throws {
     var script = try two()
     script.write(2, 200_000)
     check(script.lose(2), is: ["wake retry", "attempt 1", "release"])
   }
 
-  @Test("So does the last one: nothing shows that the server is well")
+  @Test("The last lost connection also waits: nothing shows that the server works")
   func alone() throws {
     var script = try two()
     script.write(1, 300_000)
@@ -59,7 +59,7 @@ struct DownloadMachineTuningTests {
     check(script.lose(1), is: ["leave"])
   }
 
-  @Test("A reset of as many connections as the server has borne before is no limit of it")
+  @Test("A reset of as many connections as the server has served before is no limit")
   func borne() throws {
     var script = try two()
     script.write(2, 300_000)
@@ -69,7 +69,8 @@ struct DownloadMachineTuningTests {
     check(script.send(.connectionGranted), is: ["open 4 2300002-3999999 if"])
   }
 
-  /// The first connection is done, and a third fetches the rest of the second, which is silent.
+  /// The first connection has finished, and a third fetches the rest of the second, which is
+  /// silent.
   private func hedged() throws -> MachineScript {
     var script = try two()
     _ = pass(8, &script, writing: [1: 150_000])
@@ -80,7 +81,7 @@ struct DownloadMachineTuningTests {
     return script
   }
 
-  @Test("An idle connection fetches the rest of a silent one; the first to have it all ends both")
+  @Test("An idle connection fetches the rest of a silent one; the first to finish ends both")
   func race() throws {
     var script = try hedged()
     script.write(3, 1_999_997)
@@ -88,7 +89,7 @@ struct DownloadMachineTuningTests {
     check(script.stopped(2), is: ["publishing", "publish 4000000"])
   }
 
-  @Test("A silent one is not waited for either when the others were too short to be watched")
+  @Test("A silent connection delays nothing, even if the others were too short to be measured")
   func silentBesideShort() throws {
     var script = try two()
     script.now = script.now + .milliseconds(200)
@@ -99,16 +100,16 @@ struct DownloadMachineTuningTests {
     check(script.send(.connectionGranted), is: ["open 3 2000002-3999999 if"])
   }
 
-  @Test("A straggler that has it all first ends the other")
+  @Test("If the straggler finishes first, the other one ends")
   func stragglerWins() throws {
     var script = try hedged()
     script.write(2, 1_999_998)
     check(script.end(2), is: ["stop 3"])
-    // Its connection breaks while it is being stopped: that is no failure.
+    // Its connection is lost while it is being stopped: no failure.
     check(script.lose(3), is: ["publishing", "publish 4000000"])
   }
 
-  @Test("A connection far slower than the others is replaced; ever more rarely")
+  @Test("A connection far slower than the others is replaced, less and less often")
   func replaces() throws {
     var script = try MachineScript { $0.connections = 4 }
     _ = script.start()
@@ -127,7 +128,7 @@ struct DownloadMachineTuningTests {
     #expect(again.first?.hasPrefix("open 5") == true, "\(again)")
   }
 
-  @Test("A second connection that brings nothing more is taken away, and the reason told")
+  @Test("A second connection without gain is stopped, and the reason reported")
   func takesAway() throws {
     var script = try two { $0.minimumSplit = 10 }
     let said = pass(20, &script, writing: [1: 10_000, 2: 10_000])
@@ -137,7 +138,7 @@ struct DownloadMachineTuningTests {
     #expect(later == ["settled 1 no-gain"])
   }
 
-  @Test("What the host was worth before is asked for with the first bytes")
+  @Test("The remembered number of the host is used from the first bytes on")
   func remembered() throws {
     var script = try MachineScript { $0.rememberedConnections = 3 }
     _ = script.start()

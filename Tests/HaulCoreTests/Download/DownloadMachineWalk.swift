@@ -1,11 +1,10 @@
 import HaulCore
 
-/// One download by the machine from a model server, in a random order of everything that can
-/// happen.
+/// One download by the machine from a model server, with random events in random order.
 struct DownloadMachineWalk {
   private struct Open {
     let request: FetchRequest
-    /// The version and the bytes of the answer, once there.
+    /// The version and the bytes of the answer, once it has arrived.
     var answer: (version: Int, body: ByteRange)?
     var position: Int64 = 0
     var isReceiving = false
@@ -23,7 +22,7 @@ struct DownloadMachineWalk {
   private var plan = SegmentPlan()
   private var now = Instant()
   private var opened: [SegmentID: Open] = [:]
-  /// What is in the inbox, first come, first served.
+  /// Events in the inbox, in order of arrival.
   private var inbox: [DownloadMachine.Event] = []
   private var timers: [(timer: DownloadMachine.Timer, at: Instant)] = []
   private var held = 0
@@ -72,12 +71,12 @@ struct DownloadMachineWalk {
     if let id = opened.keys.sorted().randomElement(using: &random), !isSlow(id) { advance(id) }
   }
 
-  /// Some of the servers serve every other connection far more slowly.
+  /// Some servers serve every other connection far more slowly.
   private mutating func isSlow(_ id: SegmentID) -> Bool {
     hasSlowConnections && id.number.isMultiple(of: 2) && Int.random(in: 0..<20, using: &random) > 0
   }
 
-  /// For a second bytes come, from some faster than from others.
+  /// Bytes arrive for a second, from some connections faster than from others.
   private mutating func watch() {
     for _ in 0..<5 {
       now = now + .milliseconds(.random(in: 100...300, using: &random))
@@ -89,7 +88,7 @@ struct DownloadMachineWalk {
 
   private mutating func send(_ event: DownloadMachine.Event) {
     switch event {
-    // One that crossed with the slot's return must not be used.
+    // A connection granted after the slot was given back must not be used.
     case .connectionGranted: held += held > 0 ? 1 : 0
     case .start, .slotGranted: held = 1
     case .ended(let id), .failed(let id, _), .stopped(let id): opened[id] = nil
@@ -134,7 +133,7 @@ extension DownloadMachineWalk {
     let version = server.version
     let (head, body) = server.answer(fetch.request, using: &random)
     opened[id]?.answer = (version, body)
-    inbox.append(.responded(id, head, leadsElsewhere: false, wallSeconds: 0))
+    inbox.append(.responded(id, head, isFromOtherAddress: false, wallSeconds: 0))
   }
 
   private mutating func write(_ piece: ByteRange, of version: Int) {
@@ -145,7 +144,7 @@ extension DownloadMachineWalk {
     file.bytes.insert(contentsOf: piece)
   }
 
-  /// The connection is closed now; the machine hears of it later.
+  /// Closes the connection; the machine gets the event later.
   private mutating func finish(_ id: SegmentID, _ event: DownloadMachine.Event) {
     opened[id]?.isOver = true
     inbox.append(event)
@@ -156,7 +155,7 @@ extension DownloadMachineWalk {
   }
 }
 
-/// What the machine wants done.
+/// Performs the commands of the machine.
 extension DownloadMachineWalk {
   private mutating func perform(_ command: DownloadMachine.Command) {
     switch command {
@@ -169,13 +168,13 @@ extension DownloadMachineWalk {
       if Bool.random(using: &random) { inbox.append(.connectionGranted) }
     case .releaseConnection: held -= 1
     case .wake(let timer, let delay): timers.append((timer, now + delay))
-    case .leaveSlot: held = 0
-    case .enterSlot: awaitsSlot = true
+    case .releaseSlot: held = 0
+    case .requestSlot: awaitsSlot = true
     case .publish(let version): publish(version)
     case .finish(let end): finish(end)
-    case .bind, .compare, .noteUnproved, .verify:
+    case .bind, .compare, .noteMixedVersions, .verify:
       violations.append("nothing asks for that: \(command)")
-    case .limitHost, .pauseHost, .hostFailed, .phase, .attempt, .settled, .resume: break
+    case .limitHost, .pauseHost, .hostFailed, .phase, .attempt, .connectionsChosen, .resume: break
     }
   }
 

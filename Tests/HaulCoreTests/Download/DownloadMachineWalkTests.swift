@@ -5,7 +5,7 @@ import Testing
 struct DownloadMachineWalkTests {
   private static let walks: UInt64 = 600
 
-  @Test("Every walk ends; no byte is doubled, mixed or missing; no connection is overdrawn")
+  @Test("Every walk ends; no byte is doubled, mixed or missing; connection limits hold")
   func walks() async throws {
     var completed: UInt64 = 0
     var races = 0
@@ -23,7 +23,7 @@ struct DownloadMachineWalkTests {
       Issue.record("seed \(seed): \(walk.violations)")
       if failures == 5 { return }
     }
-    #expect(completed > Self.walks / 2, "too few walks reach the end to tell much: \(codes)")
+    #expect(completed > Self.walks / 2, "too few walks reach the end: \(codes)")
     #expect(codes["internal"] == nil)
     #expect(races > 20, "the tail is hardly ever fetched twice: \(races)")
   }

@@ -38,14 +38,14 @@ import Testing
     #expect(FileName(contentDisposition: name)?.text == safe)
   }
 
-  @Test func `A person's own leading dot is kept, the rest is made safe too`() {
+  @Test func `A user's name keeps its leading dot, and is otherwise made safe`() {
     #expect(FileName(user: ".config")?.text == ".config")
     #expect(FileName(user: "../.config")?.text == ".config")
     #expect(FileName(user: "..")?.text == nil)
     #expect(FileName(user: "-x")?.text == "_-x")
   }
 
-  @Test func `A change is told`() throws {
+  @Test func `A name reports whether it was changed`() throws {
     #expect(try !FileName(ResourceURL("https://h/a%20b.txt")).wasChanged)
     #expect(FileName(contentDisposition: "a.txt")?.wasChanged == false)
     #expect(FileName(contentDisposition: "x.lnk")?.wasChanged == true)
@@ -64,7 +64,7 @@ import Testing
     #expect(FileName(user: noExtension)?.text.utf8.count == FileName.byteLimit)
   }
 
-  @Test func `Cutting a long name lays no acting extension bare`() throws {
+  @Test func `A long name that is cut never ends in an executable extension`() throws {
     let hidden = String(repeating: "x", count: FileName.byteLimit - 4) + ".lnk"
     let name = try #require(FileName(user: hidden + String(repeating: "z", count: 17)))
     #expect(name.text.hasSuffix(".download"))
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test(
-    "A number goes before the extension",
+    "A number is inserted before the extension",
     arguments: [
       ("a.txt", 1, "a (1).txt"), ("a.tar.gz", 12, "a (12).tar.gz"), ("a", 2, "a (2)"),
       (".bashrc", 1, ".bashrc (1)"), ("a.b.c", 1, "a.b (1).c"), (".tar.gz", 1, ".tar (1).gz"),
@@ -82,7 +82,9 @@ import Testing
     #expect(try #require(FileName(user: name)).numbered(number).text == result)
   }
 
-  @Test func `A numbered name leaves room for the journal however great the number`() throws {
+  @Test func `A numbered name leaves room for the journal's suffix, even with the largest number`()
+    throws
+  {
     let name = try #require(FileName(user: String(repeating: "x", count: 300) + ".iso"))
     for number in [1, 999, 1_000_000, Int.max] {
       let text = name.numbered(number).text
@@ -91,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func `Whatever goes in, what comes out is safe, and safe again unchanged`() throws {
+  @Test func `Any input becomes a safe name, and a safe name stays unchanged`() throws {
     let alphabet: [String] = [
       "a", "Z", ".", " ", "/", "\\", "~", "-", "_", ":", "\u{0}", "\u{1B}", "\u{202E}", "é",
       "e\u{301}", "漢", "👩‍👧", "con", "nul", ".lnk", "desktop.ini", ".tar", ".gz", "%2e", "%FF",

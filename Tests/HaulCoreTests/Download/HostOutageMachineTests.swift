@@ -1,7 +1,7 @@
 import HaulCore
 import Testing
 
-@Suite("A host that gives no answer: who loses an attempt, and who waits for the turn to ask")
+@Suite("A host that does not answer: attempts, and turns to ask")
 struct HostOutageMachineTests {
   private static let refused = TransferError(.connect, "refused", isRetryable: true)
 
@@ -12,12 +12,12 @@ struct HostOutageMachineTests {
   private func other() -> HostHealth {
     var health = HostHealth()
     health.failures = 3
-    health.isOthersTurn = true
+    health.isAnotherTransfersTurn = true
     return health
   }
 
   @Test(
-    "The transfer that finds it loses an attempt, and the others learn of it",
+    "The transfer that detects it counts an attempt, and the others are informed",
     arguments: [.dns, .connect, .proxy, .timeout, .stalled, .connectionLost]
       as [TransferError.Code])
   func first(code: TransferError.Code) throws {
@@ -29,7 +29,7 @@ struct HostOutageMachineTests {
     check(script.send(.timer(.retry)), is: ["enter"])
   }
 
-  @Test("While another is to ask, it waits for its turn as often as it takes, and loses no attempt")
+  @Test("During the turn of another it waits as often as needed, without an attempt")
   func others() throws {
     var script = try MachineScript { $0.retry.retries = 0 }
     _ = script.start()
@@ -42,7 +42,7 @@ struct HostOutageMachineTests {
     check(fail(&script, 21, Self.refused), is: ["host failed", "failed connect"])
   }
 
-  @Test("Of several connections that are lost at once, the last finds out")
+  @Test("If several connections are lost at once, the last one detects the outage")
   func several() throws {
     var script = try MachineScript.withTwo()
     _ = try script.range(2, 51, 99)
@@ -55,7 +55,7 @@ struct HostOutageMachineTests {
     check(fail(&script, 3, Self.refused), is: ["leave", "enter"])
   }
 
-  @Test("A lost body, an answer, and what a redirect led to say nothing of it")
+  @Test("A lost body, an answer, and a redirect target are no sign of an outage")
   func answered() throws {
     var script = try MachineScript()
     _ = script.start()
@@ -70,14 +70,14 @@ struct HostOutageMachineTests {
     #expect(try busy.answer(1, 503).contains("attempt 1"))
   }
 
-  @Test("Where a person waits, two retries in vain end it and the others' waiting")
+  @Test("If a person waits, two failed retries end it and the waits of the others")
   func attended() throws {
     var script = try MachineScript { $0.isAttended = true }
     _ = script.start()
     script.machine.host.failures = 2
     script.machine.host.since = script.now
     check(fail(&script, 1, Self.refused), is: ["host given up", "failed connect"])
-    // It has answered somebody.
+    // The host has answered another transfer.
     var later = try MachineScript { $0.isAttended = true }
     _ = later.start()
     later.machine.host.failures = 2
@@ -87,7 +87,7 @@ struct HostOutageMachineTests {
       fail(&later, 1, Self.refused), is: ["host failed", "wake retry", "attempt 1", "leave"])
   }
 
-  @Test("A stream whose reader has bytes ends when nothing can go on with them")
+  @Test("A stream whose reader has bytes ends when it cannot resume")
   func stream() throws {
     var script = try MachineScript { $0.isStream = true }
     script.plan = SegmentPlan(window: StreamWindow(size: 1000, connections: 1))

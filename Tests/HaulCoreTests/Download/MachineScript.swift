@@ -1,7 +1,7 @@
 import HaulCore
 import Testing
 
-/// A machine with its plan, told events; what it answers is told in words, one a command.
+/// A machine with its plan. It takes events, and returns its commands as words, one each.
 struct MachineScript {
   var machine: DownloadMachine
   var plan: SegmentPlan
@@ -29,20 +29,21 @@ struct MachineScript {
 
   mutating func resume(
     tag: String?, length: Int64?, elsewhere: Bool = false, places: [ByteRange] = [],
-    announced: Checksum? = nil, isUnproved: Bool = false, location: ResourceURL? = nil
+    announced: Checksum? = nil, mayMixVersions: Bool = false, location: ResourceURL? = nil
   ) -> [String] {
     let validator = Validator(entityTag: tag, lastModified: nil, lastModifiedIsStrong: false)
     return send(
       .start(
         .init(
           version: .init(validator: validator, length: length, announced: announced),
-          isSameAddress: !elsewhere, isUnproved: isUnproved, places: places, location: location)))
+          isSameAddress: !elsewhere, mayMixVersions: mayMixVersions, places: places,
+          location: location)))
   }
 
-  /// An answer to the fetch, with the fields of `fields` as `Name: value`.
+  /// An answer to the fetch, with these fields as `Name: value`.
   mutating func answer(
     _ id: Int, _ status: Int, _ fields: [String] = [], from url: String? = nil,
-    leadsElsewhere: Bool = false
+    isFromOtherAddress: Bool = false
   ) throws -> [String] {
     let pairs = fields.map { field in
       let parts = field.split(separator: ":", maxSplits: 1).map { String($0) }
@@ -52,7 +53,8 @@ struct MachineScript {
       status: status, headers: HeaderFields(pairs), url: try ResourceURL(url ?? Self.address),
       wasRedirected: url != nil)
     return send(
-      .responded(SegmentID(number: id), head, leadsElsewhere: leadsElsewhere, wallSeconds: 0))
+      .responded(
+        SegmentID(number: id), head, isFromOtherAddress: isFromOtherAddress, wallSeconds: 0))
   }
 
   mutating func range(
@@ -73,7 +75,7 @@ struct MachineScript {
         + (tag.map { ["ETag: \($0)"] } ?? []))
   }
 
-  /// Writes that many bytes of the segment; true when they were its last.
+  /// Writes that many bytes of the segment; true if they were its last.
   @discardableResult
   mutating func write(_ id: Int, _ count: Int) -> Bool {
     let grant = plan.reserve(SegmentID(number: id), count: count)
@@ -81,7 +83,7 @@ struct MachineScript {
     return grant.isLast
   }
 
-  /// Its first bytes.
+  /// Writes its first bytes.
   mutating func deliver(_ id: Int, _ count: Int = 1) -> [String] {
     write(id, count)
     return send(.delivered(SegmentID(number: id)))
@@ -93,8 +95,8 @@ struct MachineScript {
     send(.failed(SegmentID(number: id), TransferError(.connectionLost, "lost", isRetryable: true)))
   }
 
-  /// Started, answered with `0-99/100`, its first byte written: one connection is held, one more is
-  /// asked for.
+  /// Started, answered with `0-99/100`, with its first byte written. It has one connection and has
+  /// requested another.
   static func running(
     _ change: (inout DownloadMachine.Rules) -> Void = { _ in }
   ) throws -> MachineScript {
@@ -105,7 +107,7 @@ struct MachineScript {
     return script
   }
 
-  /// As `running`, with a second connection that was asked for `50-` or so and not answered.
+  /// Like `running`, with a second connection whose request for `50-` or so has no answer.
   static func withTwo(
     _ change: (inout DownloadMachine.Rules) -> Void = { _ in }
   ) throws -> MachineScript {
@@ -126,14 +128,14 @@ extension MachineScript {
     case .drop(let id): "drop \(id.number)"
     case .bind(let id): "bind \(id.number)"
     case .stop(let id): "stop \(id.number)"
-    case .noteUnproved: "unproved"
+    case .noteMixedVersions: "unproved"
     case .begin: "begin"
     case .requestConnection: "request"
     case .releaseConnection: "release"
     case .wake(let timer, let delay):
       timer == .retry ? "wake retry" : "wake \(timer) \(delay.components.seconds)"
-    case .leaveSlot: "leave"
-    case .enterSlot: "enter"
+    case .releaseSlot: "leave"
+    case .requestSlot: "enter"
     case .limitHost: "limit"
     case .pauseHost(let delay): "pause host \(delay.components.seconds)"
     case .hostFailed(let delay): delay == nil ? "host given up" : "host failed"
@@ -141,12 +143,12 @@ extension MachineScript {
     case .publish(let version): "publish \(version.length ?? -1)"
     case .phase(let phase, _): "\(phase)"
     case .attempt(let number, _, _): "attempt \(number)"
-    case .settled(let choice): "settled \(choice.connections) \(choice.reason.rawValue)"
+    case .connectionsChosen(let choice): "settled \(choice.connections) \(choice.reason.rawValue)"
     case .resume: "resume"
     case .finish(.failed(let error)): "failed \(error.code.rawValue)"
     case .finish(.completed(let verification)): "completed \(verification)"
     case .finish(.paused): "paused"
-    case .finish(.alreadyThere): "already there"
+    case .finish(.alreadyExists): "already there"
     }
   }
 

@@ -1,21 +1,21 @@
 import HaulCore
 
-/// A network in virtual time: what so many connections bring, with noise, and how long a new one
-/// takes to deliver.
+/// A network in virtual time: the throughput of so many connections, with noise, and the latency of
+/// new ones.
 struct ModelNetwork {
-  /// Bytes per second of so many connections together.
+  /// The total bytes per second of so many connections.
   let throughput: (Int) -> Double
-  /// From opening a connection to its first bytes.
+  /// The time from opening a connection to its first bytes.
   var latency: Duration = .milliseconds(40)
-  /// The share by which an interval may differ from the rule.
+  /// The fraction by which an interval may differ.
   var noise = 0.0
 
-  /// One connection brings so much, and each further one as much, up to `most` together.
+  /// Each connection has this throughput, up to `most` in total.
   static func perConnection(_ rate: Double, most: Double = .infinity) -> ModelNetwork {
     ModelNetwork { min(rate * Double($0), most) }
   }
 
-  /// As `perConnection`, but that everything becomes slower with each connection beyond `bearable`.
+  /// Like `perConnection`, but everything becomes slower with each connection beyond `bearable`.
   static func slowing(_ rate: Double, beyond bearable: Int) -> ModelNetwork {
     ModelNetwork { count in
       (0..<max(count - bearable, 0)).reduce(rate * Double(min(count, bearable))) { total, _ in
@@ -31,8 +31,7 @@ struct ModelNetwork {
   }
 }
 
-/// One download over a model network, steered by a tuner: asked for ten times a second what it
-/// wants.
+/// One download over a model network, controlled by a tuner that is sampled ten times a second.
 struct TunedDownload {
   private static let step: Duration = .milliseconds(10)
 
@@ -42,11 +41,11 @@ struct TunedDownload {
   var tuner: ConnectionTuner
   private(set) var now = Instant()
   private(set) var received = 0.0
-  /// When each connection delivers, or did.
+  /// When each connection begins to deliver.
   private var connections: [Instant] = []
   private var generator: SplitMix64
   private var known = 0
-  /// The choices that were told, in order.
+  /// The reported choices, in order.
   private(set) var choices: [ConnectionChoice] = []
   /// The most connections that were open at once.
   private(set) var most = 0
@@ -71,8 +70,7 @@ struct TunedDownload {
 
   private mutating func advance() {
     let before = delivering
-    // An interval that is short is noisier than a long one; this noise lasts one step and evens
-    // out.
+    // A short interval is noisier than a long one; this noise lasts one step and averages out.
     let factor = 1 + Double.random(in: -1...1, using: &generator) * network.noise
     let rate = before > 0 ? network.throughput(before) * factor : 0
     received += rate * (Self.step / .seconds(1))
@@ -94,12 +92,12 @@ struct TunedDownload {
     if let choice = tuner.choice, choices.last != choice { choices.append(choice) }
   }
 
-  /// How long it takes with a number of connections that never changes.
+  /// The duration with a fixed number of connections.
   static func fixed(_ count: Int, _ network: ModelNetwork, megabytes: Double) -> Double {
     network.latency / .seconds(1) + megabytes * 1_000_000 / network.throughput(count)
   }
 
-  /// The shortest time of any fixed number.
+  /// The shortest duration with any fixed number.
   static func best(_ network: ModelNetwork, megabytes: Double, limit: Int) -> Double {
     (1...limit).map { fixed($0, network, megabytes: megabytes) }.min() ?? 0
   }

@@ -1,19 +1,19 @@
 import HaulCore
 
-/// A server as simple as can be: a file with a version, some habits, and faults that grow rarer.
+/// A simple server: a file with a version, some habits, and faults that become rarer.
 struct ModelServer {
   enum Habit: CaseIterable {
     case honest, ignoresRanges, chunked, ignoresIfRange, capsRanges, withoutValidators, mislabels
   }
 
   let habit: Habit
-  /// The version that it serves now, and how long that is.
+  /// The version that it serves now, and for how long.
   private(set) var version = 1
   private(set) var length: Int64
   private var changesLeft: Int
   private var faults: Int
 
-  /// - Parameter isCalm: a server of long files that does little wrong.
+  /// - Parameter isCalm: a server of long files with few faults.
   init(isCalm: Bool, using random: inout SplitMix64) {
     guard !isCalm else {
       (habit, changesLeft) = (.honest, 0)
@@ -27,7 +27,7 @@ struct ModelServer {
     faults = .random(in: 0...30, using: &random)
   }
 
-  /// Whether the next thing goes wrong.
+  /// Whether the next action fails.
   mutating func fails(using random: inout SplitMix64) -> Bool {
     guard faults > 0, Int.random(in: 0..<4, using: &random) == 0 else { return false }
     faults -= 1
@@ -41,7 +41,7 @@ struct ModelServer {
     if Bool.random(using: &random) { length = .random(in: 0...400, using: &random) }
   }
 
-  /// The head of its answer, and the bytes that the body has.
+  /// The head of its answer, and the bytes of the body.
   mutating func answer(
     _ request: FetchRequest, using random: inout SplitMix64
   ) -> (head: ResponseHead, body: ByteRange) {

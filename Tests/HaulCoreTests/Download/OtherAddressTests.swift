@@ -14,8 +14,8 @@ struct OtherAddressMachineTests {
     try MachineScript(received: [received], length: 100, change)
   }
 
-  @Test("Of another address they do not count, however equal tag and length are")
-  func startsOver() throws {
+  @Test("Of another address they do not count, even with equal tag and length")
+  func restartsFromZero() throws {
     var script = try script { $0.allowUnverified = true }
     check(
       script.resume(tag: "\"v1\"", length: 100, elsewhere: true),
@@ -23,17 +23,17 @@ struct OtherAddressMachineTests {
     check(try script.range(1, 0, 99), is: ["transferring", "receive 1 0 new"])
   }
 
-  @Test("A whole of another address proves nothing: the server would not be asked")
+  @Test("A complete file of another address does not count: the server would not be asked")
   func wholeElsewhere() throws {
-    var script = try script(0..<100) { $0.isSameResource = true }
+    var script = try script(0..<100) { $0.resumesFromAnotherAddress = true }
     check(
       script.resume(tag: "\"v1\"", length: 100, elsewhere: true),
       is: ["restarted", "connecting", "open 1 0-"])
   }
 
-  @Test("With the user's word they count when length and strong tag are the same")
+  @Test("With the user's option they count if length and strong tag are equal")
   func usersWord() throws {
-    var script = try script { $0.isSameResource = true }
+    var script = try script { $0.resumesFromAnotherAddress = true }
     check(
       script.resume(tag: "\"v1\"", length: 100, elsewhere: true),
       is: ["connecting", "open 1 40-99"])
@@ -43,16 +43,16 @@ struct OtherAddressMachineTests {
       try other.range(1, 40, 99, tag: "\"v2\""), is: ["drop 1", "restarted", "open 2 0-"])
   }
 
-  @Test("The user's word does not make a weak tag a strong one")
+  @Test("The user's option does not make a weak tag strong")
   func usersWordIsNotEnough() throws {
-    var script = try script { $0.isSameResource = true }
+    var script = try script { $0.resumesFromAnotherAddress = true }
     check(
       script.resume(tag: "W/\"v1\"", length: 100, elsewhere: true),
       is: ["restarted", "connecting", "open 1 0-"])
   }
 
   @Test(
-    "With a digest of the user's they count, whatever the tag says, and that they are unproved is put down"
+    "With a digest of the user they count, whatever the tag, and are recorded as unproved"
   )
   func digestProves() throws {
     var script = try script { $0.checksums = [digest].compactMap { $0 } }
@@ -66,7 +66,7 @@ struct OtherAddressMachineTests {
     check(script.end(1), is: ["verifying", "verify"])
     var wrong = script
     check(script.send(.verified(nil)), is: ["publishing", "publish 100"])
-    // The bytes of the other address were others: this one is fetched whole, once.
+    // The bytes of the other address were wrong: the whole file is downloaded from this one, once.
     let mismatch = TransferError(.checksumMismatch, "it is another")
     check(wrong.send(.verified(mismatch)), is: ["restarted", "open 2 0-"])
     check(try wrong.range(2, 0, 99), is: ["transferring", "receive 2 0 new"])
@@ -75,7 +75,7 @@ struct OtherAddressMachineTests {
     check(wrong.send(.verified(mismatch)), is: ["failed checksum-mismatch"])
   }
 
-  @Test("Not with a digest when the length is another")
+  @Test("Not with a digest if the length differs")
   func digestOfAnotherLength() throws {
     var script = try script { $0.checksums = [digest].compactMap { $0 } }
     _ = script.resume(tag: "\"v1\"", length: 100, elsewhere: true)
@@ -103,15 +103,15 @@ struct OtherAddressMachineTests {
     }
   }
 
-  @Test("Bytes that nothing but a digest proves do not count by their tag")
+  @Test("Bytes that only a digest proves do not count by their tag")
   func unproved() throws {
     var script = try script()
     check(
-      script.resume(tag: "\"v1\"", length: 100, isUnproved: true),
+      script.resume(tag: "\"v1\"", length: 100, mayMixVersions: true),
       is: ["restarted", "connecting", "open 1 0-"])
   }
 
-  @Test("An answer to a range without a tag, joined as a digest was given, is put down as unproved")
+  @Test("An answer without a tag, joined because of a digest, is recorded as unproved")
   func joinedWithoutProof() throws {
     var script = try MachineScript.withTwo { $0.checksums = [digest].compactMap { $0 } }
     check(
@@ -119,7 +119,7 @@ struct OtherAddressMachineTests {
       is: ["unproved", "receive 2 51"])
   }
 
-  @Test("416 from another address says nothing of the bytes on disk")
+  @Test("416 from another address says nothing about the bytes on disk")
   func unsatisfiable() throws {
     var script = try MachineScript(received: [0..<40]) { $0.checksums = [digest].compactMap { $0 } }
     _ = script.resume(tag: "\"v1\"", length: nil, elsewhere: true)
@@ -128,16 +128,16 @@ struct OtherAddressMachineTests {
       is: ["drop 1", "restarted", "open 2 0-"])
   }
 
-  @Test("A refusal by the other address leaves the bytes as they are")
+  @Test("A refusal by the other address keeps the bytes")
   func refused() throws {
-    var script = try script { $0.isSameResource = true }
+    var script = try script { $0.resumesFromAnotherAddress = true }
     _ = script.resume(tag: "\"v1\"", length: 100, elsewhere: true)
     check(try script.answer(1, 404), is: ["drop 1", "failed not-found"])
     #expect(!script.machine.hasReplaced)
   }
 }
 
-@Suite("Bytes of an earlier run, where redirects lead elsewhere now")
+@Suite("Bytes of an earlier run, if redirects now lead elsewhere")
 struct OtherLocationTests {
   private static let mirror = "http://mirror.example/f"
 
@@ -151,20 +151,21 @@ struct OtherLocationTests {
   }
 
   private func answer(
-    _ script: inout MachineScript, _ id: Int, tag: String = "\"v1\"", leadsElsewhere: Bool = true
+    _ script: inout MachineScript, _ id: Int, tag: String = "\"v1\"",
+    isFromOtherAddress: Bool = true
   ) throws -> [String] {
     try script.answer(
       id, 206, ["Content-Range: bytes 40-99/100", "ETag: \(tag)"], from: "http://other.example/f",
-      leadsElsewhere: leadsElsewhere)
+      isFromOtherAddress: isFromOtherAddress)
   }
 
-  @Test("They do not count by a tag of the other place")
-  func startsOver() throws {
+  @Test("They do not count by a tag of the other resource")
+  func restartsFromZero() throws {
     var script = try resumed()
     check(try answer(&script, 1), is: ["drop 1", "restarted", "open 2 0-"])
   }
 
-  @Test("Where the bytes came from is asked for the rest, when the other place looks the same")
+  @Test("The original location is asked for the rest if the other one looks the same")
   func asksFormer() throws {
     var script = try resumed(from: Self.mirror)
     check(try answer(&script, 1), is: ["drop 1", "open 1 40-99 if at mirror.example"])
@@ -172,7 +173,7 @@ struct OtherLocationTests {
       try script.range(1, 40, 99, from: Self.mirror), is: ["transferring", "receive 1 40"])
   }
 
-  @Test("Not when the other place has another version")
+  @Test("Not if the other one has another version")
   func isNewer() throws {
     var script = try resumed(from: Self.mirror)
     check(
@@ -181,7 +182,7 @@ struct OtherLocationTests {
   }
 
   @Test(
-    "When that is gone the address is asked again, once, and starts over", arguments: [404, 503])
+    "If that location is gone, the address is asked again, once", arguments: [404, 503])
   func formerIsGone(status: Int) throws {
     var script = try resumed(from: Self.mirror)
     _ = try answer(&script, 1)
@@ -189,7 +190,7 @@ struct OtherLocationTests {
     check(try answer(&script, 1), is: ["drop 1", "restarted", "open 2 0-"])
   }
 
-  @Test("Within a run a link to another resource starts over; a second one ends it")
+  @Test("Within a run, a link to another resource starts over; a second one fails")
   func withinARun() throws {
     var script = try MachineScript()
     _ = script.start()
@@ -221,7 +222,7 @@ struct OtherLocationTests {
 
 @Suite("Bytes of an earlier run that are compared")
 struct ComparedBytesTests {
-  @Test("Each place is compared, one after the other; the file is unverified then")
+  @Test("Each range is compared, one after the other; the file is unverified then")
   func unverified() throws {
     var script = try MachineScript(received: [0..<40], length: 100) { $0.allowUnverified = true }
     check(
@@ -241,14 +242,14 @@ struct ComparedBytesTests {
       other.send(.compared(SegmentID(number: 1), isSame: false)), is: ["restarted", "open 2 0-"])
   }
 
-  @Test("Where all places are zeros nothing is compared, and nothing counts")
+  @Test("If all ranges are zeros, nothing is compared, and no byte counts")
   func zeros() throws {
     var script = try MachineScript(received: [0..<40], length: 100) { $0.allowUnverified = true }
     check(
       script.resume(tag: nil, length: 100), is: ["restarted", "connecting", "open 1 0-"])
   }
 
-  @Test("Of another address nothing is compared")
+  @Test("Bytes of another address are not compared")
   func elsewhere() throws {
     var script = try MachineScript(received: [0..<40], length: 100) { $0.allowUnverified = true }
     check(
@@ -256,7 +257,7 @@ struct ComparedBytesTests {
       is: ["restarted", "connecting", "open 1 0-"])
   }
 
-  @Test("Places are the end of every range, the start of every segment, and sixteen in between")
+  @Test("Ranges are the end of every range, the start of every segment, and sixteen in between")
   func places() {
     let received = ByteRangeSet([0..<(4 << 20), (8 << 20)..<(12 << 20)])
     let places = ComparisonOffsets.candidates(
@@ -269,7 +270,7 @@ struct ComparedBytesTests {
     #expect(zip(places, places.dropFirst()).allSatisfy { $0.upperBound <= $1.lowerBound })
   }
 
-  @Test("Of little all is compared")
+  @Test("A small file is compared as a whole")
   func little() {
     let received = ByteRangeSet([5..<1000, 2000..<2001])
     #expect(

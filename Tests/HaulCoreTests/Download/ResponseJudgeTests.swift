@@ -1,12 +1,12 @@
 import HaulCore
 import Testing
 
-@Suite("What an answer means for the bytes that were asked for")
+@Suite("The meaning of an answer for the requested bytes")
 struct ResponseJudgeTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let status: Int
     let fields: [(String, String)]
-    /// The first byte asked for; nil sends no range.
+    /// The first requested byte; nil sends no range.
     var asked: Int64? = 10
     let verdict: String
 

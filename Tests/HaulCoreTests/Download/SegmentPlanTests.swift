@@ -8,7 +8,7 @@ struct SegmentPlanTests {
     return try #require(id)
   }
 
-  @Test("The first segment has everything; the next takes half of what is left")
+  @Test("The first segment has everything; the next takes half of the rest")
   func splits() throws {
     var plan = SegmentPlan(length: 100)
     let first = try assigned(&plan, 10)
@@ -20,7 +20,7 @@ struct SegmentPlanTests {
     #expect(plan.segments[second]?.end == 100)
   }
 
-  @Test("A segment stops at the end that moved down, in the middle of what arrived")
+  @Test("A segment stops at its lowered end, in the middle of received bytes")
   func shrinks() throws {
     var plan = SegmentPlan(length: 100)
     let first = try assigned(&plan, 10)
@@ -29,7 +29,7 @@ struct SegmentPlanTests {
     check(plan.reserve(first, count: 1), is: .init(pieces: [], used: 0, isLast: true))
   }
 
-  @Test("A rest that is not worth two connections is not split")
+  @Test("A rest that is too small for two connections is not split")
   func minimum() throws {
     var plan = SegmentPlan(length: 100)
     _ = plan.assign(minimumSplit: 51)
@@ -51,11 +51,11 @@ struct SegmentPlanTests {
     #expect(plan.receivedCount == 40)
   }
 
-  @Test("A body from byte 0 skips what is there, and is not split")
+  @Test("A body from byte 0 skips bytes on disk, and is not split")
   func streamsWhole() throws {
     var plan = SegmentPlan(length: 100, received: ByteRangeSet([10..<20, 50..<60].map { $0 }))
     let only = try assigned(&plan, 1)
-    plan.streamWhole(only)
+    plan.receiveWholeBody(only)
     check(
       plan.reserve(only, count: 55),
       is: .init(pieces: [0..<10, 20..<50], used: 55, isLast: false))
@@ -68,7 +68,7 @@ struct SegmentPlanTests {
     #expect(plan.isComplete)
   }
 
-  @Test("An unknown length is one segment until the end is learned")
+  @Test("An unknown length is one segment until the end is known")
   func unknownLength() throws {
     var plan = SegmentPlan()
     let only = try assigned(&plan, 1)
@@ -80,8 +80,8 @@ struct SegmentPlanTests {
     #expect(plan.isComplete)
   }
 
-  @Test("Starting over forgets bytes and never uses a number again")
-  func startsOver() throws {
+  @Test("Starting over forgets bytes and never reuses a number")
+  func restartsFromZero() throws {
     var plan = SegmentPlan(length: 10, received: ByteRangeSet(0..<5))
     let first = try assigned(&plan, 1)
     plan.startOver(length: nil)

@@ -1,7 +1,7 @@
 import HaulCore
 import Testing
 
-@Suite("The rest that would end last is shared out by speed, or fetched twice")
+@Suite("The rest that would end last is shared by speed, or fetched twice")
 struct StragglerPlanTests {
   private let first = SegmentID(number: 1)
   private let second = SegmentID(number: 2)
@@ -19,37 +19,40 @@ struct StragglerPlanTests {
     var plan = try two()
     _ = plan.reserve(second, count: 200_000)
     plan.wrote(second)
-    let outlook = SegmentOutlook(rates: [first: 100_000, second: 50_000], typical: 100_000)
-    let assigned = plan.assign(minimumSplit: 1000, outlook: outlook)
+    let throughputEstimate = ThroughputEstimate(
+      rates: [first: 100_000, second: 50_000], medianRate: 100_000)
+    let assigned = plan.assign(minimumSplit: 1000, throughputEstimate: throughputEstimate)
     let third = try #require(assigned)
     let taken = try #require(plan.segments[third])
     #expect(plan.segments[first]?.end == 500_000)
-    // Both will be through with their parts of the 300,000 bytes after the same time.
+    // Both will finish their parts of the 300,000 bytes at the same time.
     #expect(plan.segments[second]?.end == taken.next)
     #expect(abs(taken.remaining - 200_000) < 2)
   }
 
-  @Test("A rest that is too short to split is split where the download would wait for it")
+  @Test("A small rest is split if the download would wait for it")
   func tail() throws {
     let rates = [first: 100_000.0, second: 200_000]
     var plan = try two()
     var other = plan
     // 500,000 bytes at 100,000 a second: five seconds.
     check(plan.assign(minimumSplit: 1_000_000) != nil, is: false)
-    let outlook = SegmentOutlook(rates: rates, typical: 200_000)
-    check(plan.assign(minimumSplit: 1_000_000, outlook: outlook) != nil, is: true)
-    // A new connection takes longer than that to deliver.
-    let slow = SegmentOutlook(rates: rates, typical: 200_000, latency: 3)
-    check(other.assign(minimumSplit: 1_000_000, outlook: slow) != nil, is: false)
+    let throughputEstimate = ThroughputEstimate(rates: rates, medianRate: 200_000)
+    check(
+      plan.assign(minimumSplit: 1_000_000, throughputEstimate: throughputEstimate) != nil, is: true)
+    // A new connection would need longer than that to deliver.
+    let slow = ThroughputEstimate(rates: rates, medianRate: 200_000, latency: 3)
+    check(other.assign(minimumSplit: 1_000_000, throughputEstimate: slow) != nil, is: false)
   }
 
-  /// The second segment is a straggler whose 500,000 bytes a third fetches as well.
+  /// The second segment is a straggler; a third one fetches its 500,000 bytes as well.
   private func racing() throws -> (plan: SegmentPlan, third: SegmentID) {
     var plan = try two()
     _ = plan.reserve(second, count: 1000)
     plan.wrote(second)
-    let outlook = SegmentOutlook(rates: [first: 1_000_000, second: 0], typical: 1_000_000)
-    let assigned = plan.assign(minimumSplit: 1_000_000, outlook: outlook)
+    let throughputEstimate = ThroughputEstimate(
+      rates: [first: 1_000_000, second: 0], medianRate: 1_000_000)
+    let assigned = plan.assign(minimumSplit: 1_000_000, throughputEstimate: throughputEstimate)
     let third = try #require(assigned)
     return (plan, third)
   }
@@ -61,12 +64,12 @@ struct StragglerPlanTests {
     #expect(plan.segments[third]?.end == 1_000_000)
     #expect(plan.segments[second]?.end == 1_000_000)
     _ = plan.reserve(first, count: 499_000)
-    let outlook = SegmentOutlook(
-      rates: [first: 1_000_000, second: 0, third: 0], typical: 1_000_000)
-    check(plan.assign(minimumSplit: 1_000_000, outlook: outlook), is: nil)
+    let throughputEstimate = ThroughputEstimate(
+      rates: [first: 1_000_000, second: 0, third: 0], medianRate: 1_000_000)
+    check(plan.assign(minimumSplit: 1_000_000, throughputEstimate: throughputEstimate), is: nil)
   }
 
-  @Test("The first to ask for a byte has it; the other's is dropped")
+  @Test("Each byte belongs to the first segment that asks for it; the other's byte is dropped")
   func firstWins() throws {
     var (plan, third) = try racing()
     check(
@@ -78,14 +81,14 @@ struct StragglerPlanTests {
     check(
       plan.reserve(second, count: 6000),
       is: .init(pieces: [506_000..<508_000], used: 6000, isLast: false))
-    // What the third wrote does not make the second's bytes received.
+    // Bytes that the third wrote do not make those of the second received.
     plan.wrote(third)
     #expect(Array(plan.received.ranges) == [500_000..<501_000, 502_000..<506_000])
     plan.wrote(second)
     #expect(Array(plan.received.ranges) == [500_000..<508_000])
   }
 
-  @Test("Bytes that a racing segment had asked for and did not write are fetched again")
+  @Test("Bytes that a racing segment reserved and did not write are fetched again")
   func unwritten() throws {
     var (plan, third) = try racing()
     _ = plan.reserve(second, count: 1000)
@@ -96,18 +99,18 @@ struct StragglerPlanTests {
     #expect(Array(plan.unassigned.ranges) == [501_000..<502_000])
   }
 
-  @Test("The one behind is told that nothing is left for it; with the last byte both have ended")
+  @Test("The slower one is stopped when nothing is left for it; with the last byte both end")
   func overtaken() throws {
     var (plan, third) = try racing()
-    #expect(plan.overtaken.isEmpty)
+    #expect(plan.redundantSegments.isEmpty)
     check(plan.reserve(third, count: 499_000).isLast, is: true)
     plan.wrote(third)
     plan.release(third)
-    #expect(plan.overtaken == [second])
+    #expect(plan.redundantSegments == [second])
     check(plan.reserve(second, count: 10), is: .init(pieces: [], used: 10, isLast: true))
   }
 
-  @Test("A racing segment that fails leaves the rest to the straggler")
+  @Test("If a racing segment fails, the straggler keeps the rest")
   func fails() throws {
     var (plan, third) = try racing()
     plan.release(third)
@@ -124,7 +127,7 @@ struct StragglerPlanTests {
     #expect(walk.plan.isComplete, "seed \(seed)")
   }
 
-  @Test("The walks do race")
+  @Test("The random walks do race")
   func races() {
     let count = (UInt64(1)...50).reduce(0) { count, seed in
       var walk = StragglerWalk(seed: seed)
@@ -135,13 +138,13 @@ struct StragglerPlanTests {
   }
 }
 
-/// Segments that ask, write later or never, and are let go of, in a random order.
+/// Segments that reserve, write later or never, and are released, in random order.
 private struct StragglerWalk {
   private var random: SplitMix64
   private let length: Int64
   private(set) var plan: SegmentPlan
   private var disk = ByteRangeSet()
-  /// What was asked for and is not written yet.
+  /// Bytes that are reserved and not yet written.
   private var writing: [SegmentID: Grant] = [:]
   private(set) var violations: [String] = []
   private(set) var races = 0
@@ -182,10 +185,12 @@ private struct StragglerWalk {
 
   private mutating func assign() {
     let rates = plan.segments.keys.sorted().map { ($0, Double.random(in: 0...100, using: &random)) }
-    let outlook = SegmentOutlook(
-      rates: Dictionary(uniqueKeysWithValues: rates), typical: .random(in: 1...5000, using: &random)
+    let throughputEstimate = ThroughputEstimate(
+      rates: Dictionary(uniqueKeysWithValues: rates),
+      medianRate: .random(in: 1...5000, using: &random)
     )
-    let id = plan.assign(minimumSplit: .random(in: 1...400, using: &random), outlook: outlook)
+    let id = plan.assign(
+      minimumSplit: .random(in: 1...400, using: &random), throughputEstimate: throughputEstimate)
     if let id, plan.segments[id]?.isShared == true { races += 1 }
   }
 

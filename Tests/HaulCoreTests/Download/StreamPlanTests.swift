@@ -1,7 +1,7 @@
 import HaulCore
 import Testing
 
-@Suite("Which bytes connections fetch for a reader in order")
+@Suite("Ranges for a reader that reads in order")
 struct StreamPlanTests {
   private func plan(connections: Int = 4) -> SegmentPlan {
     SegmentPlan(window: StreamWindow(size: 80, connections: connections))
@@ -16,7 +16,7 @@ struct StreamPlanTests {
     id.flatMap { plan.segments[$0] }.map { $0.next...($0.end - 1) }
   }
 
-  @Test("Each takes the next piece, and none begins beyond the window")
+  @Test("Each connection takes the next piece, and none begins beyond the window")
   func pieces() throws {
     var plan = plan()
     let first = try assigned(&plan)
@@ -30,7 +30,7 @@ struct StreamPlanTests {
     #expect(range(plan, next) == 80...89)
   }
 
-  @Test("A single connection fetches all at one go")
+  @Test("A single connection fetches everything in one request")
   func single() throws {
     var plan = plan(connections: 1)
     let first = try assigned(&plan)
@@ -43,14 +43,14 @@ struct StreamPlanTests {
     #expect(range(plan, next) == 30...999)
   }
 
-  @Test("Once the reader has bytes, an earlier version's cannot be given out any more")
+  @Test("Once the reader has bytes, no bytes of an earlier version are handed out")
   func commits() {
     var plan = plan()
     plan.startOver(length: nil)
-    let isOld = plan.handOut(generation: 0)
+    let isOld = plan.commitToReader(generation: 0)
     #expect(!isOld)
     #expect(!plan.isCommitted)
-    let isNew = plan.handOut(generation: 1)
+    let isNew = plan.commitToReader(generation: 1)
     #expect(isNew)
     #expect(plan.isCommitted)
   }

@@ -35,7 +35,7 @@ import Testing
     ])
   func malformed(text: String) { #expect(ContentDisposition(text) == nil) }
 
-  @Test func `The type is lower case`() {
+  @Test func `The disposition type becomes lower case`() {
     #expect(ContentDisposition("INLINE")?.type == "inline")
   }
 }

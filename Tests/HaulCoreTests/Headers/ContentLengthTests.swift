@@ -13,14 +13,14 @@ import Testing
   }
 
   @Test(
-    "What cannot frame a body is invalid",
+    "Lengths that cannot frame a body are invalid",
     arguments: [
       [""], ["+5"], ["-5"], ["0x10"], ["5.0"], ["5 5"], ["9223372036854775808"], ["10", "11"],
       ["10, 11"], ["10,"], [",10"], ["10", "x"], ["x", "x"], ["٥"],
     ])
   func invalid(values: [String]) { #expect(ContentLength(fields(values)) == .invalid) }
 
-  @Test func `A response without the field is told apart`() {
+  @Test func `A missing field differs from an invalid one`() {
     #expect(ContentLength(HeaderFields()) == .absent)
   }
 

@@ -16,7 +16,7 @@ import Testing
     #expect(value.total == total)
   }
 
-  @Test func `An unsatisfied range tells the total only`() throws {
+  @Test func `An unsatisfied range has only a total`() throws {
     let value = try #require(ContentRange("bytes */0"))
     #expect(value.range == nil)
     #expect(value.total == 0)
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func `Two fields are as good as none`() {
+  @Test func `A repeated field counts as no field`() {
     let one = [("content-range", "bytes 0-9/10")]
     #expect(ContentRange(HeaderFields(one)) != nil)
     #expect(ContentRange(HeaderFields(one + one)) == nil)

@@ -10,7 +10,7 @@ import Testing
     ])
   func malformed(text: String) { #expect(EntityTag(text) == nil) }
 
-  @Test func `The comparison table of the RFC holds`() throws {
+  @Test func `Tags compare as in the table of the RFC`() throws {
     let table: [(String, String, strong: Bool, weak: Bool)] = [
       ("W/\"1\"", "W/\"1\"", false, true), ("W/\"1\"", "W/\"2\"", false, false),
       ("W/\"1\"", "\"1\"", false, true), ("\"1\"", "\"1\"", true, true),
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func `Canonically equal text is not the same tag`() throws {
+  @Test func `Canonically equal tags with different bytes do not match`() throws {
     let composed = try #require(EntityTag("\"\u{E9}\""))
     let decomposed = try #require(EntityTag("\"e\u{301}\""))
     #expect(!composed.weaklyMatches(decomposed))

@@ -5,7 +5,7 @@ import Testing
   static let in1994 = 784_111_777.0
 
   @Test(
-    "All three forms name the same second",
+    "All three forms mean the same second",
     arguments: [
       "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT",
       "Sun Nov  6 08:49:37 1994", "  Sun, 06 Nov 1994 08:49:37 GMT ",
@@ -30,12 +30,12 @@ import Testing
     ])
   func refused(text: String) { #expect(HTTPDate(text, now: Self.in1994) == nil) }
 
-  @Test func `A leap second is the first second of the next minute`() {
+  @Test func `A leap second is read as the first second of the next minute`() {
     let leap = HTTPDate("Sat, 31 Dec 2016 23:59:60 GMT", now: 0)
     #expect(leap == HTTPDate("Sun, 01 Jan 2017 00:00:00 GMT", now: 0))
   }
 
-  @Test func `Every day of a whole calendar cycle survives the way there and back`() throws {
+  @Test func `Every day of a calendar cycle is formatted and read back unchanged`() throws {
     let first = try #require(HTTPDate("Sat, 01 Jan 1600 12:00:00 GMT", now: 0)).secondsSince1970
     for day in 0..<Int64(146_500) {
       let date = HTTPDate(secondsSince1970: first + day * 86_400)
@@ -49,7 +49,7 @@ import Testing
         == "Tue, 06 Feb 2001 12:00:00 GMT")
   }
 
-  @Test func `Known instants are formatted`() {
+  @Test func `Known instants are formatted correctly`() {
     #expect(HTTPDate(secondsSince1970: 0).imfFixdate == "Thu, 01 Jan 1970 00:00:00 GMT")
     #expect(HTTPDate(secondsSince1970: -1).imfFixdate == "Wed, 31 Dec 1969 23:59:59 GMT")
     #expect(HTTPDate(secondsSince1970: 951_782_400).imfFixdate == "Tue, 29 Feb 2000 00:00:00 GMT")
@@ -68,7 +68,7 @@ import Testing
     #expect(date.map { $0.imfFixdate.contains(" \(year ?? 0) ") } == year.map { _ in true })
   }
 
-  @Test func `The 50 years end on the second`() {
+  @Test func `The 50-year limit is exact to the second`() {
     let text = "Sunday, 06-Nov-44 08:49:37 GMT"
     #expect(HTTPDate(text, now: Self.in1994) != nil)
     // A second earlier it means 1944, when that day was a Monday.

@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(
-    "A malformed field says nothing",
+    "A malformed field is ignored",
     arguments: [
       "", "sha-256", "sha-256=\(sha256)", "sha-256=:AAAA:", "sha-256=:\(sha256)",
       "sha-256=\"\(sha256)\"", "sha-256=:\(sha256):,", "SHA-256=:\(sha256):",
@@ -35,18 +35,18 @@ import Testing
     ])
   func malformed(text: String) { #expect(read([("Repr-Digest", text)]).isEmpty) }
 
-  @Test func `The digest of a part is not the digest of the whole`() {
+  @Test func `The digest of a part is not used as the digest of the whole`() {
     #expect(read([("Content-Digest", "sha-256=:\(Self.sha256):")]).isEmpty)
   }
 
-  @Test func `The older field is read where the newer is missing`() {
+  @Test func `The older field is read if the newer one is missing`() {
     let old = ("Digest", "SHA-256=\(Self.sha256), unixsum=30637,md5=\(Self.md5)")
     #expect(read([old]) == [Self.sha256Hex, Self.md5Hex])
     #expect(read([old, ("Repr-Digest", "md5=:\(Self.md5):")]) == [Self.md5Hex])
     #expect(read([("Digest", "sha-256=AAAA,md5,=,sha-512=!!")]).isEmpty)
   }
 
-  @Test func `An older field that contradicts itself says nothing of that algorithm`() {
+  @Test func `A contradiction in the older field makes it ignore that algorithm`() {
     let other = "AAAAqy18MlBSVnWgjwz6lZEWjP/lF5HF9bvEF8FabDg="
     #expect(
       read([("Digest", "sha-256=\(Self.sha256),sha-256=\(other),md5=\(Self.md5)")])

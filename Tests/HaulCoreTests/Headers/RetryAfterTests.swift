@@ -5,7 +5,7 @@ import Testing
   static let now = 784_111_777.0
 
   @Test(
-    "Seconds and dates are read and kept between 0 and an hour",
+    "Seconds and dates are read, and limited to 0 to 3600 s",
     arguments: [
       ("0", 0), ("120", 120), (" 7 ", 7), ("3600", 3600), ("3601", 3600),
       ("99999999999999999999999999", 3600), ("Sun, 06 Nov 1994 08:50:37 GMT", 60),
@@ -17,11 +17,11 @@ import Testing
   }
 
   @Test(
-    "Garbage is ignored",
+    "Invalid values are ignored",
     arguments: ["", "-1", "+5", "1.5", "0x10", "soon", "5 s", "1, 2", "5\n", "٣"])
   func ignored(text: String) { #expect(RetryAfter.delay(text, now: Self.now) == nil) }
 
-  @Test func `Fields that differ are ignored`() {
+  @Test func `Equal repeated fields are read, and different ones are ignored`() {
     let five = [("Retry-After", "5")]
     #expect(RetryAfter.delay(HeaderFields(five + five), now: 0) == .seconds(5))
     #expect(RetryAfter.delay(HeaderFields(five + [("retry-after", "6")]), now: 0) == nil)

@@ -9,7 +9,7 @@ import Testing
     Validator(HeaderFields(fields), now: 784_111_777)
   }
 
-  @Test func `A date is strong from 60 seconds before the response on`() {
+  @Test func `A date is strong if it is at least 60 seconds before the response`() {
     #expect(read(("Last-Modified", Self.early), ("Date", Self.late)).lastModifiedIsStrong)
     let second = "Sun, 06 Nov 1994 08:49:38 GMT"
     #expect(!read(("Last-Modified", second), ("Date", Self.late)).lastModifiedIsStrong)
@@ -18,7 +18,7 @@ import Testing
     #expect(!read(("Last-Modified", Self.late), ("Date", Self.early)).lastModifiedIsStrong)
   }
 
-  @Test func `Fields are kept as they were sent and contradictions are dropped`() {
+  @Test func `Fields are kept as sent, and contradictory ones are dropped`() {
     #expect(read(("ETag", "W/\"a\"")).entityTag == "W/\"a\"")
     #expect(read(("ETag", "a")).entityTag == nil)
     #expect(read(("ETag", "\"a\""), ("etag", "\"a\"")).entityTag == "\"a\"")
@@ -27,7 +27,7 @@ import Testing
     #expect(read(("Last-Modified", weekday), ("Date", Self.late)).ifRange == weekday)
   }
 
-  @Test func `If-Range takes a strong tag, else a strong date, but no date beside a weak tag`() {
+  @Test func `If-Range uses a strong tag, else a strong date, but none beside a weak tag`() {
     let table: [(tag: String?, strongDate: Bool, ifRange: String?, isStrong: Bool)] = [
       ("\"a\"", false, "\"a\"", true), ("\"a\"", true, "\"a\"", true),
       ("W/\"a\"", false, nil, false), ("W/\"a\"", true, nil, true),
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func `Versions compare by this table`() {
+  @Test func `Validators compare by tag first, then by date`() {
     let tags: [String?] = [nil, "\"a\"", "\"b\"", "W/\"a\"", "W/\"b\""]
     let dates: [String?] = [nil, Self.early, Self.late]
     for (ours, ourDate, isStrong) in product(tags, dates, [false, true]) {

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Sets of byte offsets") struct ByteRangeSetTests {
   @Test(
-    "They hold the bytes that were put in and not taken out", arguments: 0..<20 as Range<UInt64>)
+    "They contain the bytes that were inserted and not removed", arguments: 0..<20 as Range<UInt64>)
   func walk(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     var set = ByteRangeSet()

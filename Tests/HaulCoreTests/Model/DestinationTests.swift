@@ -4,14 +4,14 @@ import Testing
 
 /// Destinations from Foundation's URLs.
 @Suite struct DestinationTests {
-  @Test func `A file URL gives its path, decoded`() throws {
+  @Test func `A file URL gives its decoded path`() throws {
     let url = URL(filePath: "/tmp/a b/ü%20.bin")
     #expect(try DownloadRequest.Destination.file(url) == .file("/tmp/a b/ü%20.bin"))
     let directory = URL(filePath: "/tmp/d", directoryHint: .isDirectory)
     #expect(try DownloadRequest.Destination.directory(directory) == .directory("/tmp/d/"))
   }
 
-  @Test func `Another URL is refused`() throws {
+  @Test func `A URL that is not a file URL is refused`() throws {
     let url = try #require(URL(string: "https://host/file"))
     let error = #expect(throws: TransferError.self) {
       try DownloadRequest.Destination.file(url)

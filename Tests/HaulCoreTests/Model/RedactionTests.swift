@@ -1,14 +1,14 @@
 import HaulCore
 import Testing
 
-@Suite("What of an address is shown, and what makes it the same resource")
+@Suite("The shown form of an address, and equal resources")
 struct RedactionTests {
   private func redacted(_ query: String) throws -> String {
     String(try ResourceURL("https://h.example/f?\(query)").redacted.drop { $0 != "?" })
   }
 
   @Test(
-    "Values of known signing and token keys are hidden, in whatever case or coding the key is",
+    "Values of known signing and token keys are hidden, in any case or coding of the key",
     arguments: [
       "X-Amz-Signature", "x-amz-date", "X-Goog-Credential", "Signature", "Expires", "Key-Pair-Id",
       "Policy", "sig", "se", "token", "access_token", "key", "api_key", "PASSWORD", "client_secret",
@@ -18,7 +18,7 @@ struct RedactionTests {
     #expect(try redacted("id=1&\(name)=value&x=2") == "?id=1&\(name)=***&x=2")
   }
 
-  @Test("Other values are shown, so that addresses can be told apart, up to 32 bytes")
+  @Test("Other values are shown, up to 32 bytes, so that addresses can be distinguished")
   func shown() throws {
     #expect(try redacted("id=1") == "?id=1")
     #expect(try redacted("file=a%20b.iso&v=&flag") == "?file=a%20b.iso&v=&flag")
@@ -34,7 +34,7 @@ struct RedactionTests {
   }
 
   @Test(
-    "Another signature and another fragment are the same resource",
+    "Another signature and another fragment mean the same resource",
     arguments: [
       ("f#a", "f#b"), ("f?X-Amz-Date=1", "f?X-Amz-Date=2"), ("f?id=1&sig=2", "f?id=1&sig=3"),
       ("f?st=1&sig=2", "f?st=2&sig=3"), ("f?Expires=1&Signature=2", "f?Expires=3&Signature=4"),
@@ -45,7 +45,7 @@ struct RedactionTests {
   }
 
   @Test(
-    "Any other difference is another resource",
+    "Any other difference means another resource",
     arguments: [
       ("f", "g"), ("f?id=1", "f?id=2"), ("f", "f?"), ("f?st=1", "f?st=2"), ("f?key=1", "f?key=2"),
       ("f?id=1&sig=2", "f?id=3&sig=2"), ("f?versionId=1&sig=2", "f?versionId=2&sig=2"),

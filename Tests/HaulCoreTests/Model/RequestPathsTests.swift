@@ -9,7 +9,7 @@ import Testing
   @Test(arguments: [
     ("f", "/w/f"), ("d/f", "/w/d/f"), ("../f", "/w/../f"), ("./f", "/w/./f"), ("/d/f", "/d/f"),
   ])
-  func `A relative path begins in the working directory`(path: String, expected: String) throws {
+  func `A relative path starts in the working directory`(path: String, expected: String) throws {
     let request = try download(.file(path))
     #expect(request.hasRelativePath == (path != expected))
     #expect(request.absolute(in: "/w").download?.destination == .file(expected))
@@ -20,13 +20,13 @@ import Testing
   }
 
   @Test(arguments: ["", "."])
-  func `The working directory itself has no dot in its name`(path: String) throws {
+  func `The working directory is resolved without a dot`(path: String) throws {
     let request = try download(.directory(path))
     #expect(request.absolute(in: "/w").download?.destination == .directory("/w"))
     #expect(try download(.file("f")).absolute(in: "/").download?.destination == .file("/f"))
   }
 
-  @Test func `A program runs where it was added`() {
+  @Test func `A program runs in the directory that was current when it was added`() {
     for (given, expected) in [(nil, "/w"), ("d", "/w/d"), ("/d", "/d")] {
       let request = TransferRequest.step(program: ["ls"], in: given)
       #expect(
@@ -40,7 +40,7 @@ import Testing
     #expect(!TransferRequest.step("s", input: "a/b").hasRelativePath)
   }
 
-  @Test func `A NUL is refused and not cut at`() throws {
+  @Test func `A path with a NUL is refused, not truncated`() throws {
     for request in [
       try download(.file("d\0x")), try download(.directory("\0")),
       .step(program: ["ls"], in: "d\0x"),

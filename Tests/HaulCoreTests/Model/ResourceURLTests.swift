@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Addresses") struct ResourceURLTests {
   @Test(
-    "A host that no name or address can be is refused",
+    "An impossible host is refused",
     arguments: [
       "https://a%2Fb/x", "https://a%00b/x", "https://a%0D%0Ab/x", "https://a%40b/x",
       "https://a%3A80/x", "https://a%20b/x", "https://a,b/x", "https://%5B::1%5D%2F/x",
@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(
-    "Names and addresses are hosts",
+    "Names and addresses are valid hosts",
     arguments: [
       ("https://h.example/x", "h.example"), ("https://A_b-c.example./x", "a_b-c.example."),
       ("https://192.0.2.1/x", "192.0.2.1"), ("https://[2001:DB8::1]/x", "2001:db8::1"),
@@ -24,10 +24,10 @@ import Testing
     #expect(try ResourceURL(address).origin.host == host)
   }
 
-  // Found by the fuzzer: the escape becomes a comma within the letters of the DNS.
-  // Another too: it is read back as another host.
+  // Found by the fuzzer: one escape becomes a comma inside a DNS label, another name is parsed
+  // again as another host.
   @Test(
-    "An international name that cannot be read back is refused",
+    "An international name that cannot be parsed again is refused",
     arguments: [
       "https://ux\u{446}x2-%2cl3/x", "http://a55555555555555555555553\u{65E}%555t",
     ])
@@ -35,7 +35,7 @@ import Testing
     #expect(throws: TransferError.self) { try ResourceURL(address) }
   }
 
-  @Test("An international name is read back as the same")
+  @Test("An international name is parsed again as the same name")
   func international() throws {
     for name in ["b\u{FC}cher", "bu\u{308}cher", "B\u{DC}CHER", "\u{4F8B}\u{3048}", "stra\u{DF}e"] {
       let url = try ResourceURL("https://\(name).example/x")
@@ -43,9 +43,9 @@ import Testing
     }
   }
 
-  // With a fragment, which is not sent, an address is always read by the whole grammar.
+  // An address with a fragment, which is not sent, always needs the full parser.
   @Test(
-    "A plain address is read as by the whole grammar",
+    "A plain address is parsed as by the full parser",
     arguments: [
       "http://h.example/", "https://h.example/a/b-c_d~e.f;g=h,i@j:k!$&'()*+", "http://h:8080/x",
       "https://192.0.2.1/x?a=b&c=/d?e", "https://h.example//x//", "http://h/?", "http://h:65535/x",
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test(
-    "What is nearly plain is read as by the whole grammar, or refused as by it",
+    "An almost plain address is parsed, or refused, as by the full parser",
     arguments: [
       "http://h", "http://h?x", "http://h:/x", "http://h:0/x", "http://h:080/x", "http://h:65536/x",
       "http://h:99999999999999999999/x", "http:///x", "http://:80/x", "http://u:p@h/x",
@@ -78,7 +78,7 @@ import Testing
     #expect(plain?.pathAndQuery == whole?.pathAndQuery)
   }
 
-  @Test("Origins are told apart by scheme, host and port")
+  @Test("Origins differ by scheme, host and port")
   func origins() throws {
     let addresses = ["http://h/", "https://h/", "http://h:443/", "https://h:80/", "http://i/"]
     let origins = try addresses.map { try ResourceURL($0).origin }
@@ -88,7 +88,7 @@ import Testing
     #expect(try ResourceURL("http://[::1]:81/").origin.authority == "[::1]:81")
   }
 
-  @Test("An address with user information is another than the one without")
+  @Test("An address with user information is different from the one without")
   func userInformation() throws {
     let (with, without) = (try ResourceURL("http://u:p@h/x"), try ResourceURL("http://h/x"))
     #expect(with != without)

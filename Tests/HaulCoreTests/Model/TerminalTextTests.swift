@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct TerminalTextTests {
   @Test(
-    "What could act on the terminal is escaped",
+    "Text that could control the terminal is escaped",
     arguments: [
       ("plain text ~", "plain text ~"), ("\u{1B}[31mred", "\\x1b[31mred"),
       ("a\nb\r\tc", "a\\nb\\r\\tc"),
@@ -14,7 +14,7 @@ import Testing
     ])
   func escaped(text: String, result: String) { #expect(TerminalText.escaped(text) == result) }
 
-  @Test func `No control and no bidirectional control survives`() throws {
+  @Test func `Every control character and bidirectional control is escaped`() throws {
     let bidirectional: [ClosedRange<UInt32>] = [
       0x61C...0x61C, 0x200E...0x200F, 0x202A...0x202E, 0x2066...0x2069,
     ]

@@ -5,7 +5,7 @@ import Testing
   private func origin(_ text: String) throws -> ResourceURL.Origin { try ResourceURL(text).origin }
 
   @Test(
-    "an address of a proxy is read",
+    "the address of a proxy is parsed",
     arguments: [
       ("http://proxy.example:3128", ProxyRules.Proxy.Kind.http, "proxy.example", 3128),
       ("proxy.example:3128", .http, "proxy.example", 3128),
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(
-    "what is no address of a proxy is refused without being repeated",
+    "an invalid address of a proxy is refused without being repeated",
     arguments: [
       "https://hidden:hidden@h:1", "ftp://hidden@h", "http://", "http://hidden@", "http://h:0",
       "http://hidden@h:65536", "http://hidden@h:x", "http://hidden@h/path", "socks4://hidden@h",
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(
-    "exceptions match as curl's do",
+    "exceptions match as in curl",
     arguments: [
       ("example.org", "http://example.org", true),
       ("example.org", "http://www.example.org", true),
@@ -74,7 +74,7 @@ import Testing
     #expect(ProxyExceptions(list).contains(try origin(url)) == isException)
   }
 
-  @Test("the environment's lower-case names go first, and HTTP_PROXY is ignored")
+  @Test("lower-case variables come first, and HTTP_PROXY is ignored")
   func environment() throws {
     let rules = try ProxyRules(environment: [
       "HTTP_PROXY": "http://cgi:1", "https_proxy": "http://low:1", "HTTPS_PROXY": "http://up:1",
@@ -92,7 +92,7 @@ import Testing
     #expect(empty.proxy(for: try origin("http://h")) == nil)
   }
 
-  @Test("what is given takes the place of the environment")
+  @Test("options replace the environment")
   func given() throws {
     let environment = ["http_proxy": "http://p:1", "NO_PROXY": "a.example"]
     let other = try ProxyRules(environment: environment, given: "http://q:1")
@@ -105,7 +105,7 @@ import Testing
     #expect(none.proxy(for: try origin("http://h")) == nil)
   }
 
-  @Test("a variable that cannot be read is named, without its value")
+  @Test("an invalid variable is named, without its value")
   func unreadable() {
     let error = #expect(throws: TransferError.self) {
       try ProxyRules(environment: ["https_proxy": "ftp://hidden@h"])
@@ -115,7 +115,7 @@ import Testing
   }
 
   @Test(
-    "addresses are read as they are written",
+    "IP addresses are parsed",
     arguments: [
       ("192.0.2.1", [192, 0, 2, 1]), ("0.0.0.0", [0, 0, 0, 0]),
       ("::1", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
@@ -128,7 +128,7 @@ import Testing
   }
 
   @Test(
-    "what is no address is none",
+    "invalid IP addresses are refused",
     arguments: [
       "", "192.0.2", "192.0.2.256", "192.0.2.01", "192.0.2.1.", "a.b.c.d", "1:2:3:4:5:6:7",
       "1:2:3:4:5:6:7:8:9", "::1::", "12345::", "g::", "[192.0.2.1]", ":::", "1::2::3", ":1", "1:",

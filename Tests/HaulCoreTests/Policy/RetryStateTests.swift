@@ -2,7 +2,7 @@ import HaulCore
 import Testing
 
 @Suite struct RetryStateTests {
-  /// Always the same bits: all ones is the longest wait, zero the shortest.
+  /// Constant bits: all ones give the longest wait, zeros the shortest.
   struct Constant: RandomNumberGenerator {
     let bits: UInt64
     mutating func next() -> UInt64 { bits }
@@ -10,13 +10,13 @@ import Testing
 
   private func at(_ seconds: Double) -> Instant { Instant(.seconds(seconds)) }
 
-  @Test func `Waits double from half a second to a minute`() {
+  @Test func `The longest delay doubles from half a second to one minute`() {
     let ceilings = (1...9).map { RetryPolicy.ceiling(ofAttempt: $0) }
     #expect(ceilings == [0.5, 1, 2, 4, 8, 16, 32, 60, 60].map { .seconds($0) })
     #expect(RetryPolicy.ceiling(ofAttempt: .max) == .seconds(60))
   }
 
-  @Test func `Jitter is full and never passes the ceiling`() {
+  @Test func `Jitter covers the whole delay and never exceeds it`() {
     for seed in UInt64(0)..<200 {
       var generator = SplitMix64(seed: seed)
       var state = RetryState(RetryPolicy(), startedAt: at(0))
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(
-    "Only progress that counts begins the count anew",
+    "Only enough progress resets the count",
     arguments: [
       (0, 1 << 30, 3), (1, 1 << 30, 3), ((256 << 10) - 1, 1 << 30, 3), (256 << 10, 1 << 30, 1),
       (10, 10, 1), (25, 100, 1), (24, 100, 3), (1, 3, 1), (0, 0, 3), (100 << 10, 400 << 10, 1),
@@ -55,7 +55,7 @@ import Testing
       is: .retry(after: .zero, attempt: attempt))
   }
 
-  @Test func `Small progress adds up over attempts`() {
+  @Test func `Small progress adds up over several attempts`() {
     var generator = Constant(bits: 0)
     var state = RetryState(RetryPolicy(), startedAt: at(0))
     let attempts = (1...6).map { _ in
@@ -65,7 +65,7 @@ import Testing
     #expect(attempts == [1, 2, 1, 2, 3, 1])
   }
 
-  @Test func `No retries means none`() {
+  @Test func `With zero retries, nothing is retried`() {
     var policy = RetryPolicy()
     policy.retries = 0
     var generator = Constant(bits: 0)
@@ -75,7 +75,7 @@ import Testing
       is: .giveUp)
   }
 
-  @Test func `The time without progress is bounded and progress extends it`() {
+  @Test func `The time without progress is limited, and progress extends it`() {
     var generator = Constant(bits: 0)
     var state = RetryState(RetryPolicy(), startedAt: at(0))
     check(
@@ -91,7 +91,7 @@ import Testing
       state.failed(at: at(7202), progressed: 0, remaining: 9, using: &generator), is: .giveUp)
   }
 
-  @Test func `The server's wish takes the place of the back-off unless it ends too late`() {
+  @Test func `Retry-After replaces the backoff, unless it ends too late`() {
     var generator = SplitMix64(seed: 1)
     var state = RetryState(RetryPolicy(), startedAt: at(0))
     check(
@@ -104,8 +104,8 @@ import Testing
       is: .giveUp)
   }
 
-  /// Whether failure after failure is tried again, of a host that `failures` asks failed of before
-  /// the first.
+  /// Whether each of several failures is retried, for a host with `failures` failed attempts
+  /// before.
   private func retries(
     at seconds: [Double], _ error: TransferError, hasAnswered: Bool = false,
     isAttended: Bool = true, host: HostHealth? = nil, isShort: Bool = true
@@ -127,12 +127,12 @@ import Testing
 
   private static let unknown = TransferError(.dns, "unknown host", isRetryable: true)
 
-  @Test func `Retries that the user asked for are made before the first answer too`() {
+  @Test func `A retry count set by the user applies before the first answer too`() {
     let found = retries(at: (1...9).map(Double.init), Self.unknown, isShort: false)
     #expect(found == [Bool](repeating: true, count: 8) + [false])
   }
 
-  @Test func `An unknown host is reported within three seconds where nothing has answered yet`() {
+  @Test func `An unknown host is reported within three seconds if no server has answered yet`() {
     let quick = [1, 1.2, 1.4]
     #expect(retries(at: quick, Self.unknown) == [true, true, false])
     #expect(retries(at: [9, 12.1], Self.unknown) == [true, false])
@@ -143,8 +143,7 @@ import Testing
     #expect(unattended.filter { $0 }.count == 8)
   }
 
-  @Test
-  func `The asks of all transfers of a silent host count where a person waits, and nowhere else`() {
+  @Test func `Failures of a silent host add up over all transfers only if a person waits`() {
     var host = HostHealth()
     host.failures = 1
     host.since = at(1)
@@ -158,7 +157,7 @@ import Testing
         == Array(repeating: true, count: 8) + [false])
   }
 
-  @Test func `A silent host is asked at half the wait at the earliest`() {
+  @Test func `A silent host is retried after at least half the backoff`() {
     var host = HostHealth()
     host.failures = 4
     let error = TransferError(.connect, "refused", isRetryable: true)
@@ -173,7 +172,7 @@ import Testing
     }
   }
 
-  @Test func `An error that cannot pass is not tried again`() {
+  @Test func `A permanent error is not retried`() {
     var generator = Constant(bits: 0)
     var state = RetryState(RetryPolicy(), startedAt: at(0))
     var failure = RetryState.Failure(

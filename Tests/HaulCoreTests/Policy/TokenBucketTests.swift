@@ -2,15 +2,15 @@ import HaulCore
 import Testing
 
 @Suite struct TokenBucketTests {
-  /// Takers that each ask, wait as told (and a bit longer, as timers do), use what they got, and
-  /// ask again.
+  /// Takers that request bytes, wait as required (and slightly longer, like timers), use them, and
+  /// request again.
   private struct Simulation {
     var bucket: TokenBucket
     var generator: SplitMix64
     /// When bytes were used, in nanoseconds, and how many.
     var used: [(at: Int64, bytes: Int)] = []
 
-    /// Runs `takers`, always hungry, up to `end` nanoseconds.
+    /// Runs `takers` that always request bytes, up to `end` nanoseconds.
     mutating func run(takers: Int, until end: Int64, idle: Bool = false) {
       var agenda = (0..<takers).map { _ in Int64.random(in: 0...1_000_000, using: &generator) }
       while let (index, now) = agenda.enumerated().min(by: { $0.element < $1.element }), now < end {
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func `The burst is 50 ms worth, at least 16 KiB, at most 150 ms worth`() {
+  @Test func `The burst is 50 ms of the rate, at least 16 KiB, at most 150 ms`() {
     let table: [(Int64, Int)] = [
       (100 << 20, 5 << 20), (200_000, 16 << 10), (20_000, 3_000), (1, 1), (0, 1), (-5, 1),
     ]
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func `Without a rate everything is granted at once`() {
+  @Test func `Without a rate, everything is granted at once`() {
     var bucket = TokenBucket(rate: nil, at: Instant())
     let everything = bucket.take(upTo: .max, at: Instant())
     #expect(everything == (.max, .zero))
@@ -82,13 +82,13 @@ import Testing
     #expect(nothing == (0, .zero))
   }
 
-  @Test func `Takers queue in the order they came`() {
+  @Test func `Takers are served in the order of their requests`() {
     var bucket = TokenBucket(rate: 1_000_000, at: Instant())
     let waits = (0..<4).map { _ in bucket.take(upTo: 50_000, at: Instant()).wait }
     #expect(waits == [0, 50, 100, 150].map { .milliseconds($0) })
   }
 
-  @Test func `A new rate holds from the next taker on and old debt does not weigh on it`() {
+  @Test func `A new rate applies to the next taker, without debt from the old rate`() {
     var bucket = TokenBucket(rate: 1 << 30, at: Instant())
     for _ in 0..<64 { _ = bucket.take(upTo: .max, at: Instant()) }
     bucket.setRate(10_000, at: Instant())
@@ -102,7 +102,7 @@ import Testing
     #expect(limited.wait <= .milliseconds(50))
   }
 
-  @Test func `A clock read out of order takes nothing back`() {
+  @Test func `A clock that goes backwards does not revoke grants`() {
     var bucket = TokenBucket(rate: 1_000_000, at: Instant(.seconds(5)))
     _ = bucket.take(upTo: 50_000, at: Instant(.seconds(5)))
     let (granted, wait) = bucket.take(upTo: 10_000, at: Instant(.seconds(4)))

@@ -6,18 +6,18 @@ import Testing
   private struct Taker {
     let id: TransferID
     let weight: Int
-    /// How many bytes it asks for.
+    /// The number of requested bytes.
     var chunk: ClosedRange<Int> = 1...(256 << 10)
-    /// How long it is away with what it got, in nanoseconds.
+    /// The time between a grant and the next request, in nanoseconds.
     var away: ClosedRange<Int64> = 0...500_000
-    /// When it comes and goes, in nanoseconds.
+    /// When it begins and ends, in nanoseconds.
     var from: Int64 = 0
     var until: Int64 = .max
-    /// Whether each time another transfer asks.
+    /// Whether each request is of another transfer.
     var isFresh = false
   }
 
-  /// Takers over virtual time; timers are late, as timers are.
+  /// Takers in virtual time, with late timers.
   private struct Simulation {
     var share: WeightedShare
     var takers: [Taker]
@@ -63,7 +63,7 @@ import Testing
       return parts.seconds * 1_000_000_000 + parts.attoseconds / 1_000_000_000
     }
 
-    /// What a transfer got in that time, of what the rate gave.
+    /// The part of the rate that a transfer got in that time.
     func part(of id: TransferID, of rate: Int64, from start: Int64, to end: Int64) -> Double {
       let bytes = used.reduce(0) { sum, use in
         (start..<end).contains(use.at) && takers[use.taker].id == id ? sum + use.bytes : sum
@@ -81,12 +81,12 @@ import Testing
   }
 
   @Test(
-    "A rate is divided among those that run by their weights, within 5 %",
+    "A rate is divided among running transfers by weight, within 5 %",
     arguments: [
       (100 << 10, 256 << 10), (1 << 20, 16 << 10), (20 << 20, 16 << 10), (100 << 20, 64 << 10),
     ] as [(Int64, Int)])
   func shares(rate: Int64, chunk: Int) {
-    // The smaller the pieces, the more there is to walk through.
+    // Smaller pieces need more steps.
     let seconds = max(Int64(1), min(300, 6_000 * Int64(chunk) / rate))
     let takers = zip(ids, TransferRequest.Priority.allCases).map {
       Taker(id: $0, weight: $1.weight, chunk: (chunk / 2)...chunk, away: 0...10_000)
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test func `Connections do not count, transfers do`() {
+  @Test func `A rate is shared by transfers, not by connections`() {
     let rate: Int64 = 4 << 20
     let takers = (0..<9).map { Taker(id: ids[$0 == 0 ? 0 : 1], weight: 4) }
     var simulation = Simulation(rate: rate, takers, seed: 2)
@@ -112,9 +112,9 @@ import Testing
     }
   }
 
-  @Test func `What one does not use goes to the others, and what it asks for it gets`() {
+  @Test func `A share that a transfer does not use goes to the others`() {
     let rate: Int64 = 10 << 20
-    // About a tenth of the rate, whatever it is offered.
+    // About a tenth of the rate, however much it could get.
     let slow = Taker(
       id: ids[0], weight: 16, chunk: (32 << 10)...(32 << 10), away: 30_000_000...32_000_000)
     let hungry = [Taker(id: ids[1], weight: 1), Taker(id: ids[2], weight: 1)]
@@ -128,7 +128,7 @@ import Testing
     #expect(abs(parts[1] / parts[2] - 1) < 0.05, "\(parts)")
   }
 
-  @Test func `One that was away has saved up nothing; one that has ended leaves its share`() {
+  @Test func `An idle transfer saves up no share, and an ended one frees its share`() {
     let rate: Int64 = 2 << 20
     var late = Taker(id: ids[0], weight: 4)
     late.from = 20 * Self.second
@@ -146,7 +146,7 @@ import Testing
 
   @Test func `Many short transfers do not starve a long one`() {
     let rate: Int64 = 1 << 20
-    // Each comes once, and there is always another.
+    // Each comes once, and there is always another one.
     let short = ids[1...3].map {
       Taker(id: $0, weight: 4, chunk: (10 << 10)...(10 << 10), isFresh: true)
     }
@@ -157,7 +157,7 @@ import Testing
     #expect((0.15...0.5).contains(part), "\(part)")
   }
 
-  @Test func `Any ten seconds bring the rate and no more`() {
+  @Test func `The grants of any ten seconds match the rate`() {
     for seed in UInt64(0)..<3 {
       let rate: Int64 = 100 << 10
       let takers = (0..<5).map { Taker(id: ids[$0], weight: 1 << $0, away: 0...3_000_000) }
@@ -172,7 +172,7 @@ import Testing
     }
   }
 
-  @Test func `Those of one transfer are served in order, and who is taken out is passed over`() {
+  @Test func `Requests of one transfer are served in order, and withdrawn ones are skipped`() {
     var share = WeightedShare(rate: 1_000_000, at: Instant())
     let tickets = (0..<4).map { _ in
       share.ask(upTo: 50_000, for: ids[0], weight: 4, at: Instant())
@@ -187,7 +187,7 @@ import Testing
     #expect(share.nextDue(at: Instant())?.ticket == nil)
   }
 
-  @Test func `A lifted limit lets everybody go, and a new one holds for those who wait`() {
+  @Test func `Removing the limit serves all waiting requests, and a new limit applies to them`() {
     var share = WeightedShare(rate: 1_000, at: Instant())
     let tickets = ids.map { share.ask(upTo: .max, for: $0, weight: 4, at: Instant()) }
     check(share.due(at: Instant()).map(\.bytes), is: [150])

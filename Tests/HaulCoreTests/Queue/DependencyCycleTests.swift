@@ -11,13 +11,13 @@ import Testing
 
   private typealias Node = DependencyGraph.Node
 
-  /// Each depends on the next, the last one on the first.
+  /// Each depends on the next, and the last one on the first.
   private func circle(_ members: [TransferID]) -> [Node] {
     members.indices.map { Node(id: members[$0], after: [members[($0 + 1) % members.count]]) }
   }
 
   @Test(arguments: 1...8)
-  func `A circle in a batch is refused with all that came along, and named`(length: Int) {
+  func `A cycle in a batch is reported, and the whole batch is refused`(length: Int) {
     var graph = DependencyGraph()
     let members = Array(ids.prefix(length))
     var generator = SplitMix64(seed: 23)
@@ -26,11 +26,12 @@ import Testing
     let error = #expect(throws: DependencyGraph.Cycle.self) { try graph.add(nodes) { _ in nil } }
     #expect(error?.ids == members)
     #expect(graph.count == 0)
-    #expect(graph.verdict(of: outsider) == .ready)
+    #expect(graph.readiness(of: outsider) == .ready)
   }
 
   @Test(arguments: 1...8)
-  func `A circle closed by a change is refused, and the old dependencies stay`(length: Int) throws {
+  func `A change that closes a cycle is refused, and the old dependencies stay`(length: Int) throws
+  {
     var graph = DependencyGraph()
     let nodes = circle(Array(ids.prefix(length)))
     try graph.add(Array(nodes.dropLast())) { _ in nil }
@@ -39,14 +40,13 @@ import Testing
       try graph.set(nodes[length - 1]) { _ in nil }
     }
     #expect(graph.count == count)
-    #expect(graph.verdict(of: ids[length - 1]) == .ready)
+    #expect(graph.readiness(of: ids[length - 1]) == .ready)
     for index in 0..<(length - 1) {
-      #expect(graph.verdict(of: ids[index]) == .waiting(on: ids[index + 1]))
+      #expect(graph.readiness(of: ids[index]) == .waiting(on: ids[index + 1]))
     }
   }
 
-  @Test func `A circle through some that were there and some that are added is named whole`() throws
-  {
+  @Test func `A cycle through existing and added transfers is reported completely`() throws {
     var graph = DependencyGraph()
     try graph.add([Node(id: ids[0], after: [ids[1]]), Node(id: ids[1], after: [ids[2]])]) { _ in nil
     }
@@ -58,10 +58,7 @@ import Testing
     #expect(error?.ids == [ids[2], ids[3], ids[0], ids[1]])
   }
 
-  @Test
-  func `Also those that have ended are no way around: started again, they would wait for ever`()
-    throws
-  {
+  @Test func `A cycle through completed transfers is refused too`() throws {
     var graph = DependencyGraph()
     try graph.add([Node(id: ids[1], after: [ids[0]])]) { _ in nil }
     check(graph.ended(ids[0], .completed), is: [ids[1]])
@@ -71,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func `Two ways to the same one are no circle; what was taken away closes none`() throws {
+  @Test func `Two paths to one dependency are no cycle, and removed edges close none`() throws {
     var graph = DependencyGraph()
     try graph.add([
       Node(id: ids[3], after: [ids[1], ids[2]]), Node(id: ids[1], after: [ids[0]]),
@@ -79,9 +76,9 @@ import Testing
     ]) { _ in nil }
     try graph.set(Node(id: ids[1], after: [])) { _ in nil }
     try graph.set(Node(id: ids[0], after: [ids[1]])) { _ in nil }
-    #expect(graph.verdict(of: ids[0]) == .waiting(on: ids[1]))
+    #expect(graph.readiness(of: ids[0]) == .waiting(on: ids[1]))
     check(graph.remove(ids[2]), is: [ids[3]])
     try graph.set(Node(id: ids[1], after: [ids[4]])) { _ in nil }
-    #expect(graph.verdict(of: ids[3]) == .blocked(by: ids[2]))
+    #expect(graph.readiness(of: ids[3]) == .blocked(by: ids[2]))
   }
 }

@@ -1,7 +1,7 @@
 import HaulCore
 import Testing
 
-/// Sizes at which a deep recursion overflows the stack and a quadratic cost does not end.
+/// Sizes at which a deep recursion overflows the stack and a quadratic cost takes too long.
 @Suite struct DependencyScaleTests {
   private static let size = 20_000
   private let ids: [TransferID]
@@ -19,18 +19,21 @@ import Testing
     var graph = start
     var freed = 0
     for id in ids {
-      for next in graph.ended(id, .completed) where graph.verdict(of: next) == .ready { freed += 1 }
+      for next in graph.ended(id, .completed) where graph.readiness(of: next) == .ready {
+        freed += 1
+      }
     }
     #expect(freed == Self.size - 1)
   }
 
-  @Test func `A long chain that grows at its end`() throws {
+  @Test func `A long chain can grow at its end`() throws {
     var graph = DependencyGraph()
     for node in chain { try graph.add([node]) { _ in nil } }
     walk(graph)
   }
 
-  @Test func `A long chain in one batch, last one first, and closed to a circle`() throws {
+  @Test func `A long chain can be added in reverse in one batch, and its cycle is refused`() throws
+  {
     var graph = DependencyGraph()
     let closing = Node(id: ids[0], after: [ids[Self.size - 1]])
     let error = #expect(throws: DependencyGraph.Cycle.self) {
@@ -45,29 +48,31 @@ import Testing
     #expect(graph.count == 0)
   }
 
-  @Test func `One that waits for very many, some of which fail and are retried`() throws {
+  @Test func `A transfer can have very many dependencies, some of which fail and are retried`()
+    throws
+  {
     var graph = DependencyGraph()
     let last = ids[0]
     try graph.add([Node(id: last, after: Array(ids.dropFirst()))]) { _ in nil }
     var told = 0
     for (index, id) in ids.enumerated().dropFirst() {
-      if graph.verdict(of: last) == .waiting(on: id) { told += 1 }
-      if graph.ended(id, .failed) == [last], graph.verdict(of: last) == .blocked(by: id) {
+      if graph.readiness(of: last) == .waiting(on: id) { told += 1 }
+      if graph.ended(id, .failed) == [last], graph.readiness(of: last) == .blocked(by: id) {
         told += 1
       }
-      if index.isMultiple(of: 2) { _ = graph.revived(id) }
+      if index.isMultiple(of: 2) { _ = graph.requeued(id) }
       if graph.ended(id, .completed) == [last] { told += 1 }
     }
     #expect(told == 3 * (Self.size - 1))
-    #expect(graph.verdict(of: last) == .ready)
+    #expect(graph.readiness(of: last) == .ready)
   }
 
-  @Test func `Very many that wait for one, and leave one after the other`() throws {
+  @Test func `Very many dependents of one transfer can be removed one by one`() throws {
     var graph = DependencyGraph()
     try graph.add(ids.dropFirst().map { Node(id: $0, after: [ids[0]]) }) { _ in nil }
     check(graph.ended(ids[0], .failed) == Array(ids.dropFirst()), is: true)
     for id in ids.dropFirst().dropLast() { _ = graph.remove(id) }
-    #expect(graph.verdict(of: ids[Self.size - 1]) == .blocked(by: ids[0]))
+    #expect(graph.readiness(of: ids[Self.size - 1]) == .blocked(by: ids[0]))
     #expect(graph.count == 2)
   }
 }

@@ -1,13 +1,13 @@
 import HaulCore
 import Testing
 
-/// The graph again, by looking at everything each time.
+/// A naive graph that checks everything each time.
 private struct NaiveGraph {
   typealias Node = DependencyGraph.Node
 
-  /// With dependencies or without, in the order they were added.
+  /// With or without dependencies, in the order of adding.
   var nodes: [Node] = []
-  /// How each one stands that ever was, also outside the graph.
+  /// How every transfer ended, also those outside the graph.
   var ends: [TransferID: DependencyGraph.End] = [:]
 
   func node(_ id: TransferID) -> Node? { nodes.first { $0.id == id } }
@@ -16,7 +16,7 @@ private struct NaiveGraph {
     Set(nodes.filter { $0.after.contains(id) }.map(\.id))
   }
 
-  func verdict(of id: TransferID) -> DependencyGraph.Verdict {
+  func verdict(of id: TransferID) -> DependencyGraph.Readiness {
     guard let node = node(id) else { return .ready }
     let unmet = node.after.first { ends[$0] != nil && ends[$0] != .completed }
     switch node.policy {
@@ -32,7 +32,7 @@ private struct NaiveGraph {
     Set(nodes.filter { !$0.after.isEmpty }.flatMap { [$0.id] + $0.after })
   }
 
-  /// Takes away again and again whoever waits for nobody that is left; those of circles stay.
+  /// Repeatedly removes transfers that wait for no remaining one; those in cycles remain.
   var hasCycle: Bool {
     var left = nodes
     while true {
@@ -61,9 +61,9 @@ private struct NaiveGraph {
   }
 }
 
-/// One seeded walk of a graph and the naive one side by side.
+/// A seeded walk of a graph and the naive one, compared.
 private struct Walk {
-  /// What the graph said whom a change concerns.
+  /// The dependents that the graph named for a change.
   private struct Told {
     let id: TransferID
     let concerned: [TransferID]
@@ -84,7 +84,7 @@ private struct Walk {
     }
   }
 
-  /// Whether both agreed all the way.
+  /// Whether both agreed at every step.
   mutating func run(steps: Int) -> Bool {
     for _ in 0..<steps where !step() { return false }
     return true
@@ -103,19 +103,18 @@ private struct Walk {
     return agrees() && (told.map { toldAll($0, before: before) } ?? true)
   }
 
-  private func verdicts() -> [TransferID: DependencyGraph.Verdict] {
-    Dictionary(uniqueKeysWithValues: model.nodes.map { ($0.id, graph.verdict(of: $0.id)) })
+  private func verdicts() -> [TransferID: DependencyGraph.Readiness] {
+    Dictionary(uniqueKeysWithValues: model.nodes.map { ($0.id, graph.readiness(of: $0.id)) })
   }
 
   private func agrees() -> Bool {
-    model.nodes.allSatisfy { graph.verdict(of: $0.id) == model.verdict(of: $0.id) }
+    model.nodes.allSatisfy { graph.readiness(of: $0.id) == model.verdict(of: $0.id) }
       && graph.count == model.remembered.count
   }
 
-  /// Everybody whose verdict is another now was named, nobody twice, and nobody whom it does not
-  /// concern.
+  /// Whether every transfer with a changed verdict was named, none twice, and no unrelated one.
   private func toldAll(
-    _ told: Told, before: [TransferID: DependencyGraph.Verdict]
+    _ told: Told, before: [TransferID: DependencyGraph.Readiness]
   ) -> Bool {
     let concerned = Set(told.concerned)
     let changed = verdicts().filter { before[$0.key] != $0.value }.keys
@@ -134,7 +133,7 @@ private struct Walk {
     let added = (0..<Int.random(in: 1...4, using: &generator)).map { _ in
       TransferID(using: &generator)
     }
-    // Circles would be the rule if each saw all the others.
+    // If each could depend on all others, most graphs would have cycles.
     let others = outsiders + model.nodes.map(\.id)
     let isMixed = generator.next().isMultiple(of: 3)
     var nodes: [DependencyGraph.Node] = []
@@ -187,12 +186,12 @@ private struct Walk {
   private mutating func revive() -> Told? {
     guard let id = pick() else { return nil }
     model.ends[id] = nil
-    return Told(id: id, concerned: graph.revived(id))
+    return Told(id: id, concerned: graph.requeued(id))
   }
 
   private mutating func remove() -> Told? {
     guard let id = model.nodes.randomElement(using: &generator)?.id else { return nil }
-    // One that had completed stays so for those behind it.
+    // A completed one stays completed for its dependents.
     if model.ends[id] != .completed { model.ends[id] = .removed }
     model.nodes.removeAll { $0.id == id }
     return Told(id: id, concerned: graph.remove(id))
@@ -211,6 +210,6 @@ private struct Walk {
       }
       refused += walk.refused
     }
-    #expect(refused > 50, "too few circles to prove anything")
+    #expect(refused > 50, "too few cycles to prove anything")
   }
 }

@@ -1,22 +1,22 @@
 import HaulCore
 import Testing
 
-/// A decision is a value: the queue changes when it is applied, and only then.
+/// A decision is a value: the queue changes only when it is applied.
 @Suite struct DraftTests {
   private static let url = try? ResourceURL("http://h.example/f")
 
-  /// Two queues that live through the same: one changed in place, the other by decisions, some of
+  /// Two queues with the same inputs: one is changed in place, the other by decisions, some of
   /// which are refused.
   private struct Twins {
     var inPlace = QueueMachine()
     var decided = QueueMachine()
     var dice: SplitMix64
     var ids: [TransferID] = []
-    /// What each is to do, as it was stored.
+    /// The request of each, as stored.
     var requests: [TransferID: TransferRequest] = [:]
     var refusals = 0
 
-    /// What can be seen of a queue.
+    /// The visible state of a queue.
     struct Sight: Equatable {
       let members: [TransferSummary]
       let standings: [StoredState]
@@ -49,7 +49,7 @@ import Testing
           try input(&queue, &decision)
         }
       } catch {
-        // Refused by the queue itself.
+        // The queue itself refused it.
         #expect(Sight(decided, ids) == before)
         return
       }
@@ -78,7 +78,7 @@ import Testing
       case 0, 1: return addition()
       case 2, 3:
         let command = TransferMachine.Command.allCases[pick(TransferMachine.Command.allCases.count)]
-        // What follows from a portion that is not the last comes with a later decision.
+        // The consequences of a portion that is not the last are in a later decision.
         let isLast = pick(3) > 0
         return { (queue, decision) throws(TransferError) in
           _ = queue.handle(command, some, by: .user, isLast: isLast, &decision)
@@ -87,14 +87,14 @@ import Testing
       case 9:
         let isLast = pick(2) == 0
         return { (queue, decision) throws(TransferError) in
-          queue.recover(some, at: 0, unended: Set(some.prefix(1)), isLast: isLast, &decision)
+          queue.recover(some, at: 0, stillRunning: Set(some.prefix(1)), isLast: isLast, &decision)
         }
       case 4:
         return { (queue, decision) throws(TransferError) in
           for id in some { _ = queue.granted(id, &decision) }
         }
       case 5:
-        let end = TransferMachine.RunEnd.allCases[pick(4)]
+        let end = TransferMachine.RunEndKind.allCases[pick(4)]
         return { (queue, decision) throws(TransferError) in
           for id in some { queue.ended(id, end, nil, by: .disk, &decision) }
         }
@@ -105,7 +105,7 @@ import Testing
       default:
         let other = some.first
         return { (queue, decision) throws(TransferError) in
-          for id in some { queue.due(id, &decision) }
+          for id in some { queue.waitEnded(id, &decision) }
           queue.move(Array(some.dropFirst()), to: other.map { .after($0) } ?? .first, &decision)
         }
       }
@@ -126,7 +126,7 @@ import Testing
       }
     }
 
-    /// Another request for one that is in the list, if it may be changed.
+    /// Another request for a member of the list, if it may be changed.
     private mutating func edit() -> Input {
       guard !ids.isEmpty else { return { (_, _) throws(TransferError) in } }
       let (id, other) = (ids[pick(ids.count)], ids[pick(ids.count)])
@@ -141,7 +141,7 @@ import Testing
         if let url = try? ResourceURL("http://h\(pick(3)).example/f") { new.download?.url = url }
       }
       return { [new] (queue, decision) throws(TransferError) in
-        // As it is stored: what it has in the list is what its record says.
+        // As stored: the record has the member's state in the list.
         guard let facts = queue.members[id]?.facts else { return }
         var record = TransferRecord(id: id, request: old)
         record.storedState = facts.storedState
@@ -153,11 +153,9 @@ import Testing
   }
 
   @Test(arguments: 1...20)
-  func
-    `Decisions that are applied come to the same as changes in place, and refused ones to nothing`(
-      seed: UInt64
-    ) throws
-  {
+  func `Applied decisions equal changes in place, and refused decisions change nothing`(
+    seed: UInt64
+  ) throws {
     var twins = Twins(dice: SplitMix64(seed: seed))
     for _ in 0..<150 { try twins.step() }
     #expect(twins.refusals > 10)

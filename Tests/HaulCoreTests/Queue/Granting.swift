@@ -1,7 +1,7 @@
 import HaulCore
 
 extension QueueMachine {
-  /// A slot is there for it; what is to be stored of that is of no interest here.
+  /// Grants a slot, and ignores what is to be stored.
   mutating func granted(_ id: TransferID) -> TransferMachine.Grant? {
     var decision = QueueDecision()
     return granted(id, &decision)

@@ -2,7 +2,7 @@ import HaulCore
 import Testing
 
 @Suite struct GroupProgressTests {
-  @Test func `A group is complete once, when its last member has ended, however they ended`() {
+  @Test func `A group completes once, when its last member ends in any way`() {
     var tally = GroupProgress()
     for _ in 0..<3 { tally.added("g") }
     check(tally.ended("g", .completed), is: false)
@@ -17,7 +17,7 @@ import Testing
     #expect(tally.counts(of: "g")?.isComplete == true)
   }
 
-  @Test func `A member that is added later opens it again`() {
+  @Test func `Adding a member reopens a completed group`() {
     var tally = GroupProgress()
     tally.added("g")
     check(tally.ended("g", .completed), is: true)
@@ -26,18 +26,18 @@ import Testing
     check(tally.ended("g", .completed), is: true)
   }
 
-  @Test func `A member that is queued again opens it again`() {
+  @Test func `Requeuing a member reopens a completed group`() {
     var tally = GroupProgress()
     for _ in 0..<2 { tally.added("g") }
     check(tally.ended("g", .failed), is: false)
     check(tally.ended("g", .completed), is: true)
-    tally.reopened("g", from: .failed)
+    tally.requeued("g", from: .failed)
     #expect(tally.counts(of: "g")?.ended == 1)
     check(tally.ended("g", .completed), is: true)
     #expect(tally.counts(of: "g")?.failed == 0)
   }
 
-  @Test func `The last one that had not ended completes the group by being removed`() {
+  @Test func `Removing the last unfinished member completes the group`() {
     var tally = GroupProgress()
     for _ in 0..<3 { tally.added("g") }
     check(tally.ended("g", .completed), is: false)
@@ -49,8 +49,7 @@ import Testing
     #expect(tally.names == [])
   }
 
-  @Test
-  func `Clearing those that have ended does not complete a group a second time, nor too early`() {
+  @Test func `Removing ended members completes the group neither twice nor too early`() {
     var tally = GroupProgress()
     for _ in 0..<3 { tally.added("g") }
     check(tally.ended("g", .failed), is: false)
@@ -61,17 +60,17 @@ import Testing
     #expect(tally.counts(of: "g")?.isComplete == true)
   }
 
-  @Test func `A group none of whose members ever ended is gone without being told`() {
+  @Test func `A group is not reported as complete if no member ever ended`() {
     var tally = GroupProgress()
     tally.added("g")
     check(tally.removed("g", nil), is: false)
     #expect(tally.counts(of: "g") == nil)
     check(tally.ended("g", .completed), is: false)
-    tally.reopened("g", from: .completed)
+    tally.requeued("g", from: .completed)
     #expect(tally.counts(of: "g") == nil)
   }
 
-  @Test func `Groups do not touch one another`() {
+  @Test func `Groups are counted independently`() {
     var tally = GroupProgress()
     for group in ["b", "a", "a"] { tally.added(group) }
     check(tally.ended("b", .cancelled), is: true)
@@ -79,9 +78,9 @@ import Testing
     #expect(tally.names == ["a", "b"])
   }
 
-  /// Each member by itself; a group has been told when it was complete and has not been opened
-  /// since.
-  @Test func `Random walks agree with a list of members`() {
+  /// Checks each member separately. A group was reported if it was complete and has not been
+  /// reopened.
+  @Test func `Random walks agree with a plain list of members`() {
     for seed in UInt64(1)...60 {
       var walk = TallyWalk(seed: seed)
       guard walk.run(steps: 200) else {
@@ -92,7 +91,7 @@ import Testing
   }
 }
 
-/// One seeded walk of a tally and a plain list side by side.
+/// A seeded walk of the counts and a plain list, compared.
 private struct TallyWalk {
   private struct Member {
     let group: String
@@ -144,7 +143,7 @@ private struct TallyWalk {
       members[index].state = end
       return tally.ended(group, end) == isComplete(group)
     case (5, let end?):
-      tally.reopened(group, from: end)
+      tally.requeued(group, from: end)
       members[index].state = nil
       return true
     case (6, _):

@@ -3,9 +3,11 @@ import HaulTesting
 import Testing
 
 @Suite struct IDTableTests {
-  /// Few bits, so that many are looked for at one place; and ids as they are made.
+  /// Few bits, so that many ids have the same home slot; and ids as they are created.
   @Test(arguments: [UInt64(0xFF), 0xFFF, 0xFF_FFFF_FFFF])
-  func `It says what a dictionary says, whatever is put in and taken out`(mask: UInt64) throws {
+  func `The table agrees with a dictionary through random insertions and removals`(mask: UInt64)
+    throws
+  {
     var generator = SplitMix64(seed: mask)
     var table = IDTable()
     var model: [TransferID: UInt32] = [:]
@@ -28,7 +30,7 @@ import Testing
     #expect(table.isEmpty)
   }
 
-  @Test func `Room that was made for so many is enough for them`() throws {
+  @Test func `Reserved capacity suffices for that many ids`() throws {
     var table = IDTable()
     table.reserve(1000)
     table.set(try #require(TransferID(bits: 7)), to: 1)
@@ -41,7 +43,7 @@ import Testing
     #expect(table[try #require(TransferID(bits: 4999))] == 4999)
   }
 
-  @Test func `Many are put in at once, and it is said whether one was there already`() throws {
+  @Test func `Adding many ids at once reports whether all were new`() throws {
     var generator = SplitMix64(seed: 5)
     let ids = (0..<50_000).map { _ in TransferID(using: &generator) }
     let entries = ids.enumerated().map { (id: $1, number: UInt32($0)) }
@@ -57,7 +59,7 @@ import Testing
     #expect(table[ids[0]] == 0)
   }
 
-  @Test func `The number that an id has stays, and one without gets the one that is told`() throws {
+  @Test func `An id keeps its first number`() throws {
     let id = try #require(TransferID(bits: 9))
     var table = IDTable()
     let numbers = [table.number(of: id, orSet: 4), table.number(of: id, orSet: 5)]

@@ -2,7 +2,7 @@ import HaulCore
 import Testing
 
 @Suite struct IndexedHeapTests {
-  /// Keys of the numbers 0, 1, …; every look at two of them is counted.
+  /// Keys of the numbers 0, 1, …; every comparison of two is counted.
   private final class Keys: HeapOrder {
     var keys: [Int]
     var positions: [Int32]
@@ -21,7 +21,7 @@ import Testing
     func note(_ number: Int32, at position: Int32) { positions[Int(number)] = position }
   }
 
-  @Test func `What is inserted, changed and taken out anywhere comes out in order`() throws {
+  @Test func `Elements leave the heap in order after insertions, updates and removals`() throws {
     for seed in UInt64(0)..<20 {
       var generator = SplitMix64(seed: seed)
       var keys = Keys((0..<300).map { _ in Int.random(in: 0...99, using: &generator) })
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `Each change among 100,000 costs a logarithm of comparisons`() {
+  @Test func `Each change among 100,000 elements takes a logarithmic number of comparisons`() {
     let count = 100_000
     var generator = SplitMix64(seed: 5)
     var keys = Keys((0..<count).map { _ in Int.random(in: 0...Int.max, using: &generator) })

@@ -2,11 +2,10 @@ import Foundation
 import HaulCore
 import Testing
 
-/// When a schedule is open, by clocks that are put forward and back. Times of day with a `Z` are
-/// UTC's.
+/// When a schedule is open, with clocks that change. Times with a `Z` are UTC.
 @Suite struct LocalScheduleTests {
-  /// A zone as the system knows it.
-  struct Zone: LocalTime {
+  /// A time zone of the system.
+  struct Zone: TimeZoneOffsets {
     let zone: TimeZone
 
     init(_ name: String) throws { zone = try #require(TimeZone(identifier: name)) }
@@ -24,8 +23,8 @@ import Testing
     Int64(try Date(text, strategy: .iso8601).timeIntervalSince1970)
   }
 
-  /// Expects that it is closed before the first of these, and that each is when it opens, closes,
-  /// opens, and so on.
+  /// Checks that it is closed before the first of these times, and that it opens and closes at them
+  /// in turn.
   private func expect(
     _ hours: LocalSchedule, from start: String, _ turns: String...,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -45,7 +44,7 @@ import Testing
   private let nights = Schedule.Window(.everyDay, from: minute(22), to: minute(6))
   private let early = Schedule.Window(.everyDay, from: minute(2), to: minute(3))
 
-  @Test func `Nights of the workdays, and all of a Sunday`() throws {
+  @Test func `Windows of weekday nights and of a whole Sunday open and close on time`() throws {
     let workNights = Schedule.Window(.workdays, from: Self.minute(22), to: Self.minute(6))
     let sunday = Schedule.Window([.sunday], from: 0, to: Self.minute(24))
     let hours = try hours("Asia/Tokyo", workNights, sunday)
@@ -56,7 +55,7 @@ import Testing
       "2026-11-23T21:00:00Z")
   }
 
-  @Test func `An hour that a day does not have is no window of that day`() throws {
+  @Test func `A window in an hour that the clocks skip does not open that day`() throws {
     try expect(
       hours("Europe/Berlin", early), from: "2026-03-28T12:00:00Z", "2026-03-30T00:00:00Z",
       "2026-03-30T01:00:00Z")
@@ -67,14 +66,14 @@ import Testing
     try expect(
       hours("Australia/Lord_Howe", half), from: "2026-10-03T12:00:00Z", "2026-10-04T15:00:00Z",
       "2026-10-04T15:30:00Z")
-    // Nor is it when a week has one window, and that is the hour.
+    // Nor is it open if a week has one window, which is that hour.
     let once = Schedule.Window([.sunday], from: Self.minute(2), to: Self.minute(3))
     try expect(
       hours("Europe/Berlin", once), from: "2026-03-28T12:00:00Z", "2026-04-05T00:00:00Z",
       "2026-04-05T01:00:00Z")
   }
 
-  @Test func `An hour that a day has twice is open twice`() throws {
+  @Test func `A window in an hour that the clocks repeat opens twice`() throws {
     try expect(
       hours("Europe/Berlin", early), from: "2026-10-24T12:00:00Z", "2026-10-25T00:00:00Z",
       "2026-10-25T02:00:00Z", "2026-10-26T01:00:00Z")
@@ -82,20 +81,20 @@ import Testing
     try expect(
       hours("America/New_York", one), from: "2026-10-31T12:00:00Z", "2026-11-01T05:00:00Z",
       "2026-11-01T07:00:00Z", "2026-11-02T06:00:00Z")
-    // The first half of it, with the second half between.
+    // The first half of it, and the second half later.
     let half = Schedule.Window(.everyDay, from: Self.minute(2), to: Self.minute(2, 30))
     try expect(
       hours("Europe/Berlin", half), from: "2026-10-24T12:00:00Z", "2026-10-25T00:00:00Z",
       "2026-10-25T00:30:00Z", "2026-10-25T01:00:00Z", "2026-10-25T01:30:00Z",
       "2026-10-26T01:00:00Z")
-    // Lord Howe's clock is put back by half an hour only.
+    // Lord Howe's clock goes back by only half an hour.
     let late = Schedule.Window(.everyDay, from: Self.minute(1, 30), to: Self.minute(2))
     try expect(
       hours("Australia/Lord_Howe", late), from: "2026-04-04T12:00:00Z", "2026-04-04T14:30:00Z",
       "2026-04-04T15:30:00Z", "2026-04-05T15:00:00Z")
   }
 
-  @Test func `A night over the change is shorter or longer`() throws {
+  @Test func `A night with a clock change is shorter or longer`() throws {
     let berlin = try hours("Europe/Berlin", nights)
     try expect(
       berlin, from: "2026-03-28T12:00:00Z", "2026-03-28T21:00:00Z", "2026-03-29T04:00:00Z",
@@ -114,7 +113,7 @@ import Testing
       "2026-03-28T21:00:00Z", "2026-03-29T13:00:00Z")
   }
 
-  @Test func `Changes at midnight, and a day that was left out`() throws {
+  @Test func `Clock changes at midnight and skipped days are respected`() throws {
     let first = Schedule.Window([.sunday], from: 0, to: 30)
     try expect(
       hours("America/Sao_Paulo", first), from: "2018-11-03T12:00:00Z", "2018-11-11T02:00:00Z",
@@ -125,7 +124,7 @@ import Testing
       "2012-01-06T10:00:00Z")
   }
 
-  @Test func `Windows that touch, overlap, or go over the end of the week are one`() throws {
+  @Test func `Windows that touch, overlap or cross the end of the week are merged`() throws {
     let hours = try hours(
       "UTC", .init([.sunday], from: Self.minute(20), to: 0), .init([.monday], from: 0, to: 60),
       .init([.monday], from: 30, to: 90), .init([.sunday], from: Self.minute(23), to: 10))
@@ -134,7 +133,7 @@ import Testing
       "2026-11-29T20:00:00Z")
   }
 
-  @Test func `Always and never have no end`() throws {
+  @Test func `Schedules that are always or never open have no next change`() throws {
     let now = try instant("2026-03-28T12:00:00Z")
     let always = try hours("Europe/Berlin", .init(.everyDay, from: 0, to: 1440))
     #expect(always.state(at: now) == always.state(at: now + 86_400))
@@ -148,13 +147,13 @@ import Testing
   }
 
   @Test(arguments: [(-1, 5), (1440, 5), (5, -1), (5, 1441)])
-  func `Minutes that are none of a day are refused`(from: Int, to: Int) throws {
+  func `A minute outside a day is refused`(from: Int, to: Int) throws {
     #expect(throws: TransferError.self) {
       _ = try hours("UTC", .init(.everyDay, from: from, to: to))
     }
   }
 
-  @Test func `It is told when it opens, as the clock shows it`() throws {
+  @Test func `The opening time is shown in the schedule's time zone`() throws {
     var schedule = Schedule([nights])
     let instant = try instant("2026-03-29T20:00:00Z")
     let berlin = try Zone("Europe/Berlin")
@@ -165,12 +164,12 @@ import Testing
   }
 
   @Test(arguments: ["Europe/Berlin", "America/New_York", "Asia/Tokyo", "Australia/Lord_Howe"])
-  func `It opens and closes with what a calendar says, minute by minute`(name: String) throws {
+  func `The schedule agrees with a calendar in every minute`(name: String) throws {
     var generator = SplitMix64(seed: 25)
     let zone = try Zone(name)
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = zone.zone
-    // Both changes of every zone are in one of these weeks.
+    // These weeks contain both changes of every zone.
     let days = ["2026-03-07", "2026-03-28", "2026-04-04", "2026-10-03", "2026-10-24", "2026-10-31"]
     for start in days {
       let windows = (0..<3).map { _ in
@@ -193,13 +192,12 @@ import Testing
     }
   }
 
-  /// Whether a time of day is in one of the windows: in one that began on this day, or on the day
-  /// before.
+  /// Whether a time of day is in a window that began on this day or the day before.
   private static func shows(
     _ parts: DateComponents, _ windows: [Schedule.Window]
   ) throws -> Bool {
     let (hour, minute) = (try #require(parts.hour), try #require(parts.minute))
-    // A calendar's first day is Sunday, and has the number 1.
+    // A calendar's first day is Sunday, with the number 1.
     let today = (try #require(parts.weekday) + 5) % 7
     let time = hour * 60 + minute
     return windows.contains { window in

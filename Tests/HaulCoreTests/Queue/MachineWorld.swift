@@ -4,14 +4,14 @@ import HaulCore
 enum MachineInput: Hashable, CaseIterable, CustomStringConvertible {
   case command(TransferMachine.Command)
   case granted
-  case ended(TransferMachine.RunEnd)
+  case ended(TransferMachine.RunEndKind)
   case skipped
   /// The process dies, and the store is opened again.
   case reopened
 
   static let allCases =
     TransferMachine.Command.allCases.map(MachineInput.command) + [.granted]
-    + TransferMachine.RunEnd.allCases.map(MachineInput.ended) + [.skipped, .reopened]
+    + TransferMachine.RunEndKind.allCases.map(MachineInput.ended) + [.skipped, .reopened]
 
   var description: String {
     switch self {
@@ -24,36 +24,36 @@ enum MachineInput: Hashable, CaseIterable, CustomStringConvertible {
   }
 }
 
-/// A machine with what is around it, as that is to behave: what runs for it, what was stored, what
-/// was told.
+/// A machine with a model of its context: what runs for it, what was stored, what was
+/// reported.
 struct MachineWorld: Hashable {
   enum Activity: Hashable { case none, run, discard }
 
   private(set) var machine = TransferMachine()
   private(set) var storedState = StoredState()
   private(set) var activity = Activity.none
-  /// The end that was told, until it waits again.
+  /// The reported end, until it waits again.
   private(set) var told: TransferResult.State?
-  /// What the last run was told.
+  /// Whether the last run had to start over.
   private(set) var startedOver = false
 
   var state: TransferMachine.State { machine.state }
 
   var isStopping: Bool { if case .stopping = state { true } else { false } }
 
-  /// Whether an end of that kind can come now: what is taken away can only be gone.
-  func canEnd(_ end: TransferMachine.RunEnd) -> Bool {
+  /// Whether an end of that kind is possible now: a deletion ends only as `cancelled`.
+  func canEnd(_ end: TransferMachine.RunEndKind) -> Bool {
     activity == .run || activity == .discard && end == .cancelled
   }
 
-  /// What comes of it; nil when it cannot happen here.
+  /// The outcome; nil if the input is impossible here.
   mutating func apply(_ input: MachineInput) -> TransferMachine.Outcome? {
     let outcome: TransferMachine.Outcome
     switch input {
     case .command(let command): outcome = machine.handle(command)
     case .granted:
       guard let grant = machine.granted() else { return nil }
-      (activity, startedOver, outcome) = (.run, grant.startsOver, .done([]))
+      (activity, startedOver, outcome) = (.run, grant.restartsFromZero, .done([]))
     case .ended(let end):
       guard canEnd(end) else { return nil }
       activity = .none
@@ -67,7 +67,7 @@ struct MachineWorld: Hashable {
     return outcome
   }
 
-  /// What its order asks for is done after a restart.
+  /// After a restart, the pending command is carried out.
   private mutating func reopen() -> [TransferMachine.Effect] {
     machine = TransferMachine(storedState)
     activity = .none
@@ -83,26 +83,25 @@ struct MachineWorld: Hashable {
     machine.write(into: &storedState)
     if case .done(let effects) = outcome {
       if effects.contains(.discard) { activity = .discard }
-      for case .tellEnd(let end) in effects { told = end }
+      for case .reportEnd(let end) in effects { told = end }
     }
     if [.queued, .running, .paused].contains(state) { told = nil }
   }
 
-  /// The world after these, one after the other.
+  /// The world after these inputs, in order.
   func after(_ inputs: MachineInput...) -> MachineWorld {
     var world = self
     for input in inputs { _ = world.apply(input) }
     return world
   }
 
-  /// The world once whatever runs has ended so, and its bytes are gone if they are to go.
-  func settled(_ end: TransferMachine.RunEnd) -> MachineWorld {
+  /// The world after each run has ended like this, and bytes to delete are deleted.
+  func settled(_ end: TransferMachine.RunEndKind) -> MachineWorld {
     after(.ended(end), .ended(.cancelled))
   }
 }
 
-/// Each pair of a world that can be and of what can happen in it. There are few enough to look at
-/// all of them.
+/// Each pair of a possible world and an input. There are few enough to check all of them.
 struct MachineStep: CustomStringConvertible {
   let path: [MachineInput]
   let before: MachineWorld
@@ -118,7 +117,7 @@ struct MachineStep: CustomStringConvertible {
     if case .command(let command) = input { command } else { nil }
   }
 
-  /// How to come here.
+  /// The inputs that lead here.
   var description: String {
     let inputs = (path + [input]).map(\.description).joined(separator: ", ")
     return "\(inputs): \(before.state), then \(after.state) by \(outcome)"
@@ -143,6 +142,6 @@ struct MachineStep: CustomStringConvertible {
     return steps
   }()
 
-  /// Each world that can be, once.
+  /// Each possible world, once.
   static let worlds: [MachineStep] = all.filter { $0.input == .command(.pause) }
 }

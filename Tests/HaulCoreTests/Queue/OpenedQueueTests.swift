@@ -2,7 +2,7 @@ import HaulCore
 import HaulTesting
 import Testing
 
-/// A list that is opened: who is scheduled at once, and who needs a decision.
+/// A list that is opened: which members are scheduled at once, and which need a decision.
 @Suite struct OpenedQueueTests {
   private let ids = (1...8).compactMap { TransferID(bits: $0) }
 
@@ -17,7 +17,7 @@ import Testing
     return member
   }
 
-  /// - Returns: who was scheduled, and who is left.
+  /// - Returns: the scheduled members, and the remaining ones.
   private func open(_ members: [QueuedMember]) -> (QueueMachine, [TransferID], [TransferID]) {
     var queue = QueueMachine(StoredQueue(members: members))
     var scheduled: [TransferID] = []
@@ -26,7 +26,7 @@ import Testing
     return (queue, scheduled, left)
   }
 
-  @Test func `Who waits for a slot only is scheduled in the order of the list, and is busy`() {
+  @Test func `Members that only wait for a slot are scheduled in list order`() {
     let (queue, scheduled, left) = open([member(2), member(0), member(1)])
     #expect(scheduled == [ids[0], ids[1], ids[2]])
     #expect(left.isEmpty)
@@ -34,24 +34,23 @@ import Testing
     #expect(queue.members.values.allSatisfy { $0.waiting == .slot })
   }
 
-  @Test func `What is due later, comes after others, ran as a step, or was being stopped is left`()
-  {
+  @Test func `Delayed, dependent, interrupted and stopping members need a decision`() {
     let members = [
       member(0),
       member(1) { $0.storedState.waitReason = .retry(at: 1000) },
       member(2, after: [0]),
-      member(3) { ($0.storedState.hasRun, $0.storedState.isUnderWay) = (true, true) },
+      member(3) { ($0.storedState.hasRun, $0.storedState.wasRunning) = (true, true) },
       member(4) { $0.storedState.desired = .cancelled },
     ]
     let (queue, scheduled, left) = open(members)
     #expect(scheduled == [ids[0]])
     #expect(left == Array(ids[1...4]))
-    // The one that is scheduled, and the one that is being stopped.
+    // The scheduled one, and the one that is being stopped.
     #expect(queue.busy == 2)
   }
 
-  @Test func `What rests stays as it is`() {
-    let rest = [TransferStatus.paused, .failed, .completed, .cancelled]
+  @Test func `Paused and ended members stay as they are`() {
+    let rest = [DurableState.paused, .failed, .completed, .cancelled]
     let (queue, scheduled, left) = open(
       rest.enumerated().map { number, status in
         member(number) {

@@ -1,7 +1,7 @@
 import HaulCore
 import Testing
 
-/// Whose a file is that was asked for by its path.
+/// The owner of a file that was requested by its path.
 @Suite struct PathReservationsTests {
   private let (a, b, c): (TransferID, TransferID, TransferID)
   private let file = TargetPath("d/f")
@@ -12,7 +12,7 @@ import Testing
     (a, b, c) = (ids[0], ids[1], ids[2])
   }
 
-  @Test func `However a path is written, it is one, unless it may be another`() {
+  @Test func `Equivalent spellings of a path are one path, and uncertain ones differ`() {
     for text in ["d/f", "./d/f", "d//f", "d/./f"] { #expect(TargetPath(text) == file, "\(text)") }
     for text in ["/d/f", "d/F", "d/../d/f", "d/f/g", "f"] {
       #expect(TargetPath(text) != file, "\(text)")
@@ -20,8 +20,7 @@ import Testing
     #expect(TargetPath("/d/f") == TargetPath("//d/./f"))
   }
 
-  @Test func `A live member keeps its file, and one that has ended has it until another wants it`()
-  {
+  @Test func `A live member keeps its path, and an ended one until another member takes it`() {
     var live: [TransferID: Bool] = [a: true, b: true]
     var owners = PathReservations()
     owners.take(file, for: a) { live[$0] }
@@ -35,11 +34,11 @@ import Testing
     live[b] = false
     #expect(owners.successor(of: a) { live[$0] } == nil)
     live[a] = true
-    owners.takeBack(for: a) { live[$0] }
+    owners.reclaim(for: a) { live[$0] }
     #expect(!owners.isDisplaced(a) && owners.isDisplaced(b))
   }
 
-  @Test func `In whatever order they are read, the live one has it`() {
+  @Test func `The live member owns the path in every reading order`() {
     let live = [a: false, b: true, c: false]
     for order in [[a, b, c], [b, a, c], [c, a, b]] {
       var owners = PathReservations()
@@ -49,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func `One that was removed, or goes elsewhere, leaves it`() {
+  @Test func `A removed or redirected member releases its path`() {
     var live: [TransferID: Bool] = [a: true, b: true]
     var owners = PathReservations()
     owners.take(file, for: a) { live[$0] }
@@ -57,7 +56,7 @@ import Testing
     owners.removed(a)
     owners.take(file, for: b) { live[$0] }
     #expect(!owners.isDisplaced(a))
-    owners.letGo(file, of: b)
+    owners.release(file, of: b)
     #expect(owners.holder(of: file, otherThan: nil) { live[$0] } == nil)
   }
 }

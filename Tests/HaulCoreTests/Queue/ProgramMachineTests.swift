@@ -1,7 +1,7 @@
 import HaulCore
 import Testing
 
-/// What a program is told, and what its end means.
+/// The signals of a program, and the meaning of its end.
 @Suite struct ProgramMachineTests {
   private typealias Order = ProgramMachine.Order
 
@@ -17,7 +17,7 @@ import Testing
     return machine
   }
 
-  @Test func `Without an order its exit code decides`() {
+  @Test func `A program without an order ends by its exit code`() {
     for isIdempotent in [true, false] {
       let machine = machine(isIdempotent: isIdempotent)
       #expect(machine.outcome(of: done, name: "p") == .completed)
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func `A cancel ends it, and a pause ends one that may run again`() {
+  @Test func `A cancel ends a program, and a pause ends an idempotent one`() {
     for (order, isIdempotent) in [(Order.cancel, false), (.cancel, true), (.pause, true)] {
       var machine = machine(isIdempotent: isIdempotent)
       #expect(
@@ -35,14 +35,14 @@ import Testing
       // Not twice.
       let again = machine.handle(order, at: now + .seconds(1))
       #expect(again == nil)
-      // How it takes that is of no interest.
+      // Then its exit status does not matter.
       for end in [done, failed, ProgramEnd(status: .signalled(15))] {
         #expect(machine.outcome(of: end, name: "p") == (order == .cancel ? .cancelled : .paused))
       }
     }
   }
 
-  @Test func `A pause of one that must not run twice changes nothing; a cancel after it does`() {
+  @Test func `A pause does not stop a non-idempotent program, but a later cancel does`() {
     var machine = machine(isIdempotent: false)
     let pause = machine.handle(.pause, at: now)
     #expect(pause == nil)
@@ -52,32 +52,31 @@ import Testing
     #expect(machine.outcome(of: failed, name: "p") == .cancelled)
   }
 
-  @Test func `A cancel after a pause that ends it is a cancel`() {
+  @Test func `A cancel overrides an earlier pause`() {
     let machine = machine(isIdempotent: true, .pause, .cancel)
     #expect(machine.outcome(of: ProgramEnd(status: .signalled(15)), name: "p") == .cancelled)
   }
 
-  @Test func `The end of the manager leaves it half a second, or nothing when it was told before`()
-  {
+  @Test func `A force stop grants half a second, or kills a program that was already signalled`() {
     var deaf = machine(isIdempotent: false, .pause)
-    let last = deaf.handle(.cutShort, at: now)
+    let last = deaf.handle(.forceStop, at: now)
     #expect(last == .terminate(thenKillAt: now + ProgramMachine.lastGrace))
     var told = machine(isIdempotent: true, .pause)
-    let kill = told.handle(.cutShort, at: now)
+    let kill = told.handle(.forceStop, at: now)
     #expect(kill == .kill)
   }
 
-  @Test func `What is ordered before it begins keeps it from beginning`() {
+  @Test func `A program that is paused or cancelled before its start does not start`() {
     for order in [Order.pause, .cancel] {
       var machine = ProgramMachine(isIdempotent: false)
       let action = machine.handle(order, at: now)
       let begins = machine.begin()
       #expect(action == nil && !begins)
-      #expect(machine.outcomeUnbegun == (order == .cancel ? .cancelled : .paused))
+      #expect(machine.outcomeIfNotStarted == (order == .cancel ? .cancelled : .paused))
     }
   }
 
-  @Test func `An end is told with a name, a number, and the last lines that are there`() {
+  @Test func `An error names the program, its exit status and its last lines of output`() {
     var end = ProgramEnd(status: .signalled(9))
     #expect(end.error("p")?.message == "p was ended by signal 9 (SIGKILL)")
     end.status = .signalled(64)
@@ -93,7 +92,7 @@ import Testing
   }
 
   @Test(arguments: [1, 7, 8191, 8192, 8193, 70_000])
-  func `A tail has the last bytes and no more, however they come`(size: Int) {
+  func `A tail keeps exactly the last bytes, for any chunk size`(size: Int) {
     var (tail, all) = (ByteTail(), [UInt8]())
     while all.count < 70_000 {
       let bytes = (0..<size).map { UInt8(truncatingIfNeeded: all.count &* 31 &+ $0) }

@@ -1,7 +1,7 @@
 import HaulCore
 import Testing
 
-/// What follows for others from what happens to one.
+/// Consequences of a change of one member for others.
 @Suite struct QueueMachineTests {
   private typealias Effect = QueueDecision.Effect
 
@@ -24,8 +24,8 @@ import Testing
       try queue.add(additions, &decision)
     }
 
-    /// Runs one to its end.
-    mutating func finish(_ id: TransferID, _ end: TransferMachine.RunEnd) -> [Effect] {
+    /// Runs a member to its end.
+    mutating func finish(_ id: TransferID, _ end: TransferMachine.RunEndKind) -> [Effect] {
       #expect(queue.granted(id) != nil)
       var decision = QueueDecision()
       queue.ended(id, end, nil, by: .user, &decision)
@@ -33,40 +33,38 @@ import Testing
     }
   }
 
-  @Test func `One that waits for another takes no slot, and is scheduled when that is completed`()
-    throws
-  {
+  @Test func `A dependent gets no slot until its dependency completes`() throws {
     var chain = try Chain()
     #expect(chain.queue.granted(chain.second) == nil)
     #expect(chain.finish(chain.first, .completed).contains(.enqueue(chain.second)))
     #expect(chain.queue.granted(chain.second) != nil)
   }
 
-  @Test func `A completed one that is removed stops nobody, after a restart either`() throws {
+  @Test func `Removing a completed dependency blocks nothing, even after a restart`() throws {
     var chain = try Chain()
     _ = chain.finish(chain.first, .completed)
     var decision = QueueDecision()
     _ = chain.queue.handle(.remove, [chain.first], by: .user, &decision)
-    #expect(decision.change.satisfied == [chain.first])
+    #expect(decision.change.satisfiedDependencies == [chain.first])
   }
 
-  @Test func `A failed one that is removed still blocks those that need it`() throws {
+  @Test func `Removing a failed dependency still blocks its dependents`() throws {
     var chain = try Chain()
     _ = chain.finish(chain.first, .failed)
     var decision = QueueDecision()
     _ = chain.queue.handle(.remove, [chain.first], by: .user, &decision)
-    #expect(decision.change.satisfied.isEmpty)
+    #expect(decision.change.satisfiedDependencies.isEmpty)
     #expect(chain.queue.waitReason(of: chain.second) == .dependency(chain.first, isBlocked: true))
   }
 
   @Test(arguments: [TransferMachine.Command.start, .restart, .pause, .resume])
-  func `One that is to be tried again later waits for that after a restart, or for a command`(
+  func `A retry delay survives a restart and ends early by a command`(
     command: TransferMachine.Command
   ) throws {
     var chain = try Chain()
     var decision = QueueDecision()
     #expect(chain.queue.granted(chain.first) != nil)
-    chain.queue.waits(chain.first, until: 1000, &decision)
+    chain.queue.setRetryTime(chain.first, until: 1000, &decision)
     let stored = try #require(decision.change.updated.first)
     let record = TransferRecord(
       id: chain.first, request: .step("first"), storedState: stored.storedState)
@@ -84,7 +82,7 @@ import Testing
     #expect(queue.busy == 1)
     var other = queue
     var due = QueueDecision()
-    other.due(chain.first, &due)
+    other.waitEnded(chain.first, &due)
     #expect(due.effects == [.enqueue(chain.first)])
     var commanded = QueueDecision()
     _ = queue.handle(command, [chain.first], by: .user, &commanded)
@@ -94,17 +92,17 @@ import Testing
     #expect(commanded.change.updated.allSatisfy { $0.storedState.retryAt == nil })
   }
 
-  @Test func `A slot that comes when it waits for another again is not taken`() throws {
+  @Test func `A slot is declined if the member waits for a dependency again`() throws {
     var chain = try Chain()
     _ = chain.finish(chain.first, .completed)
     var decision = QueueDecision()
     _ = chain.queue.handle(.restart, [chain.first], by: .user, &decision)
-    // The scheduler does not know yet.
+    // The scheduler does not know it yet.
     #expect(decision.effects.contains(.unschedule(chain.second)))
     #expect(chain.queue.granted(chain.second) == nil)
   }
 
-  @Test func `One that waits for a disk is not released by what it comes after`() throws {
+  @Test func `A completed dependency does not start a member that waits for the disk`() throws {
     var chain = try Chain()
     _ = chain.finish(chain.first, .completed)
     #expect(chain.queue.granted(chain.second) != nil)
@@ -117,7 +115,7 @@ import Testing
     #expect(chain.queue.members[chain.second]?.waiting == full)
   }
 
-  @Test func `A pause that was taken back says nothing of who paused it later`() throws {
+  @Test func `A revoked pause does not determine the initiator of a later pause`() throws {
     var chain = try Chain()
     let id = chain.first
     #expect(chain.queue.granted(id) != nil)
@@ -136,7 +134,7 @@ import Testing
 }
 
 extension QueueMachine {
-  /// Why it waits, long ago.
+  /// Why it waits, at 0 s since 1970.
   func waitReason(of id: TransferID) -> WaitReason? {
     var known: [TransferID: TransferID?] = [:]
     return members[id].flatMap { waitReason(of: $0, at: 0, &known) }

@@ -1,10 +1,10 @@
 import HaulCore
 import Testing
 
-/// When to look at the clock on the wall, and what is known between two looks.
+/// When to read the wall clock, and what is known between two checks.
 @Suite struct ScheduleMonitorTests {
-  /// A place that never changes its clocks.
-  private struct Greenwich: LocalTime {
+  /// A place whose clocks never change.
+  private struct Greenwich: TimeZoneOffsets {
     func offset(at seconds: Int64) -> Int64 { 0 }
   }
 
@@ -17,32 +17,32 @@ import Testing
   }
 
   private func look(_ watch: inout ScheduleMonitor, after seconds: Double, wall: Double? = nil) {
-    watch.look(at: start + .seconds(seconds), wallSeconds: midnight + (wall ?? seconds))
+    watch.check(at: start + .seconds(seconds), wallSeconds: midnight + (wall ?? seconds))
   }
 
-  @Test func `Without a schedule it is open, and nobody looks`() {
+  @Test func `A monitor without a schedule is open and never checks the clock`() {
     var watch = ScheduleMonitor()
     look(&watch, after: 0)
     #expect(watch.isOpen)
-    #expect(watch.nextLook == nil)
+    #expect(watch.nextCheck == nil)
   }
 
-  @Test func `It looks every minute, and when a window begins or ends`() throws {
+  @Test func `The clock is checked every minute and whenever a window begins or ends`() throws {
     var watch = try watch(.init(.everyDay, from: 0, to: 2))
     look(&watch, after: 0)
     #expect(watch.isOpen)
-    #expect(watch.nextLook == start + .seconds(60))
+    #expect(watch.nextCheck == start + .seconds(60))
     look(&watch, after: 70)
     #expect(watch.isOpen)
-    #expect(watch.nextLook == start + .seconds(120))
+    #expect(watch.nextCheck == start + .seconds(120))
     look(&watch, after: 120)
     #expect(
-      watch.closed
+      watch.closedReason
         == .schedule("outside the schedule until Sunday 00:00", until: midnight + 86_400))
-    #expect(watch.nextLook == start + .seconds(180))
+    #expect(watch.nextCheck == start + .seconds(180))
   }
 
-  @Test func `Asked between two looks it knows that a window has ended`() throws {
+  @Test func `A check between two scheduled ones detects the end of a window`() throws {
     var watch = try watch(.init(.everyDay, from: 0, to: 1))
     look(&watch, after: 0)
     look(&watch, after: 59.9)
@@ -51,27 +51,25 @@ import Testing
     #expect(!watch.isOpen)
   }
 
-  @Test func `Asked between two looks it sees that the clock was set, and that the end is near`()
-    throws
-  {
+  @Test func `A check between two scheduled ones detects a clock change`() throws {
     var watch = try watch(.init(.everyDay, from: 0, to: 2))
     look(&watch, after: 0)
     look(&watch, after: 10, wall: 115)
-    #expect(watch.nextLook == start + .seconds(15))
+    #expect(watch.nextCheck == start + .seconds(15))
     look(&watch, after: 11, wall: 130)
     #expect(!watch.isOpen)
   }
 
-  @Test func `A look that comes a little early is followed by another at once`() throws {
+  @Test func `A check that comes slightly early is repeated at once`() throws {
     var watch = try watch(.init(.everyDay, from: 0, to: 1))
     look(&watch, after: 60, wall: 59.999)
     #expect(watch.isOpen)
-    let next = try #require(watch.nextLook)
+    let next = try #require(watch.nextCheck)
     #expect(next > start + .seconds(60) && next < start + .seconds(61))
   }
 
   @Test(arguments: [(-3600.0, false), (3600.0, false), (30.0, true)])
-  func `A clock that is set is seen with the next look at the latest`(
+  func `A clock change is detected at the next scheduled check`(
     jump: Double, isOpen: Bool
   ) throws {
     var watch = try watch(.init(.everyDay, from: 0, to: 10))
@@ -80,17 +78,18 @@ import Testing
     #expect(watch.isOpen == isOpen)
   }
 
-  @Test func `Another schedule holds with the next look, and none does`() throws {
+  @Test func `A new schedule applies from the next check, and removing it opens the queue`() throws
+  {
     var watch = try watch(.init(.everyDay, from: 0, to: 10))
     look(&watch, after: 0)
     watch.set(try LocalSchedule(Schedule([]), at: Greenwich()))
     look(&watch, after: 1)
     #expect(
-      watch.closed
+      watch.closedReason
         == .schedule("the schedule has no open window", until: nil))
     watch.set(nil)
     look(&watch, after: 2)
     #expect(watch.isOpen)
-    #expect(watch.nextLook == nil)
+    #expect(watch.nextCheck == nil)
   }
 }

@@ -1,9 +1,9 @@
 import HaulCore
 
-/// The scheduler with all that a person may say, by looking at everything each time.
+/// A naive scheduler with all commands, which checks everything each time.
 struct SchedulerModel {
   enum Phase { case queued, active, paused }
-  enum Call { case none, express, forced }
+  enum Call { case none, startNow, forced }
 
   struct Member {
     let id: TransferID
@@ -14,7 +14,7 @@ struct SchedulerModel {
     var phase = Phase.queued
     var connections = 0
     var call = Call.none
-    /// In which order starts were called for.
+    /// The order in which starts were requested.
     var callOrder = 0
   }
 
@@ -59,7 +59,7 @@ struct SchedulerModel {
     members[index].connections = 0
   }
 
-  // MARK: What is in use
+  // MARK: Slots and connections in use
 
   func active(_ host: String) -> [Member] {
     members.filter { $0.phase == .active && $0.host == host }
@@ -102,7 +102,7 @@ struct SchedulerModel {
     let waiting = members.indices.filter { members[$0].phase == .queued && fits(members[$0]) }
     if let forced = first(of: waiting, called: .forced) { return forced }
     guard !isSuspended, activeCount < limits.active else { return nil }
-    if let express = first(of: waiting, called: .express) { return express }
+    if let startNow = first(of: waiting, called: .startNow) { return startNow }
     let turn = Set(waiting.map { members[$0].priority })
       .min { (mark($0), $1) < (mark($1), $0) }
     guard let turn else { return nil }
@@ -123,7 +123,7 @@ struct SchedulerModel {
 
   private func place(_ member: Member) -> (Int64, Int) { (member.rank, member.sequence) }
 
-  /// - Parameter now: times are seconds from then.
+  /// - Parameter now: the zero of the times in seconds.
   func reason(for member: Member, at now: Instant) -> WaitReason? {
     guard member.phase == .queued else { return nil }
     let isForced = member.call == .forced
@@ -146,7 +146,7 @@ extension Scheduler {
 }
 
 extension Scheduler.Limits {
-  /// Small ones, so that each of them is reached.
+  /// Small limits, so that each of them is reached.
   init(random generator: inout SplitMix64) {
     self.init()
     active = Int.random(in: 1...6, using: &generator)

@@ -2,7 +2,9 @@ import HaulCore
 import Testing
 
 @Suite struct SchedulerModelTests {
-  @Test func `Random commands: the same picks as the model, in order, within the limits`() async {
+  @Test func `Random commands start the same transfers as the model, in order and within limits`()
+    async
+  {
     for seed in UInt64(1)...80 {
       await Task.yield()
       var walk = SchedulerModelWalk(seed: seed)
@@ -14,7 +16,7 @@ import Testing
   }
 }
 
-/// One seeded walk of the scheduler and its model side by side; what goes wrong is told in words.
+/// A seeded walk of the scheduler and its model, compared; returns differences as text.
 private struct SchedulerModelWalk {
   private var generator: SplitMix64
   private var queue: Scheduler
@@ -96,7 +98,7 @@ private struct SchedulerModelWalk {
     return "pause"
   }
 
-  /// To another host, perhaps.
+  /// Resumes it, perhaps with another host.
   private mutating func resume(_ index: Int) -> String {
     let host = generator.next().isMultiple(of: 2) ? host() : model.members[index].host
     queue.add(model.members[index].id, host: host, priority: priority(), rank: rank())
@@ -122,12 +124,12 @@ private struct SchedulerModelWalk {
     guard let host else { return "none" }
     if generator.next().isMultiple(of: 4) {
       let alive = Int.random(in: 0...4, using: &generator)
-      queue.lowerCap(host, to: alive)
+      queue.lowerLimit(host, to: alive)
       model.caps[host] = max(1, min(alive, model.caps[host] ?? alive))
       return "cap"
     }
     let until = now + .milliseconds(Int64(generator.next() % 2000))
-    queue.backOff(host, until: until)
+    queue.pauseHost(host, until: until)
     model.pauses[host] = max(model.pauses[host] ?? until, until)
     return "back-off"
   }
@@ -146,8 +148,8 @@ private struct SchedulerModelWalk {
       model.members[index].priority = priority
       return "priority"
     case 22:
-      queue.starts(id)
-      model.call(index, .express)
+      queue.startNow(id)
+      model.call(index, .startNow)
       return "start now"
     default:
       queue.force(id)
@@ -181,7 +183,7 @@ private struct SchedulerModelWalk {
     return nil
   }
 
-  /// Lets everything end: each must start, so nobody is starved and no slot lost.
+  /// Lets everything end: each must start, so that none starves and no slot is lost.
   private mutating func drain() -> String? {
     queue.isSuspended = false
     model.isSuspended = false
@@ -201,7 +203,7 @@ private struct SchedulerModelWalk {
   }
 }
 
-/// What must hold of every start, whatever order the picks came in.
+/// What must hold of every start, in any order.
 private struct StartJudge {
   private var state: SchedulerModel
 

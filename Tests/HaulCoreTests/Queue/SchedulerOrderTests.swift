@@ -16,7 +16,7 @@ import Testing
     return Scheduler(limits)
   }
 
-  /// The order in which everything starts, one at a time.
+  /// The order in which all transfers start, one at a time.
   private func order(_ queue: Scheduler) -> [TransferID] {
     var queue = queue
     var order: [TransferID] = []
@@ -27,7 +27,7 @@ import Testing
     return order
   }
 
-  @Test func `Ranks order a priority; equal ones and those without go as they came`() {
+  @Test func `Transfers of one priority start by rank, and those with equal ranks as added`() {
     var queue = scheduler { $0.active = 1 }
     queue.add(ids[0], host: "a", rank: 30)
     queue.add(ids[1], host: "b", rank: -5)
@@ -39,7 +39,7 @@ import Testing
     #expect(order(queue) == [1, 0, 3, 2, 4, 5].map { ids[$0] })
   }
 
-  @Test func `A move counts while it is queued, paused or running, and over a pause`() {
+  @Test func `A move takes effect while a transfer is queued, paused or running`() {
     var queue = scheduler { $0.active = 1 }
     for index in 0..<6 { queue.add(ids[index], host: "h\(index % 2)", rank: Int64(index) * 10) }
     check(queue.next(at: now), is: [ids[0]])
@@ -52,12 +52,12 @@ import Testing
     queue.paused(ids[0])
     queue.add(ids[0], host: "h0", priority: .userInteractive, rank: 0)
     queue.add(ids[1], host: "h1")
-    // Nobody knows it.
+    // An unknown transfer.
     queue.move(ids[19], to: 3)
     #expect(order(queue) == [4, 2, 3, 0, 5, 1].map { ids[$0] })
   }
 
-  @Test func `A priority can be changed while it is queued, paused or running`() {
+  @Test func `A priority can be changed while a transfer is queued, paused or running`() {
     var queue = scheduler { $0.active = 1 }
     for index in 0..<5 { queue.add(ids[index], host: "a") }
     check(queue.next(at: now), is: [ids[0]])
@@ -72,11 +72,11 @@ import Testing
     queue.paused(ids[0])
     queue.add(ids[0], host: "a")
     check(queue.priority(of: ids[5]), is: nil)
-    // The lowest has its turn too, and the normal one what is left of its own.
+    // The lowest has its turn too, and the normal one the rest of its own.
     #expect(order(queue) == [0, 1, 3, 4, 2].map { ids[$0] })
   }
 
-  @Test func `Start now goes before every priority, in the order of calls, within the limits`() {
+  @Test func `Start now overrides priorities, in the order of calls, within the limits`() {
     var queue = scheduler {
       $0.active = 2
       $0.activePerHost = 1
@@ -86,16 +86,16 @@ import Testing
     queue.add(ids[2], host: "b", priority: .background)
     queue.add(ids[3], host: "a", priority: .background)
     queue.add(ids[4], host: "a", priority: .userInteractive)
-    queue.starts(ids[3])
-    queue.starts(ids[2])
+    queue.startNow(ids[3])
+    queue.startNow(ids[2])
     check(queue.next(at: now), is: [ids[3], ids[2]])
-    queue.starts(ids[4])
-    // It runs: nothing to start.
-    queue.starts(ids[3])
+    queue.startNow(ids[4])
+    // It runs, so there is nothing to start.
+    queue.startNow(ids[3])
     check(queue.next(at: now).isEmpty, is: true)
     #expect(queue.reason(for: ids[4], at: now) == .hostLimit)
     check(queue.finished(ids[2]), is: true)
-    // The host of the one that is to start now is full: others go on.
+    // The host of the one to start now is full: others start.
     check(queue.next(at: now), is: [ids[1]])
     check(queue.paused(ids[3]), is: true)
     queue.add(ids[3], host: "a")
@@ -103,23 +103,23 @@ import Testing
     queue.add(ids[5], host: "a", priority: .background, rank: 0)
     queue.finished(ids[0])
     check(queue.finished(ids[4]), is: true)
-    // The word held until it had started: now it is the second of its priority again.
+    // The command held until it started: now it is the second of its priority again.
     check(queue.next(at: now), is: [ids[5]])
   }
 
-  @Test func `Start now of a paused one holds when it is queued, and a pause takes it back`() {
+  @Test func `Start now of a paused transfer applies when it is queued, and a pause revokes it`() {
     var queue = scheduler { $0.active = 1 }
     for id in ids[0..<3] { queue.add(id, host: "a") }
     queue.paused(ids[2])
-    queue.starts(ids[2])
-    queue.starts(ids[1])
+    queue.startNow(ids[2])
+    queue.startNow(ids[1])
     queue.paused(ids[1])
     queue.add(ids[1], host: "a")
     queue.add(ids[2], host: "a")
     #expect(order(queue) == [2, 0, 1].map { ids[$0] })
   }
 
-  @Test func `A forced one exceeds the limits, is counted, and holds up others until below`() {
+  @Test func `A forced transfer exceeds the limits, and delays others until below them`() {
     var queue = scheduler {
       $0.active = 2
       $0.activePerHost = 1
@@ -140,13 +140,13 @@ import Testing
     check(queue.next(at: now), is: [ids[2]])
   }
 
-  @Test func `A forced one waits for its host's pause and for a connection`() {
+  @Test func `A forced transfer waits for its host's pause and for a connection`() {
     var queue = scheduler {
       $0.active = 2
       $0.connections = 3
     }
     for index in 0..<3 { queue.add(ids[index], host: index == 0 ? "a" : "b") }
-    queue.backOff("b", until: Instant(.seconds(9)))
+    queue.pauseHost("b", until: Instant(.seconds(9)))
     check(queue.next(at: now), is: [ids[0]])
     queue.force(ids[1])
     queue.force(ids[2])
@@ -155,24 +155,24 @@ import Testing
     for _ in 0..<2 { check(queue.grantConnection(for: ids[0]), is: true) }
     check(queue.next(at: Instant(.seconds(9))), is: [ids[1]])
     #expect(queue.reason(for: ids[2], at: Instant(.seconds(9))) == .slot)
-    // It waits for a connection only, and goes before a further one for another.
+    // It waits only for a connection, and comes before an additional one of another transfer.
     queue.releaseConnection(for: ids[0])
     check(queue.grantConnection(for: ids[0]), is: false)
     check(queue.next(at: Instant(.seconds(9))), is: [ids[2]])
   }
 
-  @Test func `A suspended queue starts nothing that is not forced, and what runs, runs on`() {
+  @Test func `A suspended queue starts only forced transfers, and running ones continue`() {
     var queue = scheduler { $0.active = 2 }
     for id in ids[0..<4] { queue.add(id, host: "a") }
     check(queue.next(at: now), is: [ids[0], ids[1]])
     check(queue.grantConnection(for: ids[0]), is: true)
     queue.isSuspended = true
     check(queue.finished(ids[1]), is: true)
-    queue.starts(ids[3])
+    queue.startNow(ids[3])
     check(queue.next(at: now).isEmpty, is: true)
     #expect(queue.reason(for: ids[3], at: now) == .suspended)
     #expect(queue.reason(for: ids[0], at: now) == nil)
-    // Nobody is about to start: the connections are for those that run.
+    // No transfer is about to start: the running ones get the connections.
     check(queue.grantConnection(for: ids[0]), is: true)
     queue.force(ids[2])
     #expect(queue.reason(for: ids[2], at: now) == nil)

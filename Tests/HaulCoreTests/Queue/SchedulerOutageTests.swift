@@ -1,7 +1,7 @@
 import HaulCore
 import Testing
 
-/// A host that gives no answer: one transfer at a time asks it, the others wait.
+/// A host that does not answer: one transfer at a time asks it, the others wait.
 @Suite struct SchedulerOutageTests {
   private let ids: [TransferID]
   private var queue: Scheduler
@@ -18,36 +18,35 @@ import Testing
 
   private func at(_ seconds: Double) -> Instant { Instant(.seconds(seconds)) }
 
-  /// An ask that fails, whose transfer goes back to its place.
+  /// A failed attempt, whose transfer returns to its position.
   private mutating func fails(_ id: TransferID, at second: Double, askAgain: Double?) {
     queue.hostFailed(for: id, at: at(second), askAgain: askAgain.map(at))
     queue.paused(id)
     queue.add(id, host: "a")
   }
 
-  /// Three run, the first is refused, and the two others have found the same.
+  /// Three run, the first is refused, and the two others fail in the same way.
   private mutating func begin() {
     check(queue.next(at: at(0)), is: [ids[0], ids[1], ids[2], ids[5]])
     fails(ids[0], at: 1, askAgain: 2)
     for id in ids[1...2] {
-      #expect(queue.hostStanding(for: id).isOthersTurn)
+      #expect(queue.hostHealth(for: id).isAnotherTransfersTurn)
       queue.paused(id)
       queue.add(id, host: "a")
     }
   }
 
-  @Test
-  mutating func `Nobody asks before the time, and then one after the other, not the same again`() {
+  @Test mutating func `Transfers of a silent host retry in turns, not before the time`() {
     begin()
     check(queue.next(at: at(1)).isEmpty, is: true)
     check(queue.nextWakeUp(), is: at(2))
     #expect(queue.reason(for: ids[3], at: at(1)) == .hostOutage(until: 1))
     check(queue.next(at: at(2)), is: [ids[1]])
-    #expect(!queue.hostStanding(for: ids[1]).isOthersTurn)
+    #expect(!queue.hostHealth(for: ids[1]).isAnotherTransfersTurn)
     #expect(queue.reason(for: ids[3], at: at(2)) == .hostOutage(until: nil))
     fails(ids[1], at: 2, askAgain: 4)
-    #expect(queue.hostStanding(for: ids[0]).failures == 2)
-    #expect(queue.hostStanding(for: ids[0]).since == at(1))
+    #expect(queue.hostHealth(for: ids[0]).failures == 2)
+    #expect(queue.hostHealth(for: ids[0]).since == at(1))
     check(queue.next(at: at(4)), is: [ids[2]])
     fails(ids[2], at: 4, askAgain: 5)
     check(queue.next(at: at(5)), is: [ids[3]])
@@ -57,19 +56,19 @@ import Testing
     check(queue.next(at: at(7)), is: [ids[0]])
   }
 
-  @Test mutating func `An answer lets all go on, in their order`() {
+  @Test mutating func `An answer of the host releases all transfers in their order`() {
     begin()
     check(queue.next(at: at(2)), is: [ids[1]])
     check(queue.hostAnswered(for: ids[1]), is: true)
     check(queue.hostAnswered(for: ids[1]), is: false)
     check(queue.next(at: at(2)), is: [ids[0], ids[2]])
     check(queue.nextWakeUp(), is: nil)
-    #expect(queue.hostStanding(for: ids[0]) == queue.hostStanding(for: ids[1]))
-    #expect(queue.hostStanding(for: ids[0]).hasAnswered)
-    #expect(queue.hostStanding(for: ids[0]).failures == 0)
+    #expect(queue.hostHealth(for: ids[0]) == queue.hostHealth(for: ids[1]))
+    #expect(queue.hostHealth(for: ids[0]).hasAnswered)
+    #expect(queue.hostHealth(for: ids[0]).failures == 0)
   }
 
-  @Test mutating func `One that is paused or removed while it asks leaves the turn to the next`() {
+  @Test mutating func `A transfer that is paused or removed during its retry passes the turn on`() {
     begin()
     check(queue.next(at: at(2)), is: [ids[1]])
     queue.paused(ids[1])
@@ -78,44 +77,44 @@ import Testing
     check(queue.next(at: at(2)), is: [ids[3]])
   }
 
-  @Test mutating func `Another host, and a step, are not held up`() {
+  @Test mutating func `Other hosts and steps are not delayed`() {
     begin()
-    check(queue.hostStanding(for: ids[5]).failures, is: 0)
+    check(queue.hostHealth(for: ids[5]).failures, is: 0)
     queue.paused(ids[5])
     queue.add(ids[5], host: "b")
     check(queue.next(at: at(1)), is: [ids[5]])
   }
 
-  @Test mutating func `Where a person waits, a host that was given up is tried by all`() {
+  @Test mutating func `If a person waits, all transfers try a host that was given up`() {
     begin()
     check(queue.next(at: at(2)), is: [ids[1]])
     fails(ids[1], at: 2, askAgain: nil)
     check(queue.next(at: at(2)), is: [ids[2], ids[3], ids[4]])
-    #expect(!queue.hostStanding(for: ids[2]).isOthersTurn)
-    #expect(queue.hostStanding(for: ids[2]).failures == 2)
+    #expect(!queue.hostHealth(for: ids[2]).isAnotherTransfersTurn)
+    #expect(queue.hostHealth(for: ids[2]).failures == 2)
   }
 
-  @Test mutating func `A pause that the host asked for is kept beside it`() {
+  @Test mutating func `A pause that the host asked for still applies during its outage`() {
     begin()
-    queue.backOff("a", until: at(9))
+    queue.pauseHost("a", until: at(9))
     check(queue.nextWakeUp(), is: at(2))
     check(queue.next(at: at(2)).isEmpty, is: true)
     check(queue.nextWakeUp(), is: at(9))
     check(queue.next(at: at(9)), is: [ids[1]])
   }
 
-  @Test mutating func `Without any transfer left it is forgotten`() {
+  @Test mutating func `The outage ends when the host has no transfers left`() {
     begin()
     for id in ids[0...4] { queue.finished(id) }
     queue.add(ids[0], host: "a")
-    #expect(queue.hostStanding(for: ids[0]) == HostHealth())
+    #expect(queue.hostHealth(for: ids[0]) == HostHealth())
     check(queue.next(at: at(1)), is: [ids[0]])
   }
 
   @Test(arguments: [true, false])
-  mutating func `A started transfer asks at once, and the others after it`(isForced: Bool) {
+  mutating func `A started transfer retries at once, and the others follow`(isForced: Bool) {
     begin()
-    isForced ? queue.force(ids[3]) : queue.starts(ids[3])
+    isForced ? queue.force(ids[3]) : queue.startNow(ids[3])
     check(queue.next(at: at(1)), is: [ids[3]])
     #expect(queue.reason(for: ids[1], at: at(1)) == .hostOutage(until: nil))
     fails(ids[3], at: 1, askAgain: 4)
@@ -123,13 +122,13 @@ import Testing
     check(queue.next(at: at(4)), is: [ids[1]])
   }
 
-  @Test mutating func `A second start asks once more`() {
+  @Test mutating func `A second start retries once more`() {
     begin()
-    queue.starts(ids[3])
-    // Another one asked before it had a slot, and found the host silent.
+    queue.startNow(ids[3])
+    // Another one made a request before it had a slot, without an answer.
     fails(ids[1], at: 1, askAgain: 9)
     check(queue.next(at: at(2)).isEmpty, is: true)
-    queue.starts(ids[3])
+    queue.startNow(ids[3])
     check(queue.next(at: at(2)), is: [ids[3]])
   }
 }

@@ -78,7 +78,7 @@ import Testing
     #expect(contest.starts(1000).count == 1000 - 310)
   }
 
-  @Test mutating func `A priority that was empty has saved up nothing, and is served at once`() {
+  @Test mutating func `An idle priority saves up no turns, and is served at once`() {
     var contest = Contest(slots: 1)
     contest.add(300, .background, host: { _ in "a" }, using: &generator)
     #expect(count(.background, in: contest.starts(100)) == 100)
@@ -89,12 +89,12 @@ import Testing
     #expect(count(.background, in: starts) >= 1)
   }
 
-  @Test mutating func `Those that come one by one get no more than their share`() {
+  @Test mutating func `Transfers added one at a time get no more than their share`() {
     var contest = Contest(slots: 1)
     contest.add(400, .userInitiated, host: { _ in "a" }, using: &generator)
     var starts: [TransferRequest.Priority] = []
     for _ in 0..<90 {
-      // Never more than one of them is queued.
+      // At most one of them is queued at any time.
       if count(.default, in: starts) == contest.priorities.count - 400 {
         contest.add(1, .default, host: { _ in "b" }, using: &generator)
       }
@@ -103,13 +103,13 @@ import Testing
     #expect((29...31).contains(count(.default, in: starts)))
   }
 
-  @Test mutating func `A priority whose hosts are all paused is passed over and not punished`() {
+  @Test mutating func `A priority whose hosts are all paused is skipped without losing turns`() {
     var contest = Contest(slots: 1)
     contest.add(200, .userInteractive, host: { _ in "a" }, using: &generator)
     contest.add(200, .default, host: { _ in "b" }, using: &generator)
-    contest.queue.backOff("a", until: Instant(.seconds(10)))
+    contest.queue.pauseHost("a", until: Instant(.seconds(10)))
     #expect(count(.default, in: contest.starts(50)) == 50)
-    // The first turn after the pause is its own.
+    // It has the first turn after the pause.
     let first = contest.queue.next(at: Instant(.seconds(10)))
     #expect(first.map { contest.priorities[$0] } == [.userInteractive])
     contest.running += first
@@ -117,7 +117,7 @@ import Testing
     #expect((39...41).contains(count(.userInteractive, in: starts)))
   }
 
-  @Test mutating func `One priority's full host lets its other hosts go on`() {
+  @Test mutating func `A full host does not delay other hosts of the same priority`() {
     var limits = Scheduler.Limits()
     limits.active = 3
     limits.activePerHost = 1
@@ -132,7 +132,7 @@ import Testing
     #expect(queue.reason(for: ids[1], at: now) == .hostLimit)
   }
 
-  @Test mutating func `A local step needs a slot, and neither a host's slot nor a connection`() {
+  @Test mutating func `A local step needs a slot, but no host slot and no connection`() {
     var limits = Scheduler.Limits()
     limits.active = 5
     limits.activePerHost = 1
@@ -147,7 +147,7 @@ import Testing
     check(queue.grantConnection(for: ids[0]), is: true)
     #expect(queue.reason(for: ids[5], at: now) == .slot)
     check(queue.finished(ids[2]), is: true)
-    // Its slot is free; the other host's lacks the connection.
+    // Its slot is free; that of the other host has no connection.
     check(queue.next(at: now), is: [ids[5]])
     check(queue.paused(ids[3]), is: true)
     check(queue.next(at: now).isEmpty, is: true)

@@ -17,7 +17,7 @@ import Testing
     return Scheduler(limits)
   }
 
-  @Test func `First come, first served, up to the limits of host and slots`() {
+  @Test func `Transfers start in order of adding, up to the limits of host and slots`() {
     var queue = scheduler()
     for index in 0..<12 { queue.add(ids[index], host: index < 6 ? "a" : "b") }
     check(queue.next(at: at(0)), is: Array(ids[0..<4] + ids[6..<10]))
@@ -33,7 +33,7 @@ import Testing
     #expect(queue.reason(for: ids[4], at: at(0)) == nil)
   }
 
-  @Test func `A slot is given back once`() {
+  @Test func `A slot is freed once`() {
     var queue = scheduler { $0.active = 1 }
     for id in ids[0..<3] { queue.add(id, host: "a") }
     check(queue.next(at: at(0)), is: [ids[0]])
@@ -46,14 +46,14 @@ import Testing
     check(queue.next(at: at(0)).isEmpty, is: true)
   }
 
-  @Test func `One that waits for the disk only leaves slot and connection to the next`() {
+  @Test func `A transfer that waits for the disk frees its slot and connection`() {
     var queue = scheduler { $0.active = 2 }
     for id in ids[0..<3] { queue.add(id, host: "a") }
-    check(queue.waitsForDisk(ids[0]), is: false)
+    check(queue.yieldSlotForDisk(ids[0]), is: false)
     check(queue.next(at: at(0)), is: [ids[0], ids[1]])
     check(queue.grantConnection(for: ids[0]), is: true)
-    check(queue.waitsForDisk(ids[0]), is: true)
-    check(queue.waitsForDisk(ids[0]), is: false)
+    check(queue.yieldSlotForDisk(ids[0]), is: true)
+    check(queue.yieldSlotForDisk(ids[0]), is: false)
     #expect(queue.active == 1)
     #expect(queue.connections == 0)
     check(queue.grantConnection(for: ids[0]), is: false)
@@ -64,34 +64,34 @@ import Testing
     check(queue.next(at: at(0)).isEmpty, is: true)
   }
 
-  @Test func `Where one at a time is wanted, it keeps its slot until its end`() {
+  @Test func `With a limit of one, a transfer keeps its slot until its end`() {
     var queue = scheduler { $0.active = 1 }
     for id in ids[0..<2] { queue.add(id, host: "a") }
     check(queue.next(at: at(0)), is: [ids[0]])
-    check(queue.waitsForDisk(ids[0]), is: false)
+    check(queue.yieldSlotForDisk(ids[0]), is: false)
     check(queue.next(at: at(0)).isEmpty, is: true)
     check(queue.finished(ids[0]), is: true)
     check(queue.next(at: at(0)), is: [ids[1]])
   }
 
-  @Test func `Not more than 128 wait for the disk beside those that run`() {
+  @Test func `At most 128 transfers wait for the disk without a slot`() {
     var generator = SplitMix64(seed: 8)
     var queue = scheduler { $0.active = 2 }
     let many = (0..<131).map { _ in TransferID(using: &generator) }
     for id in many { queue.add(id, host: "a") }
     check(queue.next(at: at(0)), is: [many[0], many[1]])
     for number in 0..<128 {
-      check(queue.waitsForDisk(many[number]), is: true)
+      check(queue.yieldSlotForDisk(many[number]), is: true)
       check(queue.next(at: at(0)), is: [many[number + 2]])
     }
-    check(queue.waitsForDisk(many[128]), is: false)
+    check(queue.yieldSlotForDisk(many[128]), is: false)
     #expect(queue.active == 2)
     queue.finished(many[0])
-    check(queue.waitsForDisk(many[128]), is: true)
+    check(queue.yieldSlotForDisk(many[128]), is: true)
     check(queue.next(at: at(0)), is: [many[130]])
   }
 
-  @Test func `What was paused comes back in its old place`() {
+  @Test func `A resumed transfer has its old position`() {
     var queue = scheduler { $0.active = 1 }
     for id in ids[0..<3] { queue.add(id, host: "a") }
     check(queue.next(at: at(0)), is: [ids[0]])
@@ -106,12 +106,12 @@ import Testing
     check(queue.next(at: at(0)).isEmpty, is: true)
   }
 
-  @Test func `A host that asked for a pause holds up itself only`() {
+  @Test func `A pause of one host does not delay other hosts`() {
     var queue = scheduler()
     queue.add(ids[0], host: "a")
     queue.add(ids[1], host: "b")
-    queue.backOff("a", until: at(10))
-    queue.backOff("a", until: at(5))
+    queue.pauseHost("a", until: at(10))
+    queue.pauseHost("a", until: at(5))
     check(queue.next(at: at(0)), is: [ids[1]])
     #expect(queue.reason(for: ids[0], at: at(0)) == .hostBackOff(until: 10))
     check(queue.nextWakeUp(), is: at(10))
@@ -120,29 +120,29 @@ import Testing
     check(queue.nextWakeUp(), is: nil)
   }
 
-  @Test func `A longer pause replaces the shorter one`() {
+  @Test func `A longer pause of a host replaces a shorter one`() {
     var queue = scheduler()
     queue.add(ids[0], host: "a")
-    queue.backOff("a", until: at(5))
-    queue.backOff("a", until: at(10))
+    queue.pauseHost("a", until: at(5))
+    queue.pauseHost("a", until: at(10))
     check(queue.nextWakeUp(), is: at(10))
     check(queue.next(at: at(7)).isEmpty, is: true)
     check(queue.next(at: at(11)), is: [ids[0]])
   }
 
-  @Test func `A pause adds no connection and takes none away`() {
+  @Test func `A paused host gets no new connections and keeps the existing ones`() {
     var queue = scheduler()
     queue.add(ids[0], host: "a")
     _ = queue.next(at: at(0))
     check(queue.grantConnection(for: ids[0]), is: true)
-    queue.backOff("a", until: at(5))
+    queue.pauseHost("a", until: at(5))
     check(queue.grantConnection(for: ids[0]), is: false)
     #expect(queue.connections(of: ids[0]) == 1)
     _ = queue.next(at: at(5))
     check(queue.grantConnection(for: ids[0]), is: true)
   }
 
-  @Test func `Raising a limit starts more, lowering one lets what runs run on`() {
+  @Test func `Raising a limit starts more transfers, and lowering it stops none`() {
     var queue = scheduler { $0.active = 2 }
     for id in ids[0..<6] { queue.add(id, host: "a") }
     check(queue.next(at: at(0)).count, is: 2)
@@ -169,7 +169,7 @@ import Testing
     check(queue.next(at: at(0)), is: [ids[5]])
   }
 
-  @Test func `Connections stay within the limits of transfer, host and all`() {
+  @Test func `Connections stay within the limits of transfer, host and manager`() {
     var queue = scheduler {
       $0.connectionsPerTransfer = 3
       $0.connectionsPerHost = 5
@@ -201,7 +201,7 @@ import Testing
     #expect(queue.connections == 4)
   }
 
-  @Test func `A transfer that waits for a connection comes before a second one for another`() {
+  @Test func `A transfer without a connection goes before an additional connection of another`() {
     var queue = scheduler { $0.connectionsPerHost = 2 }
     queue.add(ids[0], host: "a")
     _ = queue.next(at: at(0))
@@ -216,35 +216,32 @@ import Testing
     check(queue.grantConnection(for: ids[1]), is: true)
   }
 
-  @Test
-  func
-    `What a transfer settled on is remembered of its host, and of no other, until it is too little`()
-  {
+  @Test func `The chosen number of connections is kept per host until it is reset`() {
     var queue = scheduler()
     queue.add(ids[0], host: "a")
     _ = queue.next(at: at(0))
-    queue.settled(on: 3, of: "a")
+    queue.noteChosenConnections(3, of: "a")
     queue.finished(ids[0])
-    check(queue.settledConnections(of: "a"), is: 3)
-    check(queue.settledConnections(of: "b"), is: nil)
-    queue.settled(on: nil, of: "a")
-    check(queue.settledConnections(of: "a"), is: nil)
+    check(queue.chosenConnections(of: "a"), is: 3)
+    check(queue.chosenConnections(of: "b"), is: nil)
+    queue.noteChosenConnections(nil, of: "a")
+    check(queue.chosenConnections(of: "a"), is: nil)
   }
 
-  @Test func `A cap learned from a host never rises and holds for those who come`() {
+  @Test func `A learned limit never rises, and applies to later transfers`() {
     var queue = scheduler()
     queue.add(ids[0], host: "a")
     _ = queue.next(at: at(0))
     for _ in 0..<3 { check(queue.grantConnection(for: ids[0]), is: true) }
-    queue.lowerCap("a", to: 2)
-    queue.lowerCap("a", to: 9)
+    queue.lowerLimit("a", to: 2)
+    queue.lowerLimit("a", to: 9)
     #expect(queue.connections(of: ids[0]) == 3)
     queue.releaseConnection(for: ids[0])
     check(queue.grantConnection(for: ids[0]), is: false)
     queue.releaseConnection(for: ids[0])
     check(queue.grantConnection(for: ids[0]), is: true)
     queue.finished(ids[0])
-    queue.lowerCap("a", to: 0)
+    queue.lowerLimit("a", to: 0)
     queue.add(ids[1], host: "a")
     queue.add(ids[2], host: "a")
     check(queue.next(at: at(0)), is: [ids[1]])

@@ -1,7 +1,7 @@
 import HaulCore
 import Testing
 
-/// The scheduler again, by looking at everything each time.
+/// A naive scheduler, which checks everything each time.
 private struct NaiveScheduler {
   enum Phase { case queued, active, paused }
   struct Member {
@@ -12,7 +12,7 @@ private struct NaiveScheduler {
   }
 
   var limits: Scheduler.Limits
-  /// In the order they were added.
+  /// In the order of adding.
   var members: [Member] = []
   var caps: [String: Int] = [:]
   var pauses: [String: Instant] = [:]
@@ -56,7 +56,7 @@ private struct NaiveScheduler {
     }
   }
 
-  @Test func `A long queue that shrinks from its middle keeps its order`() {
+  @Test func `A long queue keeps its order after removals from its middle`() {
     var generator = SplitMix64(seed: 3)
     let ids = (0..<5000).map { _ in TransferID(using: &generator) }
     var queue = Scheduler()
@@ -71,7 +71,7 @@ private struct NaiveScheduler {
   }
 }
 
-/// One seeded walk of both schedulers side by side.
+/// A seeded walk of both schedulers, compared.
 private struct Walk {
   private var generator: SplitMix64
   private var queue: Scheduler
@@ -85,7 +85,7 @@ private struct Walk {
     model = NaiveScheduler(limits: limits)
   }
 
-  /// Whether both agreed all the way, and every transfer got its turn in the end.
+  /// Whether both agreed at every step, and every transfer started in the end.
   func run(steps: Int) -> Bool {
     var walk = self
     for _ in 0..<steps where !walk.step() { return false }
@@ -135,7 +135,7 @@ private struct Walk {
     if model.members[index].phase == .paused { model.members[index].phase = .queued }
   }
 
-  /// A connection may be refused for fairness' sake; one that is granted must have been free.
+  /// A connection may be refused for fairness; a granted one must have been free.
   private mutating func connect() -> Bool {
     guard let index = pick() else { return true }
     let member = model.members[index]
@@ -166,11 +166,11 @@ private struct Walk {
   private mutating func changeHost(_ host: String) {
     if generator.next().isMultiple(of: 4) {
       let alive = Int.random(in: 0...4, using: &generator)
-      queue.lowerCap(host, to: alive)
+      queue.lowerLimit(host, to: alive)
       model.caps[host] = max(1, min(alive, model.caps[host] ?? alive))
     } else {
       let until = now + .milliseconds(Int64(generator.next() % 2000))
-      queue.backOff(host, until: until)
+      queue.pauseHost(host, until: until)
       model.pauses[host] = max(model.pauses[host] ?? until, until)
     }
   }

@@ -1,7 +1,6 @@
 import HaulCore
 
-/// What can happen to a member of the queue in each of its states, in words, as the machine itself
-/// answers.
+/// The effect of each input in each state of a member, in words, computed by the machine itself.
 enum StateTable {
   private static let states: [TransferMachine.State] =
     [.queued, .running] + TransferMachine.Intent.allCases.map(TransferMachine.State.stopping)
@@ -22,13 +21,21 @@ enum StateTable {
     # States of a member of the queue
 
     A test prints this page from `TransferMachine`, and fails when the page differs;
-    `HAUL_WRITE_DOCS=1 swift test --filter StateTable` writes it. The same tests visit every path to each of these states.
+    `HAUL_WRITE_DOCS=1 swift test --filter StateTable` writes it. The same tests visit every path
+    to each of these states.
 
-    *Queued*, *paused*, *failed*, *completed* and *cancelled* are stored. A *running* or *stopping* member is stored
-    with its last command: after a restart it is queued, or that command is carried out. A dash: nothing changes.
+    *Queued*, *paused*, *failed*, *completed* and *cancelled* are stored. A *running* or *stopping*
+    member is stored with its last command. After a restart of the program, a running member is
+    queued (a step that may not run again fails with `interrupted`), and a stopping one obeys that
+    command. `TransferState.publishing` is no state of its own here: such a member is *running*,
+    without a slot.
 
-    A *queued* member has a `WaitReason`. A retry, a full disk, a missing directory and no network are stored in the
-    commit that makes it wait; any other reason follows from the states of other members.
+    A *queued* member has a `WaitReason`. A retry, a full disk, a missing directory and no network
+    are stored in the commit that makes it wait. Any other reason is computed: from other members,
+    the limits, the host and the schedule.
+
+    In the tables, a dash means that nothing changes. "A; if X: B" means B if X holds, and A
+    otherwise. *force* is `start(force: true)`.
 
     """
 
@@ -60,15 +67,15 @@ enum StateTable {
 extension StateTable {
   private static let conditions: [(words: String, holds: @Sendable (MachineWorld) -> Bool)] = [
     ("once it has run", { $0.machine.hasRun }),
-    ("if it is to start over", { $0.machine.startsOver }),
+    ("if it is to start over", { $0.machine.restartsFromZero }),
     (
-      "once it has run, unless it is to start over", { $0.machine.hasRun && !$0.machine.startsOver }
+      "once it has run, unless it is to start over",
+      { $0.machine.hasRun && !$0.machine.restartsFromZero }
     ),
     ("if it had failed before", { $0.told == .failed }),
   ]
 
-  /// What `words` says of all the ways in which this can happen, with the condition on which it
-  /// depends.
+  /// What `words` returns for all ways in which this can happen, with its condition.
   private static func cell(
     _ state: TransferMachine.State, _ input: MachineInput, of words: (MachineStep) -> String
   ) -> String {
@@ -83,7 +90,7 @@ extension StateTable {
       return [one, "\(condition.words): \(other.isEmpty ? "nothing" : other)"]
         .filter { !$0.isEmpty }.joined(separator: "; ")
     }
-    return all.sorted().joined(separator: " or ")
+    return all.map { $0.isEmpty ? "nothing" : $0 }.sorted().joined(separator: " or ")
   }
 
   private static func next(_ step: MachineStep) -> String {
@@ -97,10 +104,10 @@ extension StateTable {
   private static func done(_ step: MachineStep) -> String {
     if case .refused(let why) = step.outcome { return "refused: `\(why.rawValue)`" }
     var words = step.effects.compactMap(Self.words)
-    let restarts = step.input == .command(.restart) && step.after.machine.startsOver
-    let startsOver = step.input == .granted && step.after.startedOver
+    let restarts = step.input == .command(.restart) && step.after.machine.restartsFromZero
+    let restartsFromZero = step.input == .granted && step.after.startedOver
     if step.outcome != .unchanged, restarts { words.append("its next run begins at byte 0") }
-    if startsOver { words.append("it begins at byte 0") }
+    if restartsFromZero { words.append("it begins at byte 0") }
     return words.joined(separator: ", ")
   }
 
@@ -110,15 +117,15 @@ extension StateTable {
     case .stop(deletingBytes: false): "its run is stopped"
     case .stop(deletingBytes: true): "its run is stopped and its bytes are deleted"
     case .discard: "its bytes are deleted"
-    case .prefer: "it goes before all others"
+    case .startNow: "it goes before all others"
     case .force: "it starts beyond the limits"
     case .endWait(beyondLimits: false):
       "while it waits for its next attempt: that goes before all others"
     case .endWait(beyondLimits: true):
       "while it waits for its next attempt: that starts beyond the limits"
-    case .tellPaused: "reported as paused"
-    case .tellResumed: "reported as resumed"
-    case .tellEnd(let end): "reported as \(end.rawValue)"
+    case .reportPaused: "reported as paused"
+    case .reportResumed: "reported as resumed"
+    case .reportEnd(let end): "reported as \(end.rawValue)"
     }
   }
 

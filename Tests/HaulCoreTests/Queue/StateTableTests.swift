@@ -5,7 +5,7 @@ import Testing
   private static let page = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(components: "..", "..", "..", "docs", "states.md").standardized
 
-  @Test func `The page about the states says what the machine does`() throws {
+  @Test func `The documentation page of states matches the machine`() throws {
     let text = StateTable.text
     if ProcessInfo.processInfo.environment["HAUL_WRITE_DOCS"] == "1" {
       try Data(text.utf8).write(to: Self.page)

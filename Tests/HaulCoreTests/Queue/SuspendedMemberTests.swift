@@ -1,7 +1,7 @@
 import HaulCore
 import Testing
 
-/// A member whose run found something in its way.
+/// A member whose run must wait for something, such as a full disk.
 @Suite struct SuspendedMemberTests {
   private var queue = QueueMachine()
   private let id: TransferID
@@ -17,7 +17,7 @@ import Testing
     #expect(queue.granted(id) != nil)
   }
 
-  @Test func `It is queued, nothing is told, and it is scheduled when it is due`() {
+  @Test func `A suspended member is queued without an event, and scheduled when its wait ends`() {
     var queue = queue
     var decision = QueueDecision()
     queue.suspended(id, full, &decision)
@@ -27,13 +27,13 @@ import Testing
     #expect(decision.effects.isEmpty && decision.events.isEmpty)
     #expect(decision.change.updated.map(\.storedState.status) == [.queued])
     #expect(decision.change.updated.map(\.storedState.waitReason) == [full], "in the same change")
-    #expect(queue.busy == 1, "it goes on by itself")
-    queue.due(id, &decision)
+    #expect(queue.busy == 1, "it continues by itself")
+    queue.waitEnded(id, &decision)
     #expect(decision.effects == [.enqueue(id)])
     #expect(queue.granted(id) != nil)
   }
 
-  @Test func `One that was being stopped is what it was to be`() {
+  @Test func `A suspended member that was being stopped gets its intended state`() {
     for (command, state) in [
       (TransferMachine.Command.pause, TransferMachine.State.paused), (.requeue, .queued),
       (.cancelKeepingBytes, .cancelled),
@@ -47,22 +47,22 @@ import Testing
     }
   }
 
-  @Test func `A command ends the wait: paused stays paused, and start tries at once`() {
+  @Test func `A pause during the wait keeps the member paused, and a start retries at once`() {
     var paused = queue
     var decision = QueueDecision()
     paused.suspended(id, full, &decision)
     _ = paused.handle(.pause, [id], by: .user, &decision)
-    paused.due(id, &decision)
+    paused.waitEnded(id, &decision)
     #expect(paused.members[id]?.state == .paused)
     #expect(paused.busy == 0)
     var started = queue
     started.suspended(id, full, &decision)
     decision = QueueDecision()
     _ = started.handle(.start, [id], by: .user, &decision)
-    #expect(decision.effects == [.enqueue(id), .prefer(id)])
+    #expect(decision.effects == [.enqueue(id), .startNow(id)])
   }
 
-  @Test func `After a restart it tries anew, and says until then what was in its way`() {
+  @Test func `A restart retries at once, and shows the old wait reason until then`() {
     var queue = queue
     var decision = QueueDecision()
     queue.suspended(id, full, &decision)
@@ -79,7 +79,7 @@ import Testing
     #expect(decision.change.updated.map(\.storedState.waitReason) == [nil])
   }
 
-  @Test func `One that waits for a slot is scheduled at once, and one that is to stop stops`() {
+  @Test func `A member that waits only for a slot is rescheduled at once`() {
     var slot = queue
     var decision = QueueDecision()
     slot.suspended(id, .slot, &decision)
@@ -89,7 +89,7 @@ import Testing
     decision = QueueDecision()
     stopped.suspend([id], &decision)
     #expect(decision.effects == [.stop(id, deletingBytes: false)])
-    #expect(decision.change.isEmpty, "nothing of it is to be stored")
+    #expect(decision.change.isEmpty, "nothing is stored")
     stopped.ended(id, .paused, nil, by: .disk, &decision)
     #expect(stopped.members[id]?.waiting == .slot)
   }

@@ -1,21 +1,20 @@
 import HaulCore
 import Testing
 
-/// What a person expects of each command, in every state that one member of the queue can come to.
+/// What a person expects of each command, in every possible state of a member.
 @Suite struct TransferMachineCommandTests {
   private typealias Command = TransferMachine.Command
-  private typealias RunEnd = TransferMachine.RunEnd
+  private typealias RunEndKind = TransferMachine.RunEndKind
   private typealias State = TransferMachine.State
 
-  /// Each world that can be, after this command, unless that is refused.
+  /// Each possible world after this command, unless it is refused.
   private func taken(_ command: Command) -> [MachineStep] {
     MachineStep.all.filter { step in
       if case .refused = step.outcome { false } else { step.command == command }
     }
   }
 
-  @Test
-  func `Pause: parked at once or when it has stopped, and never again by itself in the running`() {
+  @Test func `A paused member parks at once or when stopped, and never restarts by itself`() {
     for step in taken(.pause) {
       #expect([.paused, .stopping(.pause)].contains(step.after.state), "\(step)")
       #expect(step.after.settled(.paused).state == .paused, "\(step)")
@@ -27,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func `Resume: never lost after a pause, however fast it came`() {
+  @Test func `A resume always takes effect after a pause, however fast it follows`() {
     for step in taken(.pause) {
       let resumed = step.after.after(.command(.resume))
       #expect([.queued, .stopping(.requeue)].contains(resumed.state), "\(step), resume")
@@ -39,29 +38,29 @@ import Testing
     }
   }
 
-  @Test func `Resume changes nothing for one that waits or runs`() {
+  @Test func `A resume changes nothing for a queued or running member`() {
     for step in MachineStep.all where step.command == .resume {
       guard [.queued, .running].contains(step.before.state) else { continue }
       #expect(step.outcome == .unchanged, "\(step)")
     }
   }
 
-  @Test func `Requeue and start: back to waiting, for a slot as everybody`() {
+  @Test func `Requeue and start make the member wait for a slot again`() {
     for step in taken(.requeue) + taken(.start) + taken(.force) {
       if step.command != .requeue, step.before.state == .running { continue }
       #expect(step.after.settled(.paused).state == .queued, "\(step)")
     }
     for step in taken(.start) where [.queued, .paused].contains(step.before.state) {
-      #expect(step.effects.contains(.prefer) && !step.effects.contains(.force), "\(step)")
+      #expect(step.effects.contains(.startNow) && !step.effects.contains(.force), "\(step)")
     }
     for step in MachineStep.all where step.effects.contains(.force) {
-      // At once, or when what runs has stopped.
+      // At once, or after the run has stopped.
       #expect(step.command == .force || step.path.contains(.command(.force)), "\(step)")
     }
   }
 
   @Test(arguments: [TransferMachine.Command.cancel, .cancelKeepingBytes])
-  func `Cancel: in every state that is no end, and told as nothing else`(
+  func `A cancel takes effect in every state that is no end, and reports only cancelled`(
     command: TransferMachine.Command
   ) {
     for step in MachineStep.all where step.command == command {
@@ -71,7 +70,7 @@ import Testing
       case .stopping(.remove): #expect(step.outcome == .refused(.isBeingRemoved), "\(step)")
       case .cancelled: #expect(step.outcome == .unchanged, "\(step)")
       default:
-        for end in [RunEnd.failed, .cancelled, .paused] {
+        for end in [RunEndKind.failed, .cancelled, .paused] {
           let after = step.after.settled(end)
           #expect(after.state == .cancelled && after.told == .cancelled, "\(step), ended \(end)")
         }
@@ -79,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func `Cancel: at once when nothing runs and there are no bytes, or they are to be kept`() {
+  @Test func `A cancel is immediate if nothing runs and no bytes must be deleted`() {
     for step in MachineStep.all where step.before.activity == .none {
       guard [.queued, .paused, .failed].contains(step.before.state) else { continue }
       let isAtOnce = step.command == .cancelKeepingBytes
@@ -88,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func `One that is cancelled, or about to be, is revived by retry and restart only`() {
+  @Test func `A cancelled or stopping member is requeued only by retry or restart`() {
     for step in MachineStep.all where step.before.state == .cancelled {
       let reviving: [MachineInput] = [.command(.retry), .command(.restart)]
       let wanted: State =
@@ -103,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func `One that is completed runs again by restart only`() {
+  @Test func `A completed member runs again only by restart`() {
     for step in MachineStep.all where step.before.state == .completed {
       switch step.command {
       case .restart?: #expect(step.after.after(.granted).startedOver, "\(step)")
@@ -114,14 +113,14 @@ import Testing
     }
   }
 
-  @Test func `Retry goes on from its bytes, restart from the first one`() {
+  @Test func `Retry resumes from the bytes on disk, and restart begins at zero`() {
     for step in taken(.retry) where [State.failed, .cancelled].contains(step.before.state) {
       let run = step.after.after(.granted)
       #expect(run.state == .running, "\(step)")
-      #expect(run.startedOver == step.before.machine.startsOver, "\(step)")
+      #expect(run.startedOver == step.before.machine.restartsFromZero, "\(step)")
     }
     for step in taken(.restart) where step.before.machine.hasRun {
-      let ends: [RunEnd] =
+      let ends: [RunEndKind] =
         step.before.activity == .run ? [.completed, .failed, .paused] : [.paused]
       for end in ends {
         let run = step.after.settled(end).after(.granted)
@@ -130,9 +129,9 @@ import Testing
     }
   }
 
-  @Test func `Remove always leads to being removed, from where nothing leads back`() {
+  @Test func `Remove always ends in removed, and removed is final`() {
     for step in MachineStep.all where step.command == .remove {
-      let ends = RunEnd.allCases.filter(step.after.canEnd)
+      let ends = RunEndKind.allCases.filter(step.after.canEnd)
       if ends.isEmpty { #expect(step.after.state == .removed, "\(step)") }
       for end in ends {
         #expect(step.after.settled(end).state == .removed, "\(step), ended \(end)")
@@ -146,14 +145,11 @@ import Testing
     }
   }
 
-  @Test
-  func
-    `What ran to its end is completed, whatever was ordered meanwhile but a restart or a removal`()
-  {
+  @Test func `A run that reached its end is completed, unless a restart or removal was ordered`() {
     for step in MachineStep.all where step.input == .ended(.completed) {
       switch step.before.state {
       case .stopping(.remove): #expect(step.after.state == .removed, "\(step)")
-      case .stopping(.requeue) where step.before.machine.startsOver:
+      case .stopping(.requeue) where step.before.machine.restartsFromZero:
         #expect(step.after.state == .queued, "\(step)")
       default: #expect(step.after.state == .completed, "\(step)")
       }

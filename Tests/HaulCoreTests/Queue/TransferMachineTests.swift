@@ -1,18 +1,17 @@
 import HaulCore
 import Testing
 
-/// Every state that one member of the queue can come to, with everything that can happen to it
-/// there.
+/// Every possible state of a member, with every possible input.
 @Suite struct TransferMachineTests {
   private typealias Command = TransferMachine.Command
   private typealias Effect = TransferMachine.Effect
-  private typealias RunEnd = TransferMachine.RunEnd
+  private typealias RunEndKind = TransferMachine.RunEndKind
 
   private static let ends: [TransferMachine.State: TransferResult.State] = [
     .completed: .completed, .failed: .failed, .cancelled: .cancelled,
   ]
 
-  @Test func `Every state is met`() {
+  @Test func `Every state is reached`() {
     let met = Set(MachineStep.worlds.map(\.before.state))
     let plain: Set<TransferMachine.State> = [
       .queued, .running, .paused, .failed, .completed, .cancelled, .removed,
@@ -21,10 +20,10 @@ import Testing
     #expect(met == plain.union(intents))
   }
 
-  // Found by the simulation of the queue: one that was opened as cancelled, retried, and cancelled
-  // again was stored as cancelled before it was: a crash then left its bytes, and its end untold.
+  // Found by the simulation: a member opened as cancelled, retried, and cancelled again was stored
+  // as cancelled too early. A crash then left its bytes, and its end was not reported.
   @Test(arguments: [TransferMachine.Command.cancel, .cancelKeepingBytes, .pause])
-  func `What is stored while it is being stopped is never the state that it was opened in`(
+  func `The stored state of a stopping member is never the state it was opened in`(
     command: TransferMachine.Command
   ) {
     var storedState = StoredState()
@@ -40,14 +39,14 @@ import Testing
     #expect(machine.state != .running)
   }
 
-  @Test func `What is refused, or so already, changes nothing`() {
+  @Test func `A refused or redundant command changes nothing`() {
     for step in MachineStep.all {
       if case .done = step.outcome { continue }
       #expect(step.before.machine == step.after.machine, "\(step)")
     }
   }
 
-  @Test func `The same command twice is the same as once`() {
+  @Test func `Repeating a command changes nothing more`() {
     for step in MachineStep.all where step.command != nil {
       var twice = step.after
       let second = twice.apply(step.input)
@@ -57,7 +56,7 @@ import Testing
       case (.refused, _), (_, .refused): Issue.record("\(step)")
       case (_, .done(let effects)):
         let calls: [TransferMachine.Effect] = [
-          .prefer, .force, .endWait(beyondLimits: false), .endWait(beyondLimits: true),
+          .startNow, .force, .endWait(beyondLimits: false), .endWait(beyondLimits: true),
         ]
         #expect(Set(effects).isSubset(of: calls), "\(step)")
       default: break
@@ -65,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func `One never runs twice at a time, and what it waits for always comes`() {
+  @Test func `A member never runs twice at once, and every awaited run exists`() {
     for step in MachineStep.worlds {
       let isAwaited = step.before.state == .running || step.before.isStopping
       #expect((step.before.activity != .none) == isAwaited, "\(step.path)")
@@ -76,9 +75,9 @@ import Testing
     }
   }
 
-  @Test func `An end that is told twice, or of nothing, is none`() {
+  @Test func `A repeated or unexpected end is ignored`() {
     for step in MachineStep.worlds where step.before.activity == .none {
-      for end in RunEnd.allCases {
+      for end in RunEndKind.allCases {
         var machine = step.before.machine
         check(machine.ended(end), is: [])
         #expect(machine == step.before.machine, "\(step.path), ended \(end)")
@@ -86,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func `Only what runs is stopped, and with the first order that wants it so`() {
+  @Test func `Only a running member is stopped, and by the first order that requires it`() {
     for step in MachineStep.all {
       let stops = step.effects.count { if case .stop = $0 { true } else { false } }
       #expect(stops == 0 || step.before.activity == .run && step.after.isStopping, "\(step)")
@@ -96,9 +95,9 @@ import Testing
     }
   }
 
-  @Test func `Every stopping ends, however what runs ends`() {
+  @Test func `Every stop completes, however the run ends`() {
     for step in MachineStep.worlds where step.before.isStopping {
-      for end in RunEnd.allCases where step.before.canEnd(end) {
+      for end in RunEndKind.allCases where step.before.canEnd(end) {
         let after = step.before.after(.ended(end))
         #expect(!after.isStopping || after.activity == .discard, "\(step.path), ended \(end)")
         #expect(!step.before.settled(end).isStopping, "\(step.path), ended \(end)")
@@ -106,19 +105,19 @@ import Testing
     }
   }
 
-  @Test func `Whoever waits for a slot is in the queue once, whoever does not is not in it`() {
+  @Test func `A member is scheduled exactly while it waits for a slot`() {
     for step in MachineStep.all where step.input != .granted && step.input != .reopened {
       let (waited, waits) = (step.before.state == .queued, step.after.state == .queued)
       #expect(step.effects.count { $0 == .enqueue } == (!waited && waits ? 1 : 0), "\(step)")
       #expect(step.effects.count { $0 == .dequeue } == (waited && !waits ? 1 : 0), "\(step)")
-      let hurries = step.effects.contains(.prefer) || step.effects.contains(.force)
+      let hurries = step.effects.contains(.startNow) || step.effects.contains(.force)
       #expect(!hurries || waits, "\(step)")
     }
   }
 
-  @Test func `Each end is told once, and as what it is`() {
+  @Test func `Each end is reported once, with its kind`() {
     for step in MachineStep.all {
-      let told = step.effects.compactMap { if case .tellEnd(let end) = $0 { end } else { nil } }
+      let told = step.effects.compactMap { if case .reportEnd(let end) = $0 { end } else { nil } }
       let (before, after) = (step.before.state, step.after.state)
       if before == after {
         #expect(told == [], "\(step)")
@@ -132,18 +131,18 @@ import Testing
     }
   }
 
-  @Test
-  func `Being paused is told when it is so, and being resumed when it waits again by a command`() {
+  @Test func `Paused is reported when it applies, and resumed when a command requeues the member`()
+  {
     for step in MachineStep.all {
       let (before, after) = (step.before.state, step.after.state)
       let isPaused = before != .paused && after == .paused
-      #expect(step.effects.count { $0 == .tellPaused } == (isPaused ? 1 : 0), "\(step)")
+      #expect(step.effects.count { $0 == .reportPaused } == (isPaused ? 1 : 0), "\(step)")
       let isResumed = after == .queued && (before == .paused || Self.ends[before] != nil)
-      #expect(step.effects.count { $0 == .tellResumed } == (isResumed ? 1 : 0), "\(step)")
+      #expect(step.effects.count { $0 == .reportResumed } == (isResumed ? 1 : 0), "\(step)")
     }
   }
 
-  @Test func `Bytes are taken away by cancel and remove only`() {
+  @Test func `Only cancel and remove delete bytes`() {
     for step in MachineStep.all {
       guard step.effects.contains(.discard) || step.effects.contains(.stop(deletingBytes: true))
       else { continue }
@@ -156,8 +155,7 @@ import Testing
     }
   }
 
-  @Test
-  func `After a restart nobody has run meanwhile, and every order that was taken is carried out`() {
+  @Test func `After a restart nothing runs, and every accepted command is carried out`() {
     for step in MachineStep.all where step.input == .reopened {
       let wanted: TransferMachine.State =
         switch step.before.state {
@@ -168,11 +166,11 @@ import Testing
         }
       #expect(step.after.state == wanted, "\(step)")
       #expect(step.after.machine.hasRun == step.before.machine.hasRun, "\(step)")
-      // A run that was to forget the old bytes may not have come to it.
-      let startsOver =
-        step.before.machine.startsOver
+      // A run that had to discard the old bytes may not have done so.
+      let restartsFromZero =
+        step.before.machine.restartsFromZero
         || step.before.activity == .run && step.before.startedOver
-      #expect(step.after.machine.startsOver == startsOver, "\(step)")
+      #expect(step.after.machine.restartsFromZero == restartsFromZero, "\(step)")
     }
   }
 }

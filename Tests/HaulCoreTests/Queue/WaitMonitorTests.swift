@@ -1,7 +1,7 @@
 import HaulCore
 import Testing
 
-/// Who waits for something in the way, and when it may go on.
+/// Which transfers wait for a disk, a directory or a network, and when they may resume.
 @Suite struct WaitMonitorTests {
   private typealias Shortage = WaitReason.Shortage
   private static let reserve = WaitMonitor.reserve
@@ -23,40 +23,38 @@ import Testing
 
   private func looked(
     _ answers: [WaitMonitor.Question: WaitMonitor.Answer]
-  ) -> WaitMonitor.Event { .looked(answers) }
+  ) -> WaitMonitor.Event { .checked(answers) }
 
   private func room(_ free: Int64?, on device: UInt64 = 1) -> WaitMonitor.Event {
-    .looked([.room(device: device, directory: "/d"): .room(free: free)])
+    .checked([.room(device: device, directory: "/d"): .room(free: free)])
   }
 
-  @Test func `Case 61: it goes on when more is free than it needs and the reserve, and not before`()
-  {
+  @Test func `A transfer resumes only when more than its need plus the reserve is free`() {
     var watch = watch
     let told = watch.handle(.suspended(ids[0], full(needed: 340 << 20, free: 12 << 20)), at: start)
     #expect(told.isEmpty)
-    #expect(watch.nextLook == start + WaitMonitor.period)
+    #expect(watch.nextCheck == start + WaitMonitor.period)
     #expect(watch.questions == [.room(device: 1, directory: "/d")])
     let later = start + WaitMonitor.period
     #expect(watch.handle(room((340 << 20) + Self.reserve - 1), at: later).isEmpty)
-    #expect(watch.nextLook == later + WaitMonitor.period)
+    #expect(watch.nextCheck == later + WaitMonitor.period)
     #expect(watch.handle(room((340 << 20) + Self.reserve), at: later) == [ids[0]])
-    #expect(watch.nextLook == nil, "nobody looks for nobody")
+    #expect(watch.nextCheck == nil, "without a waiter there is no check")
   }
 
-  @Test
-  func `Of several the first go on, as far as the room reaches, and the small before the large`() {
+  @Test func `Waiting transfers resume in order as far as the room allows, small before large`() {
     var watch = watch
     for (id, needed) in zip(ids, [Int64(50 << 20), 500 << 20, 30 << 20, 40 << 20]) {
       _ = watch.handle(.suspended(id, full(needed: needed)), at: start)
     }
-    #expect(watch.questions.count == 1, "a file system is looked at once")
+    #expect(watch.questions.count == 1, "a file system is checked once")
     let released = watch.handle(room((100 << 20) + Self.reserve), at: start)
     #expect(released == [ids[0], ids[2]])
     #expect(watch.handle(room((40 << 20) + Self.reserve), at: start) == [ids[3]])
     #expect(Array(watch.ids) == [ids[1]])
   }
 
-  @Test func `A file system is full for everybody, or only too small for one`() {
+  @Test func `A file system is full for all transfers, or only too small for one`() {
     var watch = watch
     _ = watch.handle(.suspended(ids[0], full(1, needed: 1 << 40, free: 1 << 30)), at: start)
     #expect(watch.fullDevices.isEmpty, "others have room")
@@ -66,7 +64,7 @@ import Testing
     #expect(watch.fullDevices.isEmpty)
   }
 
-  @Test func `When the last of those who wait has left, a file system counts as full no more`() {
+  @Test func `A file system no longer counts as full when no transfer waits for it`() {
     var watch = watch
     _ = watch.handle(.suspended(ids[0], full()), at: start)
     _ = watch.handle(.suspended(ids[1], full()), at: start)
@@ -74,15 +72,13 @@ import Testing
     #expect(watch.fullDevices == [1])
     _ = watch.handle(.left(ids[1]), at: start)
     #expect(watch.fullDevices.isEmpty)
-    #expect(watch.nextLook == nil)
+    #expect(watch.nextCheck == nil)
   }
 
   @Test(arguments: [nil, Int64(1 << 40)])
-  func
-    `Where the number of free bytes explains nothing, as with a quota, it is tried once a minute`(
-      free: Int64?
-    )
-  {
+  func `A transfer retries once a minute if the free bytes do not explain the error`(
+    free: Int64?
+  ) {
     var watch = watch
     _ = watch.handle(.suspended(ids[0], full(needed: 1 << 20, free: free)), at: start)
     #expect(watch.fullDevices.isEmpty)
@@ -92,7 +88,7 @@ import Testing
     #expect(watch.handle(room(free), at: then) == [ids[0]])
   }
 
-  @Test func `Each file system lets its own go on`() {
+  @Test func `Each file system resumes its own transfers`() {
     var watch = watch
     _ = watch.handle(.suspended(ids[0], full(1)), at: start)
     _ = watch.handle(.suspended(ids[1], full(2, in: "/e")), at: start)
@@ -103,12 +99,11 @@ import Testing
     let released = watch.handle(
       looked([questions[0]: .room(free: 0), questions[1]: .room(free: 1 << 30)]), at: start)
     #expect(released == [ids[1]])
-    // It was taken away: whoever waits for it is to wait for that.
+    // The file system is gone: transfers that wait for it must now wait for its directory.
     #expect(watch.handle(looked([questions[0]: .missing]), at: start) == [ids[0]])
   }
 
-  @Test
-  func `Case 67: a directory that is gone is waited for, and one on another device is not it`() {
+  @Test func `A missing directory is waited for, and one on another device does not count`() {
     var watch = watch
     let question = WaitMonitor.Question.directory("/m/d")
     _ = watch.handle(.suspended(ids[0], .directoryMissing("/m/d", seen: nil)), at: start)
@@ -122,7 +117,7 @@ import Testing
     #expect(watch.handle(back, at: start) == [ids[0]])
   }
 
-  @Test func `All go on when there is a network again`() {
+  @Test func `All offline transfers resume when the network returns`() {
     var watch = watch
     let told = watch.handle(.suspended(ids[0], .offline), at: start)
     #expect(told.isEmpty)
@@ -133,7 +128,7 @@ import Testing
     #expect(released == [ids[0], ids[1]])
   }
 
-  @Test func `What could not be looked at changes nothing`() {
+  @Test func `A failed check changes nothing`() {
     var watch = watch
     _ = watch.handle(.suspended(ids[0], full()), at: start)
     _ = watch.handle(.suspended(ids[1], .offline), at: start)

@@ -1,11 +1,11 @@
 import HaulCore
 import Testing
 
-/// What people and programs read of a wait.
+/// The texts and codes of wait reasons.
 @Suite struct WaitReasonTests {
   private static let other = TransferID(bits: 1)
 
-  /// A reason, its code, its words at 1,000 seconds since 1970, and when it ends.
+  /// A reason, its code, its text at 1,000 seconds since 1970, and when it ends.
   private static let cases: [(WaitReason, String, String, Double?)] = [
     (.slot, "slot", "all slots are taken", nil),
     (.hostLimit, "host-limit", "the host's limit of transfers is reached", nil),
@@ -42,7 +42,7 @@ import Testing
     (.suspended, "suspended", "the queue is suspended", nil),
   ]
 
-  @Test(arguments: cases) func `Each reason has its code, its words, and the time of its end`(
+  @Test(arguments: cases) func `Each wait reason has its code, its text and its end time`(
     reason: WaitReason, code: String, words: String, until: Double?
   ) {
     #expect(reason.code == code)
@@ -50,7 +50,7 @@ import Testing
     #expect(reason.until == until)
   }
 
-  @Test func `Another transfer is named`() throws {
+  @Test func `A wait for another transfer names that transfer`() throws {
     let other = try #require(Self.other)
     for (isBlocked, words) in [
       (false, "waiting for \(other)"), (true, "the dependency \(other) was not completed"),

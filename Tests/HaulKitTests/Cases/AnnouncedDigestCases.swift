@@ -10,7 +10,7 @@ struct AnnouncedDigestCases {
       "/f.bin", seed: 35, length: 1 << 20, faults: [Fault(.digest(field: field, wrong: wrong))])
   }
 
-  @Test("Case 35: a right Repr-Digest vouches for the file")
+  @Test("Case 35: a right Repr-Digest verifies the file")
   func right() async throws {
     try await Bench.with([digest(.repr, wrong: false)]) { bench in
       let result = try await bench.finish(try bench.request("/f.bin")).result

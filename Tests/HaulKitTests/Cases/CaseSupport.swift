@@ -3,12 +3,12 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// Every case serves one resource under this path unless it says otherwise.
+/// By default, every case serves one resource under this path.
 let resourcePath = "/file.bin"
 let kibi: Int64 = 1024
 
 extension FaultScript.Resource {
-  /// The resource of a case: seed 7, with its changes.
+  /// The resource of a case: seed 7, with changes.
   static func file(
     _ length: Int64 = 512 * kibi, _ faults: Fault...,
     change: (inout FaultScript.Resource) -> Void = { _ in }
@@ -25,7 +25,7 @@ extension Bench {
     try await with([resource], body)
   }
 
-  /// A request for the resource of the case; two retries, one connection unless told.
+  /// A request for the resource of the case, with two retries and by default one connection.
   func file(
     connections: Int = 1, retries: Int = 2, _ change: (inout DownloadRequest) -> Void = { _ in }
   ) throws -> DownloadRequest {
@@ -36,7 +36,7 @@ extension Bench {
     }
   }
 
-  /// Runs the request until so many bytes are there, then pauses it; the server must hold the
+  /// Runs the request until so many bytes are on disk, then pauses it; the server must hold the
   /// response there.
   func interrupt(_ request: DownloadRequest, at bytes: Int64 = 200 * kibi) async throws {
     let manager = try TransferManager()
@@ -53,12 +53,12 @@ extension Bench {
       }
     }
     await manager.shutdown()
-    try #require(isThere, "it was to be interrupted, not to end")
+    try #require(isThere, "it should have been interrupted")
     server.resetStatistics()
   }
 
-  /// Runs the request to its end; calls `steer` when so many bytes are there, and, for as many
-  /// `times`, again after a restart, with the count of its calls. The server must hold the response
+  /// Runs the request to its end. Calls `steer` when so many bytes are on disk, with the count of
+  /// its calls; then, for as many `times`, again after a restart. The server must hold the response
   /// there until then.
   func finish(
     _ request: DownloadRequest, at bytes: Int64 = 200 * kibi, times: Int = 1,
@@ -69,7 +69,7 @@ extension Bench {
       switch kind {
       case .phase(.restarted, _): isArmed = true
       case .progress(let progress) where isArmed && calls < times && progress.bytes >= bytes:
-        // The last byte before a stall may be here before the server counts it as held.
+        // The last byte before a stall may arrive before the server counts it as held.
         try await server.waitForHeld(resourcePath)
         isArmed = false
         calls += 1
@@ -81,10 +81,10 @@ extension Bench {
 
   var requests: [RequestRecord] { server.snapshot.requests(resourcePath) }
 
-  /// What the requests asked for, in order; `-` for no range.
+  /// The requested ranges, in order; `-` for no range.
   var ranges: [String] { requests.map { $0.range ?? "-" } }
 
-  /// Checks that the file is there, whole, and nothing else.
+  /// Checks that the file is whole, and that there is no other.
   func expectWhole(
     _ outcome: Outcome, seed: UInt64 = 7, length: Int64 = 512 * kibi,
     at location: SourceLocation = #_sourceLocation
@@ -97,7 +97,7 @@ extension Bench {
       sourceLocation: location)
   }
 
-  /// Checks that it failed so, with nothing under the final name.
+  /// Checks that it failed with this code, without a file under the final name.
   func expectFailure(
     _ outcome: Outcome, _ code: TransferError.Code, at location: SourceLocation = #_sourceLocation
   ) throws {

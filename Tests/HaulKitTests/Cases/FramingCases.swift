@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Cases 17 to 22, 33 to 35 and 48: heads and the ends of bodies")
 struct FramingCases {
-  @Test("Case 17: every request asks for the bytes as they are")
+  @Test("Case 17: every request asks for bytes without coding")
   func identity() async throws {
     let resource = FaultScript.Resource.file(
       1024 * kibi, Fault(.reset(after: 200_000), when: .request(1))
@@ -21,7 +21,7 @@ struct FramingCases {
     }
   }
 
-  @Test("Case 17: a range of an encoded body is not written; the whole is stored as sent")
+  @Test("Case 17: a range of an encoded body is not written; the whole body is stored as sent")
   func encoded() async throws {
     let fault = Fault(.setHeaders(fields: ["Content-Encoding: gzip"]))
     try await Bench.serving(.file(512 * kibi, fault)) { bench in
@@ -41,9 +41,9 @@ struct FramingCases {
     }
   }
 
-  @Test("Case 18: a decompression bomb is the few bytes that it is")
+  @Test("Case 18: a decompression bomb is stored as its few bytes")
   func bomb() async throws {
-    // The head of a gzip stream; what it would decode to is nobody's business.
+    // The start of a gzip stream; its decoded contents do not matter.
     let bomb = "\u{1F}\u{01}" + String(repeating: "\u{00}", count: 1000)
     let answer = Fault(
       .respond(
@@ -56,7 +56,7 @@ struct FramingCases {
     }
   }
 
-  @Test("Case 18: the limit of size holds for the encoded bytes, told or not")
+  @Test("Case 18: the size limit applies to the encoded bytes, with or without a length")
   func codedTooLarge() async throws {
     let coded = Fault.Action.setHeaders(fields: ["Content-Encoding: gzip"])
     for fault in [Fault(.ignoreRange, coded), Fault(.ignoreRange, coded, .chunked())] {
@@ -73,7 +73,7 @@ struct FramingCases {
     return .file(512 * kibi, fault)
   }
 
-  @Test("Case 19: a chunked body is whole with its last chunk")
+  @Test("Case 19: a chunked body is complete with its last chunk")
   func chunked() async throws {
     try await Bench.serving(Self.unranged(.chunked())) { bench in
       let outcome = try await bench.finish(try bench.file(connections: 4))
@@ -83,7 +83,7 @@ struct FramingCases {
     }
   }
 
-  @Test("Case 19: a chunked body without its last chunk is not whole")
+  @Test("Case 19: a chunked body without its last chunk is not complete")
   func chunkedCut() async throws {
     try await Bench.serving(Self.unranged(.chunked(terminal: false))) { bench in
       let outcome = try await bench.finish(try bench.file(retries: 0))
@@ -100,7 +100,7 @@ struct FramingCases {
     }
   }
 
-  @Test("Case 21: a body that ends with the connection is told to be unverified")
+  @Test("Case 21: a body that ends with the connection is reported as unverified")
   func closeDelimited() async throws {
     try await Bench.serving(Self.unranged(.closeDelimited())) { bench in
       let outcome = try await bench.finish(try bench.file(connections: 4))
@@ -109,7 +109,7 @@ struct FramingCases {
     }
   }
 
-  @Test("Case 21: with a digest it is verified, and a body cut short is found out")
+  @Test("Case 21: with a digest it is verified, and a truncated body is detected")
   func closeDelimitedWithDigest() async throws {
     try await Bench.serving(Self.unranged(.closeDelimited())) { bench in
       let request = try bench.file { $0.checksums = rightChecksums() }
@@ -122,7 +122,7 @@ struct FramingCases {
     }
   }
 
-  @Test("Case 21: a close-delimited range has an end, and one cut short is asked for again")
+  @Test("Case 21: a close-delimited range has an end, and a truncated one is requested again")
   func closeDelimitedRange() async throws {
     let fault = Fault(.closeDelimited(), .close(after: 200_000), when: .request(1))
     try await Bench.serving(.file(512 * kibi, fault)) { bench in
@@ -133,7 +133,7 @@ struct FramingCases {
   }
 
   @Test(
-    "Case 22: lengths that are no length, and two of them, are refused",
+    "Case 22: invalid lengths, and two lengths, are refused",
     arguments: [
       ["{length}", "{length}"], ["{length}", "5"], ["-1"], ["+5"], ["0x10"], ["1e3"], ["5, 6"],
       ["9223372036854775808"], ["18446744073709551616"],
@@ -154,7 +154,7 @@ struct FramingCases {
     }
   }
 
-  @Test("Case 33: interim responses without end are ended by the deadline for the head")
+  @Test("Case 33: endless interim responses are ended by the deadline for the head")
   func interimWithoutEnd() async throws {
     try await Bench.serving(.file(512 * kibi, Fault(.informational(milliseconds: 10)))) { bench in
       let outcome = try await bench.finish(
@@ -174,7 +174,7 @@ struct FramingCases {
     }
   }
 
-  @Test("Case 34: trailers are read over and change nothing")
+  @Test("Case 34: trailers are ignored")
   func trailers() async throws {
     let trailers = ["ETag: \"other\"", "Content-Range: bytes 0-4/5"]
     try await Bench.serving(Self.unranged(.chunked(trailers: trailers))) { bench in
@@ -184,7 +184,7 @@ struct FramingCases {
     }
   }
 
-  @Test("Case 35: digests of a part, and of unknown kinds, are not taken for the whole file's")
+  @Test("Case 35: digests of a part, and of unknown algorithms, do not count for the whole file")
   func otherDigests() async throws {
     let fault = Fault(
       .digest(field: .content, wrong: true),

@@ -3,7 +3,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Case 16: nothing tells the versions apart")
+@Suite("Case 16: a server without validators")
 struct NoValidatorCases {
   static func bare(_ faults: Fault...) -> FaultScript.Resource {
     FaultScript.Resource(resourcePath, seed: 7, length: 512 * kibi, faults: faults).with {
@@ -12,7 +12,7 @@ struct NoValidatorCases {
     }
   }
 
-  @Test("Case 16: without validators there is one connection, and each interruption begins anew")
+  @Test("Case 16: without validators there is one connection, and each interruption starts over")
   func noValidator() async throws {
     let cut = Fault(.reset(after: 200_000), when: .first(2))
     try await Bench.serving(Self.bare(cut)) { bench in
@@ -23,7 +23,7 @@ struct NoValidatorCases {
     }
   }
 
-  @Test("Case 16: without validators a server that always breaks off is given up in the end")
+  @Test("Case 16: without validators, a server that always breaks off fails in the end")
   func noValidatorBrokenOff() async throws {
     try await Bench.serving(Self.bare(Fault(.reset(after: 400_000)))) { bench in
       let outcome = try await bench.finish(try bench.file(retries: 2))
@@ -32,7 +32,7 @@ struct NoValidatorCases {
     }
   }
 
-  @Test("Case 16: with a digest the bytes of an earlier run count without validators")
+  @Test("Case 16: with a digest, bytes of an earlier run count without validators")
   func noValidatorButDigest() async throws {
     try await Bench.serving(Self.bare(VersionCases.half)) { bench in
       let request = try bench.file { $0.checksums = rightChecksums() }
@@ -45,7 +45,7 @@ struct NoValidatorCases {
     }
   }
 
-  @Test("Case 16: unverified, they count when they are still the server's where they are compared")
+  @Test("Case 16: unverified bytes count if they equal the server's where they are compared")
   func noValidatorCompared() async throws {
     try await Bench.serving(Self.bare(VersionCases.half)) { bench in
       let request = try bench.file { $0.allowUnverified = true }
@@ -59,7 +59,7 @@ struct NoValidatorCases {
     }
   }
 
-  @Test("Case 16: unverified, they do not count when the server has others there")
+  @Test("Case 16: unverified bytes do not count if the server's differ")
   func noValidatorComparedAndOther() async throws {
     try await Bench.serving(Self.bare(VersionCases.half)) { bench in
       let request = try bench.file { $0.allowUnverified = true }

@@ -3,9 +3,9 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Cases 1 to 5: finding out what the server can do")
+@Suite("Cases 1 to 5: detecting the abilities of the server")
 struct ProbeCases {
-  @Test("Case 1: no HEAD is needed; the first range is the probe and its body is kept")
+  @Test("Case 1: no HEAD is sent; the first range is the probe, and its body is kept")
   func noHead() async throws {
     let dead = Fault(.stallBeforeHead, when: .init(method: "HEAD"))
     try await Bench.serving(.file(512 * kibi, dead)) { bench in
@@ -17,7 +17,7 @@ struct ProbeCases {
     }
   }
 
-  @Test("Case 2: what HEAD would say about the length does not matter")
+  @Test("Case 2: a wrong length in the answer to HEAD does not matter")
   func headLies() async throws {
     let lie = Fault(.declareLength(by: -1000), when: .init(method: "HEAD"))
     try await Bench.serving(.file(512 * kibi, lie)) { bench in
@@ -26,7 +26,7 @@ struct ProbeCases {
     }
   }
 
-  @Test("Case 3: ranges are used when they work, whether Accept-Ranges tells or not")
+  @Test("Case 3: ranges are used if they work, with or without Accept-Ranges")
   func silentAcceptRanges() async throws {
     let resource = FaultScript.Resource.file(1024 * kibi) {
       $0.acceptRanges = .absent
@@ -40,7 +40,7 @@ struct ProbeCases {
     }
   }
 
-  @Test("Case 4: a server without ranges is read on one connection")
+  @Test("Case 4: a server without ranges is read over one connection")
   func noRanges() async throws {
     let resource = FaultScript.Resource.file(1024 * kibi) { $0.acceptRanges = .none }
     try await Bench.serving(resource) { bench in
@@ -50,7 +50,7 @@ struct ProbeCases {
     }
   }
 
-  @Test("Case 4: a server without ranges that breaks off is read again, and its bytes do not mix")
+  @Test("Case 4: if a server without ranges breaks off, the file starts over, and bytes do not mix")
   func noRangesBrokenOff() async throws {
     let resource = FaultScript.Resource.file(
       512 * kibi, Fault(.reset(after: 200_000), when: .request(1))
@@ -66,7 +66,7 @@ struct ProbeCases {
     }
   }
 
-  @Test("Case 5: a 200 to an additional range is let go, and the first connection reads on")
+  @Test("Case 5: a 200 to an additional range is dropped, and the first connection continues")
   func wholeToSibling() async throws {
     let fault = Fault(.ignoreRange, when: .init(offsetAtLeast: 1))
     let resource = FaultScript.Resource.file(1024 * kibi, fault) { $0.rate = 2 << 20 }
@@ -88,13 +88,13 @@ struct ProbeCases {
       let outcome = try await bench.finish(try bench.file())
       try bench.expectWhole(outcome)
       #expect(outcome.restarts == 0)
-      #expect(outcome.result.reused == 0, "every byte came again")
+      #expect(outcome.result.reused == 0, "every byte is downloaded again")
       #expect(outcome.result.fetched == 512 * kibi)
       #expect(bench.requests.allSatisfy { $0.status == 200 })
     }
   }
 
-  @Test("Case 5: a server that answers 200 to any If-Range is asked again for the plain range")
+  @Test("Case 5: if a server answers 200 to any If-Range, the plain range is requested")
   func refusedIfRange() async throws {
     let resource = FaultScript.Resource.file(512 * kibi, Fault(.stall(after: 200 * kibi)))
     try await Bench.serving(resource) { bench in

@@ -3,11 +3,11 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Cases 6 to 12: answers to a range that are not what was asked for")
+@Suite("Cases 6 to 12: answers that differ from the requested range")
 struct RangeAnswerCases {
   static let shift = Fault(.shiftRange(by: 1000), when: .init(has: .range))
 
-  @Test("Case 6: a range that begins elsewhere is never written; the whole is asked for")
+  @Test("Case 6: a range that begins elsewhere is never written; the whole file is requested")
   func shifted() async throws {
     try await Bench.serving(.file(512 * kibi, Self.shift)) { bench in
       try bench.expectWhole(try await bench.finish(try bench.file(connections: 4)))
@@ -15,7 +15,7 @@ struct RangeAnswerCases {
     }
   }
 
-  @Test("Case 6: a resumed range that begins elsewhere is not written either, and nothing is lost")
+  @Test("Case 6: the same for a resumed range, without losing bytes")
   func shiftedResume() async throws {
     try await Bench.serving(.file(512 * kibi, VersionCases.half)) { bench in
       try await bench.interrupt(try bench.file())
@@ -23,12 +23,12 @@ struct RangeAnswerCases {
       let outcome = try await bench.finish(try bench.file())
       try bench.expectWhole(outcome)
       #expect(outcome.restarts == 0)
-      #expect(outcome.result.reused == 0, "every byte came again")
+      #expect(outcome.result.reused == 0, "every byte is downloaded again")
       #expect(bench.ranges == [VersionCases.resumed, "-"])
     }
   }
 
-  @Test("Case 6: on an additional connection too; the first one reads on")
+  @Test("Case 6: the same on an additional connection; the first one continues")
   func shiftedSibling() async throws {
     let shift = Fault(.shiftRange(by: -1), when: .init(offsetAtLeast: 1))
     let resource = FaultScript.Resource.file(1024 * kibi, shift) { $0.rate = 2 << 20 }
@@ -40,7 +40,7 @@ struct RangeAnswerCases {
     }
   }
 
-  @Test("Case 7: a range shorter than asked for is kept, and the remainder is asked for")
+  @Test("Case 7: a range shorter than requested is kept, and the rest is requested")
   func shortened() async throws {
     try await Bench.serving(.file(512 * kibi, Fault(.shortenRange(to: 200_000)))) { bench in
       let outcome = try await bench.finish(try bench.file())
@@ -51,7 +51,7 @@ struct RangeAnswerCases {
     }
   }
 
-  @Test("Cases 7 and 11: a short range of an unknown whole is not taken for the whole")
+  @Test("Cases 7 and 11: a short range of an unknown total is not accepted as the whole file")
   func shortenedOfUnknown() async throws {
     let fault = Fault(
       .shortenRange(to: 200_000), .contentRange(value: "bytes {first}-{last}/*"),
@@ -63,7 +63,7 @@ struct RangeAnswerCases {
     }
   }
 
-  @Test("Case 8: bytes beyond a range shorter than asked for are not taken for what follows")
+  @Test("Case 8: bytes beyond a shortened range are not accepted as the next bytes")
   func lengthenedShort() async throws {
     let fault = Fault(
       .shortenRange(to: 200_000), .lengthenBody(by: 5000), .chunked(), when: .request(1))
@@ -94,8 +94,8 @@ struct RangeAnswerCases {
     let fault = Fault(.lengthenBody(by: 5000, declared: false))
     try await Bench.serving(.file(512 * kibi, fault)) { bench in
       let outcome = try await bench.finish(try bench.file())
-      // They are read as the head of a next answer, before or after the end of this one was handed
-      // on.
+      // They are parsed as the head of another answer, before or after the end of this one was
+      // passed on.
       if outcome.result.state == .completed {
         try bench.expectWhole(outcome)
       } else {
@@ -104,7 +104,7 @@ struct RangeAnswerCases {
     }
   }
 
-  @Test("Case 9: a body that ends early is an error, and the file is fetched on")
+  @Test("Case 9: a body that ends early is an error, and the download continues")
   func endsEarly() async throws {
     let fault = Fault(.close(after: 200_000), when: .request(1))
     try await Bench.serving(.file(512 * kibi, fault)) { bench in
@@ -116,7 +116,7 @@ struct RangeAnswerCases {
     }
   }
 
-  @Test("Case 9: what was there when the connection broke is not asked for again")
+  @Test("Case 9: bytes on disk are not requested again after a lost connection")
   func keepsPrefix() async throws {
     let fault = Fault(.stall(after: 200 * kibi), when: .request(1))
     try await Bench.serving(.file(512 * kibi, fault)) { bench in
@@ -138,7 +138,7 @@ struct RangeAnswerCases {
     }
   }
 
-  @Test("Case 9: a chunked body that ends before what its Content-Range tells is an error")
+  @Test("Case 9: a chunked body that is shorter than its Content-Range is an error")
   func endsBeforeItsRange() async throws {
     let fault = Fault(
       .shortenRange(to: 1000), .chunked(), .contentRange(value: "bytes 0-524287/524288"))
@@ -150,7 +150,7 @@ struct RangeAnswerCases {
   }
 
   @Test(
-    "Case 10: a 206 whose Content-Range cannot be read is not written",
+    "Case 10: a 206 with an unreadable Content-Range is not written",
     arguments: [
       nil, "bytes={first}-{last}/{total}", "{first}-{last}/{total}", "bytes {first}-{last}",
       "items {first}-{last}/{total}", "bytes {last}-{first}/{total}", "bytes 0-/{total}",
@@ -166,7 +166,7 @@ struct RangeAnswerCases {
   }
 
   @Test(
-    "Case 11: a total that is not told stays unknown until the server has nothing more",
+    "Case 11: an unknown total stays unknown until the server has nothing more",
     arguments: [true, false])
   func unknownTotal(tellsAtEnd: Bool) async throws {
     let length = 512 * kibi
@@ -182,7 +182,7 @@ struct RangeAnswerCases {
     }
   }
 
-  @Test("Case 12: another total once is a node that is behind: nothing is lost")
+  @Test("Case 12: another total, once, is an outdated node: nothing is lost")
   func otherTotalOnce() async throws {
     let other = Fault(.contentRange(value: "bytes {first}-{last}/999999"), when: .first(1))
     try await Bench.serving(.file(512 * kibi, VersionCases.half)) { bench in
@@ -195,7 +195,7 @@ struct RangeAnswerCases {
     }
   }
 
-  @Test("Case 12: another total for good is a change: it begins again once, and then is given up")
+  @Test("Case 12: another total, repeatedly, is a change: it starts over once, then fails")
   func otherTotal() async throws {
     let other = Fault(
       .contentRange(value: "bytes {first}-{last}/999999"), when: .init(offsetAtLeast: 1))

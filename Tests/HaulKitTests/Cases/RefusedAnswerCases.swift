@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Cases 29 to 32: answers that are not the file")
 struct RefusedAnswerCases {
-  @Test("Case 29: a multipart body is never written; the whole is asked for instead")
+  @Test("Case 29: a multipart body is never written; the whole file is requested instead")
   func multipart() async throws {
     try await Bench.serving(.file(512 * kibi, Fault(.multipart))) { bench in
       let outcome = try await bench.finish(try bench.file(connections: 4))
@@ -26,7 +26,7 @@ struct RefusedAnswerCases {
   }
 
   @Test(
-    "Case 31: a status that carries no file is an error, not an empty file",
+    "Case 31: a status without a file is an error, not an empty file",
     arguments: [201, 202, 204, 205, 300, 301, 302, 303, 304, 307, 308])
   func noFile(status: Int) async throws {
     try await Bench.serving(.file(512 * kibi, Fault(.status(status)))) { bench in
@@ -41,7 +41,7 @@ struct RefusedAnswerCases {
   static let login = Fault.Action.status(
     200, headers: ["Content-Type: text/html"], body: "<html>Please log in</html>")
 
-  @Test("Case 32: a login page in place of the file fails by its digest, on a first run")
+  @Test("Case 32: a login page instead of the file fails by its digest, in a first run")
   func loginPage() async throws {
     try await Bench.serving(.file(512 * kibi, Fault(Self.login))) { bench in
       let outcome = try await bench.finish(try bench.file { $0.checksums = rightChecksums() })
@@ -49,7 +49,7 @@ struct RefusedAnswerCases {
     }
   }
 
-  @Test("Case 32: a login page to a resume fails by its digest, and is never published")
+  @Test("Case 32: a login page in answer to a resume fails by its digest, and is never published")
   func loginPageOnResume() async throws {
     try await Bench.serving(.file(512 * kibi, VersionCases.half)) { bench in
       let request = try bench.file { $0.checksums = rightChecksums() }
@@ -61,7 +61,7 @@ struct RefusedAnswerCases {
     }
   }
 
-  @Test("Case 32: a login page for a moment does not cost the bytes that are there")
+  @Test("Case 32: a temporary login page does not cost the bytes on disk")
   func loginPageForAMoment() async throws {
     try await Bench.serving(.file(512 * kibi, VersionCases.half)) { bench in
       try await bench.interrupt(try bench.file())
@@ -73,7 +73,7 @@ struct RefusedAnswerCases {
     }
   }
 
-  @Test("Case 32: the body of an error never reaches the file", arguments: [500, 503, 429])
+  @Test("Case 32: the body of an error is never written to the file", arguments: [500, 503, 429])
   func errorBody(status: Int) async throws {
     let cut = Fault(.reset(after: 200_000), when: .request(1))
     let error = Fault(.status(status, body: "<html>try later</html>"), when: .request(2))

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Cases 23 to 28: sizes")
 struct SizeCases {
-  @Test("Case 23: a length beyond 2^53 is read to the last digit")
+  @Test("Case 23: a length beyond 2^53 is read exactly")
   func hugeLength() async throws {
     let length: Int64 = 1 << 53 + 1
     try await Bench.serving(.file(length)) { bench in
@@ -23,7 +23,7 @@ struct SizeCases {
   static let border: Int64 = 1 << 32
 
   @Test(
-    "Case 24: ranges around 2^32 are split and judged exactly", arguments: [-1, 0, 1] as [Int64])
+    "Case 24: ranges around 2^32 are split and checked exactly", arguments: [-1, 0, 1] as [Int64])
   func aroundFourGiB(distance: Int64) throws {
     let first = Self.border + distance
     let length = first + 1024 * kibi
@@ -126,7 +126,7 @@ struct SizeCases {
   }
 
   @Test(
-    "Case 27: no range is empty where the size is a multiple of the segment, or one off",
+    "Case 27: no range is empty if the size is a multiple of the segment, or one off",
     arguments: [1, 2, 4, 8] as [Int64], [-1, 0, 1] as [Int64])
   func multiples(segments: Int64, difference: Int64) async throws {
     let length = segments * 64 * kibi + difference
@@ -142,7 +142,7 @@ struct SizeCases {
     }
   }
 
-  @Test("Case 27: the plan never makes an empty segment", arguments: [-1, 0, 1] as [Int64])
+  @Test("Case 27: the plan never creates an empty segment", arguments: [-1, 0, 1] as [Int64])
   func plans(difference: Int64) {
     for segments in 1...9 as ClosedRange<Int64> {
       let length = segments * 10 + difference
@@ -154,7 +154,7 @@ struct SizeCases {
     }
   }
 
-  @Test("Case 28: a 416 whose total is what is there ends a file of unknown length")
+  @Test("Case 28: a 416 with the received length as total completes a file of unknown length")
   func nothingMissing() async throws {
     let whole = Fault(.ignoreRange, .chunked(), .stall(after: 512 * kibi))
     try await Bench.serving(.file(512 * kibi, whole)) { bench in
@@ -168,7 +168,7 @@ struct SizeCases {
   }
 
   @Test(
-    "Case 28: any other 416 drops what is there once, and never loops", arguments: [true, false])
+    "Case 28: any other 416 discards the bytes once, and never loops", arguments: [true, false])
   func rangeRefused(withTotal: Bool) async throws {
     try await Bench.serving(.file(512 * kibi, VersionCases.half)) { bench in
       try await bench.interrupt(try bench.file())

@@ -8,7 +8,7 @@ struct VersionCases {
   static let half = Fault(.stall(after: 200 * kibi))
   static let resumed = "bytes=204800-524287"
 
-  @Test("Case 13: a weak tag is never sent as If-Range and allows one connection only")
+  @Test("Case 13: a weak tag is never sent as If-Range, and allows only one connection")
   func weakTag() async throws {
     let resource = FaultScript.Resource.file(
       512 * kibi, Fault(.reset(after: 200_000), when: .request(1))
@@ -24,7 +24,7 @@ struct VersionCases {
     }
   }
 
-  @Test("Case 13: with a digest a weak tag allows ranges, and still no If-Range")
+  @Test("Case 13: with a digest, a weak tag allows ranges, but no If-Range")
   func weakTagWithDigest() async throws {
     let held = Fault(.stall(after: 64 * kibi), when: .request(1))
     let resource = FaultScript.Resource.file(1024 * kibi, held) {
@@ -49,7 +49,7 @@ struct VersionCases {
   }
 
   @Test(
-    "Case 14: an old Last-Modified resumes, and is sent back exactly as it was written",
+    "Case 14: an old Last-Modified resumes, and is sent back exactly as received",
     arguments: ["Wed, 01 Jan 2020 00:00:00 GMT", "Wed Jan  1 00:00:00 2020"])
   func strongDate(text: String) async throws {
     let dated = Fault(.setHeaders(fields: ["Last-Modified: \(text)"]), .ignoreIfRange)
@@ -65,7 +65,7 @@ struct VersionCases {
     }
   }
 
-  @Test("Case 14: a Last-Modified of just now proves nothing: the file is read anew")
+  @Test("Case 14: a recent Last-Modified proves nothing: the file starts over")
   func freshDate() async throws {
     let dated = Fault(.setHeaders(fields: ["Date: Wed, 01 Jan 2020 00:00:59 GMT"]))
     let resource = FaultScript.Resource.file(512 * kibi, dated, Self.half) { $0.entityTag = nil }
@@ -80,7 +80,7 @@ struct VersionCases {
     }
   }
 
-  @Test("Case 15: a version that changes between two runs is read from its beginning, told once")
+  @Test("Case 15: a version that changes between two runs starts over, which is reported once")
   func changesBetweenRuns() async throws {
     try await Bench.serving(.file(512 * kibi, Self.half)) { bench in
       try await bench.interrupt(try bench.file())
@@ -96,7 +96,7 @@ struct VersionCases {
 
   static let heldAtHalf = Fault(.stall(after: 200 * kibi), when: .init(offsetBelow: 1))
 
-  @Test("Case 15: a version that changes midway is read from its beginning, and never mixed")
+  @Test("Case 15: a version that changes midway starts over, and is never mixed")
   func changesMidway() async throws {
     try await Bench.serving(.file(512 * kibi, Self.heldAtHalf)) { bench in
       let outcome = try await bench.finish(try bench.file()) { _ in
@@ -109,7 +109,7 @@ struct VersionCases {
     }
   }
 
-  @Test("Case 15: a version that changes twice in one run is given up")
+  @Test("Case 15: a version that changes twice in one run fails")
   func changesTwice() async throws {
     try await Bench.serving(.file(512 * kibi, Self.heldAtHalf)) { bench in
       let outcome = try await bench.finish(try bench.file(), times: 2) { count in
@@ -134,7 +134,7 @@ struct VersionCases {
     }
   }
 
-  @Test("Case 15: the old bytes are kept until the new version's first byte is there")
+  @Test("Case 15: the old bytes are kept until the first byte of the new version")
   func keepsOldBytes() async throws {
     try await Bench.serving(.file(512 * kibi, Self.half)) { bench in
       try await bench.interrupt(try bench.file())

@@ -2,7 +2,7 @@ import HaulKit
 import Testing
 
 @Suite struct ContinuationListTests {
-  /// As the manager waits: it looks at what it keeps, and waits when that is not there yet.
+  /// Waits like the manager: it checks a value, and waits if there is none yet.
   private actor Desk {
     private let list = ContinuationList<Int, Int>()
     private var isExpecting = false
@@ -13,21 +13,21 @@ import Testing
       return await list.valueUnlessCancelled(for: 0)
     }
 
-    /// False while nobody has looked.
+    /// False if no task expects a value.
     func tell(_ value: Int) -> Bool {
       guard isExpecting else { return false }
       list.resume(0, value)
       return true
     }
 
-    /// Frees one that missed it; false when nobody waits any more.
+    /// Releases a waiter that missed its value; false if none waits any more.
     func free() -> Bool {
       list.resumeAll(-1)
       return isExpecting
     }
   }
 
-  @Test func `What is told at the moment when one begins to wait is not missed`() async {
+  @Test func `A value that arrives while a waiter is being added is delivered`() async {
     let desk = Desk()
     for turn in 0..<20_000 {
       async let value = desk.next()

@@ -4,9 +4,9 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// Many instants under keys, and one timer, by a clock that only the test moves.
+/// Many instants under keys and one timer, with a clock that only the test moves.
 @Suite struct DeadlineQueueTests {
-  /// What the handler was called with, and when.
+  /// A call of the handler, with its time.
   private struct Call: Equatable, Sendable, CustomStringConvertible {
     let at: Int
     let keys: [String]
@@ -44,19 +44,19 @@ import Testing
     func run(until second: Int) { time.run(until: Instant() + .seconds(second)) }
   }
 
-  @Test func `Keys come at their instants, the earliest first, whatever order they were set in`() {
+  @Test func `Keys fire at their instants, the earliest first, in any order of setting`() {
     let stage = Stage()
     for (key, second) in [("c", 3), ("a", 1), ("d", 4), ("b", 2)] { stage.set(key, second) }
     stage.run(until: 3)
     #expect(stage.calls == [Call(1, "a"), Call(2, "b"), Call(3, "c")])
-    #expect(stage.deadlines.instant(of: "c") == nil, "it has come")
+    #expect(stage.deadlines.instant(of: "c") == nil, "it has fired")
     #expect(stage.deadlines.instant(of: "d") == Instant() + .seconds(4))
     stage.run(until: 100)
     #expect(stage.calls.last == Call(4, "d"))
-    #expect(stage.time.clock.sleeping == 0, "no timer without a key")
+    #expect(stage.time.clock.sleeperCount == 0, "no timer without a key")
   }
 
-  @Test func `An earlier instant that comes while the timer runs is kept`() {
+  @Test func `An earlier instant set while the timer runs fires first, and later ones stay`() {
     let stage = Stage()
     stage.set("late", 10)
     stage.run(until: 1)
@@ -67,7 +67,7 @@ import Testing
     #expect(stage.calls == [Call(2, "early"), Call(10, "late")])
   }
 
-  @Test func `A key that is set again has its new instant only, earlier or later`() {
+  @Test func `A key that is set again fires only at its new instant`() {
     let stage = Stage()
     stage.set("later", 2)
     stage.set("later", 5)
@@ -81,7 +81,7 @@ import Testing
     #expect(stage.calls == [Call(3, "earlier"), Call(4, "same"), Call(5, "later")])
   }
 
-  @Test func `A key that is taken out does not come, and may be set anew`() {
+  @Test func `A removed key does not fire, and can be set again`() {
     let stage = Stage()
     stage.set("a", 1)
     stage.set("b", 2)
@@ -95,21 +95,21 @@ import Testing
     #expect(stage.calls == [Call(2, "b"), Call(4, "a")])
   }
 
-  @Test func `Those that are due at the same moment come in one call, in order`() {
+  @Test func `Keys due at the same instant fire in one call, in order`() {
     let stage = Stage()
     for key in ["x", "y", "z"] { stage.set(key, 2) }
     stage.set("w", 1)
-    // Set again it stands behind the others of its instant.
+    // After it is set again, it comes behind the others of the same instant.
     stage.set("x", 5)
     stage.set("x", 2)
-    // A clock that jumps, as a machine that slept.
+    // A clock that jumps, as on a machine that slept.
     stage.time.settle()
-    stage.time.clock.move(by: .seconds(3))
+    stage.time.clock.advance(by: .seconds(3))
     stage.time.settle()
     #expect(stage.calls == [Call(3, "w", "y", "z", "x")])
   }
 
-  @Test func `What is set to an instant that is over comes at once`() {
+  @Test func `A key set to a past instant fires at once`() {
     let stage = Stage()
     stage.run(until: 5)
     stage.set("a", 2)
@@ -117,24 +117,24 @@ import Testing
     #expect(stage.calls == [Call(5, "a")])
   }
 
-  @Test func `There is one timer, however many keys there are`() {
+  @Test func `Any number of keys uses one timer`() {
     let stage = Stage()
     for second in (1...500).reversed() { stage.set("\(second)", second) }
     stage.time.settle()
-    #expect(stage.time.clock.sleeping == 1)
+    #expect(stage.time.clock.sleeperCount == 1)
     for second in 1...500 where second % 2 == 0 { stage.set("\(second)", nil) }
     for second in 1...500 where second % 5 == 0 { stage.set("\(second)", second + 500) }
     for second in stride(from: 10, through: 490, by: 10) {
       stage.run(until: second)
-      #expect(stage.time.clock.sleeping == 1)
+      #expect(stage.time.clock.sleeperCount == 1)
     }
     stage.run(until: 2000)
     #expect(stage.calls.count == 200 + 100)
     #expect(stage.calls.map(\.at) == stage.calls.map(\.at).sorted())
-    #expect(stage.time.clock.sleeping == 0)
+    #expect(stage.time.clock.sleeperCount == 0)
   }
 
-  @Test func `The handler may set keys, of its own and others, and take some out`() {
+  @Test func `The handler can set and remove keys`() {
     let stage = Stage { deadlines, keys in
       guard keys == ["tick"], deadlines.instant(of: "other") != nil else { return }
       deadlines.set("other", to: nil)
@@ -147,7 +147,7 @@ import Testing
     #expect(stage.calls == [Call(1, "tick"), Call(1, "now"), Call(4, "tick")])
   }
 
-  @Test func `After stop nothing comes, no key is taken, and no timer runs`() {
+  @Test func `After stop no key fires, no key is accepted, and no timer runs`() {
     let stage = Stage()
     stage.set("a", 1)
     stage.run(until: 0)
@@ -157,30 +157,30 @@ import Testing
     #expect(stage.deadlines.instant(of: "b") == nil)
     stage.run(until: 100)
     #expect(stage.calls.isEmpty)
-    #expect(stage.time.clock.sleeping == 0)
+    #expect(stage.time.clock.sleeperCount == 0)
     stage.deadlines.stop()
   }
 
-  @Test func `A timer that ends in the moment of stop calls nobody`() {
+  @Test func `A timer that fires while the queue stops calls no handler`() {
     let stage = Stage()
     stage.set("a", 1)
     stage.time.settle()
-    // Its task has its turn after this.
-    stage.time.clock.move(by: .seconds(1))
+    // Its task runs after this.
+    stage.time.clock.advance(by: .seconds(1))
     stage.deadlines.stop()
     stage.time.settle()
     #expect(stage.calls.isEmpty)
   }
 
-  @Test func `One that nobody keeps any more ends its timer`() {
+  @Test func `A released deadline queue ends its timer`() {
     let time = VirtualTime()
     do {
       let deadlines = DeadlineQueue<Int>(clock: time.clock, executor: time)
       deadlines.set(1, to: Instant() + .seconds(1))
       time.settle()
-      #expect(time.clock.sleeping == 1)
+      #expect(time.clock.sleeperCount == 1)
     }
     time.settle()
-    #expect(time.clock.sleeping == 0)
+    #expect(time.clock.sleeperCount == 0)
   }
 }

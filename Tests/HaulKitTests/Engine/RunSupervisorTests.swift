@@ -5,7 +5,7 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// What is known of the runs of transfers, from the grant of a slot until the end is stored.
+/// What is known about the runs of transfers, from the grant of a slot until the end is stored.
 @Suite struct RunSupervisorTests {
   private var runs = RunSupervisor()
   private let ids: [TransferID]
@@ -34,58 +34,58 @@ import Testing
   private static let location = FileLocation(
     directory: "/d", device: 1, boot: "b", name: "f", partName: "f.part")
 
-  @Test mutating func `What has begun runs until its end is stored`() {
+  @Test mutating func `A run counts as running until its end is stored`() {
     let id = ids[0]
     #expect(!runs.isRunning(id))
     _ = begin(id)
     #expect(runs.isRunning(id))
-    #expect(runs.isWaitingForSlot(id), "it may leave its slot and want one again")
+    #expect(runs.isWaitingForSlot(id), "it may give up its slot and wait for one again")
     let isOfInterest = runs.ended(id, .paused)
     #expect(isOfInterest)
     #expect(runs.isRunning(id), "its end is not stored")
-    #expect(!runs.isWaitingForSlot(id), "nothing goes on for it")
+    #expect(!runs.isWaitingForSlot(id), "nothing runs for it")
     #expect(runs.ended == [id])
-    runs.settle([id])
+    runs.endsStored([id])
     #expect(!runs.isRunning(id))
     #expect(runs.ended.isEmpty)
     #expect(runs.running.isEmpty)
   }
 
-  @Test mutating func `Running transfers come in order, with those whose end is not stored`() {
+  @Test
+  mutating func `Running transfers are listed in order, including those whose end is not stored`() {
     for id in ids.reversed() { _ = begin(id) }
     _ = runs.ended(ids[2], .paused)
     #expect(runs.running == ids)
-    runs.settle([ids[2]])
+    runs.endsStored([ids[2]])
     #expect(runs.running == [ids[0], ids[1], ids[3]])
   }
 
-  @Test mutating func `Orders reach the run, in order, also those that came before it listens`() {
+  @Test mutating func `Orders reach the run in order, including those sent before it listens`() {
     let context = begin(ids[0])
     runs.send(.pause, to: ids[0])
     runs.send(.slotGranted, to: ids[0])
-    runs.send(.cutShort, to: ids[1])
+    runs.send(.forceStop, to: ids[1])
     let heard = NIOLockedValueBox<[String]>([])
     context.receiveOrders { order in heard.withLockedValue { $0.append("\(order)") } }
     #expect(heard.withLockedValue { $0 } == ["pause", "slotGranted"])
     runs.send(.cancel, to: ids[0])
     #expect(heard.withLockedValue { $0 } == ["pause", "slotGranted", "cancel"])
     _ = runs.ended(ids[0], .paused)
-    runs.settle([ids[0]])
+    runs.endsStored([ids[0]])
     runs.send(.cancel, to: ids[0])
-    #expect(heard.withLockedValue { $0.count } == 3, "nothing listens any more")
+    #expect(heard.withLockedValue { $0.count } == 3, "the run has ended")
   }
 
-  @Test mutating func `Ends are kept in the order in which they came, and settled from the front`()
-  {
+  @Test mutating func `Ends are kept in the order of their arrival, and settled from the front`() {
     for id in ids { _ = begin(id) }
     for id in ids.reversed() { _ = runs.ended(id, .paused) }
     #expect(runs.ended == Array(ids.reversed()))
-    runs.settle([ids[3], ids[2]])
+    runs.endsStored([ids[3], ids[2]])
     #expect(runs.ended == [ids[1], ids[0]])
     #expect(runs.running == [ids[0], ids[1]])
   }
 
-  @Test mutating func `An end is of no interest after forget, and when the run was cut short`() {
+  @Test mutating func `The end of a forgotten or force-stopped run is ignored`() {
     let forgotten = ids[0]
     _ = begin(forgotten)
     runs.forget(forgotten)
@@ -93,57 +93,56 @@ import Testing
     let isOfInterest = runs.ended(forgotten, Self.completed)
     #expect(!isOfInterest)
     _ = begin(ids[1])
-    runs[ids[1]].run?.isCutShort = true
+    runs[ids[1]].run?.isForceStopped = true
     let ofCutShort = runs.ended(ids[1], Self.completed)
     #expect(!ofCutShort)
-    #expect(runs.isRunning(ids[1]), "somebody must forget it")
+    #expect(runs.isRunning(ids[1]), "it must be forgotten explicitly")
     #expect(runs.ended.isEmpty)
   }
 
-  @Test mutating func `An end that is forgotten while it is being stored takes no other end along`()
-  {
+  @Test mutating func `Forgetting a run while its end is stored does not affect other ends`() {
     for id in ids { _ = begin(id) }
     for id in ids.prefix(3) { _ = runs.ended(id, .paused) }
-    // Two are being stored; meanwhile one of them is left to itself, and another ends.
+    // Two ends are being stored; meanwhile one of these runs is forgotten, and another run ends.
     runs.forget(ids[0])
     _ = runs.ended(ids[3], .paused)
-    runs.settle([ids[0], ids[1]])
+    runs.endsStored([ids[0], ids[1]])
     #expect(runs.ended == [ids[2], ids[3]])
     #expect(runs.running == [ids[2], ids[3]])
     runs.forget(ids[2])
     runs.forget(ids[3])
-    runs.settle([ids[2], ids[3]])
+    runs.endsStored([ids[2], ids[3]])
     #expect(runs.running.isEmpty)
   }
 
-  @Test mutating func `Where bytes lie is kept for one that is to go on, and known as stored`() {
+  @Test mutating func `The file location of a suspended run is kept, and marked as stored`() {
     let id = ids[0]
     _ = begin(id)
     runs[id].location = Self.location
     #expect(!runs[id].isLocationStored)
     _ = runs.ended(id, .suspended(.offline))
     #expect(runs[id].location == Self.location)
-    runs.settle([id])
+    runs.endsStored([id])
     #expect(runs[id].location == Self.location)
     #expect(runs[id].isLocationStored)
   }
 
   @Test
-  mutating func `An end that is over has no bytes; that they are stored is known until it is`() {
+  mutating func `A completed run has no file location, and its stored one is deleted with the end`()
+  {
     let id = ids[0]
     (runs[id].location, runs[id].isLocationStored) = (Self.location, true)
     _ = begin(id)
     _ = runs.ended(id, Self.completed)
     #expect(runs[id].location == nil)
-    #expect(runs[id].isLocationStored, "the store is to forget it with the end")
-    runs.settle([id])
+    #expect(runs[id].isLocationStored, "the store must delete it with the end")
+    runs.endsStored([id])
     #expect(!runs[id].isLocationStored)
   }
 
   private func stream() -> StreamBuffer { StreamBuffer(size: 1 << 20, io: .inline) }
 
-  @Test mutating func `A stream that was read goes with its end; one that was not is still there`()
-  {
+  @Test mutating func `A stream ends with its run if it was read, and stays otherwise`() {
     for id in ids.prefix(3) {
       _ = begin(id)
       runs[id].stream = stream()
@@ -152,14 +151,13 @@ import Testing
     _ = runs.ended(ids[0], Self.completed)
     _ = runs.ended(ids[1], Self.completed)
     _ = runs.ended(ids[2], .paused)
-    runs.settle(runs.ended)
+    runs.endsStored(runs.ended)
     #expect(runs[ids[0]].stream == nil)
-    #expect(runs[ids[1]].stream != nil, "its reader may come late")
-    #expect(runs[ids[2]].stream != nil, "it goes on")
+    #expect(runs[ids[1]].stream != nil, "it may be read later")
+    #expect(runs[ids[2]].stream != nil, "it continues")
   }
 
-  @Test mutating func `A record without anything worth keeping is forgotten, and no other`() throws
-  {
+  @Test mutating func `A record is removed when it holds nothing worth keeping`() throws {
     let id = ids[0]
     let identity = TransferIdentity(
       url: try ResourceURL("http://h/f"), identifier: nil, group: nil)
@@ -167,24 +165,24 @@ import Testing
     runs[id].identity = identity
     _ = runs.ended(id, Self.completed)
     #expect(runs[id].identity == identity)
-    runs.settle([id])
+    runs.endsStored([id])
     #expect(runs[id].identity == nil, "an address alone is not kept")
     runs[id].identity = identity
     #expect(runs[id].identity == nil)
     runs[id].isLocationStored = true
     runs[id].identity = identity
-    #expect(runs[id].identity == identity, "with what is kept it is")
+    #expect(runs[id].identity == identity, "with kept data it is")
     runs.remove(id)
     #expect(runs[id].identity == nil)
     #expect(!runs[id].isLocationStored)
   }
 
-  @Test mutating func `The name that the server told outlives a run`() {
+  @Test mutating func `The name from the server is kept after the run`() {
     let id = ids[0]
     _ = begin(id)
     runs[id].serverName = FileName(exactly: "told")
     _ = runs.ended(id, .paused)
-    runs.settle([id])
+    runs.endsStored([id])
     #expect(runs[id].serverName == FileName(exactly: "told"))
     runs.remove(id)
     #expect(runs[id].serverName == nil)

@@ -13,7 +13,7 @@ import Testing
     ids = (0..<5).map { _ in TransferID(using: &generator) }
   }
 
-  /// How many bytes each transfer took.
+  /// The number of bytes that each transfer took.
   private final class Tally: Sendable {
     private let bytes = NIOLockedValueBox<[TransferID: Int]>([:])
 
@@ -24,7 +24,7 @@ import Testing
     subscript(id: TransferID) -> Int { bytes.withLockedValue { $0[id] ?? 0 } }
   }
 
-  /// Takes as much as it may, for ever.
+  /// Takes as many bytes as it may, for ever.
   private func taker(
     _ throttle: Throttle, _ id: TransferID, _ priority: TransferRequest.Priority, _ tally: Tally
   ) -> Task<Void, Never> {
@@ -35,11 +35,11 @@ import Testing
     }
   }
 
-  @Test func `Those that run divide the limit by the weights of their priorities`() {
+  @Test func `Running transfers share the limit by the weights of their priorities`() {
     let throttle = Throttle(rate: 4 << 20, clock: time.clock)
     let tally = Tally()
     let tasks = zip(ids, TransferRequest.Priority.allCases).flatMap { id, priority in
-      // The lowest has the most connections; it does not help.
+      // The lowest priority has the most connections, which makes no difference.
       (0..<(priority == .background ? 6 : 2)).map { _ in taker(throttle, id, priority, tally) }
     }
     time.run(until: Instant(.seconds(60)))
@@ -52,7 +52,7 @@ import Testing
     #expect(throttle.isLimited)
   }
 
-  @Test func `One that is cancelled leaves its turn, also the one that sleeps for all`() {
+  @Test func `A cancelled taker passes its turn on, even if it holds the timer`() {
     let throttle = Throttle(rate: 1 << 20, clock: time.clock)
     let tally = Tally()
     var tasks = ids.map { taker(throttle, $0, .default, tally) }
@@ -70,7 +70,9 @@ import Testing
     time.settle()
   }
 
-  @Test func `Without a limit everything passes at once; a limit may come and go`() async throws {
+  @Test func `Without a limit everything passes at once, and a limit can be set and removed`()
+    async throws
+  {
     let throttle = Throttle(rate: nil, clock: time.clock)
     #expect(!throttle.isLimited)
     #expect(try await throttle.take(upTo: 1 << 30) == 1 << 30)

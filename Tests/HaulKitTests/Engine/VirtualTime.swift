@@ -2,8 +2,8 @@ import HaulCore
 import HaulTesting
 import NIOConcurrencyHelpers
 
-/// Runs tasks one after the other on the thread that calls `run(until:)`, and lets time pass when
-/// all of them wait.
+/// Runs tasks one after the other on the thread that calls `run(until:)`; time passes when all of
+/// them wait.
 final class VirtualTime: TaskExecutor {
   let clock = ManualClock()
   private let jobs = NIOLockedValueBox<[UnownedJob]>([])
@@ -18,7 +18,7 @@ final class VirtualTime: TaskExecutor {
     repeat { settle() } while clock.wakeNext(by: end)
   }
 
-  /// Runs what can run without time passing.
+  /// Runs everything that can run without time passing.
   func settle() {
     while let job = jobs.withLockedValue({ $0.isEmpty ? nil : $0.removeFirst() }) {
       job.runSynchronously(on: asUnownedTaskExecutor())

@@ -2,7 +2,7 @@ import HaulCore
 import HaulTesting
 import Testing
 
-/// A file that is replaced by another of the same length, between two runs or under one.
+/// A file that is replaced by another of the same length, between two runs or during one.
 @Suite struct ChangedFileTests {
   private static let length = 2 << 20
   private static let (old, new, newest): (UInt64, UInt64, UInt64) = (11, 12, 13)
@@ -11,7 +11,7 @@ import Testing
     case strongTag, weakTag, weakTagOnly, date, none
   }
 
-  /// What the resource tells of itself as the version of that seed.
+  /// The validators of the resource in the version with that seed.
   private static func validators(
     _ proof: Proof, seed: UInt64
   ) -> @Sendable (inout FaultScript.Resource) -> Void {
@@ -38,7 +38,7 @@ import Testing
     bench.server.update("/f.bin", Self.validators(proof, seed: seed))
   }
 
-  /// Pauses a run that has bytes on the disk.
+  /// Pauses a run that has bytes on disk.
   private func interrupt(_ bench: Bench, _ request: DownloadRequest, _ proof: Proof) async throws {
     let isParallel = proof != .none && proof != .weakTagOnly
     let server = bench.server
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(arguments: Proof.allCases, [false, true])
-  func `Replaced between two runs: the file is the new one, whole`(
+  func `After a replacement between two runs the file is completely the new version`(
     proof: Proof, refusesIfRange: Bool
   ) async throws {
     try await Bench.with([Self.resource(proof)]) { bench in
@@ -59,7 +59,7 @@ import Testing
       bench.server.setFaults("/f.bin", refusesIfRange ? [Fault(.refuseIfRange)] : [])
       let outcome = try await bench.finish(request)
       try bench.expectWhole("f.bin", seed: Self.new, length: Self.length, outcome)
-      // Where nothing proves anything it may have been paused before a byte was claimed.
+      // Without a proof, it may have been paused before a byte was claimed.
       let isProof = proof != .none && proof != .weakTagOnly
       #expect((isProof ? 1...1 : 0...1).contains(outcome.restarts))
       #expect(try bench.names() == ["f.bin"])
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test(arguments: [Proof.strongTag, .weakTag, .date], [false, true])
-  func `Not replaced: the bytes are used, also where every If-Range is answered with the whole`(
+  func `Without a replacement the bytes are reused, even if If-Range is refused`(
     proof: Proof, refusesIfRange: Bool
   ) async throws {
     try await Bench.with([Self.resource(proof)]) { bench in
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test(arguments: [Proof.strongTag, .weakTag, .date, .none], [false, true])
-  func `Replaced while it runs: the file is the new one, whole`(
+  func `After a replacement during the run the file is completely the new version`(
     proof: Proof, ignoresIfRange: Bool
   ) async throws {
     try await Bench.with([Self.resource(proof)]) { bench in
@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `Replaced between two connections of one run: never a mix`(
+  func `A replacement between two connections of a run never mixes versions`(
     ignoresIfRange: Bool
   ) async throws {
     try await Bench.with([Self.resource(.strongTag)]) { bench in
@@ -112,7 +112,7 @@ import Testing
             when: .init(offsetAtLeast: 1 << 20))
         ] + (ignoresIfRange ? [Fault(.ignoreIfRange)] : []))
       let outcome = try await bench.finish(request)
-      // The server is of two minds for good, so this cannot end well; it must not end in a mix.
+      // The server alternates for ever, so this cannot complete; it must not mix versions either.
       if outcome.result.state == .completed {
         let isOld = try bench.isWhole("f.bin", seed: Self.old, length: Self.length)
         let isNew = try bench.isWhole("f.bin", seed: Self.new, length: Self.length)
@@ -124,7 +124,7 @@ import Testing
     }
   }
 
-  @Test func `Replaced twice in one run: told as changed, and the next run brings the newest`()
+  @Test func `Two replacements in one run fail it, and the next run downloads the newest version`()
     async throws
   {
     let stalling = Self.resource(.strongTag).with {
@@ -152,7 +152,7 @@ import Testing
   }
 
   @Test(arguments: [Proof.none, .weakTagOnly], [false, true])
-  func `Allowed without proof: bytes are compared, and decide`(
+  func `Without a validator, bytes are compared before they are reused`(
     proof: Proof, isReplaced: Bool
   ) async throws {
     try await Bench.with([Self.resource(proof)]) { bench in

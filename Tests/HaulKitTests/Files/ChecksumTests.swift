@@ -7,7 +7,7 @@ import Testing
   private static let length = 600_000
   private static let file = FaultScript.Resource("/f.bin", seed: 5, length: Int64(length))
 
-  /// Of seed 5, computed by another program.
+  /// The digest of seed 5, computed by another program.
   private static let md5 = "7f7dfd472a481c8bd05a8cc8ff5259f4"
 
   private func checksum(seed: UInt64) throws -> Checksum {
@@ -20,7 +20,7 @@ import Testing
     return try bench.request("/f.bin", as: "f.bin") { $0.checksums = [sum] }
   }
 
-  @Test func `A file with the checksum asked for is told as verified by it`() async throws {
+  @Test func `A file with the requested checksum is reported as verified by it`() async throws {
     try await Bench.with([Self.file]) { bench in
       let outcome = try await bench.finish(try request(bench, seed: 5))
       try bench.expectWhole("f.bin", seed: 5, length: Self.length, outcome)
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func `A mismatch leaves nothing under the final name and keeps the part`() async throws {
+  @Test func `A checksum mismatch publishes nothing and keeps the part file`() async throws {
     try await Bench.with([Self.file]) { bench in
       let outcome = try await bench.finish(try request(bench, seed: 6))
       try bench.expectFailure(.checksumMismatch, outcome, without: "f.bin")
@@ -36,13 +36,13 @@ import Testing
       #expect(try bench.names() == ["f.bin.haul.journal", "f.bin.haul.part"])
       let message = try #require(outcome.result.error?.message)
       #expect(message.contains("its bytes are in \(bench.path("f.bin.haul.part")): run it again"))
-      #expect(message.contains("another --checksum"))
+      #expect(message.contains("another checksum"))
       #expect(!message.contains("\n"))
     }
   }
 
   @Test(arguments: [true, false])
-  func `Of several checksums all must match`(isRight: Bool) async throws {
+  func `All of several checksums must match`(isRight: Bool) async throws {
     try await Bench.with([Self.file]) { bench in
       let (right, zeros) = (try checksum(seed: 5), String(repeating: "0", count: 32))
       let other = try #require(Checksum("md5=" + (isRight ? Self.md5 : zeros)))
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func `After a mismatch the same checksum starts over`() async throws {
+  @Test func `After a mismatch, the same checksum starts the download over`() async throws {
     try await Bench.with([Self.file]) { bench in
       _ = try await bench.finish(try request(bench, seed: 6))
       bench.server.replaceContent("/f.bin", seed: 6)
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func `After a mismatch another checksum is checked without the network`() async throws {
+  @Test func `After a mismatch, another checksum is checked without network`() async throws {
     try await Bench.with([Self.file]) { bench in
       _ = try await bench.finish(try request(bench, seed: 6))
       bench.server.resetStatistics()
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func `A mismatch over an old file leaves the old file`() async throws {
+  @Test func `A checksum mismatch keeps an existing file`() async throws {
     try await Bench.with([Self.file]) { bench in
       try bench.put([1, 2, 3], as: "f.bin")
       var request = try request(bench, seed: 6)
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func `A resumed file is checked as a whole`() async throws {
+  @Test func `A resumed file is verified as a whole`() async throws {
     try await Bench.with([.stalling("/f.bin", seed: 5)]) { bench in
       let sum = try #require(
         Checksum("sha-512=" + String(repeating: "ab", count: 64)))

@@ -5,16 +5,16 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// The production manager and network on a simulated disk, on which the process dies anywhere.
+/// The production manager and network on a simulated disk, where the process may die anywhere.
 @Suite(.timeLimit(.minutes(2))) struct CutShortPublicationTests {
   private static let path = "/d"
   private static let length = 200_000
 
-  /// Downloads into the directory, as a process of its own; the download may fail with the disk.
+  /// Downloads into the directory, in a separate process; the download may fail with the disk.
   private func download(_ request: DownloadRequest, on machine: SimulatedMachine) async throws {
     let transport = try HTTPTransport(HTTPTransport.Settings())
     var configuration = TransferManager.Configuration()
-    // To one that is dead its file system looks as if it had gone.
+    // To a dead process, its file system looks unmounted.
     configuration.waitsForDisk = false
     let manager = TransferManager(
       engine: Engine(
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(
-    "A numbered file that had its name when the process died is not fetched once more",
+    "A numbered file that was published when the process died is not downloaded again",
     arguments: [DownloadRequest.Durability.strict, .relaxed])
   func numbered(durability: DownloadRequest.Durability) async throws {
     let file = FaultScript.Resource("/f.bin", seed: 9, length: Int64(Self.length))
@@ -53,7 +53,7 @@ import Testing
         machine.crash(afterChanges: nil)
         try await download(request, on: machine)
         let isSecond = machine.names(in: Self.path).contains("f (2).bin")
-        // What was told complete before is another download's.
+        // A file that was complete before belongs to another download.
         if wasLeft || machine.names(in: Self.path).contains(where: { $0.contains(".haul.") }) {
           #expect(!isSecond, "change \(change)")
           #expect(machine.names(in: Self.path) == ["f (1).bin", "f.bin"], "change \(change)")

@@ -14,8 +14,7 @@ import Testing
   private static let file = FaultScript.Resource("/f.bin", seed: 61, length: 2 << 20)
 
   @Test(.enabled(if: SmallDisk.isPossible, why))
-  func `Case 61: a disk that fills midway fails, keeps its bytes, and goes on with more room`()
-    async throws
+  func `A disk that fills up midway fails the download, which resumes with more room`() async throws
   {
     let unannounced = Self.file.with {
       $0.faults = [Fault(.ignoreRange, .chunked(), when: .request(1))]
@@ -36,10 +35,8 @@ import Testing
   }
 
   @Test(.enabled(if: SmallDisk.isPossible, why), .timeLimit(.minutes(1)))
-  func `Case 61, B3: a length that does not fit is refused before its body, and leaves nothing`()
-    async throws
-  {
-    // The server sends the head and no byte of the body: the length alone decides.
+  func `A length that does not fit is refused before the body, and leaves nothing`() async throws {
+    // The server sends the head and no body byte, so only the length decides.
     let headOnly = Self.file.with { $0.faults = [Fault(.stall(after: 0))] }
     try await Bench.with([headOnly]) { bench in
       try await bench.withSmallDisk(bytes: 1 << 20) { disk in
@@ -48,7 +45,7 @@ import Testing
         #expect(outcome.result.fetched == 0)
         #expect(outcome.attempts == 0)
         #expect(try FileManager.default.contentsOfDirectory(atPath: disk).isEmpty)
-        // By the server's count: one request, no byte of a body, and the client has hung up.
+        // On the server: one request, no body byte, and the client has disconnected.
         try await bench.server.waitUntil { $0.total.inProgress == 0 }
         let requests = bench.server.snapshot.requests
         #expect(requests.map(\.bodyBytesSent) == [0])
@@ -58,7 +55,7 @@ import Testing
   }
 
   @Test(.enabled(if: SmallDisk.isPossible, why))
-  func `Case 47: a body without end stops when the disk is full`() async throws {
+  func `An endless body stops when the disk is full`() async throws {
     let endless = Self.file.with { $0.faults = [Fault(.ignoreRange, .endless())] }
     try await Bench.with([endless]) { bench in
       try await bench.withSmallDisk(bytes: 1 << 20) { _ in
@@ -69,7 +66,7 @@ import Testing
   }
 
   @Test(.enabled(if: SmallDisk.isPossible, why))
-  func `Case 62: a read-only file system is refused before the network`() async throws {
+  func `A read-only file system is refused before any request`() async throws {
     try await Bench.with([Self.file]) { bench in
       try await bench.withSmallDisk(bytes: 1 << 20, isReadOnly: true) { _ in
         let outcome = try await bench.finish(try bench.request("/f.bin", as: "small/f.bin"))
@@ -80,7 +77,7 @@ import Testing
   }
 
   @Test(.enabled(if: !SmallDisk.isAllMighty, "this process may write anywhere"))
-  func `Case 62: a directory that may not be written is refused before the network`() async throws {
+  func `A directory without write permission is refused before any request`() async throws {
     try await Bench.with([Self.file]) { bench in
       try FileManager.default.createDirectory(
         atPath: bench.path("closed"), withIntermediateDirectories: true,
@@ -96,7 +93,7 @@ import Testing
     ("plain/f.bin", .notARegularFile), ("circle/f.bin", .notARegularFile), ("missing/f.bin", .io),
     ("there/..", .notARegularFile), ("there/", .notARegularFile),
   ])
-  func `Case 62: a path that cannot be is refused before the network`(
+  func `An impossible path is refused before any request`(
     name: String, code: TransferError.Code
   ) async throws {
     try await Bench.with([Self.file]) { bench in
@@ -112,7 +109,7 @@ import Testing
     }
   }
 
-  @Test func `Case 64: a directory, symlink, FIFO or device is refused, untouched`() async throws {
+  @Test func `A directory, symlink, FIFO or device is refused and not changed`() async throws {
     try await Bench.with([Self.file]) { bench in
       try bench.put([7, 7, 7], as: "target")
       try FileManager.default.createDirectory(

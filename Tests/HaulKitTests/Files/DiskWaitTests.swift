@@ -6,13 +6,13 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// Full and vanished file systems of this machine, and a queue that waits for them; its clock moves
-/// when a test says so.
+/// Full and missing file systems of this machine, and a queue that waits for them, with a clock
+/// that the test moves.
 @Suite struct DiskWaitTests {
   private static let why: Comment = "needs the right to mount a small file system"
   private static let length = 2 << 20
 
-  /// A queue over the real disk and the real network.
+  /// A queue with the real disk and the real network.
   private struct Waiting {
     let bench: Bench
     let manager: TransferManager
@@ -23,10 +23,10 @@ import Testing
       try await manager.add(try bench.request("/\(name)", as: path) { $0.connections = 1 })
     }
 
-    /// Lets time pass until the next look, once it is waited for.
+    /// Lets time pass until the next check, once it is waited for.
     func look() async throws {
-      try await until { clock.sleeping > 0 }
-      clock.move(by: WaitMonitor.period)
+      try await until { clock.sleeperCount > 0 }
+      clock.advance(by: WaitMonitor.period)
     }
   }
 
@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test(.enabled(if: SmallDisk.isPossible, why), .timeLimit(.minutes(2)))
-  func `Case 61: a full disk holds up what lies on it, nothing else, and goes on by itself`()
+  func `A full disk delays only transfers on that disk, and they resume by themselves`()
     async throws
   {
     try await with([Self.file("f"), Self.file("g")]) { queue in
@@ -83,8 +83,7 @@ import Testing
   }
 
   @Test(.enabled(if: SmallDisk.isPossible, why), .timeLimit(.minutes(2)))
-  func `Case 61: a body of unknown length fills the disk, and goes on from its bytes`() async throws
-  {
+  func `A body of unknown length that fills the disk resumes from its bytes`() async throws {
     let unannounced = Self.file("f").with {
       $0.faults = [Fault(.ignoreRange, .chunked(), when: .request(1))]
     }
@@ -104,7 +103,7 @@ import Testing
   }
 
   @Test(.enabled(if: SmallDisk.isPossible, why), .timeLimit(.minutes(2)))
-  func `Case 61: one that waits for a full disk is cancelled, and its bytes are taken away`()
+  func `A transfer that waits for a full disk can be cancelled, and its bytes are deleted`()
     async throws
   {
     let endless = Self.file("f").with { $0.faults = [Fault(.ignoreRange, .endless())] }
@@ -120,7 +119,7 @@ import Testing
   }
 
   @Test(.enabled(if: SmallDisk.isPossible, why), .timeLimit(.minutes(2)), arguments: ["", "/sub"])
-  func `Case 67: a file system that is not there is waited for, and nothing is made in its place`(
+  func `A missing file system is waited for, and nothing is created in its place`(
     sub: String
   ) async throws {
     try await with([.stalling("/f", seed: 61)]) { queue in
@@ -140,7 +139,7 @@ import Testing
         try await queue.bench.server.waitForHeld("/f")
         try await until { try Self.names(in: disk + sub).count == 2 }
         try await transfer.pause()
-        try #require(SmallDisk.remove(mountPoint), "what is paused keeps no file system busy")
+        try #require(SmallDisk.remove(mountPoint), "a paused transfer keeps no file system busy")
         try await transfer.resume()
         try await queue.log.wait {
           $0.reasons(of: transfer).contains { $0.code == "directory-missing" }

@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `Update: the same length and time is taken as there, and nothing is fetched`(
+  func `Update: a file with the same length and time is reused without a download`(
     isExact: Bool
   ) async throws {
     try await Bench.with([Self.file]) { bench in
@@ -37,7 +37,7 @@ import Testing
   enum Difference: CaseIterable, Sendable { case length, time }
 
   @Test(arguments: [true, false])
-  func `Update: what an earlier run made is replaced each time the server has another version`(
+  func `Update: a file of an earlier run is replaced when the server has a new version`(
     isExact: Bool
   ) async throws {
     try await Bench.with([Self.file]) { bench in
@@ -59,9 +59,7 @@ import Testing
     }
   }
 
-  @Test func `Update: where no date is told the tag says whether there is another version`()
-    async throws
-  {
+  @Test func `Update: without a date, the entity tag identifies new versions`() async throws {
     try await Bench.with([Self.file.with { $0.lastModified = nil }]) { bench in
       let request = try bench.request("/f.bin")
       _ = try await bench.finish(request)
@@ -73,9 +71,7 @@ import Testing
     }
   }
 
-  @Test func `Update: where nothing tells versions apart the file is replaced each time`()
-    async throws
-  {
+  @Test func `Update: without validators, the file is replaced each time`() async throws {
     let silent = Self.file.with {
       $0.lastModified = nil
       $0.entityTag = nil
@@ -90,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func `Update: beside somebody else's file there is one neighbour, however often it runs`()
+  @Test func `Update: next to a foreign file there is one numbered file, after any number of runs`()
     async throws
   {
     try await Bench.with([Self.file]) { bench in
@@ -110,7 +106,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `Update: a file that somebody changes while the new one comes is not replaced`(
+  func `Update: a file that is changed during the download is not replaced`(
     isExact: Bool
   ) async throws {
     try await Bench.with([Self.file]) { bench in
@@ -134,7 +130,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `Update: what was made of another address is another file, whatever its length and date`(
+  func `Update: a file from another address is not replaced, even with equal length and date`(
     isExact: Bool
   ) async throws {
     let resources = ["/a/f.bin", "/b/f.bin"].enumerated().map { number, path in
@@ -157,7 +153,7 @@ import Testing
   }
 
   @Test(arguments: Difference.allCases)
-  func `Update: another file of an exact name is a conflict before the body is read`(
+  func `Update: a foreign file at an exact path is a conflict before the body is read`(
     difference: Difference
   ) async throws {
     try await Bench.with([Self.file]) { bench in
@@ -174,7 +170,7 @@ import Testing
   }
 
   @Test(arguments: Difference.allCases)
-  func `Update: another file of a derived name gets a neighbour with a number`(
+  func `Update: a foreign file with a derived name leads to a numbered name`(
     difference: Difference
   ) async throws {
     try await Bench.with([Self.file]) { bench in
@@ -201,7 +197,9 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `With a checksum the digest decides, without the network`(isExact: Bool) async throws {
+  func `An existing file with the right digest is reused without network`(isExact: Bool)
+    async throws
+  {
     try await Bench.with([Self.file]) { bench in
       try bench.put(SeededContent(seed: 8).bytes(at: 0, count: Self.length), as: "f.bin")
       let sum = try checksum()
@@ -217,7 +215,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `With a checksum a file of another digest is another file`(isExact: Bool) async throws {
+  func `An existing file with another digest counts as a foreign file`(isExact: Bool) async throws {
     try await Bench.with([Self.file]) { bench in
       try bench.put(Self.old, as: "f.bin")
       let sum = try checksum()
@@ -236,7 +234,7 @@ import Testing
     }
   }
 
-  @Test func `Skip: any file of the name is taken, without the network`() async throws {
+  @Test func `Skip: any existing file is accepted without network`() async throws {
     try await Bench.with([Self.file]) { bench in
       try bench.put(Self.old, as: "f.bin")
       let outcome = try await bench.finish(
@@ -249,7 +247,7 @@ import Testing
     }
   }
 
-  @Test func `Fail: any file of the name is a conflict, without the network`() async throws {
+  @Test func `Fail: any existing file is a conflict without network`() async throws {
     try await Bench.with([Self.file]) { bench in
       try bench.put(Self.old, as: "f.bin")
       let outcome = try await bench.finish(try bench.request("/f.bin") { $0.ifExists = .fail })
@@ -285,7 +283,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `Skip looks at the digest, where one is given`(isRight: Bool) async throws {
+  func `Skip verifies the digest if one is given`(isRight: Bool) async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
     try await Bench.with([resource]) { bench in
       var there = [UInt8](repeating: 0, count: 1000)

@@ -9,7 +9,7 @@ import Testing
   import Darwin
 #endif
 
-/// Case 67, between two runs, and parts and journals that may not be ours.
+/// Case 67, between two runs, and part files and journals that may be another program's.
 @Suite struct LeftoverTests {
   private static let length = 2 << 20
   fileprivate static let part = "f.bin.haul.part"
@@ -43,7 +43,7 @@ import Testing
     case .partReplaced: try replace(Self.length)
     case .partReplacedShorter: try replace(100)
     case .partOverwritten:
-      // As when the part was removed and another file got its inode.
+      // As if the part file was removed and another file got its inode.
       let handle = try #require(fopen(bench.path(Self.part), "r+"))
       defer { fclose(handle) }
       let bytes = [UInt8](repeating: 0xAA, count: Self.length)
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(arguments: Damage.allCases)
-  func `Case 67: whatever became of part and journal between two runs, the file is right`(
+  func `A damaged, replaced or deleted part file or journal still leads to the right file`(
     damage: Damage
   ) async throws {
     try await Bench.with([.stalling("/f.bin", seed: 67)]) { bench in
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func `A file of the user's own that has the name of a part is left alone`() async throws {
+  @Test func `A user's file with the name of a part file is not touched`() async throws {
     let file = FaultScript.Resource("/f.bin", seed: 67, length: 100_000)
     try await Bench.with([file]) { bench in
       let own: [UInt8] = [1, 2, 3]
@@ -116,7 +116,7 @@ import Testing
   }
 
   @Test(arguments: Plant.allCases)
-  func `A part or journal that may not be ours is refused, its bytes and itself untouched`(
+  func `A part file or journal that may be foreign is refused and not touched`(
     plant: Plant
   ) async throws {
     try await Bench.with([.stalling("/f.bin", seed: 4)]) { bench in

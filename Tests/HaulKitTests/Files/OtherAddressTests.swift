@@ -4,8 +4,8 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// Two resources of one server, or of two, that nginx would give one entity tag: of one length, and
-/// made in one second.
+/// Two resources of one server or two with the same entity tag, as nginx makes it: same length,
+/// same second.
 @Suite(.timeLimit(.minutes(3))) struct OtherAddressTests {
   private static let length = 2 << 20
   private static let (a, b): (UInt64, UInt64) = (21, 22)
@@ -21,7 +21,7 @@ import Testing
   private static let held: Int64 = 256 << 10
   private static let stalling = Fault(.stall(after: held))
 
-  /// `/a` and `/b` alike; a run of `/a` to `z` that was paused with bytes.
+  /// `/a` and `/b` with the same length; a run of `/a` to `z` that was paused with bytes.
   private func interrupted(
     connections: Int = 1, _ more: [FaultScript.Resource] = [],
     _ body: (Bench) async throws -> Void
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(arguments: [1, 4], [false, true])
-  func `The same target from another address is the other file, whole`(
+  func `A download from another address to the same target is completely the other file`(
     connections: Int, isOtherHost: Bool
   ) async throws {
     try await interrupted(connections: connections) { bench in
@@ -60,7 +60,9 @@ import Testing
   }
 
   @Test(arguments: [true, false], ["token", "sig", "Expires"])
-  func `Another token resumes what compares equal, and nothing else`(isSame: Bool, key: String)
+  func `A changed token in the address resumes only if the bytes compare equal`(
+    isSame: Bool, key: String
+  )
     async throws
   {
     try await Bench.with([Self.resource("/a", seed: Self.a, Self.stalling)]) { bench in
@@ -83,7 +85,9 @@ import Testing
     }
   }
 
-  @Test func `Until the first byte of the other the old part is as it was`() async throws {
+  @Test func `The old part file is unchanged until the first byte of the new resource`()
+    async throws
+  {
     try await interrupted { bench in
       let gone = try await bench.finish(try bench.request("/gone", as: "z"))
       try bench.expectFailure(.notFound, gone, without: "z")
@@ -94,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func `A cancelled download of another address leaves the old part`() async throws {
+  @Test func `A cancelled download from another address keeps the old part file`() async throws {
     try await interrupted { bench in
       bench.server.setFaults("/b", [Fault(.stallBeforeHead)])
       let manager = try TransferManager()
@@ -127,7 +131,7 @@ import Testing
     }
   }
 
-  @Test func `Told that it is the same resource, it resumes from another address`() async throws {
+  @Test func `A request that permits it resumes from another address`() async throws {
     let mirror = Self.resource("/mirror", seed: Self.a)
     let newer = Self.resource("/newer", seed: Self.b).with { $0.entityTag = "\"newer\"" }
     for (path, seed) in [("/mirror", Self.a), ("/newer", Self.b)] {
@@ -140,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func `With a digest of the whole the bytes of a mirror count`() async throws {
+  @Test func `With a digest of the whole file, bytes are reused from a mirror`() async throws {
     let mirror = Self.resource("/mirror", seed: Self.a).with { $0.entityTag = "\"its own\"" }
     try await interrupted([mirror]) { bench in
       let checksums = rightChecksums(seed: Self.a, length: Int64(Self.length))
@@ -152,7 +156,7 @@ import Testing
     }
   }
 
-  @Test func `With a digest of another file the bytes are fetched anew in the same run`()
+  @Test func `With a digest of another file, the bytes are downloaded again in the same run`()
     async throws
   {
     try await interrupted { bench in
@@ -165,10 +169,9 @@ import Testing
     }
   }
 
-  /// What was joined on the strength of a digest is not to be believed without it, by either
-  /// address.
+  /// Bytes joined because of a digest do not count without one, for either address.
   @Test(arguments: ["/a", "/b"])
-  func `Bytes that only a digest would have proved do not count without one`(
+  func `Bytes that only a digest could prove are discarded without one`(
     path: String
   ) async throws {
     try await interrupted { bench in
@@ -187,7 +190,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `A digest that both announce lets the bytes of a mirror count`(
+  func `Bytes of a mirror are reused if both servers announce the same digest`(
     isSame: Bool
   ) async throws {
     let digest = Fault(.digest())
@@ -204,7 +207,7 @@ import Testing
   }
 
   @Test(arguments: [1, 4])
-  func `Where an address leads elsewhere than before, the file is the one it leads to now`(
+  func `If an address redirects elsewhere than before, the file is of the new target`(
     connections: Int
   ) async throws {
     let start = FaultScript.Resource.redirecting("/start", to: "/a")
@@ -221,7 +224,7 @@ import Testing
     }
   }
 
-  @Test func `Where mirrors take turns, the one that the bytes came from brings the rest`()
+  @Test func `If mirrors alternate, the rest comes from the mirror of the existing bytes`()
     async throws
   {
     let resources = [
@@ -239,7 +242,7 @@ import Testing
     }
   }
 
-  @Test func `A derived name: another address gets the next number, and the part stays`()
+  @Test func `With a derived name, another address gets the next number, and the part file stays`()
     async throws
   {
     let resources = [
@@ -257,11 +260,9 @@ import Testing
   }
 }
 
-/// Equal ends prove nothing: disk images have long equal stretches.
+/// Equal ends prove nothing, because disk images have long equal stretches.
 @Suite(.timeLimit(.minutes(3))) struct ComparedPlacesTests {
-  @Test func `Another file that has the same bytes at the end is not taken for the same`()
-    async throws
-  {
+  @Test func `Another file with the same last bytes is detected as different`() async throws {
     let resource = FaultScript.Resource.stalling("/f", seed: 31).with {
       $0.entityTag = nil
       $0.lastModified = nil
@@ -272,7 +273,7 @@ import Testing
         $0.connections = 4
       }
       try await bench.interrupt(request, path: "/f")
-      // Only what lies before 64 KiB is another's.
+      // Only the bytes before 64 KiB are of another file.
       bench.server.setFaults("/f", [Fault(.content(seed: 32), when: .init(offsetBelow: 64 << 10))])
       let outcome = try await bench.finish(request)
       #expect(outcome.restarts == 1)

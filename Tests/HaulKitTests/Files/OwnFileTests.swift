@@ -4,10 +4,12 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// Which file is ours, and what of it the new one keeps.
+/// Which files are Haul's, and what a new file keeps of the replaced one.
 @Suite struct OwnFileTests {
   @Test(arguments: [(0o600, 0o600), (0o640, 0o640), (0o400, 0o400), (0o644, 0o644), (0o666, 0o644)])
-  func `What a replaced file forbids, the new one forbids too`(mode: Int, expected: Int)
+  func `A new file gets the restrictive permissions of the file it replaces`(
+    mode: Int, expected: Int
+  )
     async throws
   {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
@@ -32,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func `A file that was changed since is left alone, and that is said`() async throws {
+  @Test func `A file that was changed since is kept, and the reason is reported`() async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
     try await Bench.with([resource]) { bench in
       let request = try bench.request("/f.bin")
@@ -43,8 +45,8 @@ import Testing
         if case .target(_, let reason) = kind { reason } else { nil }
       }
       #expect(
-        reasons == ["f.bin was not downloaded by haul from this address, or was changed since"])
-      // The next time the numbered file is the one, and nothing is said.
+        reasons == ["f.bin was not downloaded by haul from this address, or has changed since"])
+      // The next time, the numbered file is accepted, without a message.
       let again = try await bench.finish(request)
       #expect(
         !again.events.contains { if case .target(_, .some) = $0 { true } else { false } })
@@ -52,12 +54,12 @@ import Testing
     }
   }
 
-  @Test func `What another token of the same address brought is not replaced`() async throws {
+  @Test func `Files of addresses with different tokens do not replace each other`() async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
     try await Bench.with([resource]) { bench in
       let manager = try TransferManager()
       for _ in 1...3 {
-        // The fault server ignores queries: each turn has a version of its own.
+        // The fault server ignores queries, so each turn has its own version.
         bench.server.update("/f.bin") {
           $0.seed += 1
           $0.entityTag = "\"tag-\($0.seed)\""
@@ -73,7 +75,18 @@ import Testing
     }
   }
 
-  @Test func `A new signature of the same address brings the file up to date`() async throws {
+  @Test func `A file that came with another token is not replaced`() async throws {
+    let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
+    try await Bench.with([resource]) { bench in
+      let first = try await bench.finish(try bench.request("/f.bin?token=a"))
+      #expect(first.result.path == bench.path("f.bin"))
+      bench.server.update("/f.bin") { ($0.seed, $0.entityTag) = (4, "\"other\"") }
+      let second = try await bench.finish(try bench.request("/f.bin?token=b"))
+      #expect(second.result.path == bench.path("f (1).bin"))
+    }
+  }
+
+  @Test func `A new signature of the same address updates the file`() async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
     try await Bench.with([resource]) { bench in
       for number in 1...3 {
@@ -91,8 +104,7 @@ import Testing
     }
   }
 
-  @Test func `A date that was too new to tell versions apart is not believed the next time`()
-    async throws
+  @Test func `A date that was too recent to identify a version is not trusted later`() async throws
   {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000).with {
       $0.entityTag = nil
@@ -108,7 +120,7 @@ import Testing
     }
   }
 
-  @Test func `A tag that differs tells another version, whatever the date`() async throws {
+  @Test func `A different entity tag means another version, whatever the date`() async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
     try await Bench.with([resource]) { bench in
       let request = try bench.request("/f.bin")

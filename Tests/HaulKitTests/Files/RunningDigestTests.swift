@@ -9,7 +9,7 @@ import Testing
 struct RunningDigestTests {
   private static let length: Int64 = 8 << 20
 
-  /// Runs the request on a disk that counts; `steer` is called with each event.
+  /// Runs the request on a disk that counts reads; `steer` is called with each event.
   private func run(
     _ request: DownloadRequest,
     steer: (TransferEvent.Kind, TransferManager) async throws -> Void = { _, _ in }
@@ -46,7 +46,7 @@ struct RunningDigestTests {
     }
   }
 
-  @Test("On one connection no byte is read again")
+  @Test("With one connection no byte is read back")
   func single() async throws {
     try await Bench.serving(.file(Self.length)) { bench in
       let (result, readBack) = try await run(try request(bench))
@@ -56,9 +56,10 @@ struct RunningDigestTests {
     }
   }
 
-  @Test("Over several only what came out of order is read again")
+  @Test("With several, only bytes out of order are read back")
   func parallel() async throws {
-    // The first brings a megabyte in order, the others a little far behind it; then all go on.
+    // The first connection receives a megabyte in order, the others some bytes out of order; then
+    // all continue.
     let first = Fault(.stall(after: 1 << 20), when: .request(1))
     let others = Fault(.stall(after: 1 << 10), when: .init(firstRequest: 2))
     try await Bench.serving(.file(Self.length, first, others)) { bench in
@@ -77,7 +78,7 @@ struct RunningDigestTests {
     }
   }
 
-  @Test("A digest that the server announces is computed so too")
+  @Test("A digest that the server announces is computed in the same way")
   func announced() async throws {
     try await Bench.serving(.file(Self.length, Fault(.digest()))) { bench in
       let (result, readBack) = try await run(try bench.file())
@@ -107,7 +108,7 @@ struct RunningDigestTests {
     #expect(result == nil)
   }
 
-  @Test("After a pause the old bytes are read from the disk, and the new ones pass")
+  @Test("After a pause, old bytes are read from the disk, and new ones are hashed as they come")
   func resumes() async throws {
     try await Bench.serving(.file(Self.length)) { bench in
       try await interrupt(bench, try request(bench))
@@ -120,14 +121,14 @@ struct RunningDigestTests {
     }
   }
 
-  @Test("Old bytes that are wrong on the disk are found when the file is resumed")
+  @Test("Wrong old bytes on the disk are detected when the file is resumed")
   func damaged() async throws {
     try await Bench.serving(.file(Self.length)) { bench in
       try await interrupt(bench, try request(bench))
       try bench.damage("file.bin.haul.part", at: 100)
       bench.server.setFaults(resourcePath, [])
       let (result, _) = try await run(try request(bench))
-      // Either the claim no longer holds and the bytes come again, or the digest tells.
+      // Either the claim is invalid and the bytes are fetched again, or the digest detects it.
       if result?.state == .completed {
         #expect(try bench.isWhole("file.bin", seed: 7, length: Int(Self.length)))
       } else {
@@ -136,7 +137,7 @@ struct RunningDigestTests {
     }
   }
 
-  @Test("What the server announced in one run is checked in the next, which is not told")
+  @Test("A digest announced in one run is checked in the next, whose answer has none")
   func remembered() async throws {
     let wrong = Fault(.digest(field: .repr, wrong: true))
     try await Bench.serving(.file(Self.length, wrong)) { bench in
@@ -147,7 +148,7 @@ struct RunningDigestTests {
     }
   }
 
-  @Test("With another version the digest begins again")
+  @Test("Another version begins a new digest")
   func anotherVersion() async throws {
     try await Bench.serving(.file(Self.length)) { bench in
       try await interrupt(bench, try request(bench, seed: 8))
@@ -155,7 +156,7 @@ struct RunningDigestTests {
       bench.server.replaceContent(resourcePath, seed: 8)
       let (result, readBack) = try await run(try request(bench, seed: 8))
       #expect(result?.verified == .checksum)
-      // At most what was there before the change was noticed.
+      // At most the bytes on disk before the change was noticed.
       #expect(readBack <= 3 << 20)
       #expect(try bench.isWhole("file.bin", seed: 8, length: Int(Self.length)))
     }
@@ -163,7 +164,7 @@ struct RunningDigestTests {
 }
 
 extension Bench {
-  /// Turns one byte of a file over.
+  /// Flips one byte of a file.
   fileprivate func damage(_ name: String, at offset: Int) throws {
     var bytes = try contents(name)
     bytes[offset] ^= 0xFF

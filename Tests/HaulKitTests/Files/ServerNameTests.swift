@@ -48,7 +48,7 @@ import Testing
   ]
 
   @Test(
-    "Case 69: whatever it is, one harmless name in the directory comes of it",
+    "Case 69: any suggested name becomes one harmless name in the directory",
     arguments: suggestions)
   func hostile(disposition: String, name: String) async throws {
     try await with(disposition) { bench in
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test("Case 69: controls in the raw field do no harm")
+  @Test("Case 69: control characters in the raw field are harmless")
   func rawControls() async throws {
     try await with(nil, Fault(.hostileText(place: .disposition))) { bench in
       _ = try await finish(bench)
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test("Case 70: an exact path goes before it, and without being asked for it is not used")
+  @Test("Case 70: an exact path overrides it, and without the option it is not used")
   func notUsed() async throws {
     try await with(#"attachment; filename="server.txt""#) { bench in
       _ = try await finish(bench, as: "mine.bin")
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test("A file of that name is never overwritten unasked")
+  @Test("An existing file of that name is not overwritten by default")
   func taken() async throws {
     try await with(#"attachment; filename="server.txt""#) { bench in
       try bench.put([1], as: "server.txt")
@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  @Test("An interrupted download goes on under the server's name")
+  @Test("An interrupted download resumes under the server's name")
   func resumes() async throws {
     try await with(
       #"attachment; filename="server.bin""#, Fault(.stall(after: 200_000), when: .request(1))
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test("The first answer's failures are tried again, and nothing is written before it")
+  @Test("Failures before the first answer are retried, and nothing is written before it")
   func retries() async throws {
     try await with(
       #"attachment; filename="server.bin""#, Fault(.status(500), when: .request(1))
@@ -141,7 +141,7 @@ import Testing
     }
   }
 
-  @Test("A pause before the first answer leaves nothing")
+  @Test("A pause before the first answer leaves no file")
   func pausesEarly() async throws {
     try await with(nil, Fault(.stallBeforeHead)) { bench in
       let server = bench.server

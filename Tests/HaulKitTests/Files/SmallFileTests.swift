@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(arguments: [DownloadRequest.Durability.strict, .relaxed])
-  func `Many small files take no more connections than are used at once, and leave nothing behind`(
+  func `Many small files use no more connections than slots, and leave nothing behind`(
     durability: DownloadRequest.Durability
   ) async throws {
     let count = 100
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func `What came of a small file before a loss is gone on with`() async throws {
+  @Test func `A small file resumes from its bytes after a lost connection`() async throws {
     let loss = Fault(.cut(how: .close, after: 4_000), when: .request(1))
     try await Bench.with(Self.files(1, loss)) { bench in
       let outcome = try await bench.finish(try bench.request("/0.bin"))
@@ -52,9 +52,7 @@ import Testing
     }
   }
 
-  @Test func `A small file that ends without its last bytes leaves them to the next run`()
-    async throws
-  {
+  @Test func `A small file that breaks off keeps its bytes for the next run`() async throws {
     try await Bench.with(Self.files(1, Fault(.cut(how: .close, after: 4_000)))) { bench in
       let request = try bench.request("/0.bin") { $0.retry.retries = 0 }
       let first = try await bench.finish(request)
@@ -69,7 +67,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `Small files that stall half way are asked for again, and are whole`(
+  func `Small files that stall midway are requested again and complete`(
     http2: Bool
   ) async throws {
     let stall = Fault(.stall(after: 4_000), when: .request(1))
@@ -84,7 +82,7 @@ import Testing
     }
   }
 
-  @Test func `A small file that comes byte by byte is whole`() async throws {
+  @Test func `A small file that arrives byte by byte completes`() async throws {
     let drip = Fault(.drip(bytes: 1_024, milliseconds: 20))
     try await Bench.with(Self.files(2, drip)) { bench in
       let outcomes = try await bench.withManager { manager in
@@ -96,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func `Small files that are lost half way, moved or refused once, come beside others`()
+  @Test func `Small files complete despite resets, redirects, refusals and other faults`()
     async throws
   {
     let faults: [[Fault]] = [
@@ -124,10 +122,10 @@ import Testing
     }
   }
 
-  @Test func `Small files of one name all come, each under a number of its own`() async throws {
+  @Test func `Small files with the same name all complete, with different numbers`() async throws {
     let paths = ["/a/same.bin", "/b/same.bin", "/c/same.bin"]
     let resources = paths.enumerated().map { index, path in
-      // Of one length they would be taken for one file that is there.
+      // With equal lengths, they would be accepted as one existing file.
       FaultScript.Resource(path, seed: UInt64(index + 1), length: Int64(Self.length + index))
     }
     try await Bench.with(resources) { bench in
@@ -139,7 +137,7 @@ import Testing
     }
   }
 
-  @Test func `The last of many takes the connection of HTTP-2 that is there`() async throws {
+  @Test func `A later small file reuses the open HTTP-2 connection`() async throws {
     try await Bench.with(Self.files(4), tls: .good, http2: true) { bench in
       let requests = try (0..<4).map { try bench.request("/\($0).bin") }
       let outcomes = try await bench.withManager { manager in

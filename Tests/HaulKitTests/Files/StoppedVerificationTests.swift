@@ -5,7 +5,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("A download is commanded while its digest is computed", .timeLimit(.minutes(2)))
+@Suite("Commands while the digest is computed", .timeLimit(.minutes(2)))
 struct StoppedVerificationTests {
   private static let length: Int64 = 8 << 20
   private static let old: Int64 = 3 << 20
@@ -18,13 +18,13 @@ struct StoppedVerificationTests {
     return (TransferManager(engine: engine), transport)
   }
 
-  @Test("Case 3: a pause or a cancel while it is verified is obeyed", arguments: [true, false])
+  @Test("Case 3: a pause or a cancel during verification takes effect", arguments: [true, false])
   func commanded(isPause: Bool) async throws {
     let held = FaultScript.Resource.file(Self.length, Fault(.stall(after: Self.old)))
     try await Bench.serving(held) { bench in
       let request = try bench.file { $0.checksums = rightChecksums(length: Self.length) }
       try await bench.interrupt(request, at: Self.old)
-      // What is held is the first byte that is read back; what is read before the request is not.
+      // The first byte that is read back is held, not the reads before the request.
       bench.server.setFaults(resourcePath, [Fault(.stallBeforeHead)])
       let gate = ReadGate()
       gate.open()
@@ -42,7 +42,7 @@ struct StoppedVerificationTests {
       try await until { await transfer.summary?.state == .stopping }
       gate.open()
       try await command
-      #expect(disk.counter.bytesRead - before <= 2 << 20, "it does not read on to the end")
+      #expect(disk.counter.bytesRead - before <= 2 << 20, "it does not read to the end")
       #expect(await transfer.summary?.state == (isPause ? .paused : .cancelled))
       if isPause {
         #expect(try bench.names() == ["file.bin.haul.journal", "file.bin.haul.part"])

@@ -14,7 +14,7 @@ import Testing
 @Suite struct TargetRaceTests {
   private static let length = 2 << 20
 
-  /// Runs `request`, and `meanwhile` once bytes of it are on the disk; then lets the server go on.
+  /// Runs `request`, and `meanwhile` once its bytes are on disk; then releases the server.
   private func run(
     _ bench: Bench, _ request: DownloadRequest, meanwhile: () async throws -> Void
   ) async throws -> Bench.Outcome {
@@ -26,9 +26,7 @@ import Testing
     return try await outcome
   }
 
-  @Test
-  func
-    `Case 65: a file that appears meanwhile is kept, and the transfer fails with its bytes kept`()
+  @Test func `A file that appears meanwhile is kept, and the transfer fails and keeps its bytes`()
     async throws
   {
     try await Bench.with([.stalling("/f.bin", seed: 65)]) { bench in
@@ -40,11 +38,11 @@ import Testing
       try FileManager.default.removeItem(atPath: bench.path("f.bin"))
       let second = try await bench.finish(request)
       try bench.expectWhole("f.bin", seed: 65, length: Self.length, second)
-      #expect(second.result.fetched == 0, "everything was there")
+      #expect(second.result.fetched == 0, "all bytes were on disk")
     }
   }
 
-  @Test func `Names of an addition that was refused are free`() async throws {
+  @Test func `A refused addition frees its names`() async throws {
     let resources = ["/a/f.bin", "/b/f.bin"].map { FaultScript.Resource($0, length: 1000) }
     try await Bench.with(resources) { bench in
       let manager = try TransferManager()
@@ -60,7 +58,9 @@ import Testing
     }
   }
 
-  @Test func `Case 65: with a derived name the new file gets a number`() async throws {
+  @Test func `With a derived name, a file that appears meanwhile leads to a numbered name`()
+    async throws
+  {
     try await Bench.with([.stalling("/f.bin", seed: 65)]) { bench in
       let outcome = try await run(bench, try bench.request("/f.bin")) {
         try bench.put([1, 2, 3], as: "f.bin")
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func `Case 65: a directory that appears under the name is not replaced`() async throws {
+  @Test func `A directory that appears at the target is not replaced`() async throws {
     try await Bench.with([.stalling("/f.bin", seed: 65)]) { bench in
       let request = try bench.request("/f.bin", as: "f.bin") { $0.ifExists = .overwrite }
       let outcome = try await run(bench, request) {
@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `Case 66: of two managers on one target one wins, the other is told, the file is right`(
+  func `If two managers have one target, one completes and the other fails with inUse`(
     isExact: Bool
   ) async throws {
     try await Bench.with([.stalling("/f.bin", seed: 66)]) { bench in
@@ -103,9 +103,7 @@ import Testing
     }
   }
 
-  @Test func `Case 66: files of one run whose addresses end alike get a number each`()
-    async throws
-  {
+  @Test func `Files of one run with the same derived name get different numbers`() async throws {
     let paths = ["/a/f.bin", "/b/f.bin"]
     try await Bench.with([.stalling(paths[0], seed: 1), .stalling(paths[1], seed: 2)]) { bench in
       let server = bench.server
@@ -129,18 +127,16 @@ import Testing
   }
 
   @Test(arguments: [[], ["f.bin"], ["f.bin", "f (1).bin"]])
-  func
-    `Case 66: their names follow the order of the list, whichever comes first and also when one fails`(
-      foreign: [String]
-    ) async throws
-  {
+  func `Numbers of equal names follow the list order, whichever ends first or fails`(
+    foreign: [String]
+  ) async throws {
     let paths = ["/a/f.bin", "/b/f.bin", "/c/f.bin", "/d/f.bin"]
     let resources = paths.enumerated().map { number, path in
       FaultScript.Resource(path, seed: UInt64(number), length: Int64(Self.length))
     }
     try await Bench.with(resources) { bench in
       for name in foreign { try bench.put([1], as: name) }
-      // The first and the third are there late, or not at all.
+      // The first and the third arrive late, or never.
       bench.server.setFaults("/a/f.bin", [Fault(.status(404))])
       bench.server.setFaults("/c/f.bin", [Fault(.stallBeforeHead)])
       let server = bench.server
@@ -158,7 +154,7 @@ import Testing
       #expect(
         outcomes.dropFirst().map { $0.result.path?.split(separator: "/").last.map(String.init) }
           == free[1...3].map { $0 })
-      // Once more: each finds its own, and the first its name.
+      // Again: each finds its own file, and the first one its name.
       bench.server.setFaults("/a/f.bin", [])
       let again = try await bench.withManager { try await bench.finishAll(requests, with: $0) }
       #expect(
@@ -168,9 +164,7 @@ import Testing
     }
   }
 
-  @Test func `Case 66: an interrupted run of such files goes on with each one's own bytes`()
-    async throws
-  {
+  @Test func `Interrupted files with the same name resume from their own bytes`() async throws {
     let paths = ["/a/f.bin", "/b/f.bin"]
     try await Bench.with([.stalling(paths[0], seed: 1), .stalling(paths[1], seed: 2)]) { bench in
       let server = bench.server
@@ -189,7 +183,7 @@ import Testing
         await manager.pauseAll()
       }
       for path in paths { server.setFaults(path, []) }
-      // In the other order: whoever looks first must leave the other's bytes to it.
+      // In the other order: whichever is first must not take the other's bytes.
       let outcomes = try await bench.withManager {
         try await bench.finishAll(requests.reversed(), with: $0)
       }
@@ -198,7 +192,7 @@ import Testing
     }
   }
 
-  @Test func `Case 66: one target of two transfers of a run is told with the other's address`()
+  @Test func `A second transfer with the same target fails, and the error shows the first address`()
     async throws
   {
     try await Bench.with([.stalling("/f.bin", seed: 66), .stalling("/g.bin", seed: 67)]) { bench in
@@ -224,7 +218,7 @@ import Testing
             break
           }
         }
-        // Once it has ended, the name is free for others again.
+        // After its end, the name is free for others again.
         let third = try await bench.finish(
           try bench.request("/f.bin", as: "f.bin") { $0.ifExists = .overwrite }, with: manager)
         try bench.expectWhole("f.bin", seed: 66, length: Self.length, third)
@@ -232,8 +226,7 @@ import Testing
     }
   }
 
-  @Test
-  func `Case 67: a part file deleted while it runs is told, and the next run brings the file`()
+  @Test func `A part file deleted during the run fails it, and the next run completes`()
     async throws
   {
     try await Bench.with([.stalling("/f.bin", seed: 67)]) { bench in
@@ -247,9 +240,7 @@ import Testing
     }
   }
 
-  @Test func `Case 67: a part file replaced while it runs is never given the final name`()
-    async throws
-  {
+  @Test func `A part file replaced during the run is never published`() async throws {
     try await Bench.with([.stalling("/f.bin", seed: 67)]) { bench in
       let request = try bench.request("/f.bin", as: "f.bin")
       let outcome = try await run(bench, request) {
@@ -263,14 +254,14 @@ import Testing
   }
 
   @Test(arguments: DownloadRequest.Durability.allCases)
-  func `Two programs with one address make one file; the second to end is told`(
+  func `Two programs with one address make one file, and the second to end fails`(
     durability: DownloadRequest.Durability
   ) async throws {
     let held = FaultScript.Resource(
       "/two.bin", seed: 2, length: 5000, faults: [Fault(.stall(after: 0))])
     try await Bench.with([held]) { bench in
       let request = try bench.request("/two.bin") { $0.durability = durability }
-      // Each has its own book of targets, as two processes have.
+      // Each has its own target reservations, like two processes.
       let managers = [try TransferManager(), try TransferManager()]
       var transfers: [Transfer] = []
       for manager in managers { transfers.append(try await manager.add(request)) }
@@ -287,15 +278,13 @@ import Testing
       #expect(Set(codes) == [nil, .inUse], "\(codes)")
       #expect(try !bench.names().contains("two (1).bin"))
       for manager in managers { await manager.shutdown() }
-      // The same again finds what is there.
+      // The same request again finds the existing file.
       let third = try await bench.finish(request)
       try bench.expectWhole("two.bin", seed: 2, length: 5000, third)
     }
   }
 
-  @Test func `Case 67: a part file cut short before it gets its name is not filled with zeros`()
-    async throws
-  {
+  @Test func `A part file truncated before publication is not filled with zeros`() async throws {
     try await Bench.with([FaultScript.Resource("/f.bin", seed: 67, length: 5000)]) { bench in
       let request = try bench.request("/f.bin", as: "f.bin")
       let part = bench.path("f.bin.haul.part")
@@ -307,7 +296,7 @@ import Testing
     }
   }
 
-  @Test func `Case 67: a directory that goes away while it runs is a failure`() async throws {
+  @Test func `A directory that is deleted during the run fails the download`() async throws {
     try await Bench.with([.stalling("/f.bin", seed: 67)]) { bench in
       try FileManager.default.createDirectory(
         atPath: bench.path("sub"), withIntermediateDirectories: true)
@@ -315,7 +304,7 @@ import Testing
         try FileManager.default.removeItem(atPath: bench.path("sub"))
       }
       #expect(outcome.result.state == .failed, "\(outcome.result)")
-      #expect(try bench.names().isEmpty, "the directory is not made again")
+      #expect(try bench.names().isEmpty, "the directory is not created again")
     }
   }
 }

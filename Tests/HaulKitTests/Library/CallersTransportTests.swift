@@ -3,11 +3,11 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// A transport and a store of the caller's, through what is public.
+/// A transport and a store of a user, with public API only.
 @Suite(.timeLimit(.minutes(2))) struct CallersTransportTests {
   private struct NotOurs: Error {}
 
-  /// Answers each request with what a closure says, and notes the requests.
+  /// Answers each request with the result of a closure, and records the requests.
   private final class Scripted: Transport {
     private let asked = NIOLockedValueBox<[FetchRequest]>([])
     private let answer: @Sendable (FetchRequest, Int) throws -> FetchResponse
@@ -29,7 +29,7 @@ import Testing
 
   private static let content = FaultScript.Resource("/f", seed: 3, length: 200_000).content
 
-  /// The range that was asked for, as an honest server sends it.
+  /// The requested range, as a correct server sends it.
   private static func part(_ request: FetchRequest, upTo end: Int = content.count) -> FetchResponse
   {
     let first = Int(request.firstByte ?? 0)
@@ -50,7 +50,7 @@ import Testing
     return FetchResponse(head: head, body: body)
   }
 
-  /// Downloads with a transport to a simulated disk; each wait is over at once.
+  /// Downloads with a transport to a simulated disk; no wait takes time.
   private func download(
     _ transport: Scripted, _ change: (inout DownloadRequest) -> Void = { _ in }
   ) async throws -> (result: TransferResult?, isWhole: Bool) {
@@ -63,7 +63,7 @@ import Testing
     try await manager.add(
       .download(try ResourceURL("https://example.com/f"), to: .file("/d/f"), change))
     for await event in events {
-      if case .attempt(_, _, let delay) = event.kind { clock.move(by: delay) }
+      if case .attempt(_, _, let delay) = event.kind { clock.advance(by: delay) }
       guard case .finished(let end) = event.kind else { continue }
       result = end
       break
@@ -72,14 +72,14 @@ import Testing
     return (result, disk.contents(of: "/d/f") == Self.content)
   }
 
-  @Test func `A transport of the caller's brings a file`() async throws {
+  @Test func `A custom transport can download a file`() async throws {
     let transport = Scripted { request, _ in Self.part(request) }
     let end = try await download(transport)
     #expect(end.result?.error == nil && end.result?.state == .completed)
     #expect(end.isWhole)
   }
 
-  @Test func `What a transport throws, and a body that breaks off, are tried again`() async throws {
+  @Test func `Errors of a custom transport and interrupted bodies are retried`() async throws {
     let transport = Scripted { request, number in
       switch number {
       case 1: throw NotOurs()
@@ -94,7 +94,9 @@ import Testing
     #expect(transport.requests.last?.headersToSend["If-Range"] == "\"1\"")
   }
 
-  @Test func `Its own error is told as it is, and another one by its type`() async throws {
+  @Test func `A TransferError of a transport is kept, and other errors show their type`()
+    async throws
+  {
     let refusing = Scripted { _, _ in throw TransferError(.dns, "no such host") }
     #expect(try await download(refusing).result?.error?.code == .dns)
     let failing = Scripted { _, _ in throw NotOurs() }
@@ -104,7 +106,8 @@ import Testing
     #expect(failing.requests.count == 2)
   }
 
-  @Test func `The fields to send have the caller's, the range and the password`() throws {
+  @Test func `The headers to send include the caller's fields, the range and the password`() throws
+  {
     let request = FetchRequest(
       url: try ResourceURL("https://me:secret@example.com/f"),
       headers: ["X-A": "1", "range": "bytes=7-"], firstByte: 10, lastByte: 19, ifRange: "\"1\"")
@@ -118,7 +121,7 @@ import Testing
     #expect(elsewhere.headersToSend["Range"] == "bytes=10-19")
   }
 
-  @Test func `A list in a store of the caller's goes on with the next manager`() async throws {
+  @Test func `A list in a custom store is continued by the next manager`() async throws {
     let store = ListStore()
     let transport = Scripted { request, _ in Self.part(request) }
     var configuration = TransferManager.Configuration()
@@ -138,7 +141,7 @@ import Testing
   }
 }
 
-/// A store as a user writes one: records in their order, and nothing of a log.
+/// A store as a user may write it: records in their order, without a log.
 private final class ListStore: Store {
   private struct State {
     var records: [TransferID: TransferRecord] = [:]

@@ -2,13 +2,13 @@ import FoundationEssentials
 import HaulKit
 import Testing
 
-/// Values that users keep, send and show.
+/// Values that users store, send and display.
 @Suite struct CodableTests {
   private func again<Value: Codable>(_ value: Value) throws -> Value {
     try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))
   }
 
-  @Test func `a request comes back whole, with its secrets`() throws {
+  @Test func `A request survives coding, including its secrets`() throws {
     let url = try ResourceURL("https://user:pass%20word@host:8443/a%20b?token=t#part")
     var request = TransferRequest.download(url, to: .file("/tmp/a")) {
       $0.headers = [("Authorization", "Bearer x"), ("Accept", "*/*")]
@@ -31,7 +31,7 @@ import Testing
     #expect(try again(TransferRequest.step("s", input: "i")) == .step("s", input: "i"))
   }
 
-  @Test func `a result and an error come back whole`() throws {
+  @Test func `A result and an error survive coding`() throws {
     let error = TransferError(
       .httpStatus, "503", status: 503, isRetryable: true, retryAfter: .seconds(3))
     let result = TransferResult(
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(arguments: ["\"\"", "\"http://\"", "\"ftp://secret@host/\"", "7"])
-  func `what is no address is refused, and not shown`(json: String) throws {
+  func `An invalid address is refused, and not shown in the error`(json: String) throws {
     let error = #expect(throws: DecodingError.self) {
       try JSONDecoder().decode(ResourceURL.self, from: Data(json.utf8))
     }
@@ -53,13 +53,13 @@ import Testing
   }
 
   @Test(arguments: ["\"0123456\"", "\"0123456!\"", "\"\""])
-  func `what is no id is refused`(json: String) {
+  func `An invalid id is refused`(json: String) {
     #expect(throws: DecodingError.self) {
       try JSONDecoder().decode(TransferID.self, from: Data(json.utf8))
     }
   }
 
-  @Test func `an address is Foundation's, and the other way round`() throws {
+  @Test func `An address converts to and from Foundation's URL`() throws {
     let url = try #require(URL(string: "https://us%40er:p@host/a%20b?q=1#part"))
     let address = try ResourceURL(url)
     #expect(address.text == "https://us%40er:p@host/a%20b?q=1")
@@ -71,7 +71,7 @@ import Testing
     #expect(throws: TransferError.self) { try ResourceURL(URL(filePath: "/etc/passwd")) }
   }
 
-  @Test func `an error is told as Foundation tells errors`() {
+  @Test func `An error has Foundation's localized description`() {
     let error: any LocalizedError = TransferError(.diskFull, "no room")
     #expect(error.errorDescription == "no room")
   }

@@ -3,15 +3,15 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// What the numbers of a configuration mean.
+/// The meaning of the numbers in a configuration.
 @Suite(.timeLimit(.minutes(2))) struct ConfiguredLimitTests {
-  @Test func `with 0 nothing starts until the limit is raised`() async throws {
+  @Test func `With a limit of 0, nothing starts until the limit is raised`() async throws {
     var configuration = TransferManager.Configuration()
     configuration.maximumActive = 0
     try await withTransferManager(configuration) { manager in
       await manager.register(step: "s") { _ in }
       let step = try await manager.add(.step("s"))
-      // It would have begun with the commit of what was added.
+      // It would have begun with the commit of the added transfer.
       #expect(await step.summary?.state == .queued)
       await manager.setLimits(active: 1)
       #expect(try await step.result.state == .completed)
@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(arguments: [nil, 0, 2])
-  func `one host gets no more than its cap, and all there are without one`(cap: Int?) async throws {
+  func `A host's limit applies, and without one all its transfers start`(cap: Int?) async throws {
     let names = (0..<5).map { "/\($0)" }
     let held = names.map {
       FaultScript.Resource($0, seed: 1, length: 1000, faults: [Fault(.stall(after: 10))])
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `the directory of an exact path is made only when asked for`(creates: Bool) async throws {
+  func `The directory of an exact path is created only on request`(creates: Bool) async throws {
     try await Bench.with([FaultScript.Resource("/a", seed: 1, length: 10)]) { bench in
       var configuration = TransferManager.Configuration()
       configuration.waitsForDisk = false

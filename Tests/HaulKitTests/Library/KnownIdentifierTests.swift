@@ -10,7 +10,7 @@ import Testing
     return request
   }
 
-  /// - Returns: what the step was given when it ran at last.
+  /// - Returns: the input of the step in its last run.
   private func input(
     afterAdding again: (TransferManager, Transfer) async throws -> Void
   ) async throws -> String? {
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func `it is kept as it was, unless that is asked for`() async throws {
+  @Test func `A known identifier keeps its old request by default`() async throws {
     let said = try await input { manager, first in
       let again = try await manager.add(request("new"))
       #expect(again == first)
@@ -37,7 +37,7 @@ import Testing
     #expect(said == "old")
   }
 
-  @Test func `it does what the new request says, when that is asked for`() async throws {
+  @Test func `A known identifier gets the new request if updating is requested`() async throws {
     let said = try await input { manager, first in
       let again = try await manager.add(request("new"), ifKnown: .update)
       #expect(again == first)
@@ -45,7 +45,7 @@ import Testing
     #expect(said == "new")
   }
 
-  @Test func `nothing is added when it is to be refused`() async throws {
+  @Test func `A call with a known identifier adds nothing if refusing is requested`() async throws {
     let said = try await input { manager, first in
       let more = [TransferRequest.step("say", input: "other"), request("new")]
       let refused = await refusal { _ = try await manager.add(more, ifKnown: .refuse) }
@@ -55,7 +55,7 @@ import Testing
     #expect(said == "old")
   }
 
-  @Test func `what runs is not updated, and that is told`() async throws {
+  @Test func `A running transfer is not updated, and the call is refused`() async throws {
     try await withTransferManager { manager in
       let (began, goOn) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
       await manager.register(step: "say") { _ in

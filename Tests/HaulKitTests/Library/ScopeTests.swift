@@ -3,16 +3,16 @@ import HaulStore
 import HaulTesting
 import Testing
 
-/// How long a manager lives.
+/// The lifetime of a manager.
 @Suite(.timeLimit(.minutes(2))) struct ScopeTests {
   private struct Own: Error {}
 
-  @Test func `a manager of a scope is shut down when the scope returns`() async throws {
+  @Test func `A manager of a scope is shut down when the scope returns`() async throws {
     let manager = try await withTransferManager { $0 }
     #expect(await refusal { _ = try await manager.add(.step("s")) }?.code == .interrupted)
   }
 
-  @Test func `a manager of a scope is shut down when the scope throws`() async throws {
+  @Test func `A manager of a scope is shut down when the scope throws`() async throws {
     var kept: TransferManager?
     await #expect(throws: Own.self) {
       try await withTransferManager { manager in
@@ -24,7 +24,7 @@ import Testing
     #expect(await refusal { _ = try await manager.add(.step("s")) }?.code == .interrupted)
   }
 
-  @Test func `a list that was kept in a scope is there in the next`() async throws {
+  @Test func `A list of a scope is continued in the next scope`() async throws {
     try await Bench.with([]) { bench in
       let place = bench.path("list")
       try await withTransferManager(directory: place) { manager in
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func `a manager that is forgotten lets go of its directory by itself`() async throws {
+  @Test func `A manager without references releases its directory`() async throws {
     try await Bench.with([]) { bench in
       let place = bench.path("list")
       var manager: TransferManager? = try await TransferManager(directory: place)

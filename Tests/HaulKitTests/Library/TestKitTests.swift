@@ -2,11 +2,11 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// What `HaulTesting` gives to users' tests.
+/// `HaulTesting` in the tests of users.
 @Suite(.timeLimit(.minutes(2))) struct TestKitTests {
   private static let file = FaultScript.Resource("/f", seed: 5, length: 100_000)
 
-  /// Downloads the file to a disk with a manager of its own.
+  /// Downloads the file to a disk with its own manager.
   private func download(
     from server: FaultServer, to disk: SimulatedDisk
   ) async throws -> TransferResult {
@@ -29,13 +29,13 @@ import Testing
       let first = try await download(from: server, to: disk)
       #expect(first.state == .completed)
       #expect(disk.names(in: "/d") == ["f"])
-      let next = disk.losingPower()
+      let next = disk.afterPowerLoss()
       let isThere = next.contents(of: "/d/f") == Self.file.content
       #expect(isThere)
     }
   }
 
-  @Test func `What other programs put there and the room are as the test says`() async throws {
+  @Test func `The simulated disk has the files and the capacity that the test sets`() async throws {
     try await withFaultServer([Self.file]) { server in
       let disk = SimulatedDisk()
       disk.put([1, 2, 3], at: "/d/f")
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `Faults act as often as they say, and are reported with each request`() async throws {
+  @Test func `Faults apply as often as requested, and each request is recorded`() async throws {
     var file = Self.file
     file.faults = [.ignoreRange(times: 1)]
     try await withFaultServer([file]) { server in

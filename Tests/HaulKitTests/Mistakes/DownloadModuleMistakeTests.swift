@@ -4,11 +4,13 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// Mistakes of download modules that must be impossible here.
+/// Common mistakes of download modules, which must be impossible here.
 @Suite("Mistakes of download modules") struct DownloadModuleMistakeTests {
   private static let length = 2 << 20
 
-  @Test func `The finished file is where it was asked for, and its path is told`() async throws {
+  @Test func `The finished file is at the requested path, and the result has that path`()
+    async throws
+  {
     try await Bench.with([.init("/f.bin", seed: 7, length: 100_000)]) { bench in
       let exact = try await bench.finish(try bench.request("/f.bin", as: "other.name"))
       try bench.expectWhole("other.name", seed: 7, length: 100_000, exact)
@@ -21,7 +23,8 @@ import Testing
     }
   }
 
-  @Test func `Failing to put the file there is a failure, with the bytes kept`() async throws {
+  @Test func `A failed publication is reported as a failure, and the bytes are kept`() async throws
+  {
     try await Bench.with([.stalling("/f.bin", seed: 7)]) { bench in
       let request = try bench.request("/f.bin", as: "f.bin")
       async let running = bench.finish(request)
@@ -34,8 +37,8 @@ import Testing
     }
   }
 
-  @Test func `A network error is told, with its code and a reason`() async throws {
-    let port = 1  // nobody listens there, and no other test is ever given it
+  @Test func `A network error is reported with its code and reason`() async throws {
+    let port = 1  // without a listener, and never given to another test
     try await Bench.with([]) { bench in
       var request = try bench.request("/f.bin") { $0.retry.retries = 0 }
       request.url = try ResourceURL("http://127.0.0.1:\(port)/f.bin")
@@ -60,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func `An error page in answer to a resume touches no byte that is there`() async throws {
+  @Test func `An error page in answer to a resume changes no byte on disk`() async throws {
     try await Bench.with([.stalling("/f.bin", seed: 7)]) { bench in
       let request = try bench.request("/f.bin") { $0.retry.retries = 0 }
       try await bench.interrupt(request, path: "/f.bin")
@@ -73,17 +76,17 @@ import Testing
     }
   }
 
-  @Test func `A resume is not reported as a failure, and a second pause pauses`() async throws {
+  @Test func `A resume is not reported as a failure, and a second pause works`() async throws {
     try await Bench.with([.stalling("/f.bin", seed: 7)]) { bench in
       let request = try bench.request("/f.bin")
       var there = 0
       for _ in 1...2 {
-        // Nil: paused, and nothing told as finished.
+        // Nil: paused, and not reported as finished.
         try await bench.interrupt(request, path: "/f.bin")
         let part = try bench.contents("f.bin.haul.part")
         #expect(try bench.names() == ["f.bin.haul.journal", "f.bin.haul.part"])
         let matching = part.indices.count { part[$0] != 0 }
-        #expect(matching > there, "the second run brought more")
+        #expect(matching > there, "the second run received more")
         there = matching
       }
       bench.server.setFaults("/f.bin", [])
@@ -93,10 +96,7 @@ import Testing
     }
   }
 
-  @Test
-  func `A pause before the first byte, or of what cannot be resumed, is not dead for ever`()
-    async throws
-  {
+  @Test func `A pause before the first byte or without validators can be resumed`() async throws {
     let bare = FaultScript.Resource.stalling("/bare.bin", seed: 8).with {
       $0.entityTag = nil
       $0.lastModified = nil
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  @Test func `A cancel takes the part away, and is told as cancelled once`() async throws {
+  @Test func `A cancel deletes the part file, and is reported once`() async throws {
     try await Bench.with([.stalling("/f.bin", seed: 7)]) { bench in
       let manager = try TransferManager()
       let events = manager.events()
@@ -131,7 +131,7 @@ import Testing
     }
   }
 
-  @Test func `A cancel after a pause cancels, and takes the part away`() async throws {
+  @Test func `A cancel after a pause deletes the part file, and is reported once`() async throws {
     try await Bench.with([.stalling("/f.bin", seed: 7)]) { bench in
       let manager = try TransferManager()
       let events = manager.events()

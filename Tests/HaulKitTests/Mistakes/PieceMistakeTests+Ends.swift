@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 extension PieceMistakeTests {
-  @Test func `An interrupted download goes on from its bytes, and asks with its validator`()
+  @Test func `An interrupted download resumes from its bytes, and sends its validator`()
     async throws
   {
     try await Bench.with([.stalling("/f.bin", seed: 2)]) { bench in
@@ -20,7 +20,7 @@ extension PieceMistakeTests {
     }
   }
 
-  @Test func `Without a validator there is one connection`() async throws {
+  @Test func `Without a validator, one connection is used`() async throws {
     let bare = FaultScript.Resource("/f.bin", seed: 2, length: 2 << 20).with {
       $0.entityTag = nil
       $0.lastModified = nil
@@ -32,7 +32,7 @@ extension PieceMistakeTests {
     }
   }
 
-  @Test func `No more requests are under way than connections are allowed`() async throws {
+  @Test func `The requests at any time stay within the allowed connections`() async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 2, length: 4 << 20).with {
       $0.rate = 2 << 20
     }
@@ -40,13 +40,13 @@ extension PieceMistakeTests {
       let outcome = try await bench.finish(try bench.request("/f.bin") { $0.connections = 3 })
       try bench.expectWhole("f.bin", seed: 2, length: 4 << 20, outcome)
       let most = bench.server.snapshot.maximumInProgress("/f.bin")
-      // A response that the client has ended may still be in progress for the server.
+      // A response that the client has ended may still be in progress on the server.
       #expect(most >= 2 && most <= 4, "\(most)")
     }
   }
 
   @Test(arguments: [0, 1])
-  func `A file of no byte, or of one, is a file`(length: Int) async throws {
+  func `A file of zero or one byte completes`(length: Int) async throws {
     try await Bench.with([.init("/f.bin", seed: 2, length: Int64(length))]) { bench in
       let outcome = try await bench.finish(try bench.request("/f.bin"))
       try bench.expectWhole("f.bin", seed: 2, length: length, outcome)
@@ -58,7 +58,7 @@ extension PieceMistakeTests {
     (Fault.Action.chunked(), TransferResult.Verification.framing),
     (.closeDelimited(), .unverified),
   ])
-  func `A length that is not told starts the download and ends it, told for what it is`(
+  func `A body without a length completes, and reports how its end was known`(
     framing: Fault.Action, verified: TransferResult.Verification
   ) async throws {
     let resource = FaultScript.Resource(
@@ -71,7 +71,7 @@ extension PieceMistakeTests {
   }
 
   @Test(arguments: ["-1", "+5", "0x10", "99999999999999999999", "5, 6"])
-  func `A length that is none is a told failure, not a download that never starts`(
+  func `An invalid length is reported as a failure`(
     value: String
   ) async throws {
     let resource = FaultScript.Resource(
@@ -82,7 +82,7 @@ extension PieceMistakeTests {
     }
   }
 
-  @Test func `The old file survives a download that fails`() async throws {
+  @Test func `A failed download keeps the existing file`() async throws {
     let resource = FaultScript.Resource(
       "/f.bin", seed: 2, length: 300_000, faults: [Fault(.reset(after: 100_000))])
     try await Bench.with([resource]) { bench in

@@ -4,11 +4,11 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// Mistakes of downloads in pieces that must be impossible here.
+/// Common mistakes of downloads in pieces, which must be impossible here.
 @Suite("Mistakes of downloads in pieces") struct PieceMistakeTests {
   private static let split = 64 << 10
 
-  /// First and last byte of every closed range that was asked for.
+  /// The first and last byte of every requested closed range.
   private func ranges(_ bench: Bench) -> [(first: Int64, last: Int64?)] {
     bench.server.snapshot.requests.compactMap { record in
       guard let text = record.range?.dropFirst("bytes=".count) else { return nil }
@@ -19,11 +19,9 @@ import Testing
   }
 
   @Test(arguments: [-1, 0, 1])
-  func
-    `Neighbouring ranges share no byte, and an exact multiple of the block has no empty piece`(
-      extra: Int
-    ) async throws
-  {
+  func `Neighbouring ranges share no byte, and no range is empty`(
+    extra: Int
+  ) async throws {
     let length = 32 * Self.split + extra
     let held = Fault(.stall(after: Int64(Self.split)), when: .first(3))
     let resource = FaultScript.Resource(
@@ -40,13 +38,13 @@ import Testing
       for range in asked {
         guard let last = range.last else { continue }
         #expect(range.first <= last && last < Int64(length))
-        #expect(!asked.contains { $0.first == last }, "byte \(last) was asked for twice")
+        #expect(!asked.contains { $0.first == last }, "byte \(last) was requested twice")
       }
     }
   }
 
-  /// Runs a download whose first half is sent, and `look`s at each progress until it has seen
-  /// enough; then the rest is sent. Ends only when it has.
+  /// Runs a download whose first half is sent, and calls `look` with each progress until it returns
+  /// true; then the rest is sent.
   private func watch(
     _ request: DownloadRequest, _ bench: Bench, look: (TransferProgress) throws -> Bool
   ) async throws -> (TransferResult?, [TransferProgress]) {
@@ -77,8 +75,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func
-    `Progress is told between nothing and all, never goes back, and never exceeds the length`()
+  func `Progress includes intermediate values, never falls, and never exceeds the length`()
     async throws
   {
     try await Bench.with([Self.halfSent(2)]) { bench in
@@ -92,9 +89,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `Bytes go to the disk as they come, and nothing has the final name before the end`()
-    async throws
-  {
+  func `Bytes are written as they arrive, and nothing is published before the end`() async throws {
     try await Bench.with([Self.halfSent(2)]) { bench in
       let request = try bench.request("/f.bin") { $0.connections = 1 }
       var names: [String] = []
@@ -112,7 +107,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `The old file is there until the new one is whole`() async throws {
+  func `The existing file stays until the new one is complete`() async throws {
     try await Bench.with([Self.halfSent(2)]) { bench in
       try bench.put([1, 2, 3], as: "f.bin")
       let request = try bench.request("/f.bin", as: "f.bin") {
@@ -136,7 +131,7 @@ import Testing
     .contentRange(value: "bytes */2097152"), .contentRange(value: "nonsense"),
     .shiftRange(by: 1), .shiftRange(by: -1), .multipart, .ignoreRange, .ignoreIfRange,
   ])
-  func `A piece is trusted only by its Content-Range, and none is dropped in silence`(
+  func `A range is accepted only with a correct Content-Range, and no bytes are lost`(
     fault: Fault.Action
   ) async throws {
     let resource = FaultScript.Resource(
@@ -147,9 +142,7 @@ import Testing
     }
   }
 
-  @Test func `A piece that is refused for good fails the download, told with its status`()
-    async throws
-  {
+  @Test func `A permanently refused range fails the download with its status`() async throws {
     let resource = FaultScript.Resource(
       "/f.bin", seed: 2, length: 2 << 20,
       faults: [
@@ -163,7 +156,7 @@ import Testing
     }
   }
 
-  @Test func `Answers shorter than asked leave no hole`() async throws {
+  @Test func `Answers shorter than requested leave no hole`() async throws {
     let resource = FaultScript.Resource(
       "/f.bin", seed: 2, length: 1 << 20, faults: [Fault(.shortenRange(to: 50_001))])
     try await Bench.with([resource]) { bench in

@@ -16,11 +16,9 @@ import Testing
     return try bench.request("/f.bin") { $0.url = url }
   }
 
-  @Test func `A host is reached at the address that is given for it, under its own name`()
-    async throws
-  {
+  @Test func `A host is reached at the configured address, under its own name`() async throws {
     try await Bench.with([Self.file], tls: .good) { bench in
-      // Only the certificate's name is right; nobody could look this host up.
+      // Only the certificate's name is right; this host name cannot be looked up.
       let outcome = try await bench.run(
         try request(bench, host: "name.invalid").with { $0.allowInsecure = true },
         configure: { $0.addresses = ["name.invalid": "127.0.0.1"] })
@@ -30,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func `The certificate is checked for the name, not for the address that is given`()
+  @Test func `The certificate is checked for the host name, not for the configured address`()
     async throws
   {
     try await Bench.with([Self.file], tls: .wrongHost) { bench in
@@ -41,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func `Only the wanted family of addresses is connected to`() async throws {
+  @Test func `Only addresses of the configured family are used`() async throws {
     try await Bench.with([Self.file]) { bench in
       let right = try await bench.run(
         try request(bench, host: "localhost"), configure: { $0.addressFamily = .ipv4 })
@@ -54,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func `Connections come from the address that is given`() async throws {
+  @Test func `Connections start from the configured local address`() async throws {
     try await Bench.with([Self.file]) { bench in
       let right = try await bench.run(
         try request(bench, host: "127.0.0.1"), configure: { $0.localAddress = "127.0.0.1" })
@@ -66,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func `The name that we give ourselves is sent`() async throws {
+  @Test func `The configured user agent is sent`() async throws {
     try await Bench.with([Self.file]) { bench in
       _ = try await bench.run(
         try request(bench, host: "127.0.0.1"), configure: { $0.userAgent = "tester/1" })
@@ -74,9 +72,7 @@ import Testing
     }
   }
 
-  @Test func `Case 51: a kept connection that the server has closed costs no attempt`()
-    async throws
-  {
+  @Test func `A kept connection that the server has closed costs no attempt`() async throws {
     let fault = Fault(.cut(how: .close, after: 0, in: .head), when: .request(2))
     let file = FaultScript.Resource("/f.bin", seed: 51, length: 1000, faults: [fault])
     try await Bench.with([file]) { bench in
@@ -92,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func `Case 51: a new connection that is closed without a word is a failure`() async throws {
+  @Test func `A new connection that is closed without an answer fails`() async throws {
     let fault = Fault(.cut(how: .close, after: 0, in: .head))
     let file = FaultScript.Resource("/f.bin", seed: 51, length: 1000, faults: [fault])
     try await Bench.with([file]) { bench in
@@ -102,7 +98,7 @@ import Testing
     }
   }
 
-  /// Finds the host for the first request, then not twice, then for ever.
+  /// Finds the host for the first request, then fails twice, then finds it always.
   private struct ForgetfulNames: Transport {
     let behind: HTTPTransport
     let requests = NIOLockedValueBox(0)
@@ -119,9 +115,7 @@ import Testing
     }
   }
 
-  @Test func `Case 49: a name that is not found and then found again costs attempts, no bytes`()
-    async throws
-  {
+  @Test func `A temporary DNS failure costs attempts, but no bytes`() async throws {
     let fault = Fault(.reset(after: 200_000), when: .request(1))
     let file = FaultScript.Resource(
       "/f.bin", seed: 50, length: Int64(Self.length), faults: [fault])
@@ -141,7 +135,7 @@ import Testing
     }
   }
 
-  @Test func `Case 49: a name that nobody knows is told of as such`() async throws {
+  @Test func `An unknown host is reported as such`() async throws {
     try await Bench.with([Self.file]) { bench in
       let outcome = try await bench.finish(
         try request(bench, host: "name.invalid").with { $0.retry.retries = 0 })
@@ -149,9 +143,7 @@ import Testing
     }
   }
 
-  @Test func `Case 55: a connection that was not checked is never used for one that is`()
-    async throws
-  {
+  @Test func `An unverified connection is never reused for a verified request`() async throws {
     for http2 in [false, true] {
       try await Bench.with([Self.file], tls: .selfSigned, http2: http2) { bench in
         try await bench.withManager({ $0.httpVersion = http2 ? .http2 : .http1 }) { manager in
@@ -166,7 +158,7 @@ import Testing
     }
   }
 
-  @Test func `Case 55: a tunnel that was not checked is never used for one that is`() async throws {
+  @Test func `An unverified tunnel is never reused for a verified request`() async throws {
     for scheme in ["http", "socks5"] {
       try await Bench.with([Self.file], tls: .selfSigned) { bench in
         try await ProxyServer.with(scheme == "http" ? .http : .socks5) { proxy in

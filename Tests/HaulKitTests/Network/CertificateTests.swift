@@ -9,7 +9,7 @@ import Testing
   private static let file = FaultScript.Resource("/f.bin", seed: 54, length: 300_000)
 
   @Test(arguments: [FaultServerTLS.expired, .selfSigned, .wrongHost, .tls11Only])
-  func `Case 54: a certificate or version that is not right fails at once and for good`(
+  func `An invalid certificate or TLS version fails at once and permanently`(
     kind: FaultServerTLS
   ) async throws {
     try await Bench.with([Self.file], tls: kind) { bench in
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func `Case 54: an authority that nobody knows fails at once`() async throws {
+  @Test func `An unknown certificate authority fails at once`() async throws {
     try await Bench.with([Self.file], tls: .good) { bench in
       let outcome = try await bench.run(
         try bench.request("/f.bin"), configure: { $0.certificateAuthorities = nil })
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func `Case 54: another authority's file does not help`() async throws {
+  @Test func `A certificate is refused if another authority is configured`() async throws {
     try await Bench.with([Self.file], tls: .good) { bench in
       let other = bench.path("other.pem")
       try CertificateAuthority().pem.write(toFile: other, atomically: true, encoding: .utf8)
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: ["127.0.0.1", "localhost"])
-  func `Case 54: a good certificate with its authority's file is trusted`(
+  func `A valid certificate is trusted with the file of its authority`(
     host: String
   ) async throws {
     try await Bench.with([Self.file], tls: .good) { bench in
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(arguments: [FaultServerTLS.expired, .selfSigned, .wrongHost])
-  func `Case 54: told not to check, it does not, on every connection`(
+  func `With allowInsecure, no connection is verified`(
     kind: FaultServerTLS
   ) async throws {
     try await Bench.with([Self.file], tls: kind) { bench in
@@ -67,16 +67,14 @@ import Testing
     }
   }
 
-  @Test func `Case 54: told not to check, it still speaks no TLS 1.1`() async throws {
+  @Test func `With allowInsecure, TLS 1.1 is still refused`() async throws {
     try await Bench.with([Self.file], tls: .tls11Only) { bench in
       let outcome = try await bench.finish(try bench.request("/f.bin") { $0.allowInsecure = true })
       try bench.expectFailure(.tls, outcome)
     }
   }
 
-  @Test func `Case 54: not checking is for one origin, a redirect to another is checked`()
-    async throws
-  {
+  @Test func `A redirect to another origin is verified despite allowInsecure`() async throws {
     try await withFaultServer(FaultScript([Self.file]), tls: .selfSigned) { other in
       let start = FaultScript.Resource.redirecting("/start", to: other.url("/f.bin"))
       try await Bench.with([start], tls: .selfSigned) { bench in
@@ -88,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func `Case 54: not checking holds for a redirect within the origin`() async throws {
+  @Test func `A redirect within the origin keeps allowInsecure`() async throws {
     try await Bench.with(
       [.redirecting("/start", to: "/f.bin"), Self.file], tls: .selfSigned
     ) { bench in
@@ -97,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func `Case 54: not checking is for one transfer, the next is checked`() async throws {
+  @Test func `The allowInsecure option applies to one transfer only`() async throws {
     try await Bench.with([Self.file], tls: .selfSigned) { bench in
       _ = try await bench.finish(
         try bench.request("/f.bin", as: "first") { $0.allowInsecure = true })
@@ -107,7 +105,7 @@ import Testing
   }
 
   @Test(arguments: [TransferManager.Configuration.HTTPVersion.http1, .http2])
-  func `Case 54: a certificate for the address of the other end is none for a host's name`(
+  func `A certificate for an IP address is not valid for a host name`(
     version: TransferManager.Configuration.HTTPVersion
   ) async throws {
     try await Bench.with([Self.file], tls: .addressOnly, http2: true) { bench in
@@ -132,7 +130,7 @@ import Testing
     ("a.*.org", "a.example.org", false), ("", "localhost", false),
     ("\u{212A}.example.org", "k.example.org", false),
   ])
-  func `Case 54: a name of a certificate fits a host, or not`(
+  func `Certificate names match a host exactly or with one leading wildcard`(
     pattern: String, host: String, fits: Bool
   ) {
     #expect(CertificateName.matches(pattern, host) == fits)

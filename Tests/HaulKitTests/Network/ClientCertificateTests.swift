@@ -7,7 +7,7 @@ import Testing
 @Suite struct ClientCertificateTests {
   private static let file = FaultScript.Resource("/f.bin", seed: 55, length: 300_000)
 
-  /// Runs `body` with a server that lets in only who shows a certificate of the authority.
+  /// Runs `body` with a server that requires a client certificate of the authority.
   private func withServer(
     _ body: (Bench, CertificateAuthority) async throws -> Void
   ) async throws {
@@ -35,7 +35,7 @@ import Testing
       certificateFile: bench.path("client.pem"), keyFile: bench.path("client.key"))
   }
 
-  @Test func `A certificate that the server knows lets in`() async throws {
+  @Test func `A client certificate that the server trusts is accepted`() async throws {
     try await withServer { bench, clients in
       let client = try certificate(of: clients, in: bench)
       let outcome = try await bench.run(
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func `Case 55: what one manager showed is nothing to another`() async throws {
+  @Test func `A client certificate of one manager is not used by another`() async throws {
     try await withServer { bench, clients in
       let client = try certificate(of: clients, in: bench)
       _ = try await bench.run(
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func `A certificate of another authority does not`() async throws {
+  @Test func `A client certificate of another authority is rejected`() async throws {
     try await withServer { bench, _ in
       let client = try certificate(of: try CertificateAuthority(), in: bench)
       let outcome = try await bench.run(
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func `Files that hold no certificate or key are told of before anything starts`() throws {
+  @Test func `Files without a certificate or key are reported before anything starts`() throws {
     let directory = FileManager.default.temporaryDirectory.path
     let nothing = "\(directory)/haul-not-there-\(UUID().uuidString).pem"
     var configuration = TransferManager.Configuration()
@@ -81,7 +81,7 @@ import Testing
     #expect(error?.message.contains(nothing) == true)
   }
 
-  @Test func `A server that is too old for what is wanted is refused`() async throws {
+  @Test func `A server without the required TLS version is refused`() async throws {
     try await Bench.with([Self.file], tls: .tls12Only) { bench in
       let fine = try await bench.run(try bench.request("/f.bin"))
       try bench.expectWhole("f.bin", seed: 55, length: 300_000, fine)

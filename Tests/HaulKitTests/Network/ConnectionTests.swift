@@ -6,7 +6,7 @@ import Testing
   private static let length = 400_000
 
   @Test(arguments: [0, 1, 65_536, 65_537, 300_000, 399_999] as [Int64])
-  func `Case 36: a reset after any number of bytes costs one attempt and no byte`(
+  func `A reset after any number of bytes costs one attempt and no byte`(
     bytes: Int64
   ) async throws {
     let fault = Fault(.reset(after: bytes), when: .request(1))
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test func `Case 36: every connection is reset in turn and the file is right`() async throws {
+  @Test func `A file completes although each connection is reset in turn`() async throws {
     let fault = Fault(.reset(after: 100_000), when: .init(times: 6))
     let resource = FaultScript.Resource("/f.bin", seed: 36, length: 2 << 20, faults: [fault])
     try await Bench.with([resource]) { bench in
@@ -30,11 +30,7 @@ import Testing
     }
   }
 
-  @Test
-  func
-    `Case 36: a server that cuts each answer at a third is gone on with, with one retry allowed`()
-    async throws
-  {
+  @Test func `One retry suffices for a server that cuts each answer after a third`() async throws {
     var (rest, faults) = (30_000 as Int64, [Fault]())
     for request in 1...5 {
       faults.append(Fault(.reset(after: rest / 3), when: .request(request)))
@@ -48,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func `Case 36: without retries a reset fails and keeps its bytes`() async throws {
+  @Test func `Without retries, a reset fails the download and keeps its bytes`() async throws {
     let fault = Fault(.reset(after: 300_000), when: .request(1))
     let resource = FaultScript.Resource(
       "/f.bin", seed: 36, length: Int64(Self.length), faults: [fault])
@@ -66,9 +62,7 @@ import Testing
     }
   }
 
-  @Test func `Case 37: a connection that falls silent is given up, and the file is fetched on`()
-    async throws
-  {
+  @Test func `A stalled connection is closed, and the download continues`() async throws {
     let fault = Fault(.stall(after: 200_000), when: .request(1))
     let resource = FaultScript.Resource(
       "/f.bin", seed: 37, length: Int64(Self.length), faults: [fault])
@@ -81,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func `Case 37: a server that is silent for good ends in a told failure`() async throws {
+  @Test func `A permanently stalled server is reported as a failure`() async throws {
     let resource = FaultScript.Resource(
       "/f.bin", seed: 37, length: Int64(Self.length), faults: [Fault(.stall(after: 200_000))])
     try await Bench.with([resource]) { bench in
@@ -91,7 +85,7 @@ import Testing
       }
       let outcome = try await bench.finish(request, idleTimeout: .milliseconds(200))
       #expect(outcome.result.state == .failed)
-      // On a slow machine the head may have been late already.
+      // On a slow machine, the head may have been late already.
       #expect(outcome.code == .stalled || outcome.code == .timeout, "\(outcome.result)")
       #expect(outcome.result.error?.isRetryable == true)
       #expect(try !bench.names().contains("f.bin"))
@@ -99,7 +93,7 @@ import Testing
   }
 
   @Test(arguments: [Fault.Action.stallBeforeHead, .stallInHead(after: 30)])
-  func `Case 39: a head that never ends runs into its deadline`(fault: Fault.Action) async throws {
+  func `An endless head times out`(fault: Fault.Action) async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 39, length: 1000, faults: [Fault(fault)])
     try await Bench.with([resource]) { bench in
       let request = try bench.request("/f.bin") { $0.retry.retries = 0 }
@@ -113,7 +107,7 @@ import Testing
 }
 
 extension Bench.Outcome {
-  /// The codes of the failures that were tried again after.
+  /// The codes of the failures that were retried.
   var attemptCodes: [TransferError.Code] {
     events.compactMap { if case .attempt(_, let error, _) = $0 { error.code } else { nil } }
   }

@@ -74,9 +74,7 @@ import Testing
     }
   }
 
-  @Test func `A coding that was not asked for is stored as it was sent, and reported`()
-    async throws
-  {
+  @Test func `An unrequested coding is stored as sent, and reported`() async throws {
     let (coding, base64) = Self.bodies[0]
     try await Bench.with([resource(coding, base64)]) { bench in
       let outcome = try await bench.finish(bench.request("/f", as: "out"))
@@ -87,7 +85,7 @@ import Testing
   }
 
   @Test(arguments: bodies.indices)
-  func `A coded stream that does not come to its end is not complete`(index: Int) async throws {
+  func `A coded stream without its end is incomplete`(index: Int) async throws {
     let (coding, base64) = Self.bodies[index]
     let bytes = Data(base64Encoded: base64) ?? Data()
     let short = bytes.dropLast(1).base64EncodedString()
@@ -103,7 +101,7 @@ import Testing
   }
 
   @Test(arguments: bodies.indices)
-  func `A body that is not of its coding fails`(index: Int) async throws {
+  func `A body with bytes after its coded stream fails`(index: Int) async throws {
     let (coding, base64) = Self.bodies[index]
     var bytes = Data(base64Encoded: base64) ?? Data()
     bytes += Data("more".utf8)
@@ -116,7 +114,7 @@ import Testing
   }
 
   @Test(arguments: [(Int64(99_999), TransferError.Code?.some(.tooLarge)), (100_000, nil)])
-  func `What comes out is limited`(limit: Int64, code: TransferError.Code?) async throws {
+  func `The decoded size is limited`(limit: Int64, code: TransferError.Code?) async throws {
     let (coding, base64) = Self.bodies[0]
     try await Bench.with([resource(coding, base64)]) { bench in
       let outcome = try await bench.finish(
@@ -128,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func `A coding that is unknown here fails, and nothing else is stored`() async throws {
+  @Test func `An unknown coding fails, and nothing is stored`() async throws {
     try await Bench.with([resource("zstd", "AAAA")]) { bench in
       let outcome = try await bench.finish(
         bench.request("/f", as: "out") { $0.decodesContent = true })
@@ -137,7 +135,7 @@ import Testing
     }
   }
 
-  @Test func `A body without a coding is stored as ever`() async throws {
+  @Test func `A body without a coding is stored unchanged`() async throws {
     try await Bench.with([.plain("f")]) { bench in
       let outcome = try await bench.finish(
         bench.request("/f", as: "out") { $0.decodesContent = true })

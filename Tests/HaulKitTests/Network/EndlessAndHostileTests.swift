@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `Case 47: a body without end stops at the largest length allowed`(
+  func `An endless body stops at the maximum size`(
     isChunked: Bool
   ) async throws {
     try await finish(
@@ -23,22 +23,20 @@ import Testing
       bench, outcome in
       try bench.expectFailure(.tooLarge, outcome, without: "f.bin")
       #expect(outcome.attempts == 0)
-      // Not because the disk, or the system's own limit, had an end.
+      // Not because the disk was full, or because of a system limit.
       #expect(outcome.result.error?.message.contains("300000") == true, "\(outcome.result)")
     }
   }
 
   @Test(arguments: [true, false])
-  func `Case 47: bytes beyond the announced range are not written`(isDeclared: Bool) async throws {
+  func `Bytes beyond the announced range are not written`(isDeclared: Bool) async throws {
     let fault = Fault(.lengthenBody(by: 5000, declared: isDeclared), when: .init(has: .range))
     try await finish(fault) { bench, outcome in
       try bench.expectWhole("f.bin", seed: 47, length: 200_000, outcome)
     }
   }
 
-  @Test func `Case 47: a length beyond the largest allowed is refused before the body`()
-    async throws
-  {
+  @Test func `A length above the maximum size is refused before the body`() async throws {
     try await finish(
       Fault(.stall(after: 0)), { $0.maximumSize = 199_999 }
     ) { bench, outcome in
@@ -51,7 +49,7 @@ import Testing
   @Test(arguments: [
     Fault.Action.headerBomb(lineBytes: 1 << 20), .headerBomb(fields: 50_000),
   ])
-  func `Case 48: a head of absurd size is refused, and nothing is written`(
+  func `A head of excessive size is refused, and nothing is written`(
     bomb: Fault.Action
   ) async throws {
     try await finish(Fault(bomb), { $0.retry.retries = 0 }) { bench, outcome in
@@ -60,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func `Case 48: a head that is merely large is read`() async throws {
+  @Test func `A merely large head is accepted`() async throws {
     try await finish(Fault(.headerBomb(lineBytes: 20_000, fields: 100))) { bench, outcome in
       try bench.expectWhole("f.bin", seed: 47, length: 200_000, outcome)
     }

@@ -5,8 +5,8 @@ import Testing
 @Suite("Links that expire, on one connection and on additional ones") struct ExpiringLinkTests {
   private static let length: Int64 = 2 << 20
 
-  /// `/start` leads to `/f`; its first answer stalls half-way, the second one is `status`, and
-  /// others are honest.
+  /// `/start` leads to `/f`. Its first answer stalls half-way, the second is `status`, and others
+  /// are correct.
   private func resources(_ status: Int) -> [FaultScript.Resource] {
     [
       .redirecting("/start", to: "/f?sig=1"),
@@ -20,17 +20,17 @@ import Testing
   }
 
   @Test(
-    "Case 42: an additional connection resolves the original again, and the host's limit stays",
+    "Case 42: an additional connection asks the original address again; the host's limit stays",
     arguments: [401, 403, 404, 410])
   func additional(status: Int) async throws {
     try await Bench.with(resources(status)) { bench in
       let server = bench.server
       let watcher = Task {
-        // The second connection has met the dead link: from now on the original leads to the new
-        // one.
+        // The second connection has met the expired link: from now on the original address leads to
+        // the new one.
         try await server.waitForRequests(1, path: "/f")
         server.update("/start") { $0.redirect = .init(location: "/f?sig=2") }
-        // Three beside the one that is held, and the one that was refused: no limit was learned.
+        // Three beside the held one and the refused one: no limit was learned.
         try await server.waitUntil { $0.requestCount("/f") >= 5 }
         server.release("/f")
       }
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test("Case 42: the link expires, and so does what the original leads to: the bytes are kept")
+  @Test("Case 42: if the link and the original address expire, the bytes are kept")
   func deadForGood() async throws {
     let signed = FaultScript.Resource(
       "/signed", seed: 42, length: 600_000,
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test("An address behind a redirect that never worked fails with its own code")
+  @Test("A redirected address that never worked fails with its own code")
   func neverWorked() async throws {
     let gone = FaultScript.Resource(
       "/gone", seed: 1, length: 100, faults: [Fault(.status(404))])

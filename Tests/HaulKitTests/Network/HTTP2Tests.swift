@@ -23,11 +23,11 @@ import Testing
     }
   }
 
-  @Test func `Many files of one https host share one connection of HTTP-2`() async throws {
+  @Test func `Several files of one https host share one HTTP-2 connection`() async throws {
     try await Bench.with(Self.files(6, Fault(.stall(after: 1000))), tls: .good, http2: true) {
       bench in
       let releaser = Task {
-        // All that may be active for one host are under way at the same time.
+        // All that may be active for one host run at the same time.
         try await bench.server.waitUntil { $0.total.held >= 4 }
         for path in 0..<6 { bench.server.setFaults("/\(path)", []) }
         bench.server.release()
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func `One file alone is fetched over HTTP-1-1`() async throws {
+  @Test func `A single file is downloaded over HTTP-1-1`() async throws {
     try await Bench.with(Self.files(1), tls: .good, http2: true) { bench in
       let outcome = try await bench.finish(try bench.request("/0"))
       try bench.expectWhole("0", seed: 1, length: Self.length, outcome)
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func `Never means never, for many files too`() async throws {
+  @Test func `With http1 configured, even many files use HTTP-1-1`() async throws {
     try await Bench.with(Self.files(4), tls: .good, http2: true) { bench in
       let outcomes = try await bench.withManager({ $0.httpVersion = .http1 }) { manager in
         try await bench.finishAll(try requests(bench, 4), with: manager)
@@ -64,9 +64,7 @@ import Testing
     }
   }
 
-  @Test func `Further ranges of a transfer get connections of their own, over HTTP-1-1`()
-    async throws
-  {
+  @Test func `Additional ranges of a transfer use their own HTTP-1-1 connections`() async throws {
     let fault = Fault(.stall(after: 100_000), when: .request(1))
     let file = FaultScript.Resource("/f", seed: 9, length: 8 << 20, faults: [fault])
     try await Bench.with([file], tls: .good, http2: true) { bench in
@@ -81,13 +79,13 @@ import Testing
       try await releaser.value
       try bench.expectWhole("f", seed: 9, length: 8 << 20, outcome)
       let versions = server.snapshot.requests("/f").map(\.version)
-      // The second came while the first was held. One that comes when no other is open is a first
-      // one again.
+      // The second request came while the first was held. A request without other open connections
+      // counts as a first one again.
       #expect(versions.prefix(2) == [.http2, .http1])
     }
   }
 
-  @Test func `A body larger than every window arrives whole`() async throws {
+  @Test func `A body larger than all flow-control windows downloads completely`() async throws {
     let file = FaultScript.Resource("/f", seed: 8, length: 40 << 20)
     try await Bench.with([file], tls: .good, http2: true) { bench in
       let outcome = try await bench.run(
@@ -100,7 +98,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `The rate limit holds: while no time passes, no byte passes but the first`() async throws {
+  func `The rate limit applies to HTTP-2`() async throws {
     try await Bench.with(Self.files(1), tls: .good, http2: true) { bench in
       let clock = ManualClock()
       let authorities = try bench.authorityFile()
@@ -109,14 +107,14 @@ import Testing
         $0.rateLimit = 1
       }
       let transfer = try await manager.add(try requests(bench, 1)[0])
-      // Timers of the engine wake each 100 ms; only what waits for the rate waits longer.
+      // Timers of the engine fire every 100 ms; only waits for the rate are longer.
       try await until {
         let isEnded = await transfer.summary?.state.isEnded == true
         return isEnded || clock.wakeUps.contains { $0 > .milliseconds(100) }
       }
       #expect(await transfer.summary?.state == .running)
       let written = try bench.contents("0.haul.part").count { $0 != 0 }
-      #expect(written <= 1, "the rate lets one byte pass at once, and no other")
+      #expect(written <= 1, "the rate allows one byte at once")
       manager.setRateLimit(nil)
       #expect(try await transfer.result.state == .completed)
       #expect(try bench.isWhole("0", seed: 1, length: Self.length))
@@ -125,7 +123,9 @@ import Testing
     }
   }
 
-  @Test func `A cancel ends its stream only, the others of the connection go on`() async throws {
+  @Test func `A cancel ends only its own stream, and others of the connection continue`()
+    async throws
+  {
     try await Bench.with(Self.files(2, Fault(.stall(after: 1000))), tls: .good, http2: true) {
       bench in
       let server = bench.server
@@ -149,7 +149,7 @@ import Testing
   }
 
   @Test(arguments: [Fault.Ending.refuse, .goAway])
-  func `Case 52: a stream that was not looked at is asked for again, and no attempt is counted`(
+  func `A stream that the server did not process is requested again without an attempt`(
     how: Fault.Ending
   ) async throws {
     let fault = Fault(.cut(how: how, after: 0, in: .head), when: .request(1))
@@ -165,7 +165,7 @@ import Testing
     }
   }
 
-  @Test func `Case 52: a server that refuses every stream is given up`() async throws {
+  @Test func `A server that refuses every stream fails the download`() async throws {
     let fault = Fault(.cut(how: .refuse, after: 0, in: .head))
     try await Bench.with(Self.files(1, fault), tls: .good, http2: true) { bench in
       let outcome = try await bench.run(
@@ -175,7 +175,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1000] as [Int64])
-  func `Case 52: a stream that is reset otherwise costs an attempt and no byte`(
+  func `A reset stream costs one attempt and no byte`(
     bytes: Int64
   ) async throws {
     let fault = Fault(.reset(after: bytes), when: .request(1))
@@ -188,7 +188,7 @@ import Testing
     }
   }
 
-  @Test func `A server that wants HTTP-1-1 gets it, and is not asked twice`() async throws {
+  @Test func `A server that requires HTTP-1-1 gets it for all further requests`() async throws {
     let fault = Fault(.cut(how: .demandHTTP1, after: 0, in: .head), when: .request(1))
     try await Bench.with(Self.files(2, fault), tls: .good, http2: true) { bench in
       try await bench.withManager({ $0.httpVersion = .http2 }) { manager in
@@ -204,7 +204,7 @@ import Testing
     }
   }
 
-  @Test func `Case 34: a push, which was forbidden, brings nothing into the file`() async throws {
+  @Test func `A forbidden push adds nothing to the file`() async throws {
     let fault = Fault(.cut(how: .push, after: 0, in: .head), when: .request(1))
     try await Bench.with(Self.files(1, fault), tls: .good, http2: true) { bench in
       let outcome = try await bench.run(

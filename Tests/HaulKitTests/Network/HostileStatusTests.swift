@@ -3,7 +3,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Answers that would stop the client", .timeLimit(.minutes(2))) struct HostileStatusTests {
+@Suite("Answers with an invalid status", .timeLimit(.minutes(2))) struct HostileStatusTests {
   private func failure(_ bench: Bench) async throws -> TransferError? {
     try await bench.finish(
       bench.request("/f", as: "out") {
@@ -14,7 +14,9 @@ import Testing
   }
 
   @Test(arguments: ["000", "001", "050", "099"])
-  func `A status below 100 fails, and stops nothing else`(status: String) async throws {
+  func `A status below 100 fails the download, and the next one completes`(status: String)
+    async throws
+  {
     let raw = "HTTP/1.1 \(status) F\r\nContent-Length: 5\r\n\r\nhello"
     let resource = FaultScript.Resource.plain("f").with { $0.faults = [Fault(.raw(text: raw))] }
     try await Bench.with([resource]) { bench in
@@ -26,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func `Over HTTP/2 as well`() async throws {
+  @Test func `A status below 100 over HTTP/2 fails the download`() async throws {
     let resource = FaultScript.Resource.plain("f").with {
       $0.faults = [Fault(.respond(status: 99, body: "hello"))]
     }
@@ -39,7 +41,7 @@ import Testing
   }
 
   @Test(arguments: ["gzip, chunked", "gzip", "chunked, gzip"])
-  func `A transfer coding that was not asked for does not stay in the file`(coding: String)
+  func `A body with an unrequested transfer coding is not published`(coding: String)
     async throws
   {
     let raw = "HTTP/1.1 200 OK\r\nTransfer-Encoding: \(coding)\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
@@ -51,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func `Redirects go on where the server closes each connection without a word`()
+  @Test func `Redirects work although the server closes each connection without notice`()
     async throws
   {
     let hops = (1...5).map { number in

@@ -3,7 +3,7 @@ import HaulHTTP
 import HaulTesting
 import Testing
 
-/// Connections between requests: by our own client of plain HTTP, and by that of TLS.
+/// Connections between requests: those of Haul's plain HTTP client, and those of the TLS client.
 @Suite(.timeLimit(.minutes(1))) struct KeptConnectionTests {
   private static let length: Int64 = 300_000
 
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(arguments: [FaultServerTLS.none, .good])
-  func `Requests that follow each other share a connection`(tls: FaultServerTLS) async throws {
+  func `Consecutive requests share a connection`(tls: FaultServerTLS) async throws {
     try await withTransport(tls) { bench, transport, request in
       for _ in 1...3 {
         let count = try await read(request, by: transport)
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(arguments: [FaultServerTLS.none, .good])
-  func `A connection without a request is closed after a while`(tls: FaultServerTLS) async throws {
+  func `An idle connection is closed after the configured time`(tls: FaultServerTLS) async throws {
     try await withTransport(tls, keepAlive: .milliseconds(50)) { bench, transport, request in
       _ = try await read(request, by: transport)
       try await bench.server.waitUntil { $0.connectionsOpen == 0 }
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(arguments: [FaultServerTLS.none, .good])
-  func `A released body closes its connection, and no other request waits for that`(
+  func `A released body closes its connection, and other requests do not wait for that`(
     tls: FaultServerTLS
   ) async throws {
     let stall = Fault(.stall(after: 200_000), when: .request(1))
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test(arguments: [FaultServerTLS.none, .good])
-  func `An answer that ends with its connection is followed by a new one`(
+  func `After an answer that ends with its connection, a new connection is opened`(
     tls: FaultServerTLS
   ) async throws {
     let close = Fault(.closeDelimited(), when: .request(1))
@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test(arguments: [FaultServerTLS.none, .good])
-  func `A connection that the server wants closed gets no other request`(
+  func `A connection that the server asks to close gets no further request`(
     tls: FaultServerTLS
   ) async throws {
     let last = Fault(.addHeaders(fields: ["Connection: close"]), when: .request(1))
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test(arguments: [FaultServerTLS.none, .good])
-  func `An answer that nobody asked for is not taken for the next one`(
+  func `An unrequested answer is not taken for the next one`(
     tls: FaultServerTLS
   ) async throws {
     let answer = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"
@@ -114,14 +114,14 @@ import Testing
         let second = try await read(request, by: transport)
         #expect(second == Int(Self.length))
       } catch let error as TransferError {
-        // It may have been sent before the connection was closed for what came unasked.
+        // It may have been sent before the connection was closed because of the unrequested bytes.
         #expect(error.code == .connectionLost && error.isRetryable)
       }
     }
   }
 
   @Test(arguments: [FaultServerTLS.none, .good])
-  func `A request that was cancelled before is not sent`(tls: FaultServerTLS) async throws {
+  func `A request that is already cancelled is not sent`(tls: FaultServerTLS) async throws {
     try await withTransport(tls) { bench, transport, request in
       _ = try await read(request, by: transport)
       let task = Task {
@@ -134,7 +134,8 @@ import Testing
   }
 
   @Test(arguments: [FaultServerTLS.none, .good])
-  func `A field with a line break is not sent, and says so`(tls: FaultServerTLS) async throws {
+  func `A header field with a line break is refused and not sent`(tls: FaultServerTLS) async throws
+  {
     try await withTransport(tls) { bench, transport, request in
       var broken = request
       broken.headers.append("X-Note", "one\r\nHost: another")
@@ -151,7 +152,8 @@ import Testing
   }
 
   @Test(arguments: [FaultServerTLS.none, .good])
-  func `A request is cancelled while its answer is awaited`(tls: FaultServerTLS) async throws {
+  func `A request can be cancelled while it waits for its answer`(tls: FaultServerTLS) async throws
+  {
     let silent = Fault(.stallBeforeHead)
     try await withTransport(tls, faults: [silent]) { bench, transport, request in
       let task = Task { try await transport.fetch(request) }

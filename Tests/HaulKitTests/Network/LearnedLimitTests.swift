@@ -7,7 +7,7 @@ import Testing
   private static let length: Int64 = 2 << 20
 
   @Test(
-    "Two connections are borne and more are refused: it completes with two, without an attempt",
+    "If a server refuses more than two connections, it completes with two, without an attempt",
     arguments: [
       Fault.Action.retryLater(status: 429, seconds: 1), .retryLater(seconds: 0), .status(403),
       .cut(how: .reset, after: 0, in: .head),
@@ -23,7 +23,7 @@ import Testing
       let server = bench.server
       let request = try bench.request("/f.bin") { $0.connections = 8 }
       let outcome = try await bench.finish(request) { kind in
-        // The two that are held have brought bytes; what was beyond them is known to be refused.
+        // The two held ones have received bytes; all others are known to be refused.
         guard case .limited(2, _) = kind else { return }
         try await server.waitForHeld("/f.bin", count: 2)
         server.release("/f.bin")
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test("A 416 on an additional connection leaves its range to the one that works")
+  @Test("A 416 on an additional connection leaves its range to the working one")
   func unsatisfiable() async throws {
     let file = FaultScript.Resource(
       "/f.bin", seed: 5, length: Self.length,
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  @Test("A 429 to one file beside another that works is no attempt; it waits for its turn")
+  @Test("A 429 to one file beside a working one is no attempt; the file waits for its turn")
   func makesWay() async throws {
     func resource(_ path: String, _ fault: Fault) -> FaultScript.Resource {
       FaultScript.Resource(path, seed: 6, length: 500_000, faults: [fault])

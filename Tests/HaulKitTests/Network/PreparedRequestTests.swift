@@ -4,10 +4,9 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// `TransferManager.Configuration.prepare`: a hook that signs each request, and refreshes what it
-/// signs with.
+/// `TransferManager.Configuration.prepare`: a hook that signs each request and renews the token.
 @Suite(.timeLimit(.minutes(2))) struct PreparedRequestTests {
-  /// Makes a new token when the last one was refused; knows what it was asked for.
+  /// Creates a new token after a refusal, and records the calls.
   private final class Signer: Sendable {
     private let state = NIOLockedValueBox((asked: [OutgoingRequest](), token: 1))
 
@@ -27,8 +26,7 @@ import Testing
 
   private static let file = FaultScript.Resource("/f", seed: 3, length: 2 << 20)
 
-  @Test func `Every request carries what the hook gives for it, in place of its own`() async throws
-  {
+  @Test func `Every request has the fields of the hook, which replace its own`() async throws {
     let signer = Signer()
     let flaky = Self.file.with {
       $0.faults = [Fault(.reset(after: 100_000), when: .init(times: 3))]
@@ -52,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func `Of many small files each is signed`() async throws {
+  @Test func `Each of many small files is signed`() async throws {
     let signer = Signer()
     let names = (0..<12).map { "f\($0)" }
     let files = names.map { FaultScript.Resource("/\($0)", seed: .of($0), length: 5000) }
@@ -68,7 +66,7 @@ import Testing
   }
 
   @Test(arguments: [401, 403])
-  func `A request that is refused is prepared anew, once, and no attempt is counted`(
+  func `A refused request is prepared again once, without an attempt`(
     status: Int
   ) async throws {
     let signer = Signer()
@@ -85,9 +83,7 @@ import Testing
     }
   }
 
-  @Test func `One that is refused for good fails, and the hook is not asked again and again`()
-    async throws
-  {
+  @Test func `A permanently refused request fails after one renewed preparation`() async throws {
     let signer = Signer()
     let refusing = Self.file.with { $0.faults = [Fault(.status(401))] }
     try await Bench.with([refusing]) { bench in
@@ -98,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func `Without a hook a refusal is one`() async throws {
+  @Test func `Without a hook, a refusal fails the download`() async throws {
     let refusing = Self.file.with { $0.faults = [Fault(.status(401), when: .request(1))] }
     try await Bench.with([refusing]) { bench in
       try bench.expectFailure(.unauthorized, try await bench.finish(try bench.request("/f")))
@@ -106,8 +102,7 @@ import Testing
     }
   }
 
-  @Test func `What the hook throws fails the attempt, and its words are told nobody`() async throws
-  {
+  @Test func `An error of the hook fails the attempt, and its text is not shown`() async throws {
     struct Failure: Error { let secret = "canary-9" }
     try await Bench.with([Self.file]) { bench in
       let request = try bench.request("/f", as: "f") { $0.retry.retries = 0 }
@@ -122,7 +117,7 @@ import Testing
     }
   }
 
-  @Test func `What the hook gave stays within the origin, and is not kept`() async throws {
+  @Test func `The hook's fields stay within the origin, and are not stored`() async throws {
     let signer = Signer()
     try await withFaultServer(FaultScript([Self.file])) { other in
       try await Bench.with([
@@ -149,9 +144,9 @@ import Testing
     }
   }
 
-  @Test func `A pause does not wait for a hook that waits`() async throws {
+  @Test func `A pause does not wait for a running hook`() async throws {
     try await Bench.with([Self.file]) { bench in
-      // It stands still: only cancellation frees who waits.
+      // It stands still, so only cancellation ends waits.
       let clock = ManualClock()
       let hook: RequestPreparation = { _ in
         try await clock.wait(.seconds(1))
@@ -159,7 +154,7 @@ import Testing
       }
       let stopped = try await bench.run(
         try bench.request("/f", as: "f"), configure: { $0.prepare = hook },
-        interruption: { try await until { clock.sleeping > 0 } })
+        interruption: { try await until { clock.sleeperCount > 0 } })
       #expect(stopped == nil)
     }
   }

@@ -3,7 +3,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("haul probe: what a server says") struct ProbeTests {
+@Suite("haul probe: what a server supports") struct ProbeTests {
   private func probe(
     _ bench: Bench, _ path: String, _ change: (inout DownloadRequest) -> Void = { _ in }
   ) async throws -> ProbeResult {
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test("A failure is told with its code; a passing one is tried again")
+  @Test("A failure is reported with its code; a temporary one is retried")
   func failures() async throws {
     let gone = FaultScript.Resource("/gone", seed: 3, length: 9, faults: [Fault(.status(404))])
     let busy = FaultScript.Resource(

@@ -14,7 +14,7 @@ import Testing
       try ProxyRules.Proxy("\(scheme)://\(user)127.0.0.1:\(proxy.port)"), exceptions: exceptions)
   }
 
-  /// Under a name: the certificate of a bare address cannot be checked through a proxy.
+  /// By name, because the certificate of an IP address cannot be checked through a proxy.
   private func named(_ bench: Bench, _ path: String = "/f.bin") throws -> DownloadRequest {
     let url = try ResourceURL(bench.server.url(path, host: "localhost"))
     return try bench.request(path) { $0.url = url }
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(arguments: [ProxyServer.Kind.http, .socks5], [FaultServerTLS.none, .good])
-  func `A file comes through a proxy, with a password and without`(
+  func `A download works through a proxy, with and without a password`(
     kind: ProxyServer.Kind, tls: FaultServerTLS
   ) async throws {
     let scheme = kind == .http ? "http" : "socks5h"
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(arguments: [ProxyServer.Kind.http, .socks5], [FaultServerTLS.none, .good])
-  func `Case 53: a proxy that wants another password is told of as a proxy, at once`(
+  func `A wrong proxy password fails at once with a proxy error`(
     kind: ProxyServer.Kind, tls: FaultServerTLS
   ) async throws {
     let scheme = kind == .http ? "http" : "socks5"
@@ -79,7 +79,8 @@ import Testing
   }
 
   @Test(arguments: [ProxyServer.Kind.http, .socks5])
-  func `Case 53: a tunnel that is refused is the proxy's doing`(kind: ProxyServer.Kind) async throws
+  func `A tunnel that the proxy refuses fails with a proxy error`(kind: ProxyServer.Kind)
+    async throws
   {
     var refusing = ProxyServer.Rules()
     refusing.refuses = true
@@ -94,10 +95,10 @@ import Testing
   }
 
   @Test(arguments: ["http", "socks5"], [FaultServerTLS.none, .good])
-  func `Case 53: a proxy that is not there is told of as a proxy`(
+  func `An unreachable proxy fails with a proxy error`(
     scheme: String, tls: FaultServerTLS
   ) async throws {
-    // Reserved, and nobody listens there.
+    // A reserved port without a listener.
     let through = ProxyRules(try ProxyRules.Proxy("\(scheme)://user:hidden@127.0.0.1:1"))
     try await Bench.with([Self.file], tls: tls) { bench in
       let request = try named(bench).with { $0.retry.retries = 0 }
@@ -108,9 +109,7 @@ import Testing
     }
   }
 
-  @Test func `Case 53: a proxy that strips Range gets the whole written from the start`()
-    async throws
-  {
+  @Test func `If a proxy strips Range, the whole body is written from the start`() async throws {
     var stripping = ProxyServer.Rules()
     stripping.strips = ["range"]
     try await Bench.with([Self.file]) { bench in
@@ -123,7 +122,7 @@ import Testing
     }
   }
 
-  @Test func `An exception is reached directly`() async throws {
+  @Test func `A host in the proxy exceptions is reached directly`() async throws {
     try await Bench.with([Self.file]) { bench in
       try await ProxyServer.with(.http) { proxy in
         let around = try rules(
@@ -135,9 +134,7 @@ import Testing
     }
   }
 
-  @Test func `Many ranges come through a proxy, and one connection serves many files`()
-    async throws
-  {
+  @Test func `Several ranges and several files work through a proxy`() async throws {
     let large = FaultScript.Resource("/l.bin", seed: 5, length: 8 << 20)
     try await Bench.with([Self.file, large]) { bench in
       try await ProxyServer.with(.http) { proxy in
@@ -153,7 +150,7 @@ import Testing
   }
 
   @Test(arguments: ["http", "socks5"])
-  func `The certificate of a bare address is not checked through a proxy, so it is refused`(
+  func `An https address with an IP host is refused through a proxy`(
     scheme: String
   ) async throws {
     try await Bench.with([Self.file], tls: .good) { bench in
@@ -182,7 +179,7 @@ import Testing
     }
   }
 
-  @Test func `HTTP-2 goes through a tunnel too`() async throws {
+  @Test func `HTTP-2 works through a tunnel`() async throws {
     try await Bench.with([Self.file], tls: .good, http2: true) { bench in
       try await ProxyServer.with(.http) { proxy in
         let through = try rules("http", proxy)

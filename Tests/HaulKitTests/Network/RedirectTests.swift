@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 extension FaultScript.Resource {
-  /// A path that only leads elsewhere.
+  /// A path that only redirects.
   static func redirecting(_ path: String, status: Int = 302, to location: String) -> Self {
     FaultScript.Resource(path, length: 0).with {
       $0.redirect = .init(status: status, location: location)
@@ -21,7 +21,7 @@ extension FaultScript.Resource {
   }
 
   @Test(arguments: [301, 302, 303, 307, 308])
-  func `A redirect is followed, and the name stays that of the address given`(
+  func `A redirect is followed, and the name comes from the given address`(
     status: Int
   ) async throws {
     let start = FaultScript.Resource.redirecting("/given.bin", status: status, to: "/file.bin")
@@ -31,14 +31,14 @@ extension FaultScript.Resource {
     }
   }
 
-  @Test func `Case 43: twenty redirects are followed`() async throws {
+  @Test func `Twenty redirects are followed`() async throws {
     try await Bench.with(chain(20)) { bench in
       let outcome = try await bench.finish(try bench.request("/0", as: "f.bin"))
       try bench.expectWhole("f.bin", seed: 43, length: 100_000, outcome)
     }
   }
 
-  @Test func `Case 43: twenty-one are too many`() async throws {
+  @Test func `Twenty-one redirects are too many`() async throws {
     try await Bench.with(chain(21)) { bench in
       let outcome = try await bench.finish(try bench.request("/0", as: "f.bin"))
       try bench.expectFailure(.tooManyRedirects, outcome, without: "f.bin")
@@ -47,7 +47,7 @@ extension FaultScript.Resource {
     }
   }
 
-  @Test func `Case 43: a circle is noticed when it closes`() async throws {
+  @Test func `A redirect cycle is detected when it closes`() async throws {
     try await Bench.with([.redirecting("/a", to: "/b"), .redirecting("/b", to: "/a")]) { bench in
       let outcome = try await bench.finish(try bench.request("/a"))
       try bench.expectFailure(.tooManyRedirects, outcome)
@@ -57,7 +57,7 @@ extension FaultScript.Resource {
     }
   }
 
-  @Test func `Case 44: a redirect from https to http is refused`() async throws {
+  @Test func `A redirect from https to http is refused`() async throws {
     try await withFaultServer(FaultScript([Self.file])) { plain in
       let start = FaultScript.Resource.redirecting("/start", to: plain.url("/file.bin"))
       try await Bench.with([start], tls: .good) { bench in
@@ -75,7 +75,7 @@ extension FaultScript.Resource {
     "http://user:secret@127.0.0.1:{port}/file.bin", "http://user@127.0.0.1:{port}/file.bin",
     "http://@127.0.0.1:{port}/file.bin", "http:///file.bin", "http://127.0.0.1:99999/file.bin",
   ])
-  func `Case 46: a redirect out of http, or with user information, is refused`(
+  func `A redirect to another scheme or with user information is refused`(
     location: String
   ) async throws {
     try await Bench.with([.redirecting("/start", to: location), Self.file]) { bench in
@@ -87,7 +87,7 @@ extension FaultScript.Resource {
     }
   }
 
-  @Test func `A redirect status without Location saves nothing`() async throws {
+  @Test func `A redirect status without Location publishes nothing`() async throws {
     let fault = Fault(.respond(status: 302, headers: [], body: "<html>moved</html>"))
     let resource = FaultScript.Resource("/f.bin", seed: 1, length: 100, faults: [fault])
     try await Bench.with([resource]) { bench in

@@ -3,10 +3,10 @@ import HaulKit
 import HaulTesting
 import Testing
 
-// How many requests a server gets, to the one: a request that is not needed is a fault.
+// The exact number of requests to a server: an unnecessary one is a fault.
 @Suite(.timeLimit(.minutes(1))) struct RequestCountTests {
   @Test(arguments: [1, 8])
-  func `A list of n small files costs n requests, one for each`(connections: Int) async throws {
+  func `A list of n small files needs n requests, one for each`(connections: Int) async throws {
     let paths = (0..<25).map { "/f\($0)" }
     let files = paths.map { FaultScript.Resource($0, seed: 3, length: 20_000) }
     try await Bench.with(files) { bench in
@@ -23,9 +23,9 @@ import Testing
     }
   }
 
-  // By a clock that stands still no connection is ever slow, and so nothing is fetched twice.
+  // With a clock that stands still no connection is slow, so nothing is fetched twice.
   @Test(arguments: [1, 2, 4])
-  func `A file over n connections costs n requests, and no byte is asked for twice`(
+  func `A file over n connections needs n requests, and no byte is requested twice`(
     connections: Int
   ) async throws {
     let piece: Int64 = 256 << 10
@@ -37,7 +37,7 @@ import Testing
       let transfer = try await manager.add(
         try bench.request("/f") {
           $0.connections = connections
-          // Half of a piece is not worth a connection of its own.
+          // Half of a piece does not justify another connection.
           $0.minimumSplit = piece * 3 / 4
         })
       try await bench.server.waitForHeld("/f", count: connections)

@@ -1,7 +1,7 @@
 import HaulKit
 import Testing
 
-/// Whether a machine has a network, by its routes.
+/// Whether a machine has a network, by its routing table.
 @Suite struct RouteTableTests {
   private static let title =
     "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\n"
@@ -16,7 +16,7 @@ import Testing
     "\(destination) 40 \(Self.nowhere) 00 \(Self.nowhere) 00000100 00000001 00000000 \(flags)     \(interface)\n"
   }
 
-  @Test func `A machine that reaches only itself has none`() {
+  @Test func `Local, link-local and rejecting routes do not count as a network`() {
     #expect(!RouteTable.leadsOut(ipv4: "", ipv6: ""))
     #expect(!RouteTable.leadsOut(ipv4: Self.title, ipv6: Self.loopback + Self.rejecting))
     let linkLocal = v6("fe800000000000000000000000000000", on: "eth0")
@@ -28,7 +28,7 @@ import Testing
     #expect(!RouteTable.leadsOut(ipv4: Self.title + rejected, ipv6: ""))
   }
 
-  @Test func `A route over an interface is one, of either family`() {
+  @Test func `A route over an interface counts as a network, in either family`() {
     let way = "eth0\t00000000\t010011AC\t0003\t0\t0\t0\t00000000\t0\t0\t0\n"
     #expect(RouteTable.leadsOut(ipv4: Self.title + way, ipv6: ""))
     let near = "eth0\t000011AC\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0\n"
@@ -38,7 +38,7 @@ import Testing
     #expect(!RouteTable.leadsOut(ipv4: "", ipv6: v6(Self.nowhere, flags: "00200200", on: "eth0")))
   }
 
-  @Test func `Nobody is told anything that cannot be read`() {
+  @Test func `An unreadable routing table counts as no network`() {
     #expect(!RouteTable.leadsOut(ipv4: "\n\nx y\n", ipv6: "a b c\n\n"))
   }
 }

@@ -4,7 +4,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// Case 45: what must stay within one scheme, host and port.
+/// Case 45: secrets that must stay within one scheme, host and port.
 @Suite struct SecretTests {
   private static let secrets = [
     (name: "Authorization", value: "Bearer canary-1"), (name: "Cookie", value: "id=canary-2"),
@@ -13,12 +13,12 @@ import Testing
   private static let basic = Data("user:canary-4".utf8).base64EncodedString()
   private static let file = FaultScript.Resource("/file.bin", seed: 45, length: 2 << 20)
 
-  /// Whether any field of these requests carries a canary.
+  /// The fields of these requests that contain a canary.
   private func leaked(_ requests: [RequestRecord]) -> [String] {
     requests.flatMap(\.headerLines).filter { $0.contains("canary") || $0.contains(Self.basic) }
   }
 
-  /// Four connections, each with one reset: first requests, extra ranges and retries are all seen.
+  /// Four connections, each with one reset, to check first requests, additional ranges and retries.
   private func change(_ request: inout DownloadRequest) {
     request.headers = Self.secrets
     request.connections = 4
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `Case 45: nothing secret reaches another port`(isInURL: Bool) async throws {
+  func `No secret is sent to another port`(isInURL: Bool) async throws {
     try await withFaultServer(FaultScript([Self.flaky])) { other in
       try await Bench.with([.redirecting("/start", to: other.url("/file.bin"))]) { bench in
         var request = try bench.request("/start", as: "f.bin") { change(&$0) }
@@ -50,12 +50,12 @@ import Testing
         try bench.expectWhole("f.bin", seed: 45, length: 2 << 20, outcome)
         #expect(other.snapshot.requests.count > 4)
         #expect(leaked(other.snapshot.requests).isEmpty)
-        #expect(!leaked(bench.server.snapshot.requests).isEmpty, "the canaries were sent at all")
+        #expect(!leaked(bench.server.snapshot.requests).isEmpty, "the origin got the canaries")
       }
     }
   }
 
-  @Test func `Case 45: nothing secret reaches another host`() async throws {
+  @Test func `No secret is sent to another host`() async throws {
     try await Bench.with([
       .redirecting("/start", to: "http://localhost:{port}/file.bin"), Self.flaky,
     ]) { bench in
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func `Case 45: nothing secret reaches another scheme`() async throws {
+  @Test func `No secret is sent to another scheme`() async throws {
     try await withFaultServer(FaultScript([Self.flaky]), tls: .good) { other in
       try await Bench.with([.redirecting("/start", to: other.url("/file.bin"))]) { bench in
         let authority = bench.path("other.pem")
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  @Test func `Case 45: a way out of the origin and back tells no secret outside`() async throws {
+  @Test func `A redirect out of the origin and back sends no secret outside`() async throws {
     try await withFaultServer(FaultScript()) { other in
       try await Bench.with([.redirecting("/start", to: other.url("/away")), Self.flaky]) { bench in
         other.add(.redirecting("/away", to: bench.server.url("/file.bin")))
@@ -94,8 +94,7 @@ import Testing
     }
   }
 
-  @Test func `Case 45: within one origin every request carries them, after a redirect too`()
-    async throws
+  @Test func `Within one origin every request has the secrets, even after a redirect`() async throws
   {
     try await Bench.with([.redirecting("/start", to: "/file.bin"), Self.flaky]) { bench in
       let request = try bench.request("/start", as: "f.bin") { change(&$0) }
@@ -107,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func `Case 45: user information of the address goes to its origin, after a redirect too`()
+  @Test func `User information of the address is sent to its origin, even after a redirect`()
     async throws
   {
     try await Bench.with([.redirecting("/start", to: "/file.bin"), Self.flaky]) { bench in
@@ -121,7 +120,7 @@ import Testing
     }
   }
 
-  @Test func `Neither the journal nor an event keeps a secret`() async throws {
+  @Test func `Journals and events contain no secret`() async throws {
     try await Bench.with([.stalling("/file.bin", seed: 45)]) { bench in
       var request = try bench.request("/file.bin?token=canary-5", as: "f.bin") { change(&$0) }
       request.connections = 2

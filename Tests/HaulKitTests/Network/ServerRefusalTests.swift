@@ -20,7 +20,7 @@ import Testing
     .retryLater(seconds: -100, asDate: true), .retryLater(status: 429, seconds: 1),
     .retryLater(seconds: 1, asDate: true),
   ])
-  func `Case 40: Retry-After in seconds or as a date is obeyed, one in the past is none`(
+  func `Retry-After is obeyed in seconds or as a date, and a past date means no wait`(
     answer: Fault.Action
   ) async throws {
     try await finish(Fault(answer, when: .request(1))) { bench, outcome in
@@ -33,7 +33,7 @@ import Testing
   @Test(
     .timeLimit(.minutes(1)),
     arguments: [false, true], [429, 503])
-  func `Case 40: until Retry-After is over the server is not asked again`(
+  func `The server gets no request until Retry-After has passed`(
     isDate: Bool, status: Int
   ) async throws {
     let busy = FaultScript.Resource(
@@ -46,13 +46,13 @@ import Testing
       let (manager, end) = try bench.manager(clock: clock)
       let transfer = try await manager.add(
         try bench.request("/f.bin") { $0.retry.maximumTime = .seconds(7200) })
-      // A date tells whole seconds.
+      // A date has whole seconds.
       try await until { clock.wakeUps.contains { $0 >= .seconds(590) } }
       #expect(clock.wakeUps.allSatisfy { $0 <= .milliseconds(100) || $0 >= .seconds(590) })
-      clock.move(by: .seconds(580))
+      clock.advance(by: .seconds(580))
       #expect(await transfer.summary?.state.isEnded == false)
       #expect(bench.server.snapshot.requestCount("/f.bin") == 1)
-      clock.move(by: .seconds(200))
+      clock.advance(by: .seconds(200))
       #expect(try await transfer.result.state == .completed)
       #expect(bench.server.snapshot.requestCount("/f.bin") == 2)
       await end()
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(arguments: [408, 500, 502, 503, 504])
-  func `Case 40: a passing error of the server is tried again`(status: Int) async throws {
+  func `A temporary server error is retried`(status: Int) async throws {
     try await finish(Fault(.status(status, body: "<html>busy</html>"), when: .request(1))) {
       bench, outcome in
       try bench.expectWhole("f.bin", seed: 40, length: 100_000, outcome)
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func `Case 40: a wait beyond the time for retries is not begun`() async throws {
+  @Test func `A Retry-After beyond the retry time fails the download at once`() async throws {
     try await finish(
       Fault(.retryLater(status: 429, seconds: 600)), { $0.retry.maximumTime = .seconds(60) }
     ) { bench, outcome in
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func `Case 41: a Retry-After that cannot be read is ignored`() async throws {
+  @Test func `An unreadable Retry-After is ignored`() async throws {
     let fault = Fault(.status(503, headers: ["Retry-After: when it suits"]), when: .request(1))
     try await finish(fault) { bench, outcome in
       try bench.expectWhole("f.bin", seed: 40, length: 100_000, outcome)
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func `Case 41: a huge Retry-After is an hour`() async throws {
+  @Test func `A huge Retry-After is limited to one hour`() async throws {
     let fault = Fault(.status(503, headers: ["Retry-After: 99999999999999999999"]))
     try await finish(fault, { $0.retry.maximumTime = .seconds(3599) }) { bench, outcome in
       try bench.expectFailure(.httpStatus, outcome, without: "f.bin")
@@ -95,7 +95,7 @@ import Testing
   }
 
   @Test(arguments: [401, 403, 410])
-  func `Case 42: a link that expires midway is resolved once more and the bytes go on`(
+  func `A link that expires midway is resolved once more, and the download resumes`(
     status: Int
   ) async throws {
     let signed = FaultScript.Resource(
@@ -110,11 +110,11 @@ import Testing
       #expect(outcome.restarts == 0)
       #expect(bench.server.snapshot.requestCount("/start") == 2)
       let last = try #require(bench.server.snapshot.requests("/signed").last?.range)
-      #expect(last != "bytes=0-", "the bytes that were there are not fetched again")
+      #expect(last != "bytes=0-", "the bytes on disk are not downloaded again")
     }
   }
 
-  @Test func `Case 42: a link that stays expired wants a new one, and a new one goes on`()
+  @Test func `A permanently expired link fails with needsNewURL, and a new link resumes`()
     async throws
   {
     let signed = FaultScript.Resource(
@@ -138,7 +138,7 @@ import Testing
   @Test(arguments: [
     (401, TransferError.Code.unauthorized), (403, .forbidden), (404, .notFound), (410, .notFound),
   ])
-  func `Case 42: an address that was not redirected fails at once with the status's own code`(
+  func `A refused address without redirects fails at once with the code of its status`(
     status: Int, code: TransferError.Code
   ) async throws {
     try await finish(Fault(.status(status, body: "<html>no</html>"))) { bench, outcome in

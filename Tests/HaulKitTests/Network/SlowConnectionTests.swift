@@ -1,7 +1,7 @@
 import HaulCore
 import Testing
 
-/// Case 38 lasts a minute in real time; the machine that decides it is told of the minute instead.
+/// Case 38 would last a minute in real time, so the machine is tested with simulated time.
 @Suite struct SlowConnectionTests {
   private struct Run {
     var machine: DownloadMachine
@@ -14,7 +14,7 @@ import Testing
         event, plan: &plan, at: Instant(.seconds(second)), using: &generator)
     }
 
-    /// Bytes that one connection brings in a second.
+    /// Bytes that one connection receives in a second.
     mutating func write(_ id: SegmentID, _ count: Int) {
       _ = plan.reserve(id, count: count)
       plan.wrote(id)
@@ -35,13 +35,11 @@ import Testing
         ("Content-Range", "bytes 0-999999/1000000"), ("Content-Length", "1000000"),
         ("ETag", "\"a\""),
       ]), url: try ResourceURL("http://host.invalid/f"))
-    _ = run.tell(.responded(id, head, leadsElsewhere: false, wallSeconds: 0), at: 0)
+    _ = run.tell(.responded(id, head, isFromOtherAddress: false, wallSeconds: 0), at: 0)
     return (run, id)
   }
 
-  @Test func `Case 38: a drip under 1 KiB a second is given up after a minute and tried again`()
-    throws
-  {
+  @Test func `A connection below 1 KiB a second is closed after a minute and retried`() throws {
     var (run, id) = try started()
     var stops: [Int] = []
     for second in 0...70 where stops.isEmpty {
@@ -58,7 +56,7 @@ import Testing
     #expect(run.plan.receivedCount == 61, "the bytes are kept")
   }
 
-  @Test func `Case 38: a slow but steady connection lives`() throws {
+  @Test func `A slow but steady connection is kept`() throws {
     var (run, id) = try started()
     for second in 0...300 {
       #expect(!run.tell(.tick, at: second).contains(.stop(id)))

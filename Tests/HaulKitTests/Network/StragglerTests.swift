@@ -3,12 +3,12 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("A connection that lags behind, or breaks, does not hold up the others")
+@Suite("A slow or lost connection does not delay the others")
 struct StragglerTests {
   private static let length: Int64 = 6 << 20
 
   @Test(
-    "One that falls silent is not waited for: another fetches its rest, and no attempt is counted")
+    "If one falls silent, another fetches its rest, and no attempt is counted")
   func silent() async throws {
     let file = FaultScript.Resource(
       "/f.bin", seed: 5, length: Self.length,
@@ -23,12 +23,12 @@ struct StragglerTests {
     }
   }
 
-  @Test("One that breaks after it brought enough goes on at once, and no attempt is counted")
+  @Test("A connection lost after many bytes is replaced at once, and no attempt is counted")
   func broken() async throws {
     let file = FaultScript.Resource(
       "/f.bin", seed: 6, length: Self.length,
       faults: [
-        // The first one goes on meanwhile.
+        // The first one continues meanwhile.
         Fault(.stall(after: 1 << 20), when: .request(1)),
         Fault(.reset(after: 768 << 10), when: .request(2)),
       ]

@@ -6,7 +6,7 @@ import Testing
 @Suite struct TrustedRedirectTests {
   private static let file = FaultScript.Resource("/f.bin", seed: 45, length: 300_000)
 
-  /// A redirect from one https origin to another of the same authority; what the second was told.
+  /// A redirect from one https origin to another of the same authority; returns the second request.
   private func follow(trusting hosts: Set<String>, to host: String) async throws -> RequestRecord {
     try await Bench.with([]) { outer in
       let authority = try CertificateAuthority()
@@ -38,13 +38,15 @@ import Testing
   }
 
   @Test(arguments: [["localhost"], ["example.org"], []] as [Set<String>])
-  func `Another host gets none of them`(hosts: Set<String>) async throws {
+  func `A host that is not trusted gets neither headers nor password`(hosts: Set<String>)
+    async throws
+  {
     let record = try await follow(trusting: hosts, to: "127.0.0.1")
     #expect(record.header("X-Key") == nil)
     #expect(record.header("Authorization") == nil)
   }
 
-  @Test func `A trusted host gets nothing over http, and no unchecked connection`() throws {
+  @Test func `A trusted host gets nothing over http, and its certificate is checked`() throws {
     var request = FetchRequest(
       url: try ResourceURL("http://user:secret@a.example/"),
       headers: HeaderFields([("X-Key", "value")]), allowInsecure: true)

@@ -3,13 +3,13 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// Commands to a transfer whose connection broke, and which waits for its next attempt.
+/// Commands to a transfer that waits for its next attempt after a lost connection.
 @Suite(.timeLimit(.minutes(2))) struct BackingOffTests {
-  /// The first waits for its next attempt, or for a slot to make it; the second has the only slot.
+  /// The first waits for its next attempt, or for a slot for it; the second has the only slot.
   private func with(
     connections: Int, _ body: (QueueBench, [Transfer]) async throws -> Void
   ) async throws {
-    // After its first bytes nothing more comes of it, over however many connections.
+    // After its first bytes it sends nothing more, over any number of connections.
     let first = Fault(.close(after: Int64(QueueBench.heldAt)), when: .init(times: 1))
     let a = FaultScript.Resource.plain("a").with {
       $0.faults = [first, Fault(.close(after: 0), when: .init(skip: 1))]
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(arguments: [1, 3])
-  func `A pause parks it; resumed, it goes on from its bytes in its place`(
+  func `A paused transfer resumes from its bytes at its old position`(
     connections: Int
   ) async throws {
     try await with(connections: connections) { queue, added in
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func `Paused it stays so, whatever else ends`() async throws {
+  @Test func `A paused transfer stays paused when others end`() async throws {
     try await with(connections: 1) { queue, added in
       try await added[0].pause()
       try await finish(queue, added)
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test(arguments: [1, 3], [true, false])
-  func `A cancel ends it at once, and its bytes stay only if they are to`(
+  func `A cancel ends it at once, and keeps its bytes only on request`(
     connections: Int, keepsBytes: Bool
   ) async throws {
     try await with(connections: connections) { queue, added in
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test(arguments: [1, 3])
-  func `Cancelled while paused, removed, or with all others, it does not come back`(
+  func `A cancelled or removed transfer does not retry`(
     connections: Int
   ) async throws {
     try await with(connections: connections) { queue, added in
@@ -101,13 +101,13 @@ import Testing
   }
 
   @Test(arguments: [1, 3], [true, false])
-  func `Put back to waiting it keeps bytes and place; restarted it forgets its bytes`(
+  func `A requeued transfer keeps its bytes and position, and a restarted one loses its bytes`(
     connections: Int, isRestart: Bool
   ) async throws {
     try await with(connections: connections) { queue, added in
       if isRestart { try await added[0].restart() } else { try await added[0].requeue() }
       #expect(queue.order == ["a", "b"])
-      // It has its place again once it has stopped.
+      // It gets its position again once it has stopped.
       try await until { await queue.states[0] == .queued }
       try await finish(queue, added)
       #expect(queue.order == ["a", "b", "a", "c"])
@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  @Test func `Moved to the end it makes its next attempt after all others`() async throws {
+  @Test func `A transfer moved to the end makes its next attempt after all others`() async throws {
     try await with(connections: 1) { queue, added in
       _ = try await queue.manager.move([added[0].id], to: .last)
       try await added[0].pause()

@@ -4,20 +4,20 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// Full disks, file systems that are taken away, and a network that is not there: what waits, and
-/// goes on by itself. On simulated ports, so that time passes when a test says so.
+/// Full disks, unmounted file systems and a missing network: which transfers wait and resume by
+/// themselves. On simulated ports, with time that the test controls.
 @Suite struct BlockedDownloadTests {
   private static let directory = QueueWorld.directory
   private static let length: Int64 = 40 << 10
   private static let roomy = 1 << 30
   private static let look = WaitMonitor.period + .seconds(1)
 
-  /// Something may be in the way from now on.
+  /// A scene in which something may block transfers from now on.
   private func hindered(active: Int = 1) -> Scene {
     let scene = Scene(active: active)
     scene.ledger.withLockedValue { $0.isHindered = true }
     scene.machine.put(Self.directory, onDevice: 1)
-    // What a part holds is what has come.
+    // The part file has only received bytes.
     scene.machine.setFaults(SimulatedFaults().with { $0.supportsAllocation = false })
     return scene
   }
@@ -32,7 +32,7 @@ import Testing
     return try scene.call { try await $0.add(request) }
   }
 
-  /// A download of 4 MiB, of which a quarter has come and more.
+  /// A download of 4 MiB, of which more than a quarter has arrived.
   private func addPartly(_ scene: Scene) throws -> Transfer {
     let transfer = try add(scene, "f", length: 4 << 20)
     while scene.received("f") < 1 << 20 { scene.pass(.milliseconds(50)) }
@@ -48,11 +48,7 @@ import Testing
     #expect(bytes == SeededContent(seed: 7).bytes(at: 0, count: Int(length)))
   }
 
-  @Test
-  func
-    `Case 61: what does not fit waits without a slot, what lies elsewhere goes on, and it goes on by itself`()
-    throws
-  {
+  @Test func `A full disk makes a transfer wait without a slot, and it resumes by itself`() throws {
     let scene = hindered()
     scene.machine.put("/e", onDevice: 2)
     scene.machine.setCapacity(20 << 10)
@@ -71,11 +67,7 @@ import Testing
     try scene.end()
   }
 
-  @Test
-  func
-    `Case 61: a disk that fills midway keeps part and journal, and the bytes are not fetched again`()
-    throws
-  {
+  @Test func `A disk that fills midway keeps the bytes, which are not downloaded again`() throws {
     let scene = hindered()
     let transfer = try addPartly(scene)
     scene.machine.setCapacity(scene.received("f") + (64 << 10))
@@ -93,9 +85,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `Case 61: while a disk is full nothing else is begun on it, and no server is asked`()
-    throws
-  {
+  @Test func `While a disk is full, nothing else starts on it and no request is sent`() throws {
     let scene = hindered()
     scene.machine.setCapacity(20 << 10)
     let first = try add(scene, "first")
@@ -113,7 +103,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `Case 61: one that waits is paused, cancelled and removed as any other`() throws {
+  @Test func `A transfer that waits for a full disk can be paused, cancelled and removed`() throws {
     for command in [TransferMachine.Command.pause, .cancel, .remove] {
       let scene = hindered()
       let transfer = try add(scene, "f", length: 4 << 20)
@@ -139,7 +129,7 @@ import Testing
     }
   }
 
-  @Test func `Case 61: a disk without room for the journal waits as well`() throws {
+  @Test func `A transfer without room for its journal waits too`() throws {
     let scene = hindered()
     scene.machine.setCapacity(0)
     let transfer = try add(scene, "f", length: 4 << 20)
@@ -153,11 +143,9 @@ import Testing
   }
 
   @Test(arguments: [nil, UInt64(9)])
-  func
-    `Case 67: a file system that is taken away midway is waited for, and nothing is made in its place`(
-      leaving: UInt64?
-    ) throws
-  {
+  func `A file system unmounted midway is waited for, and nothing is created in its place`(
+    leaving: UInt64?
+  ) throws {
     let scene = hindered()
     let transfer = try addPartly(scene)
     scene.machine.unmount(Self.directory, leaving: leaving)
@@ -175,7 +163,7 @@ import Testing
   }
 
   @Test(arguments: [nil, UInt64(9)])
-  func `Case 67: a file system that is taken away while it is paused is waited for too`(
+  func `A file system unmounted during a pause is waited for`(
     leaving: UInt64?
   ) throws {
     let scene = hindered()
@@ -195,7 +183,7 @@ import Testing
   }
 
   @Test(arguments: [nil, UInt64(9)])
-  func `Case 67: a file system that is gone when the program starts is waited for as well`(
+  func `A file system missing at the start of the program is waited for`(
     leaving: UInt64?
   ) throws {
     let scene = hindered()
@@ -218,11 +206,10 @@ import Testing
     try next.call { await $0.shutdown() }
     let memory = scene.memory
     let left = try next.call { _ in try await memory.open().locations }
-    #expect(left.isEmpty, "what has ended lies nowhere that must be known")
+    #expect(left.isEmpty, "an ended transfer has no stored location")
   }
 
-  @Test
-  func `Without a network everything waits, spends no attempt, and goes on when there is one`()
+  @Test func `Without a network all transfers wait without attempts, and resume when it returns`()
     throws
   {
     let scene = hindered()
@@ -238,13 +225,13 @@ import Testing
     try scene.end()
   }
 
-  @Test func `A manager that ends while something waits leaves nothing behind`() throws {
+  @Test func `A manager that shuts down during a wait leaves nothing behind`() throws {
     let scene = hindered()
     scene.process.transport.network.isUp = false
     let transfer = try add(scene, "f")
     scene.pass(.seconds(2))
     try scene.end()
-    #expect(scene.process.clock.sleeping == 0)
+    #expect(scene.process.clock.sleeperCount == 0)
     let memory = scene.memory
     let stored = try scene.call { _ in try await memory.records([transfer.id]) }
     #expect(stored.map(\.storedState.status) == [.queued])

@@ -4,7 +4,7 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// Who comes after whom.
+/// Dependencies between transfers.
 @Suite(.timeLimit(.minutes(2))) struct ChainTests {
   private func step(
     _ name: String, after: [String], group: String? = nil,
@@ -27,8 +27,7 @@ import Testing
     return request
   }
 
-  @Test
-  func `Download, unpack, "upgrade complete" across two groups, the last on the main actor`()
+  @Test func `A download, an unpack step and a main-actor step run in order across two groups`()
     async throws
   {
     let done = NIOLockedValueBox<[String]>([])
@@ -42,7 +41,7 @@ import Testing
         MainActor.assertIsolated()
         done.withLockedValue { $0.append("tell") }
       }
-      // In the wrong order on purpose: they are looked up as a whole.
+      // In the wrong order on purpose: identifiers are looked up for the whole call.
       let added = try await manager.add([
         step("tell", after: ["unpack"], group: "screen"),
         step("unpack", after: ["app"], group: "work"),
@@ -60,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func `With one slot, what waits for another holds none`() async throws {
+  @Test func `A transfer that waits for a dependency holds no slot`() async throws {
     let gate = StepGate()
     gate.open()
     try await QueueBench.with([.plain("app"), .plain("z")]) { queue in
@@ -79,7 +78,8 @@ import Testing
     ["a after a"], ["a after b", "b after a"],
     ["a after b", "b after c", "c after a", "d after a"],
   ])
-  func `Case 17: a circle is refused as a whole, and named`(edges: [String]) async throws {
+  func `A dependency cycle is reported, and the whole call is refused`(edges: [String]) async throws
+  {
     let history = try await QueueBench.with([]) { queue in
       let requests = edges.map { edge in
         let names = edge.split(separator: " ").map(String.init)
@@ -94,7 +94,7 @@ import Testing
       }
       #expect(error?.message.contains("d after") == false)
       #expect(await queue.manager.counts.isEmpty)
-      // Nothing of it is left: the names are free.
+      // Nothing of it remains, and the names are free.
       await queue.manager.suspend()
       let again = try await queue.manager.add(step("a", after: []))
       #expect(await again.summary?.state == .queued)
@@ -102,7 +102,7 @@ import Testing
     #expect(history.events.compactMap(\.number) == [1])
   }
 
-  @Test func `What comes after something unknown is refused`() async throws {
+  @Test func `An unknown dependency is refused`() async throws {
     try await QueueBench.with([]) { queue in
       let error = await #expect(throws: TransferError.self) {
         try await queue.manager.add([step("a", after: []), step("b", after: ["nobody"])])
@@ -113,7 +113,9 @@ import Testing
   }
 
   @Test(arguments: ["failed", "cancelled", "removed"])
-  func `Case 18: the three policies when what comes first does not complete`(how: String)
+  func `A dependency that does not complete blocks, skips or runs its dependents by policy`(
+    how: String
+  )
     async throws
   {
     let gate = StepGate()
@@ -147,8 +149,7 @@ import Testing
     }
   }
 
-  @Test func `A failed member in the middle stops the rest of its chain, which a retry frees`()
-    async throws
+  @Test func `A failed member stops the rest of its chain, and a retry continues it`() async throws
   {
     let gate = StepGate()
     gate.open()
@@ -168,7 +169,7 @@ import Testing
     }
   }
 
-  @Test func `Case 18: why one waits for another is told`() async throws {
+  @Test func `The wait for a dependency and its block are reported`() async throws {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.held("app")], active: 2) { queue in
       added = try await queue.manager.add([

@@ -3,9 +3,10 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// Commands to one that waits, rests, or has ended.
+/// Commands to a transfer that waits, is paused, or has ended.
 @Suite(.timeLimit(.minutes(2))) struct CommandedWhileTests {
-  @Test func `Commanded while it waits: pause parks, cancel ends, resume changes nothing`()
+  @Test
+  func `A pause parks a queued transfer, a cancel ends it, and a resume changes nothing`()
     async throws
   {
     var added: [Transfer] = []
@@ -30,7 +31,7 @@ import Testing
     #expect(history.changes(of: added[3]) == [.added, .completed])
   }
 
-  @Test func `Start now on a waiting or a paused one respects the limit`() async throws {
+  @Test func `Start on a queued or paused transfer respects the limit`() async throws {
     let history = try await QueueBench.with([.held("a"), .held("b"), .plain("c")]) { queue in
       let added = try await queue.add("a", "b", "c")
       let (a, b, c) = (added[0], added[1], added[2])
@@ -48,7 +49,7 @@ import Testing
     #expect(history.starts.count == 3)
   }
 
-  @Test func `A running one put back to waiting keeps bytes and place, and starts again`()
+  @Test func `A requeued running transfer keeps its bytes and position, and starts again`()
     async throws
   {
     var added: [Transfer] = []
@@ -60,7 +61,7 @@ import Testing
       try await a.requeue()
       #expect(try await a.result.reused > 0)
       await queue.manager.waitUntilEmpty()
-      // Its place is before the other one's.
+      // Its position is before the other one's.
       #expect(queue.asked == ["a", "a", "b"])
       #expect(await queue.states == [.completed, .completed])
       try queue.expectWhole(a)
@@ -70,7 +71,7 @@ import Testing
     #expect(history.results(of: added[0]).count == 1)
   }
 
-  @Test func `A paused one put back to waiting keeps bytes and place, and waits for a slot`()
+  @Test func `A requeued paused transfer keeps its bytes and position, and waits for a slot`()
     async throws
   {
     try await QueueBench.with([.held("a"), .held("b"), .plain("c")]) { queue in
@@ -89,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func `Retry of a failed or cancelled one goes on from its bytes, in its old place`()
+  @Test func `Retry of a failed or cancelled transfer resumes from its bytes at its old position`()
     async throws
   {
     let names: [FaultScript.Resource] = [.broken("a"), .held("b"), .held("c"), .plain("d")]
@@ -100,7 +101,7 @@ import Testing
       try await queue.hold(added[2])
       queue.server.setFaults("/a", [])
       queue.server.setFaults("/b", [])
-      // The later one first: the place counts.
+      // The later one first, because its position decides.
       try await added[1].retry()
       try await added[0].retry()
       #expect(await queue.states == [.queued, .queued, .running, .queued])
@@ -114,10 +115,7 @@ import Testing
     #expect(history.events.allSatisfy { $0.kind != .phase(.restarted, reason: nil) })
   }
 
-  @Test
-  func `Restart of a failed, cancelled or completed one begins at byte 0, in its old place`()
-    async throws
-  {
+  @Test func `Restart of an ended transfer begins at byte 0, at its old position`() async throws {
     let names: [FaultScript.Resource] = [.broken("a"), .plain("b"), .held("c"), .held("d")]
     try await QueueBench.with(names) { queue in
       let added = try await queue.add("a", "b", "c", "d")
@@ -143,7 +141,7 @@ import Testing
     }
   }
 
-  @Test func `Restart of a running one begins at byte 0, without a second one beside it`()
+  @Test func `Restart of a running transfer begins at byte 0, without a second run beside it`()
     async throws
   {
     var added: [Transfer] = []

@@ -4,11 +4,11 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// Calls of `add` that come while another is being stored.
+/// Calls of `add` while another one is being stored.
 @Suite(.timeLimit(.minutes(1))) struct ConcurrentAddTests {
   private typealias Outcomes = NIOLockedValueBox<[String: Result<TransferID, TransferError>]>
 
-  /// Begins them one after the other, without waiting, and lets all of them end.
+  /// Begins them one after the other, without waiting, and lets all of them finish.
   private func add(_ requests: [TransferRequest], _ scene: Scene) -> Outcomes {
     let outcomes = Outcomes([:])
     for request in requests {
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func `They are stored with one change`() throws {
+  @Test func `Concurrent additions are stored in one change`() throws {
     let scene = Scene()
     try scene.call { await $0.suspend() }
     scene.process.store.habits.isSlow = true
@@ -51,7 +51,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `One that is refused is refused alone`() throws {
+  @Test func `A refused addition does not affect the others`() throws {
     let scene = Scene()
     try scene.call { await $0.suspend() }
     scene.process.store.habits.isSlow = true
@@ -70,7 +70,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `Two with one identifier find one transfer`() throws {
+  @Test func `Concurrent additions with one identifier return the same transfer`() throws {
     let scene = Scene()
     try scene.call { await $0.suspend() }
     scene.process.store.habits.isSlow = true

@@ -4,28 +4,26 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// Between the decision that something starts and its run.
+/// Events between the decision to start and the run.
 @Suite(.timeLimit(.minutes(1))) struct DecidedStartTests {
-  @Test func `What starts while the manager shuts down is stopped, without any time passing`()
-    async throws
-  {
+  @Test func `A transfer that starts during the shutdown is stopped at once`() async throws {
     let (clock, store) = (ManualClock(), StartStore())
     try await StepBench.with(clock: clock, store: store) { bench in
       async let added = bench.manager.add(.step("spin", input: "1"))
       await store.gate.waitForArrivals(1)
       async let end: Void = bench.manager.shutdown()
-      // It has told what runs to stop, and waits for what is being stored.
+      // It has ordered all runs to stop, and waits for a commit.
       try await until { clock.wakeUps.contains(.seconds(4)) }
       store.gate.open()
       let step = try await added
       await end
-      #expect(clock.now == Instant() && clock.sleeping == 0)
+      #expect(clock.now == Instant() && clock.sleeperCount == 0)
       #expect(bench.gate.inside == 0)
       #expect(await step.summary?.state == .queued)
     }
   }
 
-  @Test func `A record that cannot be read holds up no other, and is read again a second later`()
+  @Test func `An unreadable record delays no other transfer, and is read again after a second`()
     async throws
   {
     let (clock, store) = (ManualClock(), StartStore())
@@ -38,15 +36,15 @@ import Testing
       for transfer in [added[0], added[2]] {
         try await until { await transfer.summary?.state == .completed }
       }
-      try await until { await added[1].summary?.state == .queued && clock.sleeping > 0 }
+      try await until { await added[1].summary?.state == .queued && clock.sleeperCount > 0 }
       #expect(clock.now == Instant())
       store.unreadable = nil
-      clock.move(by: .seconds(2))
+      clock.advance(by: .seconds(2))
       #expect(try await added[1].result.state == .completed)
     }
   }
 
-  @Test func `Each state change of one that never ran has its address`() async throws {
+  @Test func `Every state change of a transfer that never ran has its address`() async throws {
     try await StepBench.with { bench in
       let events = bench.manager.events()
       await bench.manager.suspend()
@@ -63,14 +61,14 @@ import Testing
   }
 }
 
-/// A list in memory that may be slow to store and unable to read.
+/// A list in memory whose commits may be slow and whose reads may fail.
 private struct StartStore: Store {
   private let memory = MemoryStore()
   private let lost = NIOLockedValueBox<TransferID?>(nil)
-  /// Where each change waits until it is stored.
+  /// Where each change waits before it is stored.
   let gate = StepGate()
 
-  /// The one that cannot be read.
+  /// The record that cannot be read.
   var unreadable: TransferID? {
     get { lost.withLockedValue { $0 } }
     nonmutating set { lost.withLockedValue { $0 = newValue } }

@@ -4,7 +4,7 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// Whoever waits for what does not come by itself is told so.
+/// A wait for a transfer that cannot end by itself returns with the reason.
 @Suite(.timeLimit(.minutes(2))) struct EndlessWaitTests {
   private func step(
     _ name: String, _ action: String = "pass", after: [String] = [], group: String? = nil
@@ -16,8 +16,8 @@ import Testing
     return request
   }
 
-  /// A manager with steps that pass, steps that fail until they are mended, and steps that are held
-  /// by the gate.
+  /// A manager with steps that pass, steps that fail until they are fixed, and steps that the gate
+  /// holds.
   private func with(
     _ body: (TransferManager, StepGate, _ mend: @escaping @Sendable () -> Void) async throws -> Void
   ) async throws {
@@ -41,9 +41,7 @@ import Testing
     } catch { return error.code }
   }
 
-  @Test func `A group without members, and one whose members were all removed, is over`()
-    async throws
-  {
+  @Test func `Waiting for a group without members returns at once`() async throws {
     try await with { manager, gate, _ in
       let group = manager.group("g")
       #expect(try await group.completion().isEmpty)
@@ -52,7 +50,7 @@ import Testing
       ])
       await gate.waitForArrivals(1)
       async let outcomes = group.completion()
-      // It is on the way to wait, or waits.
+      // It is about to wait, or waits.
       _ = await manager.summaries()
       gate.open()
       _ = try await manager.remove(.ids(added.map(\.id).reversed()))
@@ -61,9 +59,7 @@ import Testing
     }
   }
 
-  @Test func `The removal of the last member that had not ended ends the wait for the others`()
-    async throws
-  {
+  @Test func `Removing the last unfinished member ends the wait for the group`() async throws {
     try await with { manager, _, _ in
       let a = try await manager.add(step("a", group: "g"))
       _ = try await a.result
@@ -76,18 +72,19 @@ import Testing
     }
   }
 
-  @Test func `What waits behind a failed one is told so, directly or not, early or late`()
+  @Test
+  func `A wait for a dependent of a failed transfer ends, directly or indirectly, early or late`()
     async throws
   {
     try await with { manager, gate, mend in
-      // Both kinds of waiting begin before anything is decided, and after it.
+      // Both kinds of waiting begin before a decision, and after it.
       await manager.suspend()
       let added = try await manager.add([
         step("a", "fail", group: "g"), step("b", after: ["a"], group: "g"),
         step("c", after: ["b"], group: "g"), step("d", group: "g"),
       ])
       async let early = (code(added[1]), manager.group("g").completion())
-      // It waits for the second of the two only.
+      // It waits only for the second of the two.
       async let last = code(added[2])
       _ = await manager.summaries()
       await manager.unsuspend()
@@ -101,7 +98,7 @@ import Testing
       #expect(outcomes[added[2].id]?.error?.message.contains("\(added[0].id)") == true)
       #expect(await code(added[2]) == .dependencyFailed)
       #expect(await added[2].summary?.state == .queued)
-      // What the failed one's retry lets go on may be waited for again.
+      // After a retry of the failed one, its dependents can be awaited again.
       mend()
       try await added[0].retry()
       #expect(try await added[2].result.state == .completed)
@@ -110,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func `One that waits for several is told when the last that may still come has come`()
+  @Test func `A wait for several dependencies ends when the last possible one has ended`()
     async throws
   {
     try await with { manager, gate, _ in
@@ -127,7 +124,7 @@ import Testing
     }
   }
 
-  @Test func `A download in the caller's task is told as well`() async throws {
+  @Test func `A download in the caller's task fails if its dependency failed`() async throws {
     try await QueueBench.with([.plain("f")], active: 4) { queue in
       let manager = queue.manager
       await manager.register(step: "fail") { _ in throw TransferError(.io, "broken") }
@@ -143,7 +140,7 @@ import Testing
   }
 
   @Test(arguments: ["pause", "cancel", "remove"])
-  func `A step may command all, itself too`(command: String) async throws {
+  func `A step can command all transfers, including itself`(command: String) async throws {
     try await with { manager, _, _ in
       await manager.register(step: "commands") { [weak manager] context in
         switch command {
@@ -165,7 +162,7 @@ import Testing
     }
   }
 
-  @Test func `A step that waits for itself, or its own group, is refused`() async throws {
+  @Test func `A step that waits for itself or its own group is refused`() async throws {
     try await with { manager, _, _ in
       let codes = NIOLockedValueBox<[TransferError.Code?]>([])
       await manager.register(step: "waits") { [weak manager] context in

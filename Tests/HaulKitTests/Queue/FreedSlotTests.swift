@@ -3,8 +3,8 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// A slot is free only when everything that ran in it has stopped: on the real engine, over the
-/// real network.
+/// A slot is free only when everything in it has stopped: on the real engine, over the real
+/// network.
 @Suite(.timeLimit(.minutes(2))) struct FreedSlotTests {
   /// What stops a running transfer.
   enum Order: CaseIterable, Sendable {
@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test(arguments: Order.allCases, [1, 3])
-  func `nothing starts before the connections of what was stopped are closed`(
+  func `Nothing starts before the connections of a stopped transfer are closed`(
     order: Order, connections: Int
   ) async throws {
     let gate = StepGate()
@@ -38,7 +38,7 @@ import Testing
       let command = Task { try await order.send(to: a) }
       await gate.waitForArrivals(1)
       #expect(await a.summary?.state == .stopping)
-      // One is forced beyond the limit: whatever else may start has started before it is through.
+      // One is forced beyond the limit: all others that may start have started before it ends.
       try await c.start(force: true)
       _ = try await c.result
       #expect(await b.summary?.state == .queued)
@@ -49,14 +49,14 @@ import Testing
       _ = try await b.result
       #expect(queue.order.last == "b")
       guard order.runsAgain else { return }
-      // It may wait for its name while the next one runs.
+      // It may wait for publication while the next one runs.
       _ = try await a.result
       try queue.expectWhole(a)
     }
   }
 
   @Test(arguments: Order.allCases)
-  func `nothing starts before a step that was stopped has returned`(order: Order) async throws {
+  func `Nothing starts before a stopped step has returned`(order: Order) async throws {
     try await StepBench.with(active: 1) { bench in
       let (manager, gate) = (bench.manager, bench.gate)
       let first = try await manager.add(.step("gate", input: "first"))

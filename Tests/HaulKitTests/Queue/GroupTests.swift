@@ -3,7 +3,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// Many at once, as a group and as a queue.
+/// Many transfers at once, as a group and as a queue.
 @Suite(.timeLimit(.minutes(2))) struct GroupTests {
   private func requests(
     _ queue: QueueBench, _ names: [String], group: String
@@ -15,13 +15,13 @@ import Testing
     }
   }
 
-  @Test func `Many run at once, and each end is told, in success or in failure`() async throws {
+  @Test func `Many transfers run at once, and each end is reported`() async throws {
     let good = (1...11).map { "f\($0)" }
     let resources = good.map { FaultScript.Resource.held($0) } + [.broken("bad")]
     var added: [Transfer] = []
     let history = try await QueueBench.with(resources, active: 12) { queue in
       added = try await queue.manager.add((good + ["bad"]).map { try queue.request($0) })
-      // Every one of them, side by side.
+      // All of them at the same time.
       for transfer in added.dropLast() { try await queue.hold(transfer) }
       let outcomes: [TransferID: TransferError.Code] = await withTaskGroup(
         of: (TransferID, TransferError.Code?).self
@@ -40,9 +40,7 @@ import Testing
   }
 
   @MainActor
-  @Test func `A group tells once that all its members have ended, each with its outcome`()
-    async throws
-  {
+  @Test func `A group reports once that all members have ended, with each outcome`() async throws {
     let names: [FaultScript.Resource] = [.plain("a"), .broken("b"), .held("c"), .held("other")]
     try await QueueBench.with(names, active: 2) { queue in
       let group = queue.manager.group("pictures")
@@ -68,7 +66,7 @@ import Testing
           added[0].id: .completed, added[1].id: .failed, added[2].id: .cancelled,
         ])
       #expect(outcomes[added[1].id]?.error?.code == .connectionLost)
-      // To who asks late, at once. The other group's member runs still.
+      // A late caller gets it at once. The other group's member still runs.
       #expect(try await group.completion() == outcomes)
       #expect(await others[0].summary?.state == .running)
     }
@@ -86,9 +84,7 @@ import Testing
     }
   }
 
-  @Test func `A member that is added later, or tried again, opens the group again`()
-    async throws
-  {
+  @Test func `Adding or retrying a member reopens the group`() async throws {
     try await QueueBench.with([.broken("a"), .held("b")]) { queue in
       let group = queue.manager.group("g")
       let a = try await queue.manager.add(try requests(queue, ["a"], group: "g"))[0]
@@ -105,12 +101,10 @@ import Testing
     }
   }
 
-  @Test func `The queue tells when it is empty; ended members leave the running set`()
-    async throws
-  {
+  @Test func `The queue reports when it is empty, and counts its states`() async throws {
     try await QueueBench.with([.held("a"), .held("b"), .plain("c"), .plain("d")]) { queue in
       let manager = queue.manager
-      // Empty from the beginning: told at once.
+      // Empty from the beginning, so it returns at once.
       await manager.waitUntilEmpty()
       let added = try await queue.add("a", "b", "c", "d")
       let empty = Task {
@@ -128,7 +122,9 @@ import Testing
     }
   }
 
-  @Test func `One cancelled before it started never starts, and counts as ended`() async throws {
+  @Test func `A transfer cancelled before its start never starts, and counts as ended`()
+    async throws
+  {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.held("a"), .plain("b")]) { queue in
       added = try await queue.manager.add(try requests(queue, ["a", "b"], group: "g"))
@@ -150,7 +146,7 @@ import Testing
     #expect(history.starts(of: added[1]) == 0)
   }
 
-  @Test func `When all are cancelled before they start, group and queue have ended`()
+  @Test func `Cancelling all members before their start ends the group and empties the queue`()
     async throws
   {
     try await QueueBench.with([.plain("a"), .plain("b")]) { queue in
@@ -167,9 +163,7 @@ import Testing
     }
   }
 
-  @Test func `A group is as far as its downloads are together, without those that failed`()
-    async throws
-  {
+  @Test func `Group progress sums its downloads without the failed ones`() async throws {
     let names: [FaultScript.Resource] = [.plain("a"), .broken("b"), .held("c")]
     try await QueueBench.with(names, active: 3) { queue in
       let group = queue.manager.group("pictures")
@@ -189,7 +183,7 @@ import Testing
     }
   }
 
-  @Test func `A group is commanded as one`() async throws {
+  @Test func `A command to a group applies to all its members`() async throws {
     try await StepBench.with(active: 2) { bench in
       let group = bench.manager.group("g")
       let requests = (0..<3).map { number in
@@ -218,7 +212,7 @@ import Testing
     }
   }
 
-  @Test func `A group is moved, gets a share and a change as one`() async throws {
+  @Test func `A group can be moved, prioritised and changed as one`() async throws {
     try await StepBench.with { bench in
       let manager = bench.manager
       await manager.suspend()

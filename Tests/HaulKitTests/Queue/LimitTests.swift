@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct LimitTests {
   private static let held = ["a", "b", "c", "d", "e"].map { FaultScript.Resource.held($0) }
 
-  @Test func `Cases 12 and 13: raising the limit starts more at once; lowering it stops none`()
+  @Test func `Raising the limit starts more transfers at once, and lowering it stops none`()
     async throws
   {
     try await QueueBench.with(Self.held, atMost: 3) { queue in
@@ -38,17 +38,17 @@ import Testing
     }
   }
 
-  @Test func `Connections and the rate are limited while transfers run, too`() async throws {
+  @Test func `Connection and rate limits also apply while transfers run`() async throws {
     let length: Int64 = 4 << 20
     let big = FaultScript.Resource("/big", seed: 9, length: length)
     try await Bench.with([big]) { bench in
       let clock = ManualClock()
       let (manager, end) = try bench.manager(clock: clock)
-      // So slow that no more than the first bytes come: no time passes.
+      // So slow that only the first bytes arrive, because no time passes.
       manager.setRateLimit(1)
-      await manager.setLimits(connectionsPerHost: 2, connectionsInAll: 3)
+      await manager.setLimits(connectionsPerHost: 2, maximumConnections: 3)
       let transfer = try await manager.add(try bench.request("/big", as: "big"))
-      try await until { clock.sleeping > 0 && !bench.server.snapshot.requests.isEmpty }
+      try await until { clock.sleeperCount > 0 && !bench.server.snapshot.requests.isEmpty }
       #expect(await transfer.summary?.state == .running)
       manager.setRateLimit(nil)
       #expect(try await transfer.result.state == .completed)
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func `Case 13: limits that change while transfers start are never exceeded`() async throws {
+  @Test func `Limits that change during starts are never exceeded`() async throws {
     let names = (0..<40).map { "f\($0)" }
     try await QueueBench.with(names.map { .plain($0) }, active: 1, atMost: 3) { queue in
       let manager = queue.manager
@@ -76,8 +76,7 @@ import Testing
     }
   }
 
-  @Test
-  func `Case 13: a limit of one that is set anew while transfers start lets no second one in`()
+  @Test func `A limit of one that is set again during starts admits no second transfer`()
     async throws
   {
     let names = (0..<40).map { "f\($0)" }
@@ -100,11 +99,11 @@ import Testing
       }
       await manager.waitUntilEmpty()
       #expect(await manager.counts == [.completed: 40])
-      #expect(queue.asked.sorted() == names.sorted(), "each file was asked for once")
+      #expect(queue.asked.sorted() == names.sorted(), "each file was requested once")
     }
   }
 
-  @Test func `Suspended, nothing new starts and what runs, runs on`() async throws {
+  @Test func `A suspended queue starts nothing new, and running transfers continue`() async throws {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.held("a"), .plain("b"), .plain("c")]) { queue in
       let manager = queue.manager
@@ -113,7 +112,7 @@ import Testing
       await manager.suspend()
       queue.release(added[0])
       _ = try await added[0].result
-      // Whatever would have something start.
+      // Every call that could start a transfer.
       added += try await queue.add("c")
       try await added[1].pause()
       try await added[1].resume()
@@ -129,7 +128,7 @@ import Testing
     #expect(history.starts.count == 3)
   }
 
-  @Test func `Cancel everything, and cancel one`() async throws {
+  @Test func `All transfers or a single one can be cancelled`() async throws {
     let history = try await QueueBench.with(Self.held, active: 3) { queue in
       let manager = queue.manager
       let added = try await queue.add("a", "b", "c", "d", "e")
@@ -149,7 +148,7 @@ import Testing
       })
   }
 
-  @Test func `The number of members at any moment`() async throws {
+  @Test func `The counts of members are right at any moment`() async throws {
     let names: [FaultScript.Resource] = [.plain("a"), .broken("b"), .held("c"), .held("d")]
     try await QueueBench.with(names) { queue in
       let manager = queue.manager
@@ -169,16 +168,14 @@ import Testing
     }
   }
 
-  @Test func `Whoever waits for a member is told which end it was, off the main actor`()
-    async throws
-  {
+  @Test func `Every waiter gets the end of its transfer, off the main actor`() async throws {
     let names: [FaultScript.Resource] = [.plain("a"), .broken("b"), .held("c")]
     try await QueueBench.with(names) { queue in
       let added = try await queue.add("a", "b", "c")
       let ends = added.map { transfer in
         Task { @concurrent in
           let end = await code(transfer)
-          // Two may wait for the same one.
+          // Two may await the same one.
           #expect(await code(transfer) == end)
           return end
         }
@@ -191,7 +188,7 @@ import Testing
     }
   }
 
-  @Test func `Who stops waiting does not stop the transfer`() async throws {
+  @Test func `A cancelled wait does not stop the transfer`() async throws {
     try await QueueBench.with([.held("a")]) { queue in
       let a = try await queue.add("a")[0]
       try await queue.hold(a)

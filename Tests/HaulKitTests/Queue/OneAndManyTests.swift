@@ -4,17 +4,15 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// One transfer, and many.
+/// Commands to one transfer, and to many.
 @Suite(.timeLimit(.minutes(2))) struct OneAndManyTests {
-  @Test func `Start, pause, resume, restart, success: each is told as its own event`()
-    async throws
-  {
+  @Test func `Start, pause, resume, restart and success each have their own event`() async throws {
     var added: Transfer?
     let history = try await QueueBench.with([.held("a")]) { queue in
       let a = try await queue.add("a")[0]
       added = a
       try await queue.hold(a)
-      // A command that changes nothing is no event.
+      // A command that changes nothing causes no event.
       try await a.resume()
       try await a.pause()
       try await a.pause()
@@ -33,14 +31,14 @@ import Testing
     #expect(history.kinds(of: a).contains(.paused(by: .user)))
   }
 
-  @Test func `Failure and cancellation are told as their own events, one each`() async throws {
+  @Test func `Failure and cancellation are each reported once`() async throws {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.broken("a"), .held("b")]) { queue in
       added = try await queue.add("a", "b")
       try await queue.hold(added[1])
       try await added[1].cancel()
       try await added[1].cancel()
-      // Of one that has failed, too.
+      // Also for one that has failed.
       try await added[0].cancel()
       #expect(await queue.states == [.cancelled, .cancelled])
       #expect(try queue.bench.names().isEmpty)
@@ -50,8 +48,7 @@ import Testing
     #expect(history.results(of: added[0])[0].error?.code == .connectionLost)
   }
 
-  @Test func `An identifier of the caller's finds the same transfer again, or is refused`()
-    async throws
+  @Test func `The same identifier finds the same transfer, or is refused on request`() async throws
   {
     try await QueueBench.with([.held("a"), .plain("b")]) { queue in
       func request(_ name: String) throws -> TransferRequest {
@@ -74,7 +71,7 @@ import Testing
       }
       #expect(twice?.code == .inUse)
       #expect(await queue.manager.counts == [.running: 1])
-      // Once it is off the list the name is free.
+      // After its removal the name is free.
       try await first.remove()
       let second = try await queue.manager.add(try request("b"))
       #expect(second != first)
@@ -83,9 +80,7 @@ import Testing
     }
   }
 
-  @Test func `The identifier of one that is being removed is not taken for a new one's`()
-    async throws
-  {
+  @Test func `The identifier of a transfer that is being removed is still in use`() async throws {
     let gate = StepGate()
     var hooks = Hooks()
     hooks.willPublish = { _ in await gate.pass("publish") }
@@ -107,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func `Without an identifier each has a made one of its own`() async throws {
+  @Test func `Each transfer without an identifier gets its own id`() async throws {
     try await QueueBench.with([]) { queue in
       await queue.manager.suspend()
       let added = try await queue.manager.add((0..<500).map { try queue.request("\($0)") })
@@ -116,8 +111,9 @@ import Testing
     }
   }
 
-  @Test
-  func `Progress can be switched off for one transfer; its states are told`() async throws {
+  @Test func `Progress can be disabled for one transfer, and its states are still reported`()
+    async throws
+  {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.held("a"), .held("b")], active: 2) { queue in
       var quiet = try queue.request("a")
@@ -125,7 +121,7 @@ import Testing
       added = try await queue.manager.add([quiet, try queue.request("b")])
       try await queue.server.waitForHeld("/a")
       try await queue.hold(added[1])
-      // As often as the loud one was heard, the quiet one would have been.
+      // By the time the other has reported progress, the quiet one would have too.
       queue.release(added[0])
       _ = try await added[0].result
       queue.release(added[1])
@@ -136,7 +132,8 @@ import Testing
     #expect(history.changes(of: added[0]) == [.added, .completed])
   }
 
-  @Test func `Pause all, resume all, cancel all, restart all`() async throws {
+  @Test func `All transfers can be paused, resumed, cancelled and restarted at once`() async throws
+  {
     let names = ["a", "b", "c", "d"]
     var added: [Transfer] = []
     let history = try await QueueBench.with(names.map { .held($0) }, active: 2) { queue in
@@ -173,7 +170,7 @@ import Testing
           .added, .paused, .resumed, .cancelled, .resumed, .completed,
         ])
     }
-    // A batch is told as one change after the other, none between.
+    // A command on many is stored as one change after the other, without others in between.
     let pauses = history.events.filter { $0.kind == .paused(by: .user) }.compactMap(\.number)
     #expect(pauses.count == 4)
   }

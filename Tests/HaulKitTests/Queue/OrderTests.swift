@@ -3,15 +3,13 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// Who goes first, by order and by command.
+/// The order of starts, by position and by command.
 @Suite(.timeLimit(.minutes(2))) struct OrderTests {
   private static let names: [FaultScript.Resource] = [
     .held("a"), .plain("b"), .plain("c"), .plain("d"), .plain("e"),
   ]
 
-  @Test func `Start now on a waiting one has it go before all others`()
-    async throws
-  {
+  @Test func `Start on a queued transfer puts it before all others`() async throws {
     try await QueueBench.with(Self.names) { queue in
       let added = try await queue.add("a", "b", "c", "d", "e")
       try await queue.hold(added[0])
@@ -23,9 +21,7 @@ import Testing
     }
   }
 
-  @Test func `Only an explicit force exceeds the limit, by one`()
-    async throws
-  {
+  @Test func `Only an explicit force exceeds the limit, by one`() async throws {
     let names: [FaultScript.Resource] = [.held("a"), .plain("b"), .held("c"), .plain("d")]
     try await QueueBench.with(names, atMost: 2) { queue in
       let added = try await queue.add("a", "b", "c", "d")
@@ -35,7 +31,7 @@ import Testing
       try await added[2].start(force: true)
       try await queue.hold(added[2])
       #expect(await queue.states == [.running, .paused, .running, .queued])
-      // It is counted: that one of two ends frees no slot.
+      // It counts as active: the end of one of two frees no slot.
       queue.release(added[0])
       _ = try await added[0].result
       #expect(await queue.states == [.completed, .paused, .running, .queued])
@@ -48,10 +44,7 @@ import Testing
     }
   }
 
-  @Test
-  func `The list reordered while running: they start in the new order`()
-    async throws
-  {
+  @Test func `A list reordered during a run starts in the new order`() async throws {
     try await QueueBench.with(Self.names) { queue in
       let added = try await queue.add("a", "b", "c", "d", "e")
       try await queue.hold(added[0])
@@ -65,9 +58,7 @@ import Testing
     }
   }
 
-  @Test func `The list reordered by any move, while running: the list shows it, none is lost`()
-    async throws
-  {
+  @Test func `Any move during a run is visible in the list and loses no transfer`() async throws {
     try await QueueBench.with(Self.names) { queue in
       let manager = queue.manager
       let added = try await queue.add("a", "b", "c", "d", "e")
@@ -92,7 +83,7 @@ import Testing
   }
 
   @Test(arguments: StoreKind.allCases)
-  func `Case 11: the order survives every command and the end of the program`(
+  func `The order survives every command and the end of the program`(
     kind: StoreKind
   ) async throws {
     try await Bench.with(Self.names) { bench in
@@ -106,7 +97,7 @@ import Testing
         _ = try await manager.move([added[4].id, added[0].id], to: .after(added[2].id))
         order = await manager.summaries().map(\.id)
         #expect(order == [1, 2, 4, 0, 3].map { added[$0].id })
-        // Or another one starts, and may have completed before it is cancelled.
+        // Otherwise another one starts, and may complete before it is cancelled.
         await manager.suspend()
         try await added[0].pause()
         try await added[2].cancel()
@@ -126,7 +117,7 @@ import Testing
     }
   }
 
-  @Test func `Case 11: however often two places are parted, the order is right`() async throws {
+  @Test func `Repeated moves to one position keep the right order`() async throws {
     let store = MemoryStore()
     try await Bench.with([]) { bench in
       _ = try await bench.queue(store: store) { queue in
@@ -134,7 +125,7 @@ import Testing
         await manager.suspend()
         let requests = try (0..<100).map { try queue.request("\($0)") }
         let ids = try await manager.add(requests).map(\.id)
-        // Each goes right behind the first: no room between two numbers bears that for long.
+        // Each moves directly behind the first: soon there is no room between two ranks.
         for id in ids.dropFirst() { _ = try await manager.move([id], to: .after(ids[0])) }
         let expected = ids.prefix(1) + ids.dropFirst().reversed()
         #expect(await manager.summaries().map(\.id) == Array(expected))
@@ -144,7 +135,7 @@ import Testing
     }
   }
 
-  @Test func `Case 23: a list is read page by page, in its order`() async throws {
+  @Test func `A list is read page by page in its order`() async throws {
     try await StepBench.with { bench in
       let manager = bench.manager
       await manager.suspend()

@@ -6,7 +6,7 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-@Suite("Paths that come in", .timeLimit(.minutes(1))) struct PathTests {
+@Suite("Paths in requests", .timeLimit(.minutes(1))) struct PathTests {
   private func code(_ body: () async throws -> Void) async throws -> TransferError.Code? {
     do {
       try await body()
@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test func `A stored list has absolute paths, whatever directory the next program runs in`()
+  @Test func `A stored list has absolute paths, independent of the next working directory`()
     async throws
   {
     try await Bench.with([]) { bench in
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func `A NUL is refused wherever a path comes in`() async throws {
+  @Test func `A NUL is refused in every path`() async throws {
     try await Bench.with([.plain("f")]) { bench in
       let manager = try TransferManager()
       let file = try bench.request("/f", as: "f")

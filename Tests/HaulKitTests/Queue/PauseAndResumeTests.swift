@@ -5,10 +5,10 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// A pause and a resume, close together, on one manager.
+/// A pause and a resume in quick succession, on one manager.
 @Suite("Pause and resume on one manager", .timeLimit(.minutes(2)))
 struct PauseAndResumeTests {
-  /// What the transfer does when the order comes.
+  /// What the transfer is doing when the command comes.
   enum Moment: CaseIterable, Sendable {
     case beforeFirstByte, midBody, withoutValidator, verifying
 
@@ -18,7 +18,8 @@ struct PauseAndResumeTests {
       case .midBody: .held("a")
       case .withoutValidator:
         .held("a").with { ($0.entityTag, $0.lastModified) = (nil, nil) }
-      // What the second connection brings comes out of order: it is read again to be verified.
+      // The bytes of the second connection are out of order, so they are read back for
+      // verification.
       case .verifying:
         .plain("a").with {
           $0.faults = [Fault(.stall(after: Int64(QueueBench.heldAt)), when: .request(1))]
@@ -27,7 +28,7 @@ struct PauseAndResumeTests {
     }
   }
 
-  /// One transfer, held at that moment as often as it runs.
+  /// One transfer, held at that moment in each run.
   struct Held {
     let moment: Moment
     let queue: QueueBench
@@ -36,14 +37,14 @@ struct PauseAndResumeTests {
     /// Where the end of its connections is held.
     let closing: StepGate
 
-    /// Returns when it is there for the `count`-th time.
+    /// Returns when it reaches that moment for the `count`-th time.
     func reach(_ count: Int) async throws {
       switch moment {
       case .beforeFirstByte:
         try await queue.server.waitUntil { $0.requestCount("/a") >= count && $0.held("/a") == 1 }
       case .midBody, .withoutValidator:
         try await queue.server.waitUntil { $0.requestCount("/a") >= count && $0.held("/a") == 1 }
-        // Without a validator each run begins again.
+        // Without a validator, each run starts over.
         let there = Int64((moment == .midBody ? count : 1) * QueueBench.heldAt)
         try await queue.log.wait { [transfer] in $0.bytes(of: transfer).contains { $0 >= there } }
       case .verifying:
@@ -53,7 +54,8 @@ struct PauseAndResumeTests {
             return snapshot.held("/a") == 1 && !sent.isEmpty
               && snapshot.inProgress("/a") == 1
           }
-          // Not only sent, but written: else the rest might come before it, and all of it in order.
+          // Not only sent, but written: otherwise the rest might come before it, all of it in
+          // order.
           let starts = queue.requests(transfer).compactMap {
             $0.range.flatMap { Int($0.dropFirst("bytes=".count).prefix { $0 != "-" }) }
           }
@@ -66,13 +68,13 @@ struct PauseAndResumeTests {
       }
     }
 
-    /// Lets what is being stopped stop.
+    /// Releases a transfer that is being stopped.
     func letGo() {
       closing.open()
       reads.open()
     }
 
-    /// Has it stop at its moment again, the next time.
+    /// Lets it stop at its moment again, the next time.
     func hold() {
       closing.close()
       reads.close()
@@ -116,7 +118,7 @@ struct PauseAndResumeTests {
   }
 
   @Test(arguments: Moment.allCases)
-  func `a resume while the pause is being carried out is not lost`(moment: Moment) async throws {
+  func `A resume during a pause is not lost`(moment: Moment) async throws {
     _ = try await with(moment) { held in
       try await held.reach(1)
       let (transfer, server) = (held.transfer, held.queue.server)
@@ -131,7 +133,7 @@ struct PauseAndResumeTests {
   }
 
   @Test(arguments: Moment.allCases)
-  func `neither awaits the other: it is never dead, and never a failure`(
+  func `Concurrent pauses and resumes neither hang nor fail the transfer`(
     moment: Moment
   ) async throws {
     _ = try await with(moment) { held in
@@ -144,7 +146,7 @@ struct PauseAndResumeTests {
         _ = try await (pause, resume)
       }
       held.queue.release(transfer)
-      // Whichever of the last two came second.
+      // It depends on which of the last two commands came second.
       let state = await transfer.summary?.state
       if state == .paused { try await transfer.resume() }
       // An answer that had begun before may stop later.
@@ -157,7 +159,7 @@ struct PauseAndResumeTests {
   }
 
   @Test(arguments: Moment.allCases)
-  func `a second and a third pause pause, and each resume goes on`(moment: Moment) async throws {
+  func `Repeated pauses and resumes all take effect`(moment: Moment) async throws {
     var pauses = 0
     let changes = try await with(moment) { held in
       let transfer = held.transfer
@@ -167,7 +169,7 @@ struct PauseAndResumeTests {
         try await until { await transfer.summary?.state == .stopping }
         held.letGo()
         let refused = await refusal { try await pause.value }
-        // All bytes are there: the order may come after the last of them was verified.
+        // All bytes are on disk: the command may come after the last of them was verified.
         if moment == .verifying, await transfer.summary?.state == .completed { return }
         #expect(refused == nil)
         #expect(await transfer.summary?.state == .paused)

@@ -3,15 +3,16 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// Priority, with one slot.
+/// Priorities with one slot.
 @Suite(.timeLimit(.minutes(2))) struct PriorityTests {
   private static let each = 12
 
-  @Test func `A higher one goes first more often, a lower one is never starved`() async throws {
+  @Test func `A higher priority starts more often, and a lower one is never starved`() async throws
+  {
     let names = ["high", "low"].flatMap { kind in (0..<Self.each).map { "\(kind)-\($0)" } }
     try await QueueBench.with(names.map { .plain($0) }) { queue in
       await queue.manager.suspend()
-      // The low ones come first.
+      // The low ones are added first.
       for (kind, priority) in [("low", TransferRequest.Priority.utility), ("high", .userInitiated)]
       {
         let requests = try (0..<Self.each).map { number in
@@ -28,7 +29,7 @@ import Testing
       // Weights 8 and 2.
       let high = asked.prefix(10).count { $0.hasPrefix("high") }
       #expect((7...9).contains(high), "\(asked)")
-      // First come, first served inside one.
+      // Inside one priority, in order of arrival.
       for kind in ["high", "low"] {
         let own = asked.filter { $0.hasPrefix(kind) }
         #expect(own == (0..<Self.each).map { "\(kind)-\($0)" })
@@ -36,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func `Another priority takes effect at once, also on one that waits`() async throws {
+  @Test func `A changed priority takes effect at once, even for a queued transfer`() async throws {
     let others = (1...8).map { "\($0)" }
     try await QueueBench.with([.held("a"), .plain("last")] + others.map { .plain($0) }) { queue in
       let a = try await queue.add("a")[0]
@@ -47,7 +48,7 @@ import Testing
       #expect(await last.summary?.priority == .userInteractive)
       queue.release(a)
       await queue.manager.waitUntilEmpty()
-      // Before seven of the eight that were there first.
+      // Before seven of the eight that were added before it.
       #expect(queue.asked.prefix(3).contains("last"), "\(queue.asked)")
     }
   }

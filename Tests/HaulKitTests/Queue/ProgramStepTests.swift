@@ -8,7 +8,7 @@ import Testing
 
 /// Steps that run programs.
 @Suite(.timeLimit(.minutes(2))) struct ProgramStepTests {
-  @Test func `Arguments reach a program as they are, without a shell`() async throws {
+  @Test func `Arguments reach a program unchanged, without a shell`() async throws {
     let words = [
       "a b", "it's \"quoted\"", "two\nlines", "", "äöü 漢字 🧵", "$HOME `id` $(id) ; * \\", "-n",
     ]
@@ -22,14 +22,14 @@ import Testing
     }
   }
 
-  @Test func `A program has an empty input, its three descriptors and the environment`()
+  @Test func `A program has empty input, three descriptors and the environment without secrets`()
     async throws
   {
     let variables = [
       "PATH": "/usr/bin:/bin", "KEPT": "1", "HAUL_PASSWORD": "secret-password",
     ]
     try await ProgramPlace.with(programs: LinuxPrograms(environment: variables)) { place in
-      // The fourth is the one that it lists them by.
+      // The fourth is the one with which it lists them.
       let step = try await place.add("cat > input; ls /proc/self/fd > files; env > variables")
       _ = try await step.result
       #expect(place.text("input") == nil)
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func `Another exit code than 0 is a failure, told with the last lines of its errors`()
+  @Test func `A nonzero exit code is a failure, with the last lines of output in the error`()
     async throws
   {
     try await ProgramPlace.with { place in
@@ -51,7 +51,7 @@ import Testing
       #expect(error.code == .io)
       #expect(
         error.message == #"sh ended with exit code 3; it said: two / three / \x1b[31mred"#)
-      // Without errors it is the last that it wrote.
+      // Without error output, the last standard output is used.
       let quiet = try await place.failure(of: place.add("echo shown; exit 4"))
       #expect(quiet.message == "sh ended with exit code 4; it said: shown")
       let silent = try await place.failure(of: place.add("exit 255"))
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func `A program that a signal ends has failed`() async throws {
+  @Test func `A program that is ended by a signal has failed`() async throws {
     try await ProgramPlace.with { place in
       let error = try await place.failure(of: place.add("kill -9 $$"))
       #expect(error.message == "sh was ended by signal 9 (SIGKILL)")
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func `What is no program fails at once, and says why`() async throws {
+  @Test func `A command that cannot run fails at once with the reason`() async throws {
     try await ProgramPlace.with { place in
       func message(_ words: [String], in directory: String? = nil) async throws -> String {
         let step = try await place.manager.add(.step(program: words, in: directory))
@@ -90,10 +90,10 @@ import Testing
     }
   }
 
-  @Test func `What it writes is read, and only the last of it is kept`() async throws {
+  @Test func `All output is read, and only its last bytes are kept`() async throws {
     let command = ProgramCommand(
       id: try #require(TransferID(bits: 1)),
-      words: ["sh", "-c", "head -c 104857600 /dev/zero | tr '\\0' x; echo end"])
+      arguments: ["sh", "-c", "head -c 104857600 /dev/zero | tr '\\0' x; echo end"])
     let process = try LinuxPrograms().prepare(command)
     try process.begin()
     let end = await process.end()
@@ -102,7 +102,7 @@ import Testing
     #expect(end.output.bytes.suffix(5).elementsEqual("xend\n".utf8))
   }
 
-  @Test func `Download, program, closure, one after the other`() async throws {
+  @Test func `A download, a program and a closure run one after the other`() async throws {
     let size = NIOLockedValueBox<String?>(nil)
     try await QueueBench.with([.plain("a")], active: 2) { queue in
       let directory = queue.bench.directory
@@ -124,8 +124,7 @@ import Testing
     }
   }
 
-  @Test func `It is stored which process runs before the program's first instruction`() async throws
-  {
+  @Test func `The process is stored before the program's first instruction`() async throws {
     let store = ReplayStore()
     let programs = WatchedPrograms(store: store)
     try await ProgramPlace.with(store: store, programs: programs) { place in
@@ -138,7 +137,7 @@ import Testing
     }
   }
 
-  @Test func `A program whose process cannot be stored runs nothing`() async throws {
+  @Test func `A program whose process cannot be stored does not run`() async throws {
     let store = ReplayStore()
     let programs = WatchedPrograms(store: store, refuses: true)
     try await ProgramPlace.with(store: store, programs: programs) { place in
@@ -150,10 +149,10 @@ import Testing
   }
 }
 
-/// Notes what was stored when each program began.
+/// Records what was stored when each program began.
 private struct WatchedPrograms: Programs {
   let store: ReplayStore
-  /// Whether the store is full from the time that a process is there until it is given up.
+  /// Whether the store refuses changes from the creation of a process until it is abandoned.
   let refuses: Bool
   let storedAtBegin = NIOLockedValueBox<[StoredProgram]>([])
   private let base = LinuxPrograms()

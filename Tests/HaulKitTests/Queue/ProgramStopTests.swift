@@ -15,7 +15,8 @@ import Testing
   /// Runs until a signal ends it.
   private static let endless = "echo $$ >> started; exec sleep 300"
 
-  @Test func `A cancelled program ends with all that it started, also with what ignores it`()
+  @Test
+  func `A cancelled program ends with all its processes, including those that ignore signals`()
     async throws
   {
     let clock = ManualClock()
@@ -30,16 +31,15 @@ import Testing
       for name in ["leader", "child", "deaf"] { processes.append(try await place.process(name)) }
       #expect(processes.allSatisfy(runs))
       try await step.cancel()
-      // When the command returns, not later; and no time has passed.
+      // When the command returns, not later, and without time passing.
       #expect(!processes.contains(where: runs))
       #expect(await step.summary?.state == .cancelled)
       #expect(await code(step) == .cancelled)
-      #expect(clock.sleeping == 0)
+      #expect(clock.sleeperCount == 0)
     }
   }
 
-  @Test
-  func `A program that does not heed it is killed after four seconds, and keeps its slot`()
+  @Test func `A program that ignores SIGTERM is killed after four seconds, and keeps its slot`()
     async throws
   {
     let clock = ManualClock()
@@ -51,7 +51,7 @@ import Testing
       try await until { clock.wakeUps == [ProgramMachine.grace] }
       #expect(runs(pid))
       #expect(await next.summary?.state == .queued)
-      clock.move(by: ProgramMachine.grace)
+      clock.advance(by: ProgramMachine.grace)
       try await cancelling
       #expect(!runs(pid))
       #expect(await step.summary?.state == .cancelled)
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func `It does not wait with a pause that the program does not heed`() async throws {
+  @Test func `A cancel during the pause of a program takes effect at once`() async throws {
     try await ProgramPlace.with { place in
       let step = try await place.add(Self.endless)
       let pid = try await place.process("started")
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  @Test func `One that may run again is ended for a pause, and begins again`() async throws {
+  @Test func `A pause ends an idempotent program, and a resume runs it again`() async throws {
     try await ProgramPlace.with { place in
       let step = try await place.add(
         "echo $$ >> started; [ $(wc -l < started) -gt 1 ] && exit 0; exec sleep 300",
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test func `One that must not run twice runs to its end when it is paused`() async throws {
+  @Test func `A paused program that is not idempotent runs to its end`() async throws {
     try await ProgramPlace.with { place in
       try place.makeGate("gate")
       let step = try await place.add("echo $$ > pid; cat gate; echo done > done")
@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `At the end of a manager a program is ended: interrupted, or run again`(
+  func `A shutdown ends a program, which is then interrupted or run again`(
     isIdempotent: Bool
   ) async throws {
     let (clock, store) = (ManualClock(), MemoryStore())
@@ -128,12 +128,12 @@ import Testing
       if !isIdempotent {
         try await until { clock.wakeUps == [.seconds(4)] }
         #expect(runs(pid))
-        clock.move(by: .seconds(4))
+        clock.advance(by: .seconds(4))
       }
       await end
-      #expect(!runs(pid) && clock.sleeping == 0)
+      #expect(!runs(pid) && clock.sleeperCount == 0)
     }
-    #expect(try await store.open().members.map(\.storedState.isUnderWay) == [!isIdempotent])
+    #expect(try await store.open().members.map(\.storedState.wasRunning) == [!isIdempotent])
     try await ProgramPlace.with(store: store, in: directory) { place in
       await place.manager.waitUntilEmpty()
       let result = try await store.records(place.manager.summaries().map(\.id)).first?.result
@@ -142,23 +142,23 @@ import Testing
     }
   }
 
-  @Test func `At the end of a manager a program that heeds nothing is killed`() async throws {
+  @Test func `A shutdown kills a program that ignores all signals`() async throws {
     let clock = ManualClock()
     try await ProgramPlace.with(clock: clock) { place in
       _ = try await place.add(#"trap "" TERM; echo $$ > pid; exec sleep 300"#)
       let pid = try await place.process("pid")
       async let end: Void = place.manager.shutdown()
       try await until { clock.wakeUps == [.seconds(4)] }
-      clock.move(by: .seconds(4))
+      clock.advance(by: .seconds(4))
       try await until { clock.wakeUps == [.milliseconds(4500), .seconds(5)] }
-      clock.move(by: ProgramMachine.lastGrace)
+      clock.advance(by: ProgramMachine.lastGrace)
       await end
-      #expect(!runs(pid) && clock.sleeping == 0)
+      #expect(!runs(pid) && clock.sleeperCount == 0)
     }
   }
 
   @Test(arguments: [true, false])
-  func `Case 21: what a dead manager left running is ended before anything runs again`(
+  func `A program of a dead manager is ended before anything runs again`(
     isIdempotent: Bool
   ) async throws {
     let store = ReplayStore()
@@ -170,7 +170,7 @@ import Testing
         (exec sh -c 'echo $$ > child; exec sleep 300') & wait
         """#, isIdempotent: isIdempotent)
       let processes = [try await place.process("started"), try await place.process("child")]
-      // As if this manager had been killed: what it stored is all that is there.
+      // As if this manager had been killed: only what it stored remains.
       let dead = await store.afterCrash()
       try await ProgramPlace.with(store: dead, in: place.directory) { later in
         #expect(!processes.contains(where: runs))
@@ -183,7 +183,7 @@ import Testing
     }
   }
 
-  /// What a stored process is not.
+  /// How another process differs from a stored one.
   enum Another: CaseIterable, Sendable {
     case start, boot, none
 
@@ -199,11 +199,11 @@ import Testing
   }
 
   @Test(arguments: Another.allCases)
-  func `Case 21: a process that only has the number of a stored one is left alone`(
+  func `A process that only shares the pid of a stored one is not signalled`(
     another: Another
   ) async throws {
     let id = try #require(TransferID(bits: 7))
-    let process = try LinuxPrograms().prepare(ProgramCommand(id: id, words: ["sleep", "300"]))
+    let process = try LinuxPrograms().prepare(ProgramCommand(id: id, arguments: ["sleep", "300"]))
     try process.begin()
     let store = try await store(of: id, another.identity(process.identity))
     try await ProgramPlace.with(store: store) { await $0.manager.waitUntilEmpty() }
@@ -213,7 +213,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `Case 21: what is left of a program that has ended itself is known by the transfer's id`(
+  func `Children of an ended program are found by the transfer's id`(
     isItsOwn: Bool
   ) async throws {
     let directory = ScratchPlace.make()
@@ -221,13 +221,14 @@ import Testing
     let (id, other) = (try #require(TransferID(bits: 7)), try #require(TransferID(bits: 8)))
     let text = "(exec sh -c 'echo $$ > child; exec sleep 300') & wait"
     let process = try LinuxPrograms().prepare(
-      ProgramCommand(id: isItsOwn ? id : other, words: ["sh", "-c", text], directory: directory))
+      ProgramCommand(
+        id: isItsOwn ? id : other, arguments: ["sh", "-c", text], directory: directory))
     try process.begin()
     let store = try await store(of: id, process.identity)
     try await ProgramPlace.with(store: MemoryStore(), in: directory) { place in
       let child = try await place.process("child")
       defer { kill(child, SIGKILL) }
-      // As the next manager finds it: it is nobody's child there.
+      // As the next manager finds it: not a child of its process.
       kill(process.identity.pid, SIGKILL)
       var status: Int32 = 0
       #expect(waitpid(process.identity.pid, &status, 0) == process.identity.pid)
@@ -237,7 +238,7 @@ import Testing
     }
   }
 
-  @Test func `Case 21: what cannot be ended is not run beside itself`() async throws {
+  @Test func `A program that cannot be ended is not run a second time`() async throws {
     let clock = ManualClock()
     let programs = UnendingPrograms(clock: clock)
     let id = try #require(TransferID(bits: 7))
@@ -251,13 +252,13 @@ import Testing
     }
   }
 
-  /// What was stored of a step that may run again when its program ran.
+  /// A store with a step that may run again and its running program.
   private func store(of id: TransferID, _ process: ProcessIdentity) async throws -> MemoryStore {
     let store = MemoryStore()
     var request = StepRequest(.program(["true"]))
     request.isIdempotent = true
     var storedState = StoredState()
-    (storedState.hasRun, storedState.isUnderWay) = (true, true)
+    (storedState.hasRun, storedState.wasRunning) = (true, true)
     var change = StoreChange()
     change.added = [
       TransferRecord(id: id, request: TransferRequest(.step(request)), storedState: storedState)
@@ -267,16 +268,16 @@ import Testing
     return store
   }
 
-  @Test func `A program that waits to begin ends with the one who prepared it`() throws {
+  @Test func `A prepared program ends when it is abandoned`() throws {
     let process = try LinuxPrograms().prepare(
-      ProgramCommand(id: try #require(TransferID(bits: 9)), words: ["sleep", "300"]))
+      ProgramCommand(id: try #require(TransferID(bits: 9)), arguments: ["sleep", "300"]))
     #expect(runs(process.identity.pid))
     process.abandon()
     #expect(!runs(process.identity.pid))
   }
 }
 
-/// Of which none ends, whatever it is told. Each look at one takes a second.
+/// Programs that never end, whatever signal they get. Each check of one takes a second.
 private struct UnendingPrograms: Programs {
   let clock: ManualClock
   let signals = NIOLockedValueBox<[ProgramSignal]>([])
@@ -292,7 +293,7 @@ private struct UnendingPrograms: Programs {
   }
 
   func isGone(_ program: StoredProgram) -> Bool {
-    clock.move(by: .seconds(1))
+    clock.advance(by: .seconds(1))
     return false
   }
 }

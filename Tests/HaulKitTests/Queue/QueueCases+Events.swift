@@ -4,11 +4,11 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// Hard cases of a queue: what is told, and what is stored.
+/// Hard cases of a queue: events, and stored data.
 @Suite(.timeLimit(.minutes(2))) struct QueueEventCases {
   private static let disk = TransferError(.diskFull, "no space is left")
 
-  @Test func `Case 14: every subscriber gets every state change once, in order, however slow`()
+  @Test func `Every subscriber gets every state change once and in order, however slow it is`()
     async throws
   {
     let names = (0..<20).map { "f\($0)" }
@@ -20,7 +20,7 @@ import Testing
         _ = try await queue.manager.add(names.map { try queue.request($0) })
         await queue.manager.waitUntilEmpty()
       }
-      // It did not read at all until now.
+      // It did not read until now.
       if let slow { for await event in slow { late.append(event) } }
       history.expectSound()
       #expect(late.filter { $0.number != nil } == history.events.filter { $0.number != nil })
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func `Case 15: when completion is told, the whole file has its name`() async throws {
+  @Test func `The whole file is published when its completion is reported`() async throws {
     let names = (0..<10).map { "f\($0)" }
     try await Bench.with(names.map { .plain($0) }) { bench in
       _ = try await bench.queue(active: 3) { queue in
@@ -47,8 +47,7 @@ import Testing
     }
   }
 
-  @Test
-  func `Case 16: progress never falls, also when the program ends, but for a restart from nothing`()
+  @Test func `Progress never falls, even after the end of the program, except after a restart`()
     async throws
   {
     let store = MemoryStore()
@@ -69,7 +68,7 @@ import Testing
       before.expectSound()
       let a = try #require(added)
       let after = try await bench.queue(store: store) { queue in
-        // What ran goes on by itself.
+        // Running transfers continue by themselves.
         try await queue.server.waitUntil { server in
           server.requestCount("/a") > 4 && server.inProgress("/a") == 1 && server.held("/a") == 1
         }
@@ -78,7 +77,7 @@ import Testing
         let again = try #require(try await queue.manager.transfer(a.id))
         _ = try await again.result
         try await again.restart()
-        // Midway, for it to be told how far it is.
+        // Midway, so that progress is reported.
         try await queue.server.waitForHeld("/a")
         try await queue.log.wait { Self.afterRestart($0.kinds(of: a)).contains { $0 > 0 } }
         queue.release(a)
@@ -96,14 +95,13 @@ import Testing
     }
   }
 
-  /// The bytes that were told since it was put back to waiting.
+  /// The reported bytes since it was requeued.
   private static func afterRestart(_ kinds: [TransferEvent.Kind]) -> [Int64] {
     guard let start = kinds.firstIndex(of: .resumed(by: .user)) else { return [] }
     return kinds[start...].compactMap { $0.progress?.bytes }
   }
 
-  @Test func `Case 19: a batch is added as a whole or not at all, and its key finds it again`()
-    async throws
+  @Test func `A batch is added completely or not at all, and its key finds it again`() async throws
   {
     let store = ReplayStore()
     try await Bench.with([.plain("a"), .plain("b")]) { bench in
@@ -124,7 +122,8 @@ import Testing
         #expect(queue.asked == ["a", "b"])
       }
       history.expectSound()
-      // The client never heard of the first call, as the program died right after it was stored.
+      // The client never got the result of the first call, because the process died right after the
+      // commit.
       let dead = await store.afterCrash(1)
       _ = try await bench.queue(store: dead) { queue in
         let requests = try ["a", "b"].map { try queue.request($0) }
@@ -136,7 +135,7 @@ import Testing
     }
   }
 
-  @Test func `What cannot be stored, where nothing can be read either, is forgotten once it can`()
+  @Test func `A command that cannot be stored has no effect once the store works again`()
     async throws
   {
     let store = ReplayStore()
@@ -147,14 +146,14 @@ import Testing
         store.refuse(Self.disk, reading: true)
         await #expect(throws: TransferError.self) { try await a.requeue() }
         store.refuse(nil)
-        // The server holds it still: it stops because it is told to.
+        // The server still holds it: it stops because of the command.
         try await a.pause()
         #expect(await queue.states == [.paused])
       }
     }
   }
 
-  @Test func `What cannot be stored is told and changes nothing`() async throws {
+  @Test func `A command that cannot be stored throws and changes nothing`() async throws {
     let store = ReplayStore()
     try await Bench.with([.held("a"), .plain("b")]) { bench in
       var added: [Transfer] = []
@@ -180,8 +179,7 @@ import Testing
   }
 
   @Test
-  func
-    `Case 21, case 22: dead after any stored change, nothing is lost and what was paused stays so`()
+  func `After a crash at any stored change nothing is lost, and paused transfers stay paused`()
     async throws
   {
     let store = ReplayStore()

@@ -7,9 +7,7 @@ import Testing
 
 /// Hard cases of a queue; see docs/cases.md.
 @Suite(.timeLimit(.minutes(2))) struct QueueCases {
-  @Test func `Case 1: a slot is freed once: pauses, cancels and removals of one start one other`()
-    async throws
-  {
+  @Test func `Concurrent pause, cancel and removal of one transfer start one other`() async throws {
     let names: [FaultScript.Resource] = [.held("a"), .held("b"), .plain("c"), .plain("d")]
     try await QueueBench.with(names) { queue in
       let added = try await queue.add("a", "b", "c", "d")
@@ -29,8 +27,7 @@ import Testing
     }
   }
 
-  @Test
-  func `Case 1: the slot of one on a kept connection is freed when that connection is closed`()
+  @Test func `The slot of a stopped transfer is freed only when its kept connection is closed`()
     async throws
   {
     let gate = StepGate()
@@ -51,13 +48,13 @@ import Testing
     }
   }
 
-  @Test func `Case 2: one that is paused holds no connection and no file`() async throws {
+  @Test func `A paused transfer holds no connection and no file`() async throws {
     try await QueueBench.with([.held("a")]) { queue in
       let a = try await queue.add("a")[0]
       try await queue.hold(a)
       try await a.pause()
       try await queue.server.waitUntil { $0.connectionsOpen == 0 }
-      // Another may have its place, and its part file.
+      // Another program may have removed its part file.
       try FileManager.default.removeItem(atPath: queue.bench.path("a.haul.part"))
       queue.release(a)
       try await a.resume()
@@ -67,7 +64,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `Case 3: a pause or a cancel while the file is published comes too late`(isPause: Bool)
+  func `A pause or cancel during publication has no effect`(isPause: Bool)
     async throws
   {
     let gate = StepGate()
@@ -91,7 +88,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `Case 3: a restart while the file is published replaces it`(isExact: Bool) async throws {
+  func `A restart during publication replaces the file`(isExact: Bool) async throws {
     let gate = StepGate()
     var hooks = Hooks()
     hooks.willPublish = { _ in await gate.pass("publish") }
@@ -114,7 +111,7 @@ import Testing
     }
   }
 
-  @Test func `Case 5: a cancelled one is not tried again`() async throws {
+  @Test func `A cancelled transfer is not retried`() async throws {
     let busy = FaultScript.Resource.plain("a").with { $0.faults = [Fault(.status(503))] }
     var added: Transfer?
     let history = try await QueueBench.with([busy]) { queue in
@@ -131,7 +128,7 @@ import Testing
   }
 
   @Test
-  func `Case 7: removed while it runs: closed first, then unlinked; a second time is the same`()
+  func `A running transfer stops before its files are removed, and a second removal succeeds`()
     async throws
   {
     var added: [Transfer] = []
@@ -155,7 +152,7 @@ import Testing
     #expect(history.changes(of: added[0]) == [.added, .cancelled])
   }
 
-  @Test func `Case 8: resume of a completed one is refused, and downloads nothing`() async throws {
+  @Test func `Resume of a completed transfer is refused, and downloads nothing`() async throws {
     var added: Transfer?
     let history = try await QueueBench.with([.plain("a")]) { queue in
       let a = try await queue.add("a")[0]
@@ -174,7 +171,7 @@ import Testing
     #expect(history.changes(of: try #require(added)) == [.added, .completed])
   }
 
-  @Test func `Case 10: a retry delay holds no slot, and the place is kept`() async throws {
+  @Test func `A transfer that waits to retry holds no slot, and keeps its position`() async throws {
     let flaky = FaultScript.Resource.plain("a").with {
       $0.faults = [Fault(.status(503), when: .request(1))]
     }
@@ -192,9 +189,7 @@ import Testing
     }
   }
 
-  @Test func `Case 10: after a restart it is not tried before its time, unless it is told to`()
-    async throws
-  {
+  @Test func `A retry delay survives a restart, and a start ends it`() async throws {
     let later = FaultScript.Resource.plain("a").with {
       $0.faults = [Fault(.retryLater(status: 503, seconds: 3600))]
     }
@@ -227,7 +222,7 @@ import Testing
     }
   }
 
-  @Test func `Case 24: a host that asks to be left alone holds up no other`() async throws {
+  @Test func `A host that asked for a pause delays no other host`() async throws {
     let busy = FaultScript.Resource.plain("a").with {
       $0.faults = [Fault(.retryLater(status: 429, seconds: 3600))]
     }
@@ -248,9 +243,7 @@ import Testing
     }
   }
 
-  @Test func `Case 25: a shutdown ends everything that waits, and tells what ran as not ended`()
-    async throws
-  {
+  @Test func `A shutdown ends every wait, and running transfers count as not ended`() async throws {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.held("a"), .plain("b")]) { queue in
       added = try await queue.add("a", "b")

@@ -4,14 +4,14 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// The program ends; record, file and live state.
+/// The process ends: records, files and live state.
 @Suite(.timeLimit(.minutes(2))) struct RecoveryTests {
   private static let names: [FaultScript.Resource] = [
     .plain("done"), .broken("failed"), .held("cancelled"), .held("paused"), .held("running"),
     .plain("waiting"), .plain("parked"),
   ]
 
-  /// One in each state, the fifth running.
+  /// One in each state, with the fifth running.
   private func prepare(_ queue: QueueBench) async throws -> [Transfer] {
     let added = try await queue.add(
       "done", "failed", "cancelled", "paused", "running", "waiting", "parked")
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(arguments: StoreKind.allCases)
-  func `The program ends, in any state: every record is there afterwards`(
+  func `All records survive the end of the program, in every state`(
     kind: StoreKind
   ) async throws {
     try await Bench.with(Self.names) { bench in
@@ -75,7 +75,7 @@ import Testing
       var added: [Transfer] = []
       _ = try await bench.queue(store: stores.open()) { added = try await prepare($0) }
       for _ in 1...2 {
-        // The server still holds the answer of the manager before until its connection is closed.
+        // The server holds the answer for the former manager until its connection is closed.
         try await bench.server.waitUntil { $0.connectionsOpen == 0 }
         _ = try await bench.queue(store: stores.open()) { queue in
           try await queue.server.waitForHeld("/running")
@@ -95,13 +95,13 @@ import Testing
   }
 
   @Test(arguments: StoreKind.allCases)
-  func `The state is never guessed from the file`(kind: StoreKind) async throws {
+  func `The state is never derived from the files`(kind: StoreKind) async throws {
     try await Bench.with(Self.names) { bench in
       let stores = Stores(kind)
       defer { stores.remove() }
       var added: [Transfer] = []
       _ = try await bench.queue(store: stores.open()) { added = try await prepare($0) }
-      // Files go, and files come.
+      // Files are removed, and others added.
       for name in try bench.names() { try FileManager.default.removeItem(atPath: bench.path(name)) }
       try bench.put([1, 2, 3], as: "cancelled.haul.part")
       bench.server.setFaults("/paused", [])
@@ -122,7 +122,7 @@ import Testing
   }
 
   @Test(arguments: StoreKind.allCases)
-  func `Record and live state never disagree`(kind: StoreKind) async throws {
+  func `Stored and live states always agree`(kind: StoreKind) async throws {
     try await Bench.with(Self.names) { bench in
       let stores = Stores(kind)
       defer { stores.remove() }

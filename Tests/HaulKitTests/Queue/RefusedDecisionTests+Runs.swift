@@ -4,14 +4,14 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// Starts and ends, which nobody asks for: they are stored by themselves a second later.
+/// Starts and ends, which no command caused: they are stored again by themselves a second later.
 extension RefusedDecisionTests {
   private func refusals(_ scene: Scene) -> Int {
     scene.ledger.withLockedValue { $0.trace.count { $0 == "the store refuses" } }
   }
 
   @Test(arguments: [false, true])
-  func `An end that is refused is stored a second later, and what has its slot then starts`(
+  func `An end that the store refuses is stored a second later, and frees its slot then`(
     fails: Bool
   ) throws {
     let scene = Scene()
@@ -33,7 +33,7 @@ extension RefusedDecisionTests {
     try scene.end()
   }
 
-  @Test func `A pause whose end is refused returns when that is stored`() throws {
+  @Test func `A pause returns only when its end is stored`() throws {
     let scene = Scene()
     let request = scene.step("a", turns: 20, isPatient: true)
     let step = try scene.call { try await $0.add(request) }
@@ -50,7 +50,7 @@ extension RefusedDecisionTests {
     try scene.end()
   }
 
-  @Test func `A start that is refused is stored a second later, and the order is kept`() throws {
+  @Test func `A start that the store refuses is repeated a second later, in order`() throws {
     let scene = Scene(active: 2)
     try scene.call { await $0.suspend() }
     let requests = ["a", "b", "c"].map { scene.step($0, turns: 2) }
@@ -68,7 +68,8 @@ extension RefusedDecisionTests {
     try scene.end()
   }
 
-  @Test func `A store that refuses for a minute is asked once a second, and read once`() throws {
+  @Test func `A store that refuses for a minute is tried once a second, and not read again`() throws
+  {
     let scene = Scene(active: 20)
     try scene.call { try await $0.open() }
     let requests = (0..<500).map { scene.step("s\($0)", turns: 2) }
@@ -77,8 +78,8 @@ extension RefusedDecisionTests {
     let before = scene.process.store.counts.commits
     scene.pass(.seconds(60))
     let tried = scene.process.store.counts.commits - before
-    #expect(tried <= 62, "and not with each end")
-    #expect(tried >= 50, "it is asked")
+    #expect(tried <= 62, "it is not tried for each end")
+    #expect(tried >= 50, "it is tried")
     #expect(try scene.disagreements().isEmpty)
     scene.refuseChanges(false)
     try scene.runOut()
@@ -87,7 +88,7 @@ extension RefusedDecisionTests {
     try scene.end()
   }
 
-  /// Commits that are tried in three seconds by a store that takes half a second for each, and
+  /// The number of commits in three seconds, with a store that takes half a second for each and
   /// refuses it.
   private func tries(_ scene: Scene, _ begin: () -> Void = {}) throws -> Int {
     scene.process.store.habits.timeOfChange = .milliseconds(500)
@@ -103,18 +104,14 @@ extension RefusedDecisionTests {
     return tried
   }
 
-  @Test func `Ends that come while one is being refused do not ask the store once more each`()
-    throws
-  {
+  @Test func `Ends that arrive during a refused change cause no extra changes`() throws {
     let scene = Scene(active: 20)
     let requests = (0..<40).map { scene.step("s\($0)", turns: 1) }
     _ = try scene.call { try await $0.add(requests) }
     #expect(try tries(scene) <= 3)
   }
 
-  @Test func `Starts that wait while one is being refused do not ask the store once more each`()
-    throws
-  {
+  @Test func `Starts that wait during a refused change cause no extra changes`() throws {
     let scene = Scene(active: 20)
     try scene.call { await $0.suspend() }
     let requests = (0..<5).map { scene.step("s\($0)", turns: 1) }
@@ -125,7 +122,7 @@ extension RefusedDecisionTests {
     #expect(tried <= 3)
   }
 
-  @Test func `An end that is being stored for longer than a shutdown waits harms nothing`() throws {
+  @Test func `A change that outlasts the shutdown does no harm`() throws {
     let scene = Scene(active: 2)
     let requests = ["a", "b"].map { scene.step($0, turns: 20, isPatient: true) }
     _ = try scene.call { try await $0.add(requests) }
@@ -133,7 +130,7 @@ extension RefusedDecisionTests {
     try scene.end()
   }
 
-  /// A life with each kind of decision; what is refused is ordered once more.
+  /// A life with each kind of decision; refused commands are repeated.
   private func live(_ scene: Scene) throws -> [String] {
     let settle = {
       for _ in 0..<20 {
@@ -183,7 +180,7 @@ extension RefusedDecisionTests {
   }
 
   @Test(arguments: [false, true])
-  func `Whichever change is refused, memory and store agree at any time, and all comes to the same`(
+  func `Memory and store agree after the refusal of any change, with the same result`(
     isSlow: Bool
   ) throws {
     var number = 0

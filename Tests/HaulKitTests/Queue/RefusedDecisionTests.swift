@@ -4,13 +4,13 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// What the store refuses has not happened: what is in memory is what is stored, and the same works
-/// a moment later.
+/// A refused change has no effect: memory and store agree, and the same command works a moment
+/// later.
 @Suite struct RefusedDecisionTests {
   private static let names = ["done", "failed", "runs", "paused", "waits", "behind", "cancelled"]
   private static let groups = ["g", "new"]
 
-  /// A list with a member in each state, one of which runs.
+  /// A list with a member in each state, one of them running.
   private struct Cast {
     let scene: Scene
     var ids: [String: TransferID] = [:]
@@ -58,8 +58,7 @@ import Testing
     private static let all = RefusedDecisionTests.names + ["n"]
   }
 
-  /// The next change is refused, and nothing has happened; then `body` works, and everything goes
-  /// on to its end.
+  /// The next change is refused and has no effect; then `body` works, and all transfers end.
   private func refuse(
     _ cast: Cast, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
   ) throws {
@@ -93,7 +92,7 @@ import Testing
   ]
 
   @Test(arguments: commands)
-  func `A command that the store refuses changes nothing, and works the next time`(
+  func `A refused command changes nothing, and works the next time`(
     command: TransferMachine.Command, name: String
   ) throws {
     let cast = try Cast()
@@ -101,7 +100,7 @@ import Testing
   }
 
   @Test(arguments: [TransferMachine.Command.pause, .cancel, .remove])
-  func `A command on a group whose first portion is refused changes nothing`(
+  func `A group command whose first portion is refused changes nothing`(
     command: TransferMachine.Command
   ) throws {
     let cast = try Cast(portion: 2)
@@ -109,7 +108,7 @@ import Testing
   }
 
   @Test(arguments: 1...2)
-  func `After a portion that is refused, memory and store have those before it`(
+  func `After a refused portion, memory and store keep the earlier portions`(
     portions: Int
   ) throws {
     let cast = try Cast(portion: 2)
@@ -125,7 +124,7 @@ import Testing
   }
 
   @Test(arguments: [QueuePosition.first, .last])
-  func `Another order that is refused is not the order of the list`(place: QueuePosition) throws {
+  func `A refused move does not change the order`(place: QueuePosition) throws {
     let cast = try Cast()
     try refuse(cast) {
       let selection = cast["waits"]
@@ -134,7 +133,7 @@ import Testing
   }
 
   @Test(arguments: ["waits", "runs", "paused"])
-  func `A priority that is refused is not that of the transfer`(name: String) throws {
+  func `A refused priority does not change the transfer`(name: String) throws {
     let cast = try Cast()
     try refuse(cast) {
       let selection = cast[name]
@@ -143,7 +142,7 @@ import Testing
   }
 
   @Test(arguments: ["waits", "paused", "done"])
-  func `A request that is refused is not that of the transfer`(name: String) throws {
+  func `A refused request does not change the transfer`(name: String) throws {
     let cast = try Cast()
     let id = try #require(cast.ids[name])
     try refuse(cast) {
@@ -152,14 +151,14 @@ import Testing
   }
 
   @Test(arguments: [nil, "key"], [1, 4])
-  func `What is added and refused is not there, has no slot, and is added the next time`(
+  func `A refused addition adds nothing, holds no slot, and works the next time`(
     key: String?, slots: Int
   ) throws {
     let cast = try Cast()
     let scene = cast.scene
     scene.ledger.withLockedValue { $0.setLimits(active: slots, perHost: slots) }
     try scene.call { await $0.setLimits(active: slots, activePerHost: slots) }
-    // What may start has, and ended.
+    // Everything that may start has started, and ended.
     scene.pass(.seconds(1))
     var request = scene.step("n", turns: 3)
     (request.identifier, request.group) = ("n", "new")
@@ -167,7 +166,7 @@ import Testing
     try refuse(cast) { _ = try scene.call { try await $0.add([new], key: key) } }
   }
 
-  @Test func `What was refused many times over has kept no slot`() throws {
+  @Test func `Repeated refusals keep no slot`() throws {
     let scene = Scene(active: 2)
     let requests = ["a", "b", "c"].map { scene.step($0, turns: 2) }
     scene.refuseChanges(true)
@@ -184,7 +183,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `Names that were kept for what was refused are free again`() throws {
+  @Test func `A refused addition frees its reserved names`() throws {
     let scene = Scene()
     let requests = try ["1", "2"].map { number in
       try scene.download("f") { $0.url = try ResourceURL("http://h0/f?\(number)") }

@@ -4,15 +4,14 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// Case 25, windows of time: what runs outside of the schedule (nothing), what stops, and what goes
-/// on by itself. On simulated ports: their week begins at 00:00 UTC of a Saturday, and time passes
-/// when a test says so.
+/// Case 25, schedules: outside a window nothing runs; what stops, and what resumes by itself. On
+/// simulated ports, whose week begins at 00:00 UTC of a Saturday, with time that the test controls.
 @Suite struct ScheduleTests {
-  /// From midnight on for a minute, and again from 00:10 on.
+  /// From midnight for a minute, and again from 00:10.
   private static let twice = Schedule(
     [.init([.saturday], from: 0, to: 1), .init([.saturday], from: 10, to: 600)], timeZone: "UTC")
   private static let never = Schedule([])
-  /// So long that no test sees its end in a window of a minute.
+  /// So long that no test reaches its end in a window of a minute.
   private static let long: Int64 = 40 << 20
   private static let short: Int64 = 400 << 10
 
@@ -31,7 +30,7 @@ import Testing
     return try scene.call { try await $0.add(request) }
   }
 
-  /// How often something was told.
+  /// How often something was reported.
   private func count(_ scene: Scene, _ text: String) -> Int {
     scene.ledger.withLockedValue { $0.trace.count { $0.contains(text) } }
   }
@@ -51,14 +50,10 @@ import Testing
     try scene.call { try await $0.setSchedule(schedule) }
   }
 
-  @Test
-  func
-    `Case 25: at the end of a window a download stops with its bytes; it goes on in its old place with the next`()
-    throws
-  {
+  @Test func `A download stops at the end of a window, and resumes in the next one`() throws {
     let scene = Scene(schedule: Self.twice)
     hears(scene)
-    scene.process.clock.setWall(by: 57)
+    scene.process.clock.adjustWallClock(by: 57)
     let first = try add(scene, "first", length: 4 << 20)
     let second = try add(scene, "second")
     scene.pass(.seconds(10))
@@ -72,7 +67,7 @@ import Testing
     #expect(scene.received("second") == 0)
     #expect(count(scene, "waiting") > 0)
     scene.pass(.seconds(5))
-    #expect(try scene.state(first) == .running, "its slot is its again")
+    #expect(try scene.state(first) == .running, "it has its slot again")
     #expect(try scene.state(second) == .queued)
     try scene.runOut()
     let result = try scene.call { _ in try await first.result }
@@ -84,7 +79,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `Case 25: who waits for the next window is told until when`() throws {
+  @Test func `A transfer that waits for the next window reports its time`() throws {
     let scene = Scene(schedule: Self.twice)
     let reasons = NIOLockedValueBox<[WaitReason]>([])
     let events = scene.process.manager.events()
@@ -94,28 +89,28 @@ import Testing
         reasons.withLockedValue { $0.append(reason) }
       }
     }
-    scene.process.clock.setWall(by: 57)
+    scene.process.clock.adjustWallClock(by: 57)
     _ = try add(scene, "first", length: Self.long)
     scene.pass(.seconds(10))
     let closed = WaitReason.schedule(
       "outside the schedule until Saturday 00:10 (UTC)", until: QueueWorld.wallStart + 600)
-    #expect(reasons.withLockedValue { $0 } == [closed], "what was stopped")
+    #expect(reasons.withLockedValue { $0 } == [closed], "the stopped one")
     _ = try add(scene, "second")
-    #expect(reasons.withLockedValue { $0 } == [closed, closed], "what is added")
+    #expect(reasons.withLockedValue { $0 } == [closed, closed], "the added one")
     try scene.end()
   }
 
-  @Test func `Case 25: what somebody paused stays paused when a window opens`() throws {
+  @Test func `A transfer that a user paused stays paused when a window opens`() throws {
     let scene = Scene(active: 3, schedule: Self.twice)
-    scene.process.clock.setWall(by: 57)
+    scene.process.clock.adjustWallClock(by: 57)
     let before = try add(scene, "before", length: Self.long)
     let meanwhile = try add(scene, "meanwhile", length: Self.long)
     let other = try add(scene, "other", length: Self.long)
     scene.pass(.seconds(1))
     scene.send(.pause, before)
     scene.pass(.seconds(1))
-    // The clock says that it is over: who looks first stops all.
-    scene.process.clock.setWall(by: 60)
+    // The clock shows that the window is over: the first check stops all.
+    scene.process.clock.adjustWallClock(by: 60)
     scene.send(.pause, meanwhile)
     scene.pass(.seconds(120))
     #expect(try scene.state(other) == .queued)
@@ -129,7 +124,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `Case 25: a window that opens does not end a suspension`() throws {
+  @Test func `A window that opens does not end a suspension`() throws {
     let scene = Scene(schedule: Self.never)
     let transfer = try add(scene, "f")
     try scene.call { await $0.suspend() }
@@ -142,9 +137,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `Case 25: one that had a slot in time, and whose start the store refused, waits`()
-    throws
-  {
+  @Test func `A transfer whose start the store refused waits when the window has closed`() throws {
     let scene = Scene()
     _ = try add(scene, step: "before", turns: 3)
     let transfer = try add(scene, "f")
@@ -165,9 +158,9 @@ import Testing
     try scene.end()
   }
 
-  @Test func `Case 25: a step runs to its end, and the next one waits`() throws {
+  @Test func `A running step continues to its end, and the next one waits`() throws {
     let scene = Scene(schedule: Self.twice)
-    scene.process.clock.setWall(by: 59)
+    scene.process.clock.adjustWallClock(by: 59)
     let first = try add(scene, step: "first", turns: 40)
     let second = try add(scene, step: "second", turns: 1)
     scene.pass(.seconds(3))
@@ -180,9 +173,9 @@ import Testing
     try scene.end()
   }
 
-  @Test func `Case 25: a stream that is read runs on`() throws {
+  @Test func `A stream with a reader continues`() throws {
     let scene = Scene(schedule: Self.twice)
-    scene.process.clock.setWall(by: 58)
+    scene.process.clock.adjustWallClock(by: 58)
     let stream = try add(scene, "stream", length: 1 << 20) { $0.download?.destination = .stream }
     let bytes = try scene.call { try await $0.bytes(of: stream) }
     let read = scene.begin { _ in
@@ -196,7 +189,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `Case 25: with a limit of one the slot is freed once, and one goes on`() throws {
+  @Test func `With a limit of one, the slot is freed once and one transfer resumes`() throws {
     let scene = Scene(schedule: Self.twice)
     let transfers = try ["a", "b", "c"].map { try add(scene, $0, length: Self.long) }
     for _ in 0..<6 {
@@ -211,7 +204,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `Case 25: what is forced while it is closed runs on, and start waits`() throws {
+  @Test func `A forced transfer runs outside a window, and a started one waits`() throws {
     let scene = Scene(schedule: Self.never)
     let forced = try add(scene, "forced", length: 1 << 20)
     let started = try add(scene, "started")
@@ -230,33 +223,32 @@ import Testing
   }
 
   @Test(arguments: [600.0, -600.0])
-  func `Case 25: a clock that is set out of the window stops all, and set back lets it go on`(
+  func `A clock set outside the window stops all transfers, and setting it back resumes them`(
     jump: Double
   ) throws {
     let hour = Schedule([.init([.saturday], from: 5, to: 12)], timeZone: "UTC")
     let scene = Scene(schedule: hour)
-    scene.process.clock.setWall(by: 310)
+    scene.process.clock.adjustWallClock(by: 310)
     let transfer = try add(scene, "f", length: Self.long)
     try wait(scene, for: transfer, to: .running)
-    scene.process.clock.setWall(by: jump)
+    scene.process.clock.adjustWallClock(by: jump)
     scene.pass(.seconds(62))
     #expect(try scene.state(transfer) == .queued)
     #expect(scene.ledger.withLockedValue { $0.fetches.isEmpty })
     let bytes = scene.received("f")
     scene.pass(.seconds(60))
     #expect(scene.received("f") == bytes)
-    scene.process.clock.setWall(by: -jump)
+    scene.process.clock.adjustWallClock(by: -jump)
     scene.pass(.seconds(62))
     #expect(try scene.state(transfer) == .running)
     try scene.end()
   }
 
-  @Test func `Case 25: in the night in which an hour is left out its window does not open`() throws
-  {
+  @Test func `A window in an hour that the clocks skip does not open that night`() throws {
     let hour = Schedule([.init(.everyDay, from: 120, to: 180)], timeZone: "Europe/Berlin")
     let scene = Scene(schedule: hour)
     // 2026-03-29 00:30 UTC, 01:30 in Berlin; half an hour later it is 03:00 there.
-    scene.process.clock.setWall(by: 1_774_744_200 - QueueWorld.wallStart)
+    scene.process.clock.adjustWallClock(by: 1_774_744_200 - QueueWorld.wallStart)
     let transfer = try add(scene, "f")
     scene.pass(.seconds(23 * 3600))
     #expect(try scene.state(transfer) == .queued)
@@ -266,11 +258,9 @@ import Testing
     try scene.end()
   }
 
-  @Test func `Case 25: it stops although the store refuses everything, and that is stored later`()
-    throws
-  {
+  @Test func `A window's end stops a transfer even if the store refuses the change`() throws {
     let scene = Scene(schedule: Self.twice)
-    scene.process.clock.setWall(by: 57)
+    scene.process.clock.adjustWallClock(by: 57)
     let transfer = try add(scene, "f", length: Self.long)
     scene.pass(.seconds(1))
     scene.refuseChanges(true)
@@ -283,10 +273,9 @@ import Testing
     try scene.end()
   }
 
-  @Test func `Case 25: one that waits for its next attempt waits for the next window then`() throws
-  {
+  @Test func `A retry due after the end of a window waits for the next one`() throws {
     let scene = Scene(schedule: Self.twice)
-    scene.process.clock.setWall(by: 57)
+    scene.process.clock.adjustWallClock(by: 57)
     scene.servers.habits.faultOneIn = 1
     let transfer = try add(scene, "f") { $0.download?.retry.retries = 100 }
     for _ in 0..<290 where count(scene, "fault") == 0 { scene.pass(.milliseconds(10)) }
@@ -302,7 +291,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `Case 25: after a restart outside of the window nothing starts`() async throws {
+  @Test func `Nothing starts after a restart outside a window`() async throws {
     let scene = Scene(schedule: Self.twice)
     let transfer = try add(scene, "f", length: Self.long)
     try wait(scene, for: transfer, to: .running)
@@ -317,33 +306,32 @@ import Testing
     #expect(summaries.map(\.state) == [.queued])
     #expect(next.ledger.withLockedValue { $0.fetches.isEmpty })
     try next.call { await $0.shutdown() }
-    #expect(next.process.clock.sleeping == 0)
+    #expect(next.process.clock.sleeperCount == 0)
   }
 
-  @Test func `Case 25: a manager that ends while it is closed leaves nothing behind`() throws {
+  @Test func `A manager that shuts down outside a window leaves nothing behind`() throws {
     let scene = Scene(schedule: Self.never)
     _ = try add(scene, "f")
     scene.pass(.seconds(100))
     try scene.end()
-    #expect(scene.process.clock.sleeping == 0)
+    #expect(scene.process.clock.sleeperCount == 0)
   }
 
-  @Test func `Case 25: with nothing to run nobody looks at the clock`() throws {
+  @Test func `A manager with nothing to run does not check the clock`() throws {
     let scene = Scene(schedule: Self.twice)
     let transfer = try add(scene, "f", length: 1000)
     try scene.runOut()
     scene.pass(.seconds(120))
-    #expect(scene.process.clock.sleeping == 0)
+    #expect(scene.process.clock.sleeperCount == 0)
     let other = try add(scene, "g", length: 1000)
     #expect(try scene.state(transfer) == .completed)
-    #expect(try scene.state(other) == .queued, "an addition looks")
+    #expect(try scene.state(other) == .queued, "an addition checks the clock")
     scene.pass(.seconds(600))
     #expect(try scene.state(other) == .completed)
     try scene.end()
   }
 
-  @Test func `Case 25: unknown zones and minutes of no day are refused, and change nothing`() throws
-  {
+  @Test func `Unknown time zones and invalid minutes are refused, and change nothing`() throws {
     let unknown = Schedule([], timeZone: "Mars/Olympus")
     let odd = Schedule([.init(.everyDay, from: 0, to: 1500)])
     for wrong in [unknown, odd] {
@@ -357,7 +345,7 @@ import Testing
     }
   }
 
-  @Test func `Case 25: a manager of the machine's own keeps to its configuration's schedule`()
+  @Test func `The schedule of the configuration applies to a manager on the real clock`()
     async throws
   {
     try await Bench.with([.plain("a")]) { bench in

@@ -4,9 +4,9 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// What a member is to do, changed while it is in the list.
+/// Requests of members that are changed while they are in the list.
 @Suite(.timeLimit(.minutes(2))) struct SetTests {
-  @Test func `A new address for an expired link: it goes on from its bytes`() async throws {
+  @Test func `A new address for an expired link resumes from the bytes on disk`() async throws {
     try await QueueBench.with([.held("a")]) { queue in
       func request(_ token: String) throws -> TransferRequest {
         .init(
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `The address of another resource: it starts over, unless it is told to be the same`(
+  func `Another resource's address starts over, unless the request declares it the same`(
     isSame: Bool
   ) async throws {
     let fresh = FaultScript.Resource(
@@ -51,14 +51,14 @@ import Testing
     }
   }
 
-  @Test func `One that failed gets another address, and is tried again there`() async throws {
+  @Test func `A failed transfer can get another address, and retries there`() async throws {
     try await QueueBench.with([.plain("a")]) { queue in
       let gone = try await queue.manager.add(queue.request("gone"))
       #expect(await code(gone) == .notFound)
       let url = try ResourceURL(queue.server.url("/a"))
       let path = queue.bench.path("a")
       await #expect(throws: TransferError.self) {
-        // Something has run for it: its bytes are where it was to go.
+        // It has run: its bytes are under the old target.
         try await gone.set {
           $0.download?.url = url
           $0.download?.destination = .file(path)
@@ -71,9 +71,7 @@ import Testing
     }
   }
 
-  @Test func `One that was given another address takes its bytes away when it is cancelled`()
-    async throws
-  {
+  @Test func `A cancel deletes the bytes of a transfer whose address was changed`() async throws {
     try await QueueBench.with([.held("a"), .plain("b")]) { queue in
       let a = try await queue.add("a")[0]
       try await queue.hold(a)
@@ -86,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func `Where the name comes from the address, that stays once there may be bytes`()
+  @Test func `An address that determines the file name cannot change after the first run`()
     async throws
   {
     try await QueueBench.with([.held("a")], atMost: 2) { queue in
@@ -104,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func `One that came after what failed and was removed can be changed`() async throws {
+  @Test func `A transfer whose failed dependency was removed can be changed`() async throws {
     try await StepBench.with(active: 1) { bench in
       await bench.manager.register(step: "fail") { _ in throw CancellationError() }
       var first = TransferRequest.step("fail")
@@ -119,7 +117,7 @@ import Testing
     }
   }
 
-  @Test func `Another host has room for it: it starts at once`() async throws {
+  @Test func `A transfer that is changed to a free host starts at once`() async throws {
     try await QueueBench.with([.held("a"), .held("b")], active: 2) { queue in
       await queue.manager.setLimits(active: 2, activePerHost: 1)
       let added = try await queue.add("a", "b")
@@ -140,7 +138,7 @@ import Testing
     return request
   }
 
-  @Test func `Who comes after whom is changed while they wait, and survives the program`()
+  @Test func `Dependencies can be changed while transfers wait, and survive a restart`()
     async throws
   {
     let store = MemoryStore()
@@ -155,13 +153,12 @@ import Testing
     gate.open()
     try await StepBench.with(active: 1, store: store, gate: gate) { bench in
       await bench.manager.waitUntilEmpty()
-      // The first may have come to its end before the first manager told it to stop.
+      // The first may have ended before the first manager stopped it.
       #expect(Array(gate.came.drop { $0 == "a" }) == ["c", "b"])
     }
   }
 
-  @Test func `One that waits for nothing any more starts; one that comes to wait does not`()
-    async throws
+  @Test func `Removing a dependency starts a transfer, and adding one makes it wait`() async throws
   {
     try await StepBench.with(active: 2) { bench in
       let added = try await bench.manager.add([step("a"), step("b", after: ["a"])])
@@ -179,7 +176,7 @@ import Testing
     }
   }
 
-  @Test func `Case 17: a circle that a change would close is refused and named`() async throws {
+  @Test func `A change that would close a dependency cycle is refused and reported`() async throws {
     try await StepBench.with(active: 1) { bench in
       await bench.manager.suspend()
       let added = try await bench.manager.add([
@@ -197,7 +194,7 @@ import Testing
     }
   }
 
-  @Test func `Its identifier and its group stay`() async throws {
+  @Test func `The identifier and group of a transfer cannot be changed`() async throws {
     try await StepBench.with { bench in
       await bench.manager.suspend()
       let a = try await bench.manager.add(step("a"))

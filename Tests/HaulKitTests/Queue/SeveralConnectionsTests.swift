@@ -3,7 +3,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// Where each transfer has several connections.
+/// Transfers with several connections each.
 @Suite(.timeLimit(.minutes(2))) struct SeveralConnectionsTests {
   private static let names: [FaultScript.Resource] = [.held("a"), .held("b"), .plain("c")]
 
@@ -20,8 +20,7 @@ import Testing
     }
   }
 
-  @Test func `Paused, the next starts; resumed, it waits for the slot, and goes on`()
-    async throws
+  @Test func `A pause starts the next transfer, and a resumed one waits for the slot`() async throws
   {
     try await with { queue, added in
       try await queue.hold(added[0])
@@ -41,7 +40,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `Cancelled, it ends as cancelled, and the next starts`(
+  func `A cancelled transfer ends as cancelled, and the next one starts`(
     keepsBytes: Bool
   ) async throws {
     try await with { queue, added in
@@ -62,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func `Cancelled while paused, and all at once, nothing is left`() async throws {
+  @Test func `Cancelling paused transfers or all of them leaves nothing behind`() async throws {
     try await with { queue, added in
       try await queue.hold(added[0])
       try await added[0].pause()
@@ -77,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func `Failed half-way, the next starts; a retry goes on, in its old place`()
+  @Test func `A failed transfer lets the next one start, and a retry resumes at its old position`()
     async throws
   {
     try await with([.broken("a"), .held("b"), .plain("c")]) { queue, added in
@@ -94,7 +93,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `Put back to waiting it keeps its place; restarted it forgets its bytes`(
+  func `A requeued transfer keeps its position and bytes, and a restarted one loses its bytes`(
     isRestart: Bool
   ) async throws {
     try await with { queue, added in

@@ -3,9 +3,9 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// From the plain value to the failure half-way.
+/// From the plain request to a failure half-way.
 @Suite(.timeLimit(.minutes(2))) struct SituationTests {
-  @Test func `Before it is added it is a plain value; nothing runs`() async throws {
+  @Test func `A request that was not added is a plain value, and nothing runs`() async throws {
     let history = try await QueueBench.with([.plain("a")]) { queue in
       let request = try queue.request("a")
       #expect(try request == queue.request("a"))
@@ -17,9 +17,7 @@ import Testing
     #expect(history.events.isEmpty)
   }
 
-  @Test func `Added ones are queued, and start in order, each when a slot is free`()
-    async throws
-  {
+  @Test func `Added transfers are queued, and start in order as slots become free`() async throws {
     let history = try await QueueBench.with([.held("a"), .held("b"), .plain("c")]) { queue in
       let transfers = try await queue.add("a", "b", "c")
       try await queue.hold(transfers[0])
@@ -41,9 +39,7 @@ import Testing
     #expect(Set(history.starts).count == 3 && history.starts.count == 3, "\(history)")
   }
 
-  @Test func `One that ends by itself is completed, told once, and stays in the list`()
-    async throws
-  {
+  @Test func `A completed transfer is reported once and stays in the list`() async throws {
     var added: Transfer?
     let history = try await QueueBench.with([.plain("a")]) { queue in
       let a = try #require(try await queue.add("a").first)
@@ -53,7 +49,7 @@ import Testing
       await queue.manager.waitUntilEmpty()
       #expect(await a.summary?.state == .completed)
       #expect(await queue.manager.counts == [.completed: 1])
-      // The end is told to who asks late, too.
+      // A late caller gets the end too.
       #expect(try await a.result == result)
       try queue.expectWhole(a)
     }
@@ -62,9 +58,7 @@ import Testing
     #expect(history.results(of: a).count == 1)
   }
 
-  @Test func `Paused while downloading, its slot is freed and the next one starts by itself`()
-    async throws
-  {
+  @Test func `Pausing a download frees its slot, and the next one starts by itself`() async throws {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.held("a"), .plain("b")]) { queue in
       added = try await queue.add("a", "b")
@@ -73,7 +67,7 @@ import Testing
       #expect(queue.requests(b).isEmpty)
       try await a.pause()
       #expect(await a.summary?.state == .paused)
-      // Nobody tells it to.
+      // Without a command.
       try #require(try await b.result.state == .completed)
       #expect(await a.summary?.state == .paused)
       #expect(queue.requests(a).count == 1)
@@ -88,8 +82,7 @@ import Testing
     #expect(history.changes(of: added[1]) == [.added, .completed])
   }
 
-  @Test
-  func `Cancelled while downloading, it is neither failed nor completed, and leaves nothing`()
+  @Test func `A cancelled download is neither failed nor completed, and leaves no files`()
     async throws
   {
     var added: [Transfer] = []
@@ -110,7 +103,7 @@ import Testing
     #expect(history.results(of: added[0]).first?.error == nil)
   }
 
-  @Test func `Cancelled while downloading, its bytes are kept if they are to be`() async throws {
+  @Test func `A cancel can keep the bytes of a running download`() async throws {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.held("a")]) { queue in
       added = try await queue.add("a")
@@ -142,15 +135,13 @@ import Testing
     return (history, try #require(added.first))
   }
 
-  @Test func `Resumed after a pause, it goes on from its bytes when a slot is free`()
-    async throws
-  {
+  @Test func `A resumed transfer continues from its bytes when a slot is free`() async throws {
     let (history, first) = try await afterPause { queue, a, b in
       queue.server.setFaults("/a", [])
       try await a.resume()
       #expect(await queue.states == [.queued, .running])
       #expect(queue.requests(a).count == 1)
-      // A second one changes nothing.
+      // A second one has no effect.
       try await a.resume()
       #expect(await queue.states == [.queued, .running])
       queue.release(b)
@@ -164,9 +155,7 @@ import Testing
     #expect(history.changes(of: first) == [.added, .paused, .resumed, .completed])
   }
 
-  @Test func `Cancelled while paused, it is really cancelled, at once, and stays listed`()
-    async throws
-  {
+  @Test func `A paused transfer is cancelled at once, and stays in the list`() async throws {
     let (history, first) = try await afterPause { queue, a, b in
       // The only slot is taken, and stays so.
       try await a.cancel()
@@ -186,8 +175,7 @@ import Testing
     #expect(history.changes(of: first) == [.added, .paused, .cancelled])
   }
 
-  @Test
-  func `One that fails half-way stays in its place with its bytes, and goes on from there`()
+  @Test func `A failed download keeps its position and bytes, and a retry resumes from them`()
     async throws
   {
     var added: [Transfer] = []

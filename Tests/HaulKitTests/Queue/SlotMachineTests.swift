@@ -4,11 +4,11 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// Numbers that spin until a button stops them, by a clock that only the test moves.
+/// Numbers that spin until a button stops them, with a clock that only the test moves.
 @Suite(.timeLimit(.minutes(2))) struct SlotMachineTests {
   private static let beat: Duration = .milliseconds(50)
 
-  /// A step that tells the next digit at each beat.
+  /// A step that reports the next digit at each beat.
   private static func reel(_ clock: ManualClock) -> StepClosure {
     { context in
       var value = Int64(0)
@@ -21,8 +21,8 @@ import Testing
     }
   }
 
-  /// Runs `body` with a manager. Its reels are cancelled then: a shutdown would have them wait for
-  /// their next beat.
+  /// Runs `body` with a manager, and cancels its reels afterwards: a shutdown would wait for their
+  /// next beat.
   private func with(
     _ clock: ManualClock, _ body: (TransferManager) async throws -> Void
   ) async throws {
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  /// Carries a command out while time passes: a reel stops at its next beat.
+  /// Performs a command while time passes: a reel stops at its next beat.
   @discardableResult
   private func whileTimePasses<Value: Sendable>(
     by clock: ManualClock, _ command: @escaping @Sendable () async throws -> Value
@@ -48,13 +48,13 @@ import Testing
       return try await command()
     }
     try await until {
-      clock.move(by: Self.beat)
+      clock.advance(by: Self.beat)
       return hasReturned.withLockedValue { $0 }
     }
     return try await task.value
   }
 
-  /// What a person sees, and when it came.
+  /// What a user sees, and when it arrived.
   @MainActor private final class Label {
     private(set) var values: [Int64] = []
     private(set) var times: [Duration] = []
@@ -73,7 +73,7 @@ import Testing
   }
 
   @MainActor
-  @Test func `Its digits come one each 50 ms on the main actor, and stay while it is stopped`()
+  @Test func `A step reports progress every 50 ms on the main actor, and none while paused`()
     async throws
   {
     let clock = ManualClock()
@@ -87,29 +87,29 @@ import Testing
       }
       let reel = try await manager.add(.step("reel"))
       for turn in 1...25 {
-        try await until { label.values.count == turn && clock.sleeping == 1 }
-        clock.move(by: .milliseconds(49))
-        #expect(clock.sleeping == 1, "it does not wait for the next beat")
-        clock.move(by: .milliseconds(1))
+        try await until { label.values.count == turn && clock.sleeperCount == 1 }
+        clock.advance(by: .milliseconds(49))
+        #expect(clock.sleeperCount == 1, "it does not wait for the next beat")
+        clock.advance(by: .milliseconds(1))
       }
       try await until { label.values.count == 26 }
       #expect(label.values == (1...26).map { Int64($0 % 10) })
       #expect(label.times == (0..<26).map { Self.beat * $0 })
 
       try await whileTimePasses(by: clock) { try await reel.pause() }
-      // What was told before is shown by then.
+      // Earlier reports are shown by then.
       try await until { label.isPaused }
       let stopped = label.values
-      #expect(clock.sleeping == 0, "something of it goes on")
-      clock.move(by: .seconds(1))
+      #expect(clock.sleeperCount == 0, "nothing of it still runs")
+      clock.advance(by: .seconds(1))
       try await reel.resume()
       try await until { label.values.count > stopped.count }
-      // It begins again, and nothing came in between.
+      // It begins again, and no value came in between.
       #expect(label.values == stopped + [1])
     }
   }
 
-  /// How many of each reel run.
+  /// The number of runs of each reel.
   private final class Tally: Sendable {
     private struct State {
       var running: [TransferID: Int] = [:]
@@ -119,7 +119,7 @@ import Testing
     private let state = NIOLockedValueBox(State())
 
     var running: Int { state.withLockedValue { $0.running.values.reduce(0, +) } }
-    /// The most of one reel at once.
+    /// The most runs of one reel at the same time.
     var most: Int { state.withLockedValue { $0.most } }
 
     func enters(_ id: TransferID) {
@@ -132,8 +132,7 @@ import Testing
     func leaves(_ id: TransferID) { state.withLockedValue { $0.running[id, default: 0] -= 1 } }
   }
 
-  @Test
-  func `A button for three, however fast it is pressed: never two of one, and it is not dead`()
+  @Test func `Rapid pauses and resumes of three steps never run one twice, and never block`()
     async throws
   {
     let (clock, tally) = (ManualClock(), Tally())
@@ -150,7 +149,7 @@ import Testing
       }
       try await manager.add(requests)
       for press in 1...40 {
-        // The next press is there before those that the last one started have done anything.
+        // The next press comes before those that the last one started have done anything.
         if press.isMultiple(of: 2) {
           _ = try await manager.resume(.group("reels"))
           #expect(await manager.counts == [.running: 3])

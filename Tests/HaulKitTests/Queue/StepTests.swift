@@ -4,9 +4,9 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// Steps are members of the queue as transfers are.
+/// Steps are members of the queue like transfers.
 @Suite(.timeLimit(.minutes(2))) struct StepTests {
-  @Test func `As many steps run at once as the limit says, and no more`() async throws {
+  @Test func `The number of running steps reaches the limit and does not exceed it`() async throws {
     let gate = StepGate()
     try await QueueBench.with([], active: 4) { queue in
       await queue.manager.register(step: "s", gate.step)
@@ -21,8 +21,7 @@ import Testing
     }
   }
 
-  @Test
-  func `The limit of a host does not hold for steps`() async throws {
+  @Test func `The host limit does not apply to steps`() async throws {
     let gate = StepGate()
     try await QueueBench.with([], active: 1) { queue in
       await queue.manager.register(step: "s", gate.step)
@@ -34,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func `A step that throws says what its error says`() async throws {
+  @Test func `The error of a step has the description of the thrown error`() async throws {
     struct Broken: LocalizedError {
       var errorDescription: String? { "the archive has no index" }
     }
@@ -65,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func `A step that throws has failed, with its own words`() async throws {
+  @Test func `A step that throws has failed, and its error names the thrown type`() async throws {
     struct Own: Error {}
     var added: Transfer?
     let history = try await QueueBench.with([.plain("a")]) { queue in
@@ -83,7 +82,9 @@ import Testing
     #expect(history.changes(of: try #require(added)) == [.added, .failed])
   }
 
-  @Test func `A step is cancelled midway; its slot is free, and it is told once`() async throws {
+  @Test func `A step can be cancelled midway, which frees its slot and is reported once`()
+    async throws
+  {
     let gate = StepGate()
     var added: [Transfer] = []
     let history = try await QueueBench.with([]) { queue in
@@ -103,7 +104,7 @@ import Testing
     #expect(history.changes(of: added[0]) == [.added, .cancelled])
   }
 
-  @Test func `A step that is paused begins again when it is resumed, never twice at once`()
+  @Test func `A paused step starts again when it is resumed, and never runs twice at once`()
     async throws
   {
     let gate = StepGate()
@@ -124,7 +125,7 @@ import Testing
       history.changes(of: try #require(added)) == [.added, .paused, .resumed, .completed])
   }
 
-  @Test func `However fast it is started and stopped, there are never two of it`() async throws {
+  @Test func `Concurrent pauses and resumes never run a step twice`() async throws {
     let gate = StepGate()
     try await QueueBench.with([], active: 3) { queue in
       await queue.manager.register(step: "s", gate.spin())
@@ -134,7 +135,7 @@ import Testing
         async let start = step.resume()
         _ = try await (stop, start)
       }
-      // The button is not dead.
+      // The button still works.
       try await step.pause()
       #expect(await step.summary?.state == .paused)
       let before = gate.came.count
@@ -146,7 +147,9 @@ import Testing
     }
   }
 
-  @Test func `A step that nobody registered fails, says so, and runs when it is`() async throws {
+  @Test func `An unregistered step fails with its name, and runs once it is registered`()
+    async throws
+  {
     let gate = StepGate()
     gate.open()
     try await QueueBench.with([]) { queue in
@@ -164,7 +167,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `Case 21: a step that ran when the program died is interrupted, unless it may run again`(
+  func `A step interrupted by a crash fails, and an idempotent one runs again`(
     isIdempotent: Bool
   ) async throws {
     let (first, second) = (StepGate(), StepGate())

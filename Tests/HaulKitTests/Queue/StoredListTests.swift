@@ -7,11 +7,11 @@ import HaulStore
 import HaulTesting
 import Testing
 
-/// A manager over a directory, as a program opens it.
+/// A manager with a directory, as a program opens it.
 @Suite(.timeLimit(.minutes(2))) struct StoredListTests {
   /// Opens the list of this bench, and shuts its manager down afterwards.
   private func open(
-    _ bench: Bench, ifDamaged: DamagedList = .refuse, steps: [String: StepClosure] = [:],
+    _ bench: Bench, ifDamaged: CorruptStorePolicy = .refuse, steps: [String: StepClosure] = [:],
     _ body: (TransferManager) async throws -> Void
   ) async throws {
     let manager = try await TransferManager(
@@ -36,9 +36,7 @@ import Testing
     throw TransferError(.internal, "it was not refused")
   }
 
-  @Test func `What was added is there when it is opened again, and goes on by itself`()
-    async throws
-  {
+  @Test func `A stored list reopens with its transfers and continues by itself`() async throws {
     try await Bench.with([.held("a"), .held("b")]) { bench in
       var added: [Transfer] = []
       try await open(bench) { manager in
@@ -63,7 +61,8 @@ import Testing
     }
   }
 
-  @Test func `A program that comes back finds the handles of what it had added`() async throws {
+  @Test func `A new program finds the handles of the transfers that it added before`() async throws
+  {
     try await Bench.with([.plain("a"), .plain("b")]) { bench in
       var ids: [TransferID] = []
       try await open(bench) { manager in
@@ -92,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func `Two who add one identifier at the same time get the same transfer`() async throws {
+  @Test func `Concurrent additions of one identifier return the same transfer`() async throws {
     try await Bench.with([]) { bench in
       try await open(bench) { manager in
         await manager.suspend()
@@ -109,9 +108,7 @@ import Testing
     }
   }
 
-  @Test func `A step is found again by its name, and what it was needed for comes after it`()
-    async throws
-  {
+  @Test func `A stored step is found by its name, and its dependent follows it`() async throws {
     try await Bench.with([]) { bench in
       let gate = StepGate()
       var first = TransferRequest.step("unpack", input: "one")
@@ -134,12 +131,12 @@ import Testing
     }
   }
 
-  @Test func `An id that a transfer has is not given to another`() async throws {
+  @Test func `An id in use is not given to another transfer`() async throws {
     let store = MemoryStore()
     var configuration = TransferManager.Configuration()
     configuration.isSuspended = true
     var ids: [TransferID] = []
-    // Both make the same ids.
+    // Both create the same ids.
     for _ in 1...2 {
       let transport = try HTTPTransport(HTTPTransport.Settings())
       let manager = TransferManager(
@@ -154,7 +151,7 @@ import Testing
     #expect(Set(ids).count == 4)
   }
 
-  @Test func `A second manager is refused, and told who has the list`() async throws {
+  @Test func `A second manager is refused, and the error names the owner`() async throws {
     try await Bench.with([]) { bench in
       try await open(bench) { _ in
         let error = try await refusal { try await open(bench) { _ in } }
@@ -165,9 +162,7 @@ import Testing
     }
   }
 
-  @Test func `A damaged list is refused and left as it is, or set aside when that is asked for`()
-    async throws
-  {
+  @Test func `A damaged list is refused unchanged, or moved aside if configured`() async throws {
     try await Bench.with([.plain("a")]) { bench in
       try await open(bench) { manager in
         let a = try await manager.add(

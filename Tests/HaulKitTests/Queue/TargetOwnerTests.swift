@@ -3,7 +3,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// One target, one owner, who keeps it until it ends: with the limit at 1.
+/// A target has one owner, until that one ends; with the limit at 1.
 @Suite(.timeLimit(.minutes(2))) struct TargetOwnerTests {
   /// A download of `b` to the file of `a`.
   private func intruder(_ queue: QueueBench) throws -> TransferRequest {
@@ -11,7 +11,7 @@ import Testing
   }
 
   @Test(arguments: [TransferState.running, .queued, .paused])
-  func `Case 66, case 20: whose file is another's who has not ended is refused when it is added`(
+  func `A target owned by an unfinished transfer is refused on addition`(
     state: TransferState
   ) async throws {
     try await QueueBench.with([.held("a"), .plain("b")]) { queue in
@@ -26,7 +26,7 @@ import Testing
         #expect(error?.code == .inUse)
         #expect(error?.message.contains("\(a.id)") == true, "\(error?.message ?? "")")
       }
-      #expect(await queue.states == [state], "of several none is added")
+      #expect(await queue.states == [state], "none of the call is added")
       await queue.manager.unsuspend()
       try await a.resume()
       if state == .queued { try await queue.hold(a) }
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func `Case 66: two of one call cannot have one file`() async throws {
+  @Test func `Two transfers of one call cannot have the same target`() async throws {
     try await QueueBench.with([.plain("a"), .plain("b")]) { queue in
       let error = await refusal {
         try await queue.manager.add([try queue.request("a"), try intruder(queue)])
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func `Case 66: after a restart a file is still its owner's`() async throws {
+  @Test func `A target keeps its owner after a restart`() async throws {
     let store = MemoryStore()
     try await Bench.with([.held("a"), .plain("b")]) { bench in
       _ = try await bench.queue(store: store) { queue in
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func `Case 66: one cannot be given the file of another either`() async throws {
+  @Test func `A transfer cannot be changed to a target owned by another`() async throws {
     try await QueueBench.with([.plain("a"), .plain("b")]) { queue in
       await queue.manager.suspend()
       let added = try await queue.add("a", "b")
@@ -79,12 +79,12 @@ import Testing
       try await added[1].set { $0.download?.destination = .file(path) }
       #expect(await refusal { try await added[0].retry() }?.refusal == .targetIsTaken)
       #expect(await refusal { _ = try await queue.manager.add(queue.request("a")) }?.code == .inUse)
-      // Its own is free now.
+      // Its own target is free now.
       try await queue.manager.add(queue.request("b"))
     }
   }
 
-  @Test func `Case 66: who has ended gets its file back when it is free, and takes nothing away`()
+  @Test func `An ended transfer cannot retry to a taken target, and deletes none of its files`()
     async throws
   {
     try await QueueBench.with([.held("b")]) { queue in
@@ -100,12 +100,14 @@ import Testing
       queue.release(b)
       try await b.resume()
       let result = try await b.result
-      #expect(result.reused > 0, "its bytes are not another's to take away")
+      #expect(result.reused > 0, "the other transfer does not delete its bytes")
       #expect(try queue.bench.isWhole("a", seed: .of("b"), length: QueueBench.length))
     }
   }
 
-  @Test func `Case 66: after a restart, too, who has ended takes nothing away`() async throws {
+  @Test func `An ended transfer deletes no files of the new owner, even after a restart`()
+    async throws
+  {
     let store = MemoryStore()
     try await Bench.with([.held("b")]) { bench in
       _ = try await bench.queue(store: store) { queue in
@@ -126,8 +128,7 @@ import Testing
     }
   }
 
-  @Test func `Case 66: two of one address in one directory keep each one's own bytes`() async throws
-  {
+  @Test func `Two transfers of one address in one directory keep their own bytes`() async throws {
     let names = ["f", "f (1)"].flatMap { ["\($0).haul.journal", "\($0).haul.part"] }.sorted()
     try await QueueBench.with([.held("f")]) { queue in
       let request = try queue.request("f") { $0.destination = .directory(queue.bench.directory) }
@@ -143,6 +144,24 @@ import Testing
       try await added[0].resume()
       #expect(try await added[0].result.reused > 0)
       #expect(try queue.bench.names() == ["f"])
+    }
+  }
+
+  @Test func `A transfer that is added while another is paused leaves that part file alone`()
+    async throws
+  {
+    try await QueueBench.with([.held("f")]) { queue in
+      let request = try queue.request("f") { $0.destination = .directory(queue.bench.directory) }
+      let first = try await queue.manager.add(request)
+      try await queue.hold(first)
+      try await first.pause()
+      queue.release(first)
+      let second = try await queue.manager.add(request)
+      #expect(try await second.result.path == queue.bench.path("f (1)"))
+      #expect(try await second.result.reused == 0)
+      try await first.resume()
+      #expect(try await first.result.path == queue.bench.path("f"))
+      #expect(try await first.result.reused > 0)
     }
   }
 }

@@ -3,9 +3,9 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// What becomes of the one behind.
+/// How the end of one transfer affects the next one.
 @Suite(.timeLimit(.minutes(2))) struct TheOneBeforeTests {
-  @Test func `One that waits for the one before is queued, with the reason told`() async throws {
+  @Test func `A transfer that waits for a slot is queued, and reports the reason`() async throws {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.held("a"), .plain("b")]) { queue in
       added = try await queue.add("a", "b")
@@ -20,7 +20,7 @@ import Testing
     #expect(history.changes(of: added[1]) == [.added, .completed])
   }
 
-  @Test func `The one before failed: the next starts by itself`() async throws {
+  @Test func `After a failed transfer the next one starts by itself`() async throws {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.broken("a"), .plain("b")]) { queue in
       added = try await queue.add("a", "b")
@@ -31,7 +31,7 @@ import Testing
     #expect(history.changes(of: added[0]) == [.added, .failed])
   }
 
-  @Test func `The one before was paused: the next starts by itself, and it stays paused`()
+  @Test func `After a paused transfer the next one starts by itself, and the first stays paused`()
     async throws
   {
     var added: [Transfer] = []
@@ -46,7 +46,7 @@ import Testing
     #expect(history.changes(of: added[0]) == [.added, .paused])
   }
 
-  @Test func `The one before was cancelled: the next starts by itself`() async throws {
+  @Test func `After a cancelled transfer the next one starts by itself`() async throws {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.held("a"), .plain("b")]) { queue in
       added = try await queue.add("a", "b")
@@ -59,7 +59,7 @@ import Testing
     #expect(history.changes(of: added[0]) == [.added, .cancelled])
   }
 
-  @Test func `The one before was cancelled while paused: the next starts by itself`()
+  @Test func `After a transfer is cancelled while paused, the next one starts by itself`()
     async throws
   {
     var added: [Transfer] = []
@@ -69,7 +69,7 @@ import Testing
       try await added[0].pause()
       try await queue.hold(added[1])
       try await added[1].pause()
-      // Before the third is through, and without being resumed.
+      // Before the third has ended, and without a resume.
       try await added[0].cancel()
       try await added[1].cancel()
       _ = try await added[2].result
@@ -81,7 +81,9 @@ import Testing
     #expect(history.changes(of: added[1]) == [.added, .paused, .cancelled])
   }
 
-  @Test func `Also when nothing started in between`() async throws {
+  @Test func `After a pause and cancel in a suspended queue, the next one starts when it resumes`()
+    async throws
+  {
     try await QueueBench.with([.held("a"), .plain("b")]) { queue in
       let added = try await queue.add("a")
       try await queue.hold(added[0])
@@ -96,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func `Everything is cancelled: running, waiting and paused alike`() async throws {
+  @Test func `Running, queued and paused transfers are cancelled at once`() async throws {
     var added: [Transfer] = []
     let names: [FaultScript.Resource] = [.plain("0"), .held("a"), .held("b"), .plain("c")]
     let history = try await QueueBench.with(names) { queue in

@@ -4,7 +4,7 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// Why a transfer does not run, as its summary says.
+/// Why a transfer does not run, according to its summary.
 @Suite struct WaitReasonTests {
   private static let directory = QueueWorld.directory
 
@@ -29,7 +29,9 @@ import Testing
     return (scene, transfer)
   }
 
-  @Test func `A slot, another transfer, one that was not completed, and a suspended queue`() throws
+  @Test
+  func `Slots, dependencies, blocked dependencies and suspension are reported as wait reasons`()
+    throws
   {
     let scene = Scene()
     var chain = (0..<4).map { scene.step("s\($0)", turns: 50) }
@@ -47,7 +49,7 @@ import Testing
     #expect(
       all[2...] == [
         .dependency(steps[1].id, isBlocked: true), .dependency(steps[1].id, isBlocked: true),
-      ], "the one that somebody must retry, also through others")
+      ], "the one that must be retried, also through others")
     try scene.call { await $0.suspend() }
     let last = try added(scene, [scene.step("s5", turns: 1)])[0]
     #expect(try reason(scene, last) == .suspended)
@@ -61,7 +63,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `The schedule, with the time at which the window opens`() throws {
+  @Test func `A closed schedule is reported with its opening time`() throws {
     let scene = Scene(
       schedule: Schedule([.init(.everyDay, from: 10, to: 20)], timeZone: "UTC"))
     let transfer = try added(scene, [scene.step("s", turns: 1)])[0]
@@ -71,7 +73,9 @@ import Testing
     try scene.end()
   }
 
-  @Test func `A disk without room, with its bytes; the event carries the same`() throws {
+  @Test func `A full disk is reported with its bytes, and the event carries the same reason`()
+    throws
+  {
     let (scene, transfer) = try withFullDisk()
     let events = NIOLockedValueBox<[WaitReason]>([])
     let before = scene.process.store.counts.commits
@@ -101,16 +105,14 @@ import Testing
     try scene.end()
   }
 
-  @Test func `A list that was closed while one waits for a full disk says so when it is opened`()
-    throws
-  {
+  @Test func `A reopened list still reports the wait for a full disk`() throws {
     let (scene, transfer) = try withFullDisk()
     let known = try #require(try reason(scene, transfer))
     #expect(known.code == "disk-full")
     try scene.call { await $0.shutdown() }
     let next = scene.next()
     next.ledger.withLockedValue { $0.isHindered = true }
-    // Nothing is tried before somebody looks.
+    // Nothing is tried before the check.
     try next.call { await $0.suspend() }
     try next.call { try await $0.open() }
     let again = try #require(try next.call { try await $0.transfer(transfer.id) })
@@ -126,7 +128,7 @@ import Testing
     try next.call { await $0.shutdown() }
   }
 
-  @Test func `A command ends the wait, in the store too`() throws {
+  @Test func `A command ends the wait, and the store has no wait reason`() throws {
     let (scene, transfer) = try withFullDisk()
     let memory = scene.memory
     func stored() throws -> WaitReason? {

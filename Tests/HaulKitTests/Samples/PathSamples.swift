@@ -103,7 +103,8 @@ private struct PathSample {
   }
 
   func unpack(_ url: ResourceURL) async throws {
-    let archive = try await manager.add(.download(url, to: .file("work/app.tar.gz")))
+    let archive = try await manager.add(
+      .download(url, to: .file("work/app.tar.gz")) { $0.createsDirectories = true })
     var unpack = TransferRequest.step(
       program: ["tar", "-xzf", "app.tar.gz"], in: "work", isIdempotent: true)
     unpack.after = [.transfer(archive.id)]

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 
-@Suite("The samples of the documents") struct SampleTests {
+@Suite("The samples in the documents") struct SampleTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(
-    "compile as they are printed",
+    "compile as printed",
     arguments: [
       ("README.md", 1), ("docs/library.md", 19), ("docs/events.md", 1), ("docs/waiting.md", 2),
       ("docs/library-reference.md", 1), ("Sources/HaulKit/HaulKit.docc/HaulKit.md", 1),
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test("are all looked at: no other document has one")
+  @Test("are all checked: no other document has one")
   func documents() throws {
     let paths = ["docs", "docs/decisions"].flatMap { directory in
       ((try? FileManager.default.contentsOfDirectory(
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test("and the glossary names files that are there")
+  @Test("and the glossary names existing files")
   func glossary() throws {
     let sources = try FileManager.default.subpathsOfDirectory(
       atPath: Self.root.appending(path: "Sources").path)
@@ -72,7 +72,7 @@ import Testing
     for name in named { #expect(files.contains(name), "the glossary names \(name)") }
   }
 
-  @Test("and the table of promises names suites that are there")
+  @Test("and the table of promises names existing suites")
   func promises() throws {
     let tests = Self.root.appending(path: "Tests").path
     let sources = try FileManager.default.subpathsOfDirectory(atPath: tests)

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import HaulKit
 
-// The samples of the documents, as they are printed there: that they compile is what is tested, and
-// SampleTests sees that they are the same. Around each is what a reader has.
+// The samples of the documents. Compiling them is the test; SampleTests checks that they are equal
+// to the printed ones. Around each are the declarations that a reader has.
 
 final class Label {
   var text = ""

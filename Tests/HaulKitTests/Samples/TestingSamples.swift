@@ -18,7 +18,7 @@ struct MockTransport: Transport {
 }
 
 @Suite("The samples about testing", .timeLimit(.minutes(1))) struct TestingSamples {
-  @Test("a mock transport brings the bytes that it has")
+  @Test("a mock transport returns its bytes")
   func mock() async throws {
     let transport = MockTransport(files: ["/a.txt": Array("hello".utf8)])
     let manager = try TransferManager(transport: transport)
@@ -30,7 +30,7 @@ struct MockTransport: Transport {
     await manager.shutdown()
   }
 
-  @Test("a retry waits for the manual clock only, and the file is on the simulated disk")
+  @Test("a retry waits only for the manual clock, and the file is on the simulated disk")
   func kit() async throws {
     let file = FaultScript.Resource("/big.iso", length: 300_000, faults: [.status(503, times: 1)])
     try await withFaultServer([file]) { server in
@@ -40,7 +40,7 @@ struct MockTransport: Transport {
       let url = try server.resourceURL("/big.iso")
       try await manager.add(.download(url, to: .file("/big.iso")))
       for await event in events {
-        if case .attempt(_, _, let delay) = event.kind { clock.move(by: delay) }  // it is due
+        if case .attempt(_, _, let delay) = event.kind { clock.advance(by: delay) }  // it is due
         if case .finished = event.kind { break }
       }
       #expect(server.requests.map(\.status) == [503, 206])

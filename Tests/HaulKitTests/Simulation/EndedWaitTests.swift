@@ -4,14 +4,14 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// "Start now" of a transfer that left its slot to wait for its next attempt, in simulated time.
+/// "Start now" for a transfer that left its slot to wait for its next attempt, in simulated time.
 @Suite struct EndedWaitTests {
   private func start(_ scene: Scene, _ transfer: Transfer, isForced: Bool = false) {
     scene.send(isForced ? .force : .start, transfer)
     scene.pass(.zero)
   }
 
-  /// One whose host refuses each connection, after its first request.
+  /// A transfer whose host refuses each connection after its first request.
   private func refused(_ scene: Scene) throws -> Transfer {
     scene.servers.habits.pauses = false
     scene.servers.habits.awayHost = "h0"
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `It makes its next attempt at once`(isForced: Bool) throws {
+  func `A start makes the next attempt at once`(isForced: Bool) throws {
     let scene = Scene()
     let transfer = try refused(scene)
     scene.servers.habits.awayHost = nil
@@ -34,7 +34,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `The wait that was ended does not end the next one`() throws {
+  @Test func `A wait that was ended early does not shorten the next one`() throws {
     let scene = Scene()
     scene.servers.habits.pauses = false
     let request = try scene.download("f") { $0.retry.retries = 8 }
@@ -44,7 +44,7 @@ import Testing
       start(scene, transfer)
       #expect(scene.asked == asked)
     }
-    // The last wait is the longest; those before it have timers, too.
+    // The last wait is the longest; earlier ones have timers too.
     let due = try #require(scene.process.clock.wakeUps.last)
     scene.pass(due - scene.process.clock.now.sinceStart - .milliseconds(1))
     #expect(scene.asked == 5)
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `With the only slot taken it goes first when that is free, forced at once`(
+  func `A started transfer goes first once the only slot is free, a forced one at once`(
     isForced: Bool
   ) throws {
     let scene = Scene()
@@ -75,7 +75,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `What the server asked for is waited for all the same`() throws {
+  @Test func `A start does not shorten a pause that the server asked for`() throws {
     let scene = Scene()
     scene.servers.habits.pauses = false
     let request = try scene.download("f")

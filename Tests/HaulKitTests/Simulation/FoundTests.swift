@@ -4,10 +4,9 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// What the simulation of the queue found, each told step by step.
+/// Faults that the simulation of the queue found, step by step.
 @Suite struct FoundTests {
-  @Test
-  func `An end that the store refuses is stored and told once it takes it, and nothing runs twice`()
+  @Test func `An end that the store refuses is stored and reported later, and nothing runs twice`()
     throws
   {
     let scene = Scene()
@@ -26,7 +25,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `While the store takes nothing, nothing fails that was about to start`() throws {
+  @Test func `Transfers about to start do not fail while the store refuses changes`() throws {
     let scene = Scene()
     let requests = ["a", "b", "c", "d"].map { scene.step($0, turns: 2) }
     let steps = try scene.call { try await $0.add(requests) }
@@ -38,7 +37,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `Who waits for what the store then refuses is told`() throws {
+  @Test func `Waits return although the store refuses the change`() throws {
     let scene = Scene()
     let request = scene.step("a", turns: 1)
     scene.process.store.habits.isSlow = true
@@ -53,7 +52,8 @@ import Testing
     try scene.end()
   }
 
-  @Test func `What a restart has brought is kept when the store refuses something else`() throws {
+  @Test func `Bytes of a restarted download are kept when the store refuses another change`() throws
+  {
     let scene = Scene()
     let request = try scene.download("f", length: 400 << 10) {
       $0.destination = .file("\(QueueWorld.directory)/f")
@@ -62,7 +62,7 @@ import Testing
     let transfer = try scene.call { try await $0.add(request) }
     for _ in 0..<10_000 where scene.received("f") < 8 << 10 { scene.pass(.milliseconds(1)) }
     scene.send(.restart, transfer)
-    // That it runs, is stopped, runs again, and has started over.
+    // Stored: it runs, is stopped, runs again, and has started over.
     let stored = { scene.ledger.withLockedValue { $0.trace.count { $0.contains("f=running") } } }
     for _ in 0..<1_000 where stored() < 4 { scene.pass(.milliseconds(1)) }
     scene.refuseChanges(true)
@@ -78,7 +78,7 @@ import Testing
     try scene.end()
   }
 
-  /// A step that is told to stop and takes its time.
+  /// A step that is being stopped, which takes time.
   private func stopping(by order: TransferMachine.Command, in scene: Scene) throws -> Transfer {
     let request = scene.step("s", turns: 2, isPatient: true)
     let step = try scene.call { try await $0.add(request) }
@@ -87,7 +87,7 @@ import Testing
     return step
   }
 
-  @Test func `A pause that is being carried out outlives a change that the store refuses`() throws {
+  @Test func `A pause in progress takes effect although the store refuses another change`() throws {
     let scene = Scene()
     let step = try stopping(by: .pause, in: scene)
     scene.refuseChanges(true)
@@ -101,9 +101,7 @@ import Testing
     try scene.end()
   }
 
-  @Test
-  func `One that is stopped to be queued again is, although the store refuses something meanwhile`()
-    throws
+  @Test func `A requeue in progress takes effect although the store refuses another change`() throws
   {
     let scene = Scene()
     let step = try stopping(by: .requeue, in: scene)
@@ -117,9 +115,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `A pause that the store refuses leaves one that is being queued again as it was`()
-    throws
-  {
+  @Test func `A refused pause leaves a requeue in progress unchanged`() throws {
     let scene = Scene()
     let step = try stopping(by: .requeue, in: scene)
     scene.refuseChanges(true)
@@ -132,15 +128,14 @@ import Testing
     try scene.end()
   }
 
-  @Test func `What is being paused when the program ends is paused`() async throws {
+  @Test func `A transfer that is being paused at shutdown is paused afterwards`() async throws {
     let scene = Scene()
     _ = try stopping(by: .pause, in: scene)
     try scene.end()
     #expect(try await scene.memory.open().members.map(\.storedState.status) == [.paused])
   }
 
-  @Test
-  func `Retried together with what it needs, one that stands before it in the list is not skipped`()
+  @Test func `A dependent retried together with its dependency is not skipped, in any list order`()
     throws
   {
     let scene = Scene()
@@ -168,7 +163,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `A restart that was cancelled still knows the file that it is to replace`() throws {
+  @Test func `A cancelled restart still replaces its own file when it is retried`() throws {
     let scene = Scene()
     let path = "\(QueueWorld.directory)/f"
     let request = try scene.download("f", length: 400 << 10) {
@@ -189,7 +184,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `Additions with one key at the same time are one`() throws {
+  @Test func `Concurrent additions with one key are one addition`() throws {
     let scene = Scene()
     let request = scene.step("s", turns: 1)
     scene.process.store.habits.isSlow = true
@@ -203,9 +198,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `The answer that told the name keeps no connection when its bytes are not wanted`()
-    throws
-  {
+  @Test func `An answer used only for its file name releases its connection`() throws {
     let scene = Scene(connections: 1)
     let request = try scene.download("f", length: 400 << 10) { $0.usesServerName = true }
     let transfer = try scene.call { try await $0.add(request) }
@@ -220,7 +213,9 @@ import Testing
     try scene.end()
   }
 
-  @Test func `The answer that told the name is taken although its host pauses meanwhile`() throws {
+  @Test func `An answer that gives the file name is used although its host pauses meanwhile`()
+    throws
+  {
     let scene = Scene(active: 2)
     let pausing = try scene.download("a") { $0.retry.retries = 1 }
     scene.servers["a"]?.pause = 5
@@ -231,12 +226,12 @@ import Testing
     let transfers = try scene.call { try await $0.add([pausing, named] + others) }
     try scene.runOut()
     let trace = scene.ledger.withLockedValue { $0.trace }
-    #expect(trace.count { $0.hasSuffix("b 0-") } == 1, "what runs, runs on")
+    #expect(trace.count { $0.hasSuffix("b 0-") } == 1, "a running transfer continues")
     for transfer in transfers { #expect(try scene.state(transfer) == .completed) }
     try scene.end()
   }
 
-  @Test func `An answer that is no use is let go of before another transfer begins`() throws {
+  @Test func `A useless answer is released before another transfer starts`() throws {
     let scene = Scene()
     let requests = try (0..<4).map { number in
       try scene.download("f\(number)") { $0.retry.retries = 8 }
@@ -246,6 +241,24 @@ import Testing
     scene.pass(.seconds(20))
     scene.servers.habits.faultOneIn = nil
     try scene.runOut()
+    try scene.end()
+  }
+
+  @Test func `A wait for the next attempt has its reason although the store refuses the time`()
+    throws
+  {
+    let scene = Scene()
+    scene.servers.habits.pauses = false
+    let request = try scene.download("f")
+    scene.servers["f"]?.pause = 5
+    // The second change is the time of the next attempt.
+    scene.process.store.habits.changesUntilRefusal = 1
+    let transfer = try scene.call { try await $0.add(request) }
+    let summary = try #require(try scene.call { _ in await transfer.summary })
+    #expect(summary.state == .queued)
+    #expect(summary.waitReason?.code == "retry")
+    try scene.runOut()
+    #expect(try scene.state(transfer) == .completed)
     try scene.end()
   }
 }

@@ -3,10 +3,10 @@ import HaulKit
 import NIOConcurrencyHelpers
 import Testing
 
-/// A host that is away for a while under a list of downloads, in simulated time.
+/// An outage of a host during a list of downloads, in simulated time.
 @Suite struct HostOutageTests {
   @Test(arguments: [5, 15, 60])
-  func `A host that is away for a while costs none of 60 downloads`(seconds: Int) throws {
+  func `A temporary outage of a host fails none of 60 downloads`(seconds: Int) throws {
     let scene = Scene(active: 4)
     let requests = try (0..<60).map { try scene.download("f\($0)") }
     _ = try scene.call { try await $0.add(requests) }
@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test(arguments: [5, 60])
-  func `A list that is added while its host is away arrives when it is back`(seconds: Int) throws {
+  func `A list added during an outage completes when the host returns`(seconds: Int) throws {
     let scene = Scene(active: 4)
     scene.servers.habits.awayHost = "h0"
     let requests = try (0..<60).map { try scene.download("f\($0)") }
@@ -23,7 +23,7 @@ import Testing
     try outage(of: scene, seconds)
   }
 
-  @Test func `A host on another port, and another host, go on meanwhile`() throws {
+  @Test func `An outage does not affect other ports and other hosts`() throws {
     let scene = Scene(active: 4)
     scene.servers.habits.awayHost = "h0"
     let away = try (0..<20).map { try scene.download("f\($0)") }
@@ -39,7 +39,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `A host that never comes back fails each by its own policy`() throws {
+  @Test func `A permanent outage fails each transfer after its own retries`() throws {
     let scene = Scene(active: 2)
     scene.servers.habits.awayHost = "h0"
     let requests = try (0..<3).map { try scene.download("f\($0)") { $0.retry.retries = 2 } }
@@ -53,17 +53,17 @@ import Testing
       #expect(error?.code == .connect)
       #expect(error?.message == "refused after 3 attempts")
     }
-    #expect(scene.asked == 10, "nine count, and one began beside the first")
+    #expect(scene.asked == 10, "nine attempts, and one that started with the first")
     try scene.end()
   }
 
-  /// The host is away for so long, is asked seldom, by one at a time, and then all arrive.
+  /// The host is away for so long; it is asked seldom, by one at a time, and then all complete.
   private func outage(of scene: Scene, _ seconds: Int) throws {
     let before = scene.asked
     scene.servers.habits.awayHost = "h0"
     scene.pass(.seconds(seconds))
-    // Four were under way; then at most one in a quarter of a second, a half, one second, and so
-    // on.
+    // Four were in progress; then at most one after a quarter of a second, a half, one second, and
+    // so on.
     #expect(scene.asked - before < 20)
     scene.servers.habits.awayHost = nil
     try scene.runOut()
@@ -74,6 +74,6 @@ import Testing
 }
 
 extension Scene {
-  /// Requests that were sent.
+  /// The number of requests that were sent.
   var asked: Int { ledger.withLockedValue { $0.trace.count { $0.contains("asks ") } } }
 }

@@ -6,7 +6,7 @@ import Testing
 
 /// Commands on more members than one change stores.
 @Suite struct PortionTests {
-  /// So many steps, the first of which runs; each behind the one before it, if `isChain`.
+  /// So many steps, of which the first runs; with `isChain`, each depends on the one before it.
   private func steps(
     _ count: Int, _ scene: Scene, isChain: Bool = false
   ) throws -> [Transfer] {
@@ -23,7 +23,7 @@ import Testing
     return try scene.call { try await $0.add(added) }
   }
 
-  /// Sends a command on these, as the ledger knows it.
+  /// Sends a command on these, and records it in the ledger.
   @discardableResult
   private func send(
     _ command: TransferMachine.Command, _ transfers: [Transfer], _ scene: Scene
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  /// The same until it has returned.
+  /// The same, and waits until it has returned.
   private func call(
     _ command: TransferMachine.Command, _ transfers: [Transfer], _ scene: Scene
   ) throws {
@@ -63,7 +63,7 @@ import Testing
 
   private func changes(_ scene: Scene) -> Int { scene.ledger.withLockedValue { $0.changes } }
 
-  @Test func `All are cancelled, in several changes, and each is told once`() throws {
+  @Test func `A cancel of many is stored in several changes, and each is reported once`() throws {
     let scene = Scene(portion: 2)
     let steps = try steps(7, scene)
     let before = changes(scene)
@@ -78,9 +78,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `One that would be skipped for the first is cancelled with it, as it was ordered`()
-    throws
-  {
+  @Test func `A cancelled chain reports cancelled for each member, not skipped`() throws {
     let scene = Scene(portion: 1)
     let steps = try steps(4, scene, isChain: true)
     try call(.cancel, steps, scene)
@@ -88,7 +86,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `Nothing starts between two portions, whatever makes room`() throws {
+  @Test func `Nothing starts between two portions of a command`() throws {
     let scene = Scene(portion: 1)
     let steps = try steps(6, scene)
     let before = changes(scene)
@@ -103,7 +101,9 @@ import Testing
   }
 
   @Test
-  func `A portion that is refused throws: those before it stay changed, the others go on`() throws {
+  func `A refused portion throws, earlier portions stay stored, and other transfers continue`()
+    throws
+  {
     let scene = Scene(portion: 2)
     let steps = try steps(6, scene)
     scene.process.store.habits.changesUntilRefusal = 1
@@ -116,7 +116,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2])
-  func `What follows from the portions before a refused one comes all the same`(
+  func `The effects of earlier portions take place despite a refused portion`(
     refusals: Int
   ) throws {
     let scene = Scene(portion: 1)
@@ -129,7 +129,7 @@ import Testing
       try call(.cancelKeepingBytes, [steps[0], steps[1]], scene)
     }
     scene.pass(.seconds(1))
-    #expect(told(steps[1], in: scene) == ["added", "failed"], "what it needs was cancelled")
+    #expect(told(steps[1], in: scene) == ["added", "failed"], "its dependency was cancelled")
     #expect(told(steps[2], in: scene) == ["added", "cancelled"])
     try scene.end()
   }

@@ -4,22 +4,22 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// The production manager, drivers and machines in worlds of which everything is decided by a seed.
+/// The production manager, drivers and machines in worlds where a seed decides everything.
 @Suite struct QueueSimulationTests {
-  /// How many, by `HAUL_WORLDS`; from which seed, by `HAUL_SEED` (then one, unless told, with all
-  /// that happened in it).
+  /// `HAUL_WORLDS` is their number, `HAUL_SEED` the first seed (then one by default, with a trace
+  /// of everything that happened).
   static let environment = ProcessInfo.processInfo.environment
   static let firstSeed = environment["HAUL_SEED"].flatMap { UInt64($0) }
   static let count =
     environment["HAUL_WORLDS"].flatMap { UInt64($0) } ?? (firstSeed == nil ? 300 : 1)
 
-  @Test("Random commands, faults, crashes and reopenings: what must hold holds")
+  @Test("Random commands, faults, crashes and restarts: all invariants hold")
   func invariantsHold() async throws {
     let base = Self.firstSeed ?? 1
     print("worlds: \(Self.count) from seed \(base)")
     var failures = 0
     for seed in base..<(base + Self.count) {
-      // Others run meanwhile: this occupies a thread for long.
+      // Lets other tests run: this one occupies a thread for long.
       await Task.yield()
       let (trace, violations) = try QueueWorld(seed: seed).run()
       if Self.count == 1 { print(trace.joined(separator: "\n")) }

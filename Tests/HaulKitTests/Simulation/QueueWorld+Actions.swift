@@ -3,7 +3,7 @@ import HaulKit
 import HaulTesting
 import NIOConcurrencyHelpers
 
-/// What happens in the world, one thing after the other.
+/// The actions in the world, one after the other.
 extension QueueWorld {
   func step() throws {
     if faults?.oneIn(5) == true { causeFault() }
@@ -76,7 +76,7 @@ extension QueueWorld {
     process.start {
       do throws(TransferError) {
         let report = try await process.manager.carryOut(command, selection)
-        // Nobody hears what a dead one says.
+        // The result of a dead process does not count.
         if process.isDead { return }
         ledger.withLockedValue { $0.returned(number, refused: report.refused) }
       } catch {
@@ -112,7 +112,7 @@ extension QueueWorld {
     call("limits") { await $0.setLimits(active: active, activePerHost: perHost) }
   }
 
-  /// Whether such a call has not returned: of two the second may be carried out first.
+  /// Whether such a call has not returned: of two, the second may be carried out first.
   private func isUnderWay(_ words: String) -> Bool {
     ledger.withLockedValue { $0.calls.values.contains { $0.hasSuffix(words) } }
   }

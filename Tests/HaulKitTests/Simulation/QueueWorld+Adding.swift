@@ -3,7 +3,7 @@ import HaulKit
 import HaulTesting
 import NIOConcurrencyHelpers
 
-/// Members of the world: downloads and steps, some after others, some in groups.
+/// Members of the world: downloads and steps, some with dependencies, some in groups.
 extension QueueWorld {
   func add() throws {
     let requests = try (0..<(1 + random.below(3))).map { _ in try request() }
@@ -12,7 +12,7 @@ extension QueueWorld {
     add(requests, key: key)
   }
 
-  /// The same call again: nothing new comes of it.
+  /// The same call again, which adds nothing.
   func addAgain() {
     guard !keyed.isEmpty else { return }
     let (key, requests) = keyed[random.below(keyed.count)]
@@ -28,7 +28,7 @@ extension QueueWorld {
     process.start {
       do throws(TransferError) {
         let transfers = try await process.manager.add(requests, key: key)
-        // Nobody hears what a dead one says.
+        // The result of a dead process does not count.
         if process.isDead { return }
         ledger.withLockedValue { ledger in
           guard ledger.answered(number) else { return }
@@ -38,8 +38,7 @@ extension QueueWorld {
         }
       } catch {
         if process.isDead { return }
-        // What it was to come after may have been taken off the list; what it was to be may be
-        // there.
+        // Its dependency may have been removed, or its identifier may be taken.
         let known: Set<TransferError.Code> = [.io, .dependencyFailed, .inUse]
         ledger.withLockedValue { ledger in
           guard ledger.answered(number, error.code.rawValue), !known.contains(error.code) else {

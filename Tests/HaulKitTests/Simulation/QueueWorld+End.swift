@@ -3,7 +3,7 @@ import HaulKit
 import HaulTesting
 import NIOConcurrencyHelpers
 
-/// How the world ends: nothing goes wrong any more, and all comes to the end that it must come to.
+/// The end of the world: without further faults, all transfers end as they must.
 extension QueueWorld {
   func finish() {
     isHarmless = true
@@ -25,8 +25,8 @@ extension QueueWorld {
     guard !isBroken else { return }
     let isUnseen = checks == before
     ledger.withLockedValue { ledger in
-      // A world where somebody waits is not looked at, and who waits when nothing runs waits for
-      // ever.
+      // In a world with pending calls nothing is checked; a call that is pending while nothing runs
+      // is pending for ever.
       ledger.checkReturned("though nothing runs")
       if isUnseen { ledger.violate("nobody looked at the world in the end") }
     }
@@ -35,7 +35,7 @@ extension QueueWorld {
     shutDown()
   }
 
-  /// Until nothing runs and nothing can start.
+  /// Runs until nothing runs and nothing can start.
   private func runOut() {
     let isEmpty = NIOLockedValueBox(false)
     passTime(.milliseconds(10))
@@ -43,8 +43,8 @@ extension QueueWorld {
       await manager.waitUntilEmpty()
       isEmpty.withLockedValue { $0 = true }
     }
-    // What is to be tried again is stored by the clock on the wall: where that was ahead, the wait
-    // is longer (seed 19214).
+    // Times of next attempts are stored by the wall clock: if it was ahead, the wait is longer
+    // (seed 19214).
     let wasSet = ledger.withLockedValue { $0.hours?.wasSet ?? false }
     for _ in 0..<(wasSet ? 2000 : 200) {
       guard passTime(.seconds(1)) else { return }
@@ -62,7 +62,7 @@ extension QueueWorld {
     }
   }
 
-  /// Files of completed downloads are whole.
+  /// Checks that files of completed downloads are whole.
   func checkFiles() {
     let completed = ledger.withLockedValue { $0.listed.filter { $0.stage == .completed } }
     for member in completed where seen.insert(member.id).inserted {
@@ -88,10 +88,10 @@ extension QueueWorld {
     }
   }
 
-  /// What a member must come to when nothing goes wrong; nil where that cannot be told.
+  /// The end that a member must have without faults; nil if that is not known.
   private func fate(of member: Ledger.Member, _ ledger: Ledger) -> Stage? {
     var waits = false
-    // It may have begun when what it comes after was in order.
+    // It may have started while its dependency was completed.
     for case .transfer(let id) in member.request.after where member.stage != .completed {
       guard let other = ledger.members[id] else {
         if ledger.cleared.contains(id) { continue }
@@ -100,7 +100,7 @@ extension QueueWorld {
       guard let fate = fate(of: other, ledger) else { return nil }
       switch (fate, member.request.whenDependencyFails) {
       case (.completed, _), (.failed, .run): continue
-      // One that failed goes before one that has not ended.
+      // A failed dependency counts before one that has not ended.
       case (.failed, .skip): return .failed
       default: waits = true
       }
@@ -110,7 +110,7 @@ extension QueueWorld {
       let fails = stepPlans.withLockedValue { $0[member.name]?.alwaysFails == true }
       return fails ? .failed : .completed
     }
-    // What a power cut leaves under the name of a relaxed one is not known for its own.
+    // After a power cut, a relaxed file is not known to be Haul's.
     if hasLostPower, member.request.download?.durability == .relaxed { return nil }
     return servers[member.name]?.isMissing == true ? .failed : .completed
   }
@@ -122,7 +122,7 @@ extension QueueWorld {
       await manager.shutdown()
       isOver.withLockedValue { $0 = true }
     }
-    // Slow readers read on.
+    // Slow readers continue to read.
     passTime(.seconds(300))
     ledger.withLockedValue { ledger in
       if !isOver.withLockedValue({ $0 }) { ledger.violate("shutdown does not return") }
@@ -135,8 +135,8 @@ extension QueueWorld {
         ledger.withLockedValue { $0.violate("subscriber \(subscriber.number) was told no end") }
       }
     }
-    if process.clock.sleeping > 0 || !executor.isIdle {
-      ledger.withLockedValue { $0.violate("something goes on after the shutdown") }
+    if process.clock.sleeperCount > 0 || !executor.isIdle {
+      ledger.withLockedValue { $0.violate("something runs after the shutdown") }
     }
   }
 }

@@ -2,14 +2,14 @@ import HaulKit
 import HaulTesting
 import NIOConcurrencyHelpers
 
-/// What comes in the way of everything, and goes away: a full disk, a network or a host that is not
-/// there.
+/// Obstacles for all transfers, which come and go: a full disk, a missing network, or a host that
+/// does not answer.
 extension QueueWorld {
-  /// Of so many worlds one has such times.
+  /// One of so many worlds has such obstacles.
   static let faultyOneIn = 3
 
-  /// Decides anew how it is from now on. It has a generator of its own: other worlds are what they
-  /// were.
+  /// Decides again which obstacles there are. It has its own generator, so that other worlds do not
+  /// change.
   func causeFault() {
     guard plan.hasFaults, var random = faults else { return }
     let (isUp, isFull) = (isHarmless || !random.oneIn(4), !isHarmless && random.oneIn(3))

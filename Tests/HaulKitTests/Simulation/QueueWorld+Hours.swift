@@ -3,10 +3,10 @@ import HaulKit
 import HaulTesting
 import NIOConcurrencyHelpers
 
-/// Times of the week at which nothing runs, and a clock on the wall that is set.
+/// Times of the week at which nothing runs, and a wall clock that is set.
 extension QueueWorld {
-  /// Of so many worlds one has a schedule. It has a generator of its own: other worlds are what
-  /// they were.
+  /// One of so many worlds has a schedule. It has its own generator, so that other worlds do not
+  /// change.
   static let timedOneIn = 4
 
   func changeTimes() {
@@ -30,7 +30,7 @@ extension QueueWorld {
     let (process, ledger, schedule) = (process, ledger, configuration.schedule)
     ledger.withLockedValue { ledger in
       ledger.hours?.rule = rule
-      // Until it has returned nobody can tell.
+      // Until it has returned, the schedule is unknown.
       ledger.hours?.isKnown(from: process.clock.now + .seconds(3600))
     }
     call(words) { manager in
@@ -41,7 +41,7 @@ extension QueueWorld {
   }
 
   private func setClock(by seconds: Double) {
-    process.clock.setWall(by: seconds)
+    process.clock.adjustWallClock(by: seconds)
     let now = process.clock.now
     ledger.withLockedValue { ledger in
       ledger.note("the clock is set by \(seconds) s")

@@ -3,7 +3,7 @@ import HaulKit
 import HaulTesting
 import NIOConcurrencyHelpers
 
-/// What steps of the world do.
+/// The steps of the world.
 extension QueueWorld {
   struct StepPlan: Sendable {
     var turns = 1
@@ -14,8 +14,8 @@ extension QueueWorld {
 
   struct StepFailed: Error {}
 
-  /// A closure that sleeps some times, looks after each whether it is to stop if it is patient, and
-  /// may fail.
+  /// A closure that sleeps several times, checks after each whether it must stop if it is patient,
+  /// and may fail.
   static func work(
     _ context: StepContext, _ process: SimulatedProcess, _ ledger: SharedLedger,
     _ plans: NIOLockedValueBox<[String: StepPlan]>

@@ -4,10 +4,10 @@ import HaulKit
 import HaulTesting
 import NIOConcurrencyHelpers
 
-/// A queue and everything around it, made from a seed: the production manager, drivers and machines
-/// over simulated time, disk, network and store, on one thread.
+/// A queue and everything around it, created from a seed: the production manager, drivers and
+/// machines over simulated time, disk, network and store, on one thread.
 final class QueueWorld {
-  /// What may be made of it, from a seed or by a test.
+  /// The parameters of a world, from a seed or a test.
   struct Plan {
     var steps = 24
     var members = 8
@@ -20,13 +20,13 @@ final class QueueWorld {
   let servers = SimulatedTransport.Servers()
   let machine: SimulatedMachine
   let memory = MemoryStore()
-  /// Members that a change of a command stores at most.
+  /// The most members that one change of a command stores.
   let portion: Int
   let executor: SeededExecutor
   var random: SimulationRandom
-  /// Says when the disk is full and the network away; nil in a world where that never is.
+  /// Decides when the disk is full and the network away; nil in a world without that.
   var faults: SimulationRandom?
-  /// Says when the week is open and the clock set; nil in a world without a schedule.
+  /// Decides when the week is open and the clock is set; nil in a world without a schedule.
   var times: SimulationRandom?
   var configuration = TransferManager.Configuration()
   var process: SimulatedProcess
@@ -34,15 +34,15 @@ final class QueueWorld {
   var subscribed = 0
   /// Whether the power was ever cut.
   var hasLostPower = false
-  /// Completed members whose files were looked at, since the last crash.
+  /// Completed members whose files were checked since the last crash.
   var seen: Set<TransferID> = []
-  /// How often the world was looked at while it was at rest.
+  /// How often the world was checked while it was at rest.
   private(set) var checks = 0
   var added = 0
   var isSuspended = false
   var isHarmless = false
   let stepPlans = NIOLockedValueBox<[String: StepPlan]>([:])
-  /// Additions with a key, for the same call again.
+  /// Additions with a key, to repeat the same call.
   var keyed: [(key: String, requests: [TransferRequest])] = []
 
   static let directory = "/d"
@@ -64,7 +64,7 @@ final class QueueWorld {
     configuration.maximumActive = limits.active
     configuration.maximumActivePerHost = limits.activePerHost
     configuration.connectionsPerHost = limits.connectionsPerHost
-    configuration.connectionsInAll = limits.connections
+    configuration.maximumConnections = limits.connections
     configuration.idleTimeout = .milliseconds(1500)
     configuration.httpVersion = .http1
     process = Self.process(
@@ -96,7 +96,7 @@ final class QueueWorld {
   var manager: TransferManager { process.manager }
   var isBroken: Bool { ledger.withLockedValue { !$0.violations.isEmpty } }
 
-  /// Runs the whole of it; what was seen, and what was wrong.
+  /// Runs everything; returns the trace and the violations.
   func run() throws -> (trace: [String], violations: [String]) {
     open()
     for _ in 0..<plan.steps where !isBroken { try step() }
@@ -107,7 +107,7 @@ final class QueueWorld {
     return ledger.withLockedValue { ($0.trace, $0.violations) }
   }
 
-  /// Takes up the store with the manager that is there.
+  /// Opens the store with the present manager.
   func open() {
     ledger.withLockedValue { $0.isOpening = true }
     subscribe(isSlow: false)
@@ -125,13 +125,13 @@ final class QueueWorld {
       }
       isOpen.withLockedValue { $0 = true }
     }
-    // Commands may be sent once it is open.
+    // Commands may be sent only after that.
     while !isOpen.withLockedValue({ $0 }) { guard passTime(.seconds(1)) else { break } }
     ledger.withLockedValue { $0.isOpening = false }
     reset()
   }
 
-  /// The faults of the world as they are to be from now on.
+  /// Sets the faults of the world from now on.
   func reset() {
     var habits = SimulatedTransport.Habits()
     habits.begins = random.oneIn(2)
@@ -158,7 +158,7 @@ final class QueueWorld {
     process.start { await subscriber.read(events, process) }
   }
 
-  /// Runs what can run, and time passes up to so much; false when the process has died.
+  /// Runs everything that can run, while time passes up to so much; false if the process has died.
   @discardableResult
   func passTime(_ time: Duration) -> Bool {
     let end = process.clock.now + time
@@ -172,8 +172,8 @@ final class QueueWorld {
     }
   }
 
-  /// Runs on until nothing can happen before time passes and the store has answered; then looks
-  /// whether all is as it should be.
+  /// Runs until nothing can happen before time passes and the store has answered; then checks
+  /// everything.
   func rest() {
     guard passTime(.zero) else { return }
     for _ in 0..<200 where process.store.isBusy {
@@ -206,7 +206,7 @@ final class QueueWorld {
     checkFiles()
   }
 
-  /// The process dies, and another takes the store up.
+  /// The process dies, and another opens the store.
   func crash(_ isPowerLoss: Bool) {
     ledger.withLockedValue { $0.crashed(isPowerLoss ? "power" : "kill") }
     process.die()
@@ -222,7 +222,7 @@ final class QueueWorld {
     let limits = ledger.withLockedValue { $0.limits }
     configuration.maximumActive = limits.active
     configuration.maximumActivePerHost = limits.activePerHost
-    // The clock on the wall goes on: what is to be tried again is stored by it.
+    // The wall clock continues, because times of next attempts are stored by it.
     process = Self.process(
       configuration, random.next(), memory, machine, servers, executor, ledger, portion,
       wallStart: process.clock.wallSeconds)

@@ -5,8 +5,8 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// One manager over simulated ports that do as a test says: what a simulation found, told step by
-/// step. The ledger watches it as it watches a world.
+/// One manager over simulated ports that a test controls, for step-by-step repetitions of what a
+/// simulation found. The ledger watches it as it watches a world.
 final class Scene {
   let ledger: SharedLedger
   let servers: SimulatedTransport.Servers
@@ -37,7 +37,7 @@ final class Scene {
     configuration.schedule = schedule
     configuration.rateLimit = rateLimit
     configuration.connectionsPerHost = connections
-    configuration.connectionsInAll = connections
+    configuration.maximumConnections = connections
     process = SimulatedProcess(
       configuration, seed: 1, memory: memory, machine: machine, servers: servers,
       executor: SeededExecutor(seed: 1), ledger: ledger, wallStart: QueueWorld.wallStart,
@@ -51,7 +51,7 @@ final class Scene {
     pass(.zero)
   }
 
-  /// The next program of this machine, which has not opened the list yet.
+  /// The next process on this machine, which has not yet opened the list.
   func next() -> Scene {
     let next = Scene(memory: memory, machine: machine, servers: servers)
     let members = ledger.withLockedValue { $0.members }
@@ -59,7 +59,7 @@ final class Scene {
     return next
   }
 
-  /// Runs what can run while so much time passes.
+  /// Runs everything that can run while so much time passes.
   func pass(_ time: Duration) {
     let end = process.clock.now + time
     repeat { _ = process.settle() } while process.clock.wakeNext(by: end)
@@ -83,12 +83,12 @@ final class Scene {
     return result
   }
 
-  /// A call, until it has returned.
+  /// Makes a call and waits until it has returned.
   func call<Value: Sendable>(
     _ work: @escaping @Sendable (TransferManager) async throws -> Value
   ) throws -> Value {
     let result = begin(work)
-    // What needs no time takes none.
+    // A call that needs no time takes none.
     pass(.zero)
     for _ in 0..<600 {
       if let value = result.withLockedValue({ $0 }) { return try value.get() }
@@ -97,7 +97,7 @@ final class Scene {
     return try #require(result.withLockedValue { $0 }, "it does not return").get()
   }
 
-  /// Sends a command as the ledger knows it, and does not wait for it.
+  /// Sends a command, records it in the ledger, and does not wait for it.
   func send(_ command: TransferMachine.Command, _ transfer: Transfer) {
     let number = ledger.withLockedValue { $0.sent(command, [transfer.id], nil, "\(command)") }
     let ledger = ledger
@@ -111,8 +111,7 @@ final class Scene {
     }
   }
 
-  /// Until nothing runs or can start.
-  /// What was sent before is decided first.
+  /// Runs until nothing runs or can start. Pending commands are decided first.
   func runOut() throws {
     pass(.zero)
     try call { await $0.waitUntilEmpty() }
@@ -140,7 +139,7 @@ final class Scene {
     return TransferRequest(.download(download))
   }
 
-  /// Bytes of a file that are not whole yet.
+  /// The bytes of an incomplete file.
   func received(_ name: String) -> Int {
     machine.contents(of: "\(name).haul.part", in: QueueWorld.directory)?.count ?? 0
   }
@@ -149,7 +148,7 @@ final class Scene {
     try call { _ in await transfer.summary?.state }
   }
 
-  /// Ends the manager; nothing was wrong from its beginning to its end.
+  /// Ends the manager, and checks that there were no violations.
   func end(sourceLocation: SourceLocation = #_sourceLocation) throws {
     ledger.withLockedValue { $0.isClosing = true }
     try call { await $0.shutdown() }

@@ -3,8 +3,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// What a server asks for with `Retry-After`, in simulated time: every request is sent at a time
-/// that is known.
+/// `Retry-After` in simulated time: the time of every request is known.
 @Suite struct ServerPauseTests {
   private static let years: Double = 10 * 365 * 86_400
 
@@ -20,14 +19,14 @@ import Testing
   }
 
   @Test(arguments: [1, 120, 3600])
-  func `Case 40: nothing is asked for before Retry-After is over, and then it is`(
+  func `No request is sent before Retry-After has passed, and one is sent after it`(
     seconds: Int
   ) throws {
     let (scene, transfer) = try paused(seconds)
     scene.pass(.milliseconds(1000 * seconds - 1))
     #expect(scene.asked == 1)
     #expect(try scene.state(transfer) != .completed)
-    // A part of the wait is random, so that not all come back at once.
+    // A part of the wait is random, so that not all return at once.
     scene.pass(.seconds(seconds) + .seconds(60))
     #expect(scene.asked == 2)
     #expect(try scene.state(transfer) == .completed)
@@ -35,14 +34,14 @@ import Testing
   }
 
   @Test(arguments: [1.0, -1.0])
-  func `Case 68: a wall clock that jumps ten years neither ends the wait nor makes it longer`(
+  func `A wall clock jump of ten years neither ends nor prolongs the wait`(
     direction: Double
   ) throws {
     let (scene, transfer) = try paused(120)
-    scene.process.clock.setWall(by: direction * Self.years)
+    scene.process.clock.adjustWallClock(by: direction * Self.years)
     scene.pass(.milliseconds(119_999))
     #expect(scene.asked == 1)
-    scene.process.clock.setWall(by: -2 * direction * Self.years)
+    scene.process.clock.adjustWallClock(by: -2 * direction * Self.years)
     scene.pass(.seconds(120))
     #expect(scene.asked == 2)
     #expect(try scene.state(transfer) == .completed)

@@ -4,11 +4,11 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// One rate limit for all downloads of a manager, by a clock that only the test moves.
+/// One rate limit for all downloads of a manager, with a clock that only the test moves.
 @Suite struct SharedRateTests {
   private static let rate: Int64 = 64 << 10
 
-  /// What was told last of each transfer, in bytes.
+  /// The last reported bytes of each transfer.
   private func progress(_ scene: Scene) -> NIOLockedValueBox<[TransferID: Int64]> {
     let told = NIOLockedValueBox<[TransferID: Int64]>([:])
     let events = scene.process.manager.events()
@@ -21,11 +21,9 @@ import Testing
     return told
   }
 
-  @Test func `Those that run divide the rate limit of the manager by their priorities' weights`()
-    throws
-  {
+  @Test func `Running transfers share the manager's rate limit by priority weights`() throws {
     let scene = Scene(active: 2, rateLimit: Self.rate)
-    // The network is faster than the limit at any time.
+    // The network is always faster than the limit.
     scene.servers.habits.pauses = false
     let priorities: [TransferRequest.Priority] = [.utility, .userInitiated]
     let requests = try priorities.map { priority in
@@ -49,7 +47,7 @@ import Testing
     try scene.end()
   }
 
-  @Test func `A priority that is changed while it runs changes its part of the limit`() throws {
+  @Test func `Changing the priority of a running transfer changes its share of the limit`() throws {
     let scene = Scene(active: 2, rateLimit: Self.rate)
     scene.servers.habits.pauses = false
     let requests = try ["a", "b"].map { try scene.download($0, length: 8 << 20) }

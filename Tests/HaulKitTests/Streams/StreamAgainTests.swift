@@ -3,12 +3,12 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("A stream that begins again is read anew", .timeLimit(.minutes(2)))
+@Suite("A stream that starts over is read anew", .timeLimit(.minutes(2)))
 struct StreamAgainTests {
   private static let length: Int64 = 1 << 20
 
   @Test(
-    "After a pause and a resume, or put back to waiting, from its first byte",
+    "After a pause and a resume, or after requeueing, from its first byte",
     arguments: [true, false])
   func again(isPause: Bool) async throws {
     let held = FaultScript.Resource.file(Self.length, Fault(.stall(after: 100_000)))
@@ -25,7 +25,7 @@ struct StreamAgainTests {
         try await transfer.requeue()
       }
       await #expect(throws: TransferError.self) { for try await _ in first {} }
-      // It runs again once it has stopped.
+      // It runs again after it has stopped.
       var second: TransferBytes?
       try await until {
         second = try? await manager.bytes(of: transfer)

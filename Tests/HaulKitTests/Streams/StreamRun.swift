@@ -3,22 +3,22 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// A manager with one stream that has been asked for.
+/// A manager with one requested stream.
 struct StreamRun: Sendable {
   let manager: TransferManager
   let bytes: TransferBytes
   private let events: TransferEvents
 
-  /// What came to the reader, and how the transfer ended.
+  /// What the reader got, and how the transfer ended.
   struct Outcome: Sendable {
     var received: [UInt8] = []
-    /// What the reader was told behind the last byte.
+    /// The error after the last byte.
     var error: TransferError?
     var result: TransferResult?
     var attempts = 0
     var restarts = 0
 
-    /// Whether the reader got this content from its beginning on, and so many bytes of it.
+    /// Whether the reader got so many bytes of this content from its start.
     func isBeginning(seed: UInt64, count: Int64) -> Bool {
       received.count == Int(count) && SeededContent.matches(seed: seed, received)
     }
@@ -61,7 +61,7 @@ struct StreamRun: Sendable {
 }
 
 extension Bench {
-  /// A request for the resource of a case as a stream.
+  /// A request for the resource of a case, as a stream.
   func stream(
     connections: Int = 1, retries: Int = 2, _ change: (inout DownloadRequest) -> Void = { _ in }
   ) throws -> DownloadRequest {
@@ -71,7 +71,7 @@ extension Bench {
     }
   }
 
-  /// Checks that the reader got everything, and that nothing is left on the disk.
+  /// Checks that the reader got everything, and that no file remains.
   func expectWhole(
     _ outcome: StreamRun.Outcome, length: Int64 = 512 * kibi,
     at location: SourceLocation = #_sourceLocation

@@ -3,11 +3,11 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("A download that a reader takes in order", .timeLimit(.minutes(2)))
+@Suite("A download that a reader reads in order", .timeLimit(.minutes(2)))
 struct StreamTests {
   private static let window: Int64 = 4 << 20
 
-  @Test("While one of eight connections is held, the others fill the window and no more")
+  @Test("While one of eight connections is held, the others fill the window, and no more")
   func oneIsHeld() async throws {
     let length: Int64 = 16 << 20
     let held = Fault(.stall(after: 10_000), when: .init(times: 1, offsetAtLeast: 1 << 20))
@@ -15,16 +15,16 @@ struct StreamTests {
       let run = try await StreamRun(try bench.stream(connections: 8), window: Self.window)
       let reader = Task { try await run.finish() }
       try await bench.server.waitForHeld(resourcePath)
-      try await until { run.bytes.held >= 2 << 20 }
+      try await until { run.bytes.bufferedBytes >= 2 << 20 }
       bench.server.setFaults(resourcePath, [])
       bench.server.release(resourcePath)
       try bench.expectWhole(try await reader.value, length: length)
-      #expect(run.bytes.mostHeld <= Self.window)
+      #expect(run.bytes.peakBuffered <= Self.window)
       #expect(bench.server.snapshot.maximumInProgress(resourcePath) > 1)
     }
   }
 
-  @Test("A reader that has not begun holds the network back")
+  @Test("A reader that has not begun stops the network")
   func slowReader() async throws {
     let length: Int64 = 8 << 20
     let resource = FaultScript.Resource.file(length)
@@ -36,23 +36,23 @@ struct StreamTests {
       let ends = run.manager.events()
       try await until { run.bytes.waiting > 0 }
       let requests = bench.requests.count
-      // Another transfer tells when the time is over in which a server may be silent.
+      // Another transfer shows when the idle timeout of a server is over.
       let other = try await run.manager.add(
         try bench.request("/silent") { $0.retry.retries = 0 })
       for await event in ends where event.id == other.id {
         if case .finished = event.kind { break }
       }
       #expect(bench.requests.count == requests)
-      // Where the machine stood still, there was more than one request before the window was full.
+      // If the machine paused, there was more than one request before the window was full.
       #expect(bench.server.snapshot.bytesSent(resourcePath) < length * Int64(requests))
       let outcome = try await run.finish()
       #expect(outcome.isBeginning(seed: 7, count: length))
-      #expect(run.bytes.mostHeld <= 1 << 20)
+      #expect(run.bytes.peakBuffered <= 1 << 20)
     }
   }
 
   @Test(
-    "A body without an announced length, and an empty one, end where they end",
+    "A body without an announced length, and an empty one, end correctly",
     arguments: [0, 1, 300_000] as [Int64])
   func unknownLength(length: Int64) async throws {
     try await Bench.serving(.file(length, Fault(.ignoreRange, .chunked()))) { bench in
@@ -61,7 +61,7 @@ struct StreamTests {
     }
   }
 
-  @Test("Connections that break are replaced, and no byte comes twice", arguments: [1, 6])
+  @Test("Lost connections are replaced, and no byte comes twice", arguments: [1, 6])
   func retries(connections: Int) async throws {
     let length: Int64 = 6 << 20
     let breaks = Fault(.reset(after: 150_000), when: .init(times: 4))
@@ -74,7 +74,7 @@ struct StreamTests {
     }
   }
 
-  @Test("Whoever stops reading cancels the transfer")
+  @Test("A reader that stops reading cancels the transfer")
   func abandoned() async throws {
     try await Bench.serving(.file(8 << 20)) { bench in
       let manager = try TransferManager()
@@ -101,12 +101,12 @@ struct StreamTests {
       await #expect(throws: TransferError.self) { _ = try await manager.bytes(of: stream) }
       let file = try await manager.add(try bench.file())
       await #expect(throws: TransferError.self) { _ = try await manager.bytes(of: file) }
-      #expect(bytes.held >= 0)
+      #expect(bytes.bufferedBytes >= 0)
       await manager.shutdown()
     }
   }
 
-  @Test("A pause ends a stream, and its reader is told")
+  @Test("A pause ends a stream, and its reader gets the reason")
   func paused() async throws {
     try await Bench.serving(.file(512 * kibi, Fault(.stall(after: 100 * kibi)))) { bench in
       let manager = try TransferManager()
@@ -126,7 +126,7 @@ struct StreamTests {
     }
   }
 
-  @Test("One that was paused before it began is read when it goes on", arguments: [true, false])
+  @Test("A stream paused before it began can be read after a resume", arguments: [true, false])
   func pausedBefore(isRead: Bool) async throws {
     try await Bench.serving(.file(300_000)) { bench in
       try await bench.withManager({ $0.isSuspended = true }) { manager in
@@ -144,7 +144,7 @@ struct StreamTests {
     }
   }
 
-  @Test("One that was cancelled before it began is told so, and is another when it is tried again")
+  @Test("A stream cancelled before it began throws that, and can be read anew after a retry")
   func cancelledBefore() async throws {
     try await Bench.serving(.file(300_000)) { bench in
       try await bench.withManager({ $0.isSuspended = true }) { manager in

@@ -3,11 +3,12 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("What a reader has got is never mixed and never taken back", .timeLimit(.minutes(2)))
+@Suite("Bytes that a reader has are never mixed and never replaced", .timeLimit(.minutes(2)))
 struct StreamVersionTests {
   private static let held = Fault(.stall(after: 200 * kibi))
 
-  /// Reads until the server holds the answer at 200 KiB, then lets `steer` change it, and reads on.
+  /// Reads until the server holds the answer at 200 KiB, lets `steer` change it, and continues to
+  /// read.
   private func finish(
     _ bench: Bench, _ request: DownloadRequest, steer: (FaultServer) -> Void
   ) async throws -> StreamRun.Outcome {
@@ -21,7 +22,7 @@ struct StreamVersionTests {
     }
   }
 
-  @Test("Another version, once bytes are out, fails at once with what is out left as it is")
+  @Test("Another version after the first bytes fails at once; the output stays")
   func changes() async throws {
     try await Bench.serving(.file(512 * kibi, Self.held)) { bench in
       let outcome = try await finish(bench, try bench.stream()) {
@@ -34,7 +35,7 @@ struct StreamVersionTests {
     }
   }
 
-  @Test("Without ranges a repeat from byte 0 skips what is out, when the strong tag is the same")
+  @Test("Without ranges, a new answer skips the bytes that are out, if the strong tag is the same")
   func repeats() async throws {
     let resource = FaultScript.Resource.file(512 * kibi, Self.held) { $0.acceptRanges = .none }
     try await Bench.serving(resource) { bench in
@@ -45,7 +46,7 @@ struct StreamVersionTests {
   }
 
   @Test(
-    "Without a strong validator a break ends it, whatever digest was asked for",
+    "Without a strong validator a lost connection ends it, whatever digest was requested",
     arguments: [true, false])
   func unproved(hasRanges: Bool) async throws {
     let resource = FaultScript.Resource.file(512 * kibi, Self.held) { resource in
@@ -62,7 +63,7 @@ struct StreamVersionTests {
     }
   }
 
-  @Test("The digest is of what passed; a wrong one is told after the last byte", arguments: [1, 4])
+  @Test("The digest covers the passed bytes; a wrong one is reported last", arguments: [1, 4])
   func checksum(connections: Int) async throws {
     try await Bench.serving(.file(2 << 20)) { bench in
       for isRight in [true, false] {

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 extension Bench {
-  /// What the system's authorities are replaced with, and nothing else.
+  /// A configuration that only replaces the authorities of the system.
   func configuration(
     _ change: (inout TransferManager.Configuration) -> Void = { _ in }
   ) throws -> TransferManager.Configuration {
@@ -17,12 +17,12 @@ extension Bench {
     return configuration
   }
 
-  /// Runs a request to its end with a manager that others use too.
+  /// Runs a request to its end, with a shared manager.
   func finish(_ request: DownloadRequest, with manager: TransferManager) async throws -> Outcome {
     try #require(try await finishAll([request], with: manager).first)
   }
 
-  /// Runs requests side by side to their ends, in order.
+  /// Runs requests at the same time to their ends; results in order.
   func finishAll(
     _ requests: [DownloadRequest], with manager: TransferManager
   ) async throws -> [Outcome] {

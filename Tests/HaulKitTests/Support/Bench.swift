@@ -4,18 +4,17 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// A fault server, an empty directory, and a manager on the real file system and the real network
-/// stack.
+/// A fault server, an empty directory, and a manager on the real file system and network stack.
 struct Bench: Sendable {
   let server: FaultServer
   let directory: String
 
-  /// What a run came to.
+  /// The result of a run.
   struct Outcome: Sendable {
     let result: TransferResult
     let events: [TransferEvent.Kind]
 
-    /// How often the download began again with another version.
+    /// How often the download started over with another version.
     var restarts: Int {
       events.filter { if case .phase(.restarted, _) = $0 { true } else { false } }.count
     }
@@ -39,7 +38,7 @@ struct Bench: Sendable {
     }
   }
 
-  /// A request for a path of the server into the directory, with short waits and `change` applied.
+  /// A request for a path of the server into the directory, with short waits, changed by `change`.
   func request(
     _ path: String, as name: String? = nil,
     _ change: (inout DownloadRequest) throws -> Void = { _ in }
@@ -52,8 +51,8 @@ struct Bench: Sendable {
     return request
   }
 
-  /// Runs one request to its end, or, when `interruption` returns, pauses it there; the result is
-  /// nil then. Each event is shown to `onEvent` first.
+  /// Runs one request to its end or, when `interruption` returns, pauses it there; the result is
+  /// nil then. Each event is passed to `onEvent` first.
   func run(
     _ request: DownloadRequest, idleTimeout: Duration = .seconds(120),
     configure: (inout TransferManager.Configuration) -> Void = { _ in },
@@ -62,10 +61,10 @@ struct Bench: Sendable {
   ) async throws -> Outcome? {
     var configuration = TransferManager.Configuration()
     configuration.idleTimeout = idleTimeout
-    // Under a sanitizer, with all tests at once, a handshake takes longer than the ten seconds it
-    // has.
+    // Under a sanitizer, with all tests at once, a handshake takes longer than the ten seconds that
+    // it has.
     configuration.connectTimeout = .seconds(60)
-    // As in the foreground, where what does not go on is told.
+    // As in the command line, where a blocked download fails.
     configuration.waitsForDisk = false
     configuration.waitsForNetwork = false
     if server.tls != .none { configuration.certificateAuthorities = try authorityFile() }
@@ -121,7 +120,7 @@ struct Bench: Sendable {
     Array(try Data(contentsOf: URL(filePath: "\(directory)/\(name)")))
   }
 
-  /// Whether the file is, byte for byte, the content of that seed and length.
+  /// Whether the file equals the content of that seed and length, byte for byte.
   func isWhole(_ name: String, seed: UInt64, length: Int) throws -> Bool {
     let bytes = try contents(name)
     return bytes.count == length && SeededContent.matches(seed: seed, bytes, at: 0)

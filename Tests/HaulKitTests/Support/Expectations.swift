@@ -9,8 +9,8 @@ extension Bench.Outcome {
 }
 
 extension Bench {
-  /// Expects a completed run and a file that is, byte for byte, the content of that seed and
-  /// length.
+  /// Checks that a run completed, and that the file equals the content of that seed and length,
+  /// byte for byte.
   func expectWhole(
     _ name: String, seed: UInt64, length: Int, _ outcome: Outcome?,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -24,7 +24,7 @@ extension Bench {
       sourceLocation: sourceLocation)
   }
 
-  /// Expects a failed run with that code and no file under the final name.
+  /// Checks that a run failed with that code, without a file under the final name.
   func expectFailure(
     _ code: TransferError.Code, _ outcome: Outcome?, without name: String? = nil,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -40,13 +40,13 @@ extension Bench {
     }
   }
 
-  /// Runs a request until two of its connections are held by a stall, then pauses it: the first
-  /// has brought bytes by then, or there would be no second.
+  /// Runs a request until a stall holds two of its connections, then pauses it. The first has
+  /// received bytes by then; otherwise there would be no second one.
   func interrupt(_ request: DownloadRequest, path: String) async throws {
     let server = server
     let outcome = try await run(
       request, interruption: { try await server.waitForHeld(path, count: 2) })
-    #expect(outcome == nil, "the run was to be paused")
+    #expect(outcome == nil, "the run should have paused")
   }
 
   func put(_ bytes: [UInt8], as name: String) throws {
@@ -63,7 +63,7 @@ extension FaultScript.Resource {
   }
 }
 
-/// What a call throws; nil when it throws nothing, or something else.
+/// The error of a call; nil if it throws none, or one of another type.
 func refusal(_ body: () async throws -> Void) async -> TransferError? {
   do {
     try await body()

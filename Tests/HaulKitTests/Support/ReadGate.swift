@@ -1,11 +1,11 @@
 import NIOConcurrencyHelpers
 
-/// Holds the threads that read a part file, until the test opens it.
+/// Blocks the threads that read a part file, until the test opens it.
 final class ReadGate: Sendable {
   private let lock = ConditionLock(value: false)
   private let waiting = NIOLockedValueBox(0)
 
-  /// How many are held.
+  /// The number of blocked threads.
   var held: Int { waiting.withLockedValue { $0 } }
 
   func pass() {

@@ -7,9 +7,9 @@ import Testing
   import Darwin
 #endif
 
-/// A file system of a few pages in memory, for what only a full or read-only one can show.
+/// A file system of a few pages in memory, for tests that need a full or read-only one.
 ///
-/// It takes the right to mount; tests that need it are skipped without.
+/// It needs the privilege to mount; without it, tests that use it are skipped.
 enum SmallDisk {
   /// Whether this process may mount.
   static let isPossible: Bool = {
@@ -21,8 +21,8 @@ enum SmallDisk {
     return remove(path)
   }()
 
-  /// Whether this process may write where the mode of a directory forbids it, as the superuser may
-  /// with all its capabilities.
+  /// Whether this process may write where the mode of a directory forbids it, like the superuser
+  /// with all capabilities.
   static let isAllMighty: Bool = {
     let path = FileManager.default.temporaryDirectory
       .appending(path: "haul-closed-\(UUID().uuidString)").path
@@ -35,12 +35,12 @@ enum SmallDisk {
     change(path, bytes, isReadOnly ? 1 : 0)
   }
 
-  /// Gives it another size; what is there stays.
+  /// Changes its size; its contents stay.
   static func resize(_ path: String, bytes: Int) -> Bool {
     change(path, bytes, 32)
   }
 
-  /// Has what lies in one directory lie in another too, as if its file system were mounted there.
+  /// Mounts one directory over another, like its file system.
   static func bind(_ path: String, to other: String) -> Bool {
     #if canImport(Glibc)
       mount(path, other, nil, 4096, nil) == 0
@@ -57,7 +57,7 @@ enum SmallDisk {
     #endif
   }
 
-  /// `flags` as mount(2) counts them: 1 is read-only, 32 a change of one that is there.
+  /// `flags` of mount(2): 1 is read-only, 32 is a change of an existing mount.
   private static func change(_ path: String, _ bytes: Int, _ flags: UInt) -> Bool {
     #if canImport(Glibc)
       "size=\(bytes)".withCString { mount("tmpfs", path, "tmpfs", flags, $0) == 0 }
@@ -68,7 +68,7 @@ enum SmallDisk {
 }
 
 extension Bench {
-  /// Runs `body` with the path of a file system of that size inside the directory.
+  /// Runs `body` with the path of a file system of that size in the directory.
   func withSmallDisk(
     bytes: Int, isReadOnly: Bool = false, _ body: (String) async throws -> Void
   ) async throws {
@@ -79,7 +79,7 @@ extension Bench {
     try await body(path)
   }
 
-  /// What identifies a file on this machine: a replaced one has another.
+  /// The inode of a file; a replaced file has another.
   func inode(_ name: String) throws -> UInt64 {
     let attributes = try FileManager.default.attributesOfItem(atPath: path(name))
     return try #require(attributes[.systemFileNumber].flatMap { UInt64("\($0)") })

@@ -1,5 +1,5 @@
-/// Returns once `condition` holds. A test's time limit ends it: a loop that only yields would go on
-/// for ever.
+/// Returns once `condition` is met. The time limit of the test ends it, because a loop that only
+/// yields would continue for ever.
 func until(_ condition: () async throws -> Bool) async throws {
   while try await !condition() {
     try Task.checkCancellation()

@@ -5,7 +5,7 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// Ends that are told at once, once, and where they were asked for.
+/// Ends that are reported at once, once, and on the actor that asked for them.
 @Suite(.timeLimit(.minutes(2))) struct CompletionTests {
   private final class Ends: Sendable {
     private let box = NIOLockedValueBox<[TransferResult.State]>([])
@@ -14,7 +14,7 @@ import Testing
     func add(_ result: TransferResult) { box.withLockedValue { $0.append(result.state) } }
   }
 
-  @Test func `A completion runs once for each member, told which end it was`() async throws {
+  @Test func `A completion handler runs once for each member, with its end`() async throws {
     try await QueueBench.with([.plain("a"), .broken("b"), .held("c"), .plain("d")]) { queue in
       let added = try await queue.add("a", "b", "c", "d")
       let ends = added.map { _ in Ends() }
@@ -29,12 +29,12 @@ import Testing
       try await added[2].cancel()
       await tasks[2].value
       #expect(ends.map(\.states) == [[.completed], [.failed], [.cancelled], [.cancelled]])
-      // Tried again, it has had its completion.
+      // After a retry, its completion is not called again.
       queue.server.setFaults("/b", [])
       try await added[1].retry()
       _ = try await added[1].result
       #expect(ends[1].states == [.failed])
-      // Asked for late, it runs at once.
+      // A late one runs at once.
       let late = Ends()
       for transfer in added { await transfer.onEnd { late.add($0) }.value }
       #expect(late.states == [.completed, .completed, .cancelled, .cancelled])
@@ -42,7 +42,7 @@ import Testing
   }
 
   @MainActor
-  @Test func `It runs off the main actor, which may be busy, unless it is of the main actor`()
+  @Test func `A completion handler runs off the main actor, unless it is isolated to it`()
     async throws
   {
     try await StepBench.with { bench in
@@ -65,7 +65,8 @@ import Testing
     }
   }
 
-  @Test func `It does not run when the manager ends first, or the task is cancelled`()
+  @Test
+  func `A completion handler does not run if the manager ends first or its task is cancelled`()
     async throws
   {
     let ends = Ends()
@@ -81,7 +82,7 @@ import Testing
     #expect(ends.states.isEmpty)
   }
 
-  @Test func `A group's completion is told although a member is tried again that moment`()
+  @Test func `A group's completion is reported although a member is retried at that moment`()
     async throws
   {
     try await StepBench.with(active: 2) { bench in
@@ -111,15 +112,14 @@ import Testing
       await manager.unsuspend()
       try await retried
       await bench.gate.waitForArrivals(1)
-      // It runs again, and has been told all the same.
+      // It runs again, but its end was reported.
       #expect(try await outcomes.count == 1)
       bench.gate.open()
       #expect(try await step.result.state == .completed)
     }
   }
 
-  @Test func `That the queue is empty is told although something is added that moment`()
-    async throws
+  @Test func `An empty queue is reported although a transfer is added at that moment`() async throws
   {
     try await StepBench.with { bench in
       let manager = bench.manager
@@ -142,7 +142,7 @@ import Testing
     }
   }
 
-  @Test func `When it is told that the queue is empty, every end is stored`() async throws {
+  @Test func `Every end is stored when the empty queue is reported`() async throws {
     let store = MemoryStore()
     try await StepBench.with(store: store) { bench in
       for count in 1...50 {

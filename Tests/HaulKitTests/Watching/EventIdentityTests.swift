@@ -4,7 +4,7 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// What an event says of its transfer, and when it may come.
+/// What an event says about its transfer, and when it may come.
 @Suite(.timeLimit(.minutes(1))) struct EventIdentityTests {
   private static func request(_ name: String) throws -> TransferRequest {
     var request = TransferRequest.download(
@@ -13,7 +13,8 @@ import Testing
     return request
   }
 
-  @Test func `Every event carries address, identifier and group: also of what waits or is removed`()
+  @Test
+  func `Every event has address, identifier and group, also for waiting and removed transfers`()
     async throws
   {
     let manager = try TransferManager()
@@ -43,7 +44,7 @@ import Testing
     #expect(kinds.isSuperset(of: ["added", "waiting", "finished", "removed"]), "\(kinds)")
   }
 
-  @Test func `Rows carry the identifier`() async throws {
+  @Test func `Rows have the identifier`() async throws {
     let manager = try TransferManager()
     await manager.suspend()
     let list = await TransferList(manager)
@@ -53,9 +54,7 @@ import Testing
     await manager.shutdown()
   }
 
-  @Test func `One that adds and reads on one actor has the handle before the first event`()
-    async throws
-  {
+  @Test func `A caller on one actor gets the handle before the first event`() async throws {
     let manager = try TransferManager()
     await manager.suspend()
     let executor = HeldExecutor()
@@ -73,7 +72,7 @@ import Testing
     #expect(await reading.value == 0)
   }
 
-  @Test func `An add that is refused keeps back no event of others`() async throws {
+  @Test func `A refused addition holds back no events of other transfers`() async throws {
     let manager = try TransferManager()
     await manager.suspend()
     let transfer = try await manager.add(try Self.request("a"))
@@ -90,7 +89,7 @@ import Testing
   }
 }
 
-/// Runs what it is given when the test says so, in the order in which it came.
+/// Runs jobs when the test says so, in their order of arrival.
 private final class HeldExecutor: SerialExecutor {
   private let jobs = NIOLockedValueBox<[UnownedJob]>([])
 
@@ -99,7 +98,7 @@ private final class HeldExecutor: SerialExecutor {
     jobs.withLockedValue { $0.append(job) }
   }
 
-  /// Until the task has ended, with time for others between any two jobs.
+  /// Runs until the task has ended, with time for others between any two jobs.
   func run<Value: Sendable, Failure: Error>(until task: Task<Value, Failure>) async {
     let hasEnded = NIOLockedValueBox(false)
     Task {
@@ -125,7 +124,7 @@ private actor Caller {
     known.insert(try await manager.add(request).id)
   }
 
-  /// How many events came of what is not known.
+  /// The number of events of unknown transfers.
   func read(_ events: TransferEvents) async -> Int {
     var strangers = 0
     for await event in events where !known.contains(event.id) { strangers += 1 }

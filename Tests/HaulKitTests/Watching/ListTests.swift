@@ -7,7 +7,7 @@ import Testing
 
 /// The list for user interfaces.
 @Suite(.timeLimit(.minutes(2))) @MainActor struct ListTests {
-  @Test func `Its rows say what the transfers do, without secrets`() async throws {
+  @Test func `The rows of a list show the states of its transfers, without secrets`() async throws {
     let names: [FaultScript.Resource] = [.plain("a"), .broken("b"), .held("c"), .held("d")]
     try await QueueBench.with(names, active: 1) { queue in
       let list = TransferList(queue.manager)
@@ -21,7 +21,7 @@ import Testing
       let added = try await queue.manager.add(requests)
       let (a, b, c, d) = (added[0].id, added[1].id, added[2].id, added[3].id)
       try await queue.hold(added[2])
-      // The first that is told of it may be that nothing has come yet.
+      // The first update may be without received bytes.
       try await until { list[c]?.phase == .transferring && list[c]?.fraction ?? 0 > 0 }
       #expect(list.rows.map(\.id) == added.map(\.id))
       #expect(list.rows.map(\.name) == ["a", "b", "c", "d"])
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `Its rows are in the order of the list, also when that changes`() async throws {
+  @Test func `The rows follow the order of the list, also after moves`() async throws {
     try await StepBench.with { bench in
       await bench.manager.suspend()
       let list = TransferList(bench.manager)
@@ -63,13 +63,13 @@ import Testing
       let last = try await bench.manager.add(.step("pass"))
       try await last.move(to: .first)
       try await until { list.rows.map(\.id) == [last.id] + order }
-      // One that comes late is told the order as it stands.
+      // A late list gets the present order.
       let late = TransferList(bench.manager)
       try await until { late.rows.map(\.id) == [last.id] + order }
     }
   }
 
-  @Test func `One that is put back to waiting is shown as waiting, and why`() async throws {
+  @Test func `A requeued transfer is shown as queued, with its wait reason`() async throws {
     try await QueueBench.with([.held("a")]) { queue in
       let list = TransferList(queue.manager)
       let a = try await queue.add("a")[0]
@@ -86,37 +86,36 @@ import Testing
     }
   }
 
-  @Test func `The main actor is asked for once a tick, with everything that has changed`()
-    async throws
-  {
+  @Test func `The list updates at most once per tick, with all changes`() async throws {
     let clock = ManualClock()
     try await StepBench.with(active: 4, clock: clock) { bench in
       let list = TransferList(bench.manager)
-      try await until { list.updates == 1 && clock.sleeping > 0 }
+      try await until { list.updates == 1 && clock.sleeperCount > 0 }
       let events = bench.manager.events()
       let added = try await bench.run(200)
       let late = try await bench.manager.add(.step("pass"))
       _ = try await late.result
       #expect(await stateChanges(402, of: events).count == 402)
-      // No time has passed: it knows nothing of it.
+      // No time has passed, so it has no update.
       #expect(list.updates == 1 && list.rows.isEmpty)
       try await until {
-        if list.rows.isEmpty { clock.move(by: .milliseconds(100)) }
+        if list.rows.isEmpty { clock.advance(by: .milliseconds(100)) }
         return list.updates == 2
       }
       #expect(list.rows.map(\.id) == added.map(\.id) + [late.id])
       #expect(list.rows.allSatisfy { $0.state == .completed })
       #expect(list.rows[0].name == "pass" && list.rows[0].address == nil)
-      // Where nothing happens, nobody is asked, however long it takes.
+      // If nothing happens, there are no updates, however long it takes.
       for _ in 1...20 {
-        clock.move(by: .seconds(1))
+        clock.advance(by: .seconds(1))
         await Task.yield()
       }
       #expect(list.updates == 2)
     }
   }
 
-  @Test func `It begins with what is there, and ends with its manager`() async throws {
+  @Test func `The list starts with the existing transfers, and ends with its manager`() async throws
+  {
     var list: TransferList?
     try await StepBench.with(kept: 8) { bench in
       let added = try await bench.run(1200)
@@ -135,7 +134,7 @@ import Testing
     #expect(shown.rows.count == 1)
   }
 
-  @Test func `A view that shows it is told of changes`() async throws {
+  @Test func `A view of the list is notified of changes`() async throws {
     try await StepBench.with { bench in
       let list = TransferList(bench.manager)
       let changes = NIOLockedValueBox(0)

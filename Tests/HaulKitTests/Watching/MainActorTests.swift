@@ -13,18 +13,16 @@ import Testing
   import Darwin
 #endif
 
-/// An interface that adds, follows and commands on the main actor is never
-/// blocked.
+/// A user interface that adds, follows and commands on the main actor is never blocked.
 @MainActor @Suite(.timeLimit(.minutes(2))) struct MainActorTests {
-  /// Elements that one reader takes at most before others of its actor have their turn.
+  /// The most elements that a reader takes before others of its actor can run.
   private static let most = 32
 
   init() { OnMain.begin() }
 
   @concurrent private nonisolated func onAnotherThread() async -> Bool { OnMain.isHere }
 
-  /// Writes a file once it is opened by its reader, and after the main actor had a turn.
-  /// - Returns: whether it had one.
+  /// - Returns: whether there was any.
   @concurrent private nonisolated func fill(
     _ path: String, with text: String
   ) async throws -> Bool {
@@ -41,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func `What looks whether it is the main actor sees it`() async throws {
+  @Test func `The main-actor check of these tests works`() async throws {
     #expect(OnMain.isHere)
     async let elsewhere = onAnotherThread()
     #expect(await !elsewhere)
@@ -49,7 +47,7 @@ import Testing
     #expect(OnMain.isHere)
   }
 
-  @Test func `A reader of everything with a backlog gives others of its actor their turns`()
+  @Test func `A reader of all events with a backlog lets other tasks of its actor run`()
     async throws
   {
     try await StepBench.with(kept: .max) { bench in
@@ -61,7 +59,7 @@ import Testing
           turns.note()
           if event.number == 1000 { break }
         }
-        // Without the loop, which leaves the actor by itself.
+        // Without a `for` loop, which leaves the actor by itself.
         var iterator = events.makeAsyncIterator()
         for _ in 1001...2000 {
           if await iterator.next() != nil { turns.note() }
@@ -72,9 +70,7 @@ import Testing
     }
   }
 
-  @Test func `A reader of a list that begins late gives others of its actor their turns`()
-    async throws
-  {
+  @Test func `A late reader of a list lets other tasks of its actor run`() async throws {
     try await StepBench.with { bench in
       try await bench.run(1000)
       let missed = bench.manager.events(after: 0)
@@ -94,13 +90,12 @@ import Testing
     }
   }
 
-  @Test func `A reader of bytes with a backlog gives others of its actor their turns`() async throws
-  {
+  @Test func `A reader of bytes with a backlog lets other tasks of its actor run`() async throws {
     let length: Int64 = 16 << 20
     let file = FaultScript.Resource("/file.bin", seed: 7, length: length)
     try await Bench.with([file]) { bench in
       let run = try await StreamRun(try bench.request("/file.bin") { $0.destination = .stream })
-      try await until { run.bytes.held == length }
+      try await until { run.bytes.bufferedBytes == length }
       let turns = MainActorTurns()
       try await turns.count {
         for try await _ in run.bytes { turns.note() }
@@ -111,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func `A list is opened elsewhere, also where it has to wait for a file of certificates`()
+  @Test func `A list is opened off the main actor, even if it waits for a certificate file`()
     async throws
   {
     try await Bench.with([]) { bench in
@@ -126,16 +121,16 @@ import Testing
     }
   }
 
-  @Test func `No call that may block is made on the main actor, from opening a list to its end`()
+  @Test func `No blocking call runs on the main actor, from opening a list to its end`()
     async throws
   {
     let record = MainActorRecord()
     let names = (0..<40).map { "f\($0)" }
     try await Bench.with(names.map { .plain($0) }) { bench in
       var hooks = Hooks()
-      hooks.passes = { record.note("\($0)") }
+      hooks.reached = { record.note("\($0)") }
       var options = SQLiteStore.Options()
-      options.passes = { record.note("storing") }
+      options.reached = { record.note("storing") }
       let (clock, transport) = (SystemClock(), try HTTPTransport(HTTPTransport.Settings()))
       let store = try await SQLiteStore(
         directory: bench.path("list"), clock: clock, options: options)
@@ -157,8 +152,8 @@ import Testing
       }
       requests.append(.step("step"))
       let added = try await manager.add(requests)
-      // Where the name is chosen, a file is verified, bytes are deleted, and bytes are read by the
-      // caller.
+      // Calls during which the name is chosen, a file is verified, bytes are deleted, and bytes are
+      // read by the caller.
       _ = try await manager.pause([added[0].id])
       _ = try await manager.resume([added[0].id])
       _ = try await manager.cancel([added[1].id])
@@ -181,7 +176,7 @@ import Testing
   }
 }
 
-/// The real network, which tells where it was asked.
+/// The real network, which reports on which actor it was called.
 private struct WatchedTransport: Transport {
   let base: HTTPTransport
   let record: MainActorRecord

@@ -3,9 +3,9 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// What a result says of the network.
+/// The network figures of a result.
 @Suite(.timeLimit(.minutes(2))) struct MetricsTests {
-  @Test func `It counts the requests that were sent, and the retries`() async throws {
+  @Test func `Metrics count the sent requests and the retries`() async throws {
     let resource = FaultScript.Resource.plain("a").with {
       $0.faults = [Fault(.close(after: 0), when: .init(times: 2))]
     }
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func `The time to the first answer is that of the clock`() async throws {
+  @Test func `The time to the first answer is measured with the manager's clock`() async throws {
     let resource = FaultScript.Resource.plain("a").with {
       $0.faults = [Fault(.stallBeforeHead, when: .request(1))]
     }
@@ -28,7 +28,7 @@ import Testing
         let transfer = try await manager.add(
           try bench.request("/a", as: "a") { $0.connections = 1 })
         try await bench.server.waitForHeld("/a")
-        clock.move(by: .seconds(3))
+        clock.advance(by: .seconds(3))
         bench.server.release()
         let metrics = try await transfer.result.metrics
         #expect(metrics?.firstAnswer == .seconds(3))
@@ -37,14 +37,14 @@ import Testing
     }
   }
 
-  @Test func `Where no request was sent there are none`() async throws {
+  @Test func `A transfer without requests has no metrics`() async throws {
     try await StepBench.with { bench in
       let step = try await bench.manager.add(.step("pass"))
       #expect(try await step.result.metrics == nil)
     }
   }
 
-  @Test func `Of one that got no answer there is no time`() async throws {
+  @Test func `A transfer without an answer has no time to the first answer`() async throws {
     let resource = FaultScript.Resource.plain("a").with { $0.faults = [Fault(.raw(text: ""))] }
     try await QueueBench.with([resource]) { queue in
       let a = try await queue.add("a")[0]

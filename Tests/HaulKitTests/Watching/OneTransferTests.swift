@@ -3,7 +3,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// Acceptance 7 of the queue: who follows one transfer.
+/// A subscriber that follows one transfer.
 @Suite(.timeLimit(.minutes(2))) struct OneTransferTests {
   private func kinds(_ events: TransferEvents) async -> [TransferEvent.Kind] {
     var told: [TransferEvent.Kind] = []
@@ -11,7 +11,7 @@ import Testing
     return told
   }
 
-  @Test func `It begins with how the transfer stands, and ends with its end`() async throws {
+  @Test func `The events of a transfer begin with a snapshot and end with its end`() async throws {
     try await QueueBench.with([.held("a"), .held("b")], active: 2) { queue in
       let added = try await queue.add("a", "b")
       for transfer in added { try await queue.hold(transfer) }
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func `A late one gets the snapshot and the end, and nothing else`() async throws {
+  @Test func `A late subscriber gets only the snapshot and the end`() async throws {
     try await QueueBench.with([.plain("a"), .broken("b"), .held("c")]) { queue in
       let added = try await queue.add("a", "b", "c")
       _ = try await added[0].result
@@ -64,9 +64,7 @@ import Testing
     }
   }
 
-  @Test func `One that is not in the list tells nothing; one that is taken off it ends`()
-    async throws
-  {
+  @Test func `An unknown transfer has no events, and a removal ends the stream`() async throws {
     try await StepBench.with(active: 1) { bench in
       let added = try await bench.manager.add((0..<3).map { .step("gate", input: "\($0)") })
       await bench.gate.waitForArrivals(1)
@@ -84,7 +82,7 @@ import Testing
       #expect(result.state == .cancelled)
       #expect(await reader.next() == nil)
       #expect(await kinds(added[1].events()).isEmpty)
-      // One that has ended, and is taken off before anybody reads.
+      // One that has ended, and is removed before its events are read.
       let late = added[2].events()
       try await added[2].cancel()
       try await added[2].remove()
@@ -92,8 +90,7 @@ import Testing
     }
   }
 
-  @Test
-  func `What waits for one that does not read is bounded; then it is told anew how it stands`()
+  @Test func `Unread events of a transfer are bounded, and replaced by a new snapshot`()
     async throws
   {
     try await StepBench.with(active: 1) { bench in
@@ -110,7 +107,7 @@ import Testing
         try await transfer.pause()
         try await transfer.resume()
       }
-      #expect(bench.manager.heldEvents <= 64)
+      #expect(bench.manager.bufferedEvents <= 64)
       try await transfer.pause()
       guard case .snapshot(let second) = await reader.next()?.kind else {
         Issue.record("no second snapshot")
@@ -129,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func `Thousands who follow one each are told of theirs only`() async throws {
+  @Test func `Thousands of subscribers each get only the events of their transfer`() async throws {
     try await StepBench.with(active: 4) { bench in
       let added = try await bench.manager.add((0..<2000).map { .step("gate", input: "\($0)") })
       let ends = await withTaskGroup(of: Bool.self) { group in
@@ -150,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func `Its handle tells at any moment how far it is`() async throws {
+  @Test func `The handle has the current snapshot at any moment`() async throws {
     try await QueueBench.with([.held("a")]) { queue in
       let a = try await queue.add("a")[0]
       try await queue.hold(a)

@@ -3,10 +3,10 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// Percent, and a finish, per file.
+/// The percentage of each file, and its end.
 @Suite(.timeLimit(.minutes(2))) struct ProgressTests {
-  /// Expects that all was told once, behind all other progress, and before the end, which was told
-  /// once and last.
+  /// Checks that 100 % was reported once, after all other progress and before the end, which was
+  /// reported once and last.
   private func expectWholeOnce(
     _ kinds: [TransferEvent.Kind], length: Int64, sourceLocation: SourceLocation = #_sourceLocation
   ) {
@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 100_000, QueueBench.length])
-  func `100 % is told once, before the end, however large the file`(
+  func `100 % is reported once, before the end, for any file size`(
     length: Int
   ) async throws {
     let resource = FaultScript.Resource("/a", seed: 1, length: Int64(length))
@@ -40,7 +40,8 @@ import Testing
     expectWholeOnce(history.kinds(of: try #require(added)), length: Int64(length))
   }
 
-  @Test func `It is told while percent rises, and to one that reads late too`() async throws {
+  @Test func `Percentages are reported as they rise, and 100 % also to a late reader`() async throws
+  {
     var added: Transfer?
     var late: TransferEvents?
     let history = try await QueueBench.with([.held("a")]) { queue in
@@ -64,7 +65,7 @@ import Testing
     expectWholeOnce(told, length: Int64(QueueBench.length))
   }
 
-  @Test func `A file that was there already is told as one that has come`() async throws {
+  @Test func `An existing file is reported like a downloaded one`() async throws {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.plain("a")]) { queue in
       for _ in 1...2 {
@@ -80,8 +81,7 @@ import Testing
     }
   }
 
-  @Test
-  func `After a resume progress starts at the bytes that are there, over the whole length`()
+  @Test func `After a resume, progress starts at the bytes on disk, of the whole length`()
     async throws
   {
     var added: Transfer?
@@ -106,7 +106,7 @@ import Testing
     expectWholeOnce(kinds, length: Int64(QueueBench.length))
   }
 
-  @Test func `An unknown length has no percent until everything is there`() async throws {
+  @Test func `An unknown length has no percentage until the file is complete`() async throws {
     let resource = FaultScript.Resource.plain("a").with {
       $0.faults = [
         Fault(.ignoreRange), Fault(.chunked()), Fault(.stall(after: Int64(QueueBench.heldAt))),
@@ -127,7 +127,7 @@ import Testing
     expectWholeOnce(kinds, length: Int64(QueueBench.length))
   }
 
-  @Test func `What failed or was cancelled was never told as whole`() async throws {
+  @Test func `A failed or cancelled transfer never reports 100 %`() async throws {
     var added: [Transfer] = []
     let history = try await QueueBench.with([.broken("a"), .held("b")]) { queue in
       added = try await queue.add("a", "b")
@@ -140,7 +140,9 @@ import Testing
     }
   }
 
-  @Test func `A step's progress after its end is told nobody, and 100 % once`() async throws {
+  @Test func `A step's progress after its end is not reported, and 100 % is reported once`()
+    async throws
+  {
     let leak = Leak()
     try await StepBench.with { bench in
       await bench.manager.register(step: "tell") { context in
@@ -167,7 +169,7 @@ import Testing
   }
 
   @MainActor
-  @Test func `Percent and finish come on the main actor to who reads there`() async throws {
+  @Test func `A reader on the main actor gets percentages and the end there`() async throws {
     try await QueueBench.with([.held("a")]) { queue in
       let a = try await queue.add("a")[0]
       let label = Label()
@@ -203,7 +205,7 @@ import Testing
       (0, 0, 100), (0, 1, 0), (1, 3, 33), (999_999, 1_000_000, 99), (1, 1, 100), (5, 4, 100),
       (Int64.max - 1, Int64.max, 99), (-1, 4, 0),
     ] as [(Int64, Int64, Int)])
-  func `Percent is rounded down, and 100 only for all of it`(
+  func `Percentages are rounded down, and 100 means all bytes`(
     bytes: Int64, total: Int64, percent: Int
   ) {
     let progress = TransferProgress(bytes: bytes, total: total, rate: 0, connections: 1)

@@ -5,9 +5,9 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// Acceptance 8 of the queue: nothing keeps what nobody needs.
+/// Objects that are no longer needed are released.
 @Suite(.timeLimit(.minutes(2))) struct ReleaseTests {
-  /// What is to be gone.
+  /// The objects that must be released.
   private final class Remains: Sendable {
     weak let manager: TransferManager?
     weak let engine: Engine?
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  /// What outlives the manager here.
+  /// The objects that outlive the manager here.
   private struct Watchers {
     var all: TransferEvents
     var one: TransferEvents
@@ -34,7 +34,7 @@ import Testing
       configuration: configuration)
   }
 
-  /// Uses everything that a manager has, in every state of a transfer.
+  /// Uses all parts of a manager, in every state of a transfer.
   private func use(
     _ bench: Bench, _ transport: HTTPTransport
   ) async throws -> (Remains, Watchers) {
@@ -70,8 +70,7 @@ import Testing
     return (Remains(manager, engine), watchers)
   }
 
-  @Test
-  func `After its shutdown a manager is released, whatever it did, and whoever listens still`()
+  @Test func `A manager is released after its shutdown, even with remaining subscribers`()
     async throws
   {
     let names: [FaultScript.Resource] = [
@@ -82,7 +81,7 @@ import Testing
       let (remains, watchers) = try await use(bench, transport)
       await transport.shutdown()
       try await until { remains.manager == nil && remains.engine == nil }
-      // Those who listen are told what was there, and the end.
+      // Subscribers get the earlier events, and the end.
       for await _ in watchers.all {}
       for await _ in watchers.one {}
       for await _ in watchers.list {}
@@ -90,8 +89,7 @@ import Testing
     }
   }
 
-  @Test func `A manager that nobody has any more ends its streams, also without a shutdown`()
-    async throws
+  @Test func `A manager without references ends its streams, even without a shutdown`() async throws
   {
     try await Bench.with([.plain("a")]) { bench in
       let transport = try HTTPTransport(HTTPTransport.Settings())
@@ -118,7 +116,7 @@ import Testing
   }
 
   @MainActor
-  @Test func `A list that nobody has any more is released, and asks for nothing`() async throws {
+  @Test func `A list without references is released, and uses no timer`() async throws {
     let clock = ManualClock()
     try await StepBench.with(clock: clock) { bench in
       try await bench.run(10)
@@ -127,7 +125,7 @@ import Testing
       try await until { list?.rows.count == 10 }
       list = nil
       try await until { gone == nil }
-      try await until { clock.sleeping == 0 }
+      try await until { clock.sleeperCount == 0 }
     }
   }
 }

@@ -2,10 +2,10 @@ import HaulCore
 import HaulKit
 import Testing
 
-/// Acceptance 7 of the queue: who comes back, and who comes late.
+/// Subscribers that resume, and subscribers that come late.
 @Suite(.timeLimit(.minutes(2))) struct ResumedSubscriberTests {
   @Test(arguments: [0, 1, 7, 199, 200])
-  func `One that resumes by number is told everything after it, once, and then what happens`(
+  func `A subscriber that resumes by number gets all later events once`(
     number: Int
   ) async throws {
     try await StepBench.with(kept: 16) { bench in
@@ -17,7 +17,9 @@ import Testing
     }
   }
 
-  @Test func `Asked for while much happens, there is neither gap nor repeat`() async throws {
+  @Test func `A subscriber that resumes during many changes gets no gaps and no repeats`()
+    async throws
+  {
     try await StepBench.with(kept: 64) { bench in
       try await bench.run(20)
       let last = 40 + 20 * 100
@@ -38,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func `After a restart the numbers go on, and what was told before can be had again`()
+  @Test func `Event numbers continue after a restart, and earlier events can be read again`()
     async throws
   {
     let store = MemoryStore()
@@ -51,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: [nil, 0, -1, 179, 201, Int.max])
-  func `Where the log does not reach back, or the number is another list's, it begins with a reset`(
+  func `A number outside the log begins with a reset`(
     number: Int?
   ) async throws {
     try await StepBench.with(store: MemoryStore(keptEvents: 20)) { bench in
@@ -67,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func `The oldest number that the log reaches back to is no reset`() async throws {
+  @Test func `The oldest number in the log needs no reset`() async throws {
     try await StepBench.with(store: MemoryStore(keptEvents: 20)) { bench in
       try await bench.run(100)
       let events = bench.manager.events(after: 180)
@@ -75,9 +77,7 @@ import Testing
     }
   }
 
-  @Test func `A copy that is kept by snapshot and events is what the list is, whatever happens`()
-    async throws
-  {
+  @Test func `A copy built from snapshot and events always equals the list`() async throws {
     try await StepBench.with(kept: 8, active: 3, store: MemoryStore(keptEvents: 64)) { bench in
       let (manager, copy) = (bench.manager, Copy())
       let reader = Task { await copy.follow(manager.events(after: nil)) }
@@ -89,7 +89,7 @@ import Testing
         _ = try await manager.remove(.ids(added[4...6].map(\.id)))
         _ = try await manager.pause(.all)
       }
-      // A last change that the copy waits for.
+      // A last change, for which the copy waits.
       let last = try await manager.add(.step("pass"))
       _ = try await last.result
       try await until { await copy[last.id] == .completed }
@@ -102,9 +102,7 @@ import Testing
     }
   }
 
-  @Test func `Every stream ends when the manager has shut down, after all that was told`()
-    async throws
-  {
+  @Test func `Every stream ends after the shutdown, once all events are delivered`() async throws {
     var kept: TransferManager?
     var all: TransferEvents?
     var transfer: Transfer?
@@ -115,7 +113,7 @@ import Testing
     }
     let manager = try #require(kept)
     #expect(await stateChanges(.max, of: try #require(all)).map(\.number) == Array(1...100))
-    // Who asks then is told how it ended.
+    // A subscriber that asks then gets the end.
     #expect(
       await stateChanges(.max, of: manager.events(after: 90)).map(\.number) == Array(91...100))
     #expect(await stateChanges(.max, of: manager.events(after: nil)).count == 1)
@@ -126,7 +124,7 @@ import Testing
   }
 }
 
-/// What a subscriber makes of what it is told.
+/// A copy of the list, made from events.
 private actor Copy {
   private(set) var states: [TransferID: TransferState] = [:]
 
@@ -155,7 +153,7 @@ private actor Copy {
 }
 
 extension TransferState {
-  /// What no number tells, a copy does not know.
+  /// A copy does not have states without a numbered event.
   fileprivate var durable: TransferState {
     switch self {
     case .running, .stopping: .queued

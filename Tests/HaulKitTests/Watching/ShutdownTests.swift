@@ -4,7 +4,7 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// Acceptance 8 of the queue: the end of a manager.
+/// The end of a manager.
 @Suite(.timeLimit(.minutes(2))) struct ShutdownTests {
   /// What a transfer waits for when the manager ends.
   enum Wait: CaseIterable, Sendable {
@@ -21,12 +21,12 @@ import Testing
   }
 
   @Test(arguments: Wait.allCases)
-  func `It waits for nothing that takes time, and nothing sleeps afterwards`(
+  func `A shutdown ends any wait of a transfer at once, and leaves no timers`(
     wait: Wait
   ) async throws {
     let resource = FaultScript.Resource("/a", seed: 1, length: 1 << 20, faults: wait.faults)
     try await Bench.with([resource]) { bench in
-      // No time passes at all.
+      // No time passes.
       let clock = ManualClock()
       let (manager, end) = try bench.manager(clock: clock)
       let log = EventLog(of: manager)
@@ -43,7 +43,7 @@ import Testing
       }
       await manager.shutdown()
       #expect(clock.now == Instant())
-      #expect(clock.sleeping == 0, "\(clock.wakeUps)")
+      #expect(clock.sleeperCount == 0, "\(clock.wakeUps)")
       for transfer in added { #expect(await transfer.summary?.state == .queued) }
       let history = await log.whole()
       #expect(added.allSatisfy { history.results(of: $0).isEmpty })
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func `An attempt that is due later after a restart is not waited for either`() async throws
+  @Test func `A shutdown does not wait for a retry that was restored after a restart`() async throws
   {
     let resource = FaultScript.Resource.plain("a").with { $0.faults = [Fault(.close(after: 0))] }
     let (clock, store) = (ManualClock(), MemoryStore())
@@ -63,18 +63,18 @@ import Testing
         try await store.open().members.contains { $0.storedState.retryAt != nil }
       }
       await endFirst()
-      #expect(clock.sleeping == 0)
+      #expect(clock.sleeperCount == 0)
       let count = bench.server.snapshot.requests.count
       let (second, endSecond) = try bench.manager(clock: clock, store: store)
       try await second.open()
-      try await until { clock.sleeping == 1 }
+      try await until { clock.sleeperCount == 1 }
       await endSecond()
-      #expect(clock.sleeping == 0)
+      #expect(clock.sleeperCount == 0)
       #expect(bench.server.snapshot.requests.count == count)
     }
   }
 
-  @Test func `It takes a checkpoint: what has come is there for the next program`() async throws {
+  @Test func `A shutdown makes a checkpoint, and the next program reuses the bytes`() async throws {
     let store = MemoryStore()
     try await Bench.with([.held("a"), .held("b")]) { bench in
       _ = try await bench.queue(active: 2, store: store) { queue in
@@ -92,21 +92,21 @@ import Testing
     }
   }
 
-  @Test func `A step that pauses is waited for, without any time passing`() async throws {
+  @Test func `A shutdown awaits a step that pauses, without waiting for a timer`() async throws {
     let (clock, gate, store) = (ManualClock(), StepGate(), MemoryStore())
     try await StepBench.with(clock: clock, store: store, gate: gate) { bench in
       let step = try await bench.manager.add(.step("spin", input: "1"))
       await gate.waitForArrivals(1)
       await bench.manager.shutdown()
-      #expect(clock.now == Instant() && clock.sleeping == 0)
+      #expect(clock.now == Instant() && clock.sleeperCount == 0)
       #expect(gate.inside == 0)
       #expect(await step.summary?.state == .queued)
     }
-    #expect(try await store.open().members.map(\.storedState.isUnderWay) == [false])
+    #expect(try await store.open().members.map(\.storedState.wasRunning) == [false])
   }
 
   @Test(arguments: [true, false])
-  func `A step that only heeds its task's cancellation is cut short: as a crash would have`(
+  func `A shutdown cancels a step that ignores the pause, with the result of a crash`(
     isIdempotent: Bool
   ) async throws {
     let (clock, store, runs) = (ManualClock(), MemoryStore(), NIOLockedValueBox(0))
@@ -122,11 +122,11 @@ import Testing
       try await until { runs.withLockedValue { $0 } == 1 }
       async let end: Void = bench.manager.shutdown()
       try await until { clock.wakeUps == [.seconds(4)] }
-      clock.move(by: .seconds(4))
+      clock.advance(by: .seconds(4))
       await end
-      #expect(clock.sleeping == 0)
+      #expect(clock.sleeperCount == 0)
     }
-    #expect(try await store.open().members.map(\.storedState.isUnderWay) == [true])
+    #expect(try await store.open().members.map(\.storedState.wasRunning) == [true])
     let register = { @Sendable (manager: TransferManager) in
       await manager.register(step: "deaf") { _ in runs.withLockedValue { $0 += 1 } }
     }
@@ -138,7 +138,7 @@ import Testing
     }
   }
 
-  @Test func `A step that was to pause and was cut short is interrupted, and not run once more`()
+  @Test func `A pausing step that the shutdown cancels is interrupted and not run again`()
     async throws
   {
     let (clock, store, runs) = (ManualClock(), MemoryStore(), NIOLockedValueBox(0))
@@ -154,7 +154,7 @@ import Testing
       try await until { await step.summary?.state != .running }
       async let end: Void = bench.manager.shutdown()
       try await until { clock.wakeUps == [.seconds(4)] }
-      clock.move(by: .seconds(4))
+      clock.advance(by: .seconds(4))
       await end
       _ = try? await pause
     }
@@ -170,13 +170,12 @@ import Testing
     }
   }
 
-  @Test func `A download that does not stop is left after five seconds, with what it has claimed`()
-    async throws
+  @Test func `A shutdown abandons a download that does not stop within five seconds`() async throws
   {
     let (clock, gate) = (ManualClock(), StepGate())
     try await Bench.with([.plain("a")]) { bench in
       let (manager, end) = try bench.manager(clock: clock) { configuration in
-        // Whoever signs requests, and takes no notice of the end.
+        // A hook that signs requests, and ignores cancellation.
         configuration.prepare = { _ in
           await gate.pass("sign")
           return []
@@ -186,12 +185,12 @@ import Testing
       await gate.waitForArrivals(1)
       async let shutdown: Void = manager.shutdown()
       try await until { clock.wakeUps.contains(.seconds(4)) }
-      clock.move(by: .seconds(4))
+      clock.advance(by: .seconds(4))
       try await until { clock.wakeUps.contains(.seconds(5)) }
-      clock.move(by: .seconds(1))
+      clock.advance(by: .seconds(1))
       await shutdown
       #expect(await a.summary?.state != .completed)
-      #expect(clock.sleeping == 0)
+      #expect(clock.sleeperCount == 0)
       await end()
       gate.open()
       try await until { gate.inside == 0 }
@@ -199,29 +198,30 @@ import Testing
     }
   }
 
-  @Test func `A step that heeds nothing is left after five seconds`() async throws {
+  @Test func `A shutdown abandons a step that ignores everything after five seconds`() async throws
+  {
     let (clock, gate, store) = (ManualClock(), StepGate(), MemoryStore())
     try await StepBench.with(clock: clock, store: store, gate: gate) { bench in
       let step = try await bench.manager.add(.step("gate", input: "1"))
       await gate.waitForArrivals(1)
       async let end: Void = bench.manager.shutdown()
-      // One that waits for its pause is not kept waiting.
+      // A pending call of `pause` does not wait any longer.
       async let pause = step.pause()
       try await until { clock.wakeUps == [.seconds(4)] }
-      clock.move(by: .seconds(4))
+      clock.advance(by: .seconds(4))
       try await until { clock.wakeUps == [.seconds(5)] }
-      clock.move(by: .seconds(1))
+      clock.advance(by: .seconds(1))
       await end
       _ = try? await pause
-      #expect(gate.inside == 1 && clock.sleeping == 0)
+      #expect(gate.inside == 1 && clock.sleeperCount == 0)
       gate.open()
       try await until { gate.inside == 0 }
     }
-    // What it came to afterwards is told nobody.
-    #expect(try await store.open().members.map(\.storedState.isUnderWay) == [true])
+    // Its later end is not reported.
+    #expect(try await store.open().members.map(\.storedState.wasRunning) == [true])
   }
 
-  @Test func `An end that cannot be stored does not hold it up`() async throws {
+  @Test func `An end that cannot be stored does not delay the shutdown`() async throws {
     let (clock, store) = (ManualClock(), ReplayStore())
     try await StepBench.with(clock: clock, store: store) { bench in
       let step = try await bench.manager.add(.step("gate", input: "1"))
@@ -230,7 +230,7 @@ import Testing
       bench.gate.open()
       try await until { clock.wakeUps == [.seconds(1)] }
       await bench.manager.shutdown()
-      #expect(clock.now == Instant() && clock.sleeping == 0)
+      #expect(clock.now == Instant() && clock.sleeperCount == 0)
       #expect(await step.summary?.state != .completed)
     }
   }

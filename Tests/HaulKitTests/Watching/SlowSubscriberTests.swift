@@ -2,9 +2,9 @@ import HaulCore
 import HaulKit
 import Testing
 
-/// Acceptance 7 of the queue: who does not read.
+/// Subscribers that do not read.
 @Suite(.timeLimit(.minutes(2))) struct SlowSubscriberTests {
-  @Test func `One that never reads does not hold up the engine, and little is kept for it`()
+  @Test func `A subscriber that never reads delays nothing, and few events are kept for it`()
     async throws
   {
     try await StepBench.with(kept: 32) { bench in
@@ -12,37 +12,35 @@ import Testing
       let resumed = bench.manager.events(after: nil)
       for _ in 1...20 {
         try await bench.run(50)
-        #expect(bench.manager.heldEvents <= 32)
+        #expect(bench.manager.bufferedEvents <= 32)
       }
       #expect(await bench.manager.counts == [.completed: 1000])
       withExtendedLifetime((idle, resumed)) {}
     }
   }
 
-  @Test func `The limit is what bounds it: without one, everything is kept`() async throws {
+  @Test func `Without a limit, all unread events are kept`() async throws {
     try await StepBench.with(kept: .max) { bench in
       let idle = bench.manager.events()
       try await bench.run(500)
-      #expect(bench.manager.heldEvents >= 1000)
+      #expect(bench.manager.bufferedEvents >= 1000)
       withExtendedLifetime(idle) {}
     }
   }
 
-  @Test func `What everyone has read, or nobody reads any more, is not kept`() async throws {
+  @Test func `Events without a remaining reader are not kept`() async throws {
     try await StepBench.with(kept: 1 << 20) { bench in
       var idle: TransferEvents? = bench.manager.events()
       try await bench.run(500)
-      #expect(bench.manager.heldEvents >= 1000)
+      #expect(bench.manager.bufferedEvents >= 1000)
       withExtendedLifetime(idle) {}
       idle = nil
       try await bench.run(1)
-      #expect(bench.manager.heldEvents < 300)
+      #expect(bench.manager.bufferedEvents < 300)
     }
   }
 
-  @Test func `One that is far behind misses no state change: it gets them from the store`()
-    async throws
-  {
+  @Test func `A subscriber far behind gets every state change from the store`() async throws {
     try await StepBench.with(kept: 16) { bench in
       let slow = bench.manager.events()
       let added = try await bench.run(700)
@@ -52,13 +50,13 @@ import Testing
         let kinds = told.filter { $0.id == transfer.id }.map(\.kind)
         #expect(kinds.count == 2 && kinds.first == .added(target: nil))
       }
-      // And goes on with what happens from now on.
+      // Then it continues with new events.
       try await bench.run(1)
       #expect(await stateChanges(2, of: slow).compactMap(\.number) == [1401, 1402])
     }
   }
 
-  @Test func `While it catches up more happens, and it still misses nothing`() async throws {
+  @Test func `A subscriber that catches up misses no events that happen meanwhile`() async throws {
     try await StepBench.with(kept: 8) { bench in
       let slow = bench.manager.events()
       try await bench.run(300)
@@ -68,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func `A store that loses one would be found out`() async throws {
+  @Test func `These tests detect a store that loses an event`() async throws {
     let store = LossyStore(lost: 40)
     try await StepBench.with(kept: 8, store: store) { bench in
       let slow = bench.manager.events()
@@ -78,8 +76,7 @@ import Testing
     }
   }
 
-  @Test
-  func `Where the log does not reach back, it is told how each transfer stands, and goes on`()
+  @Test func `A subscriber behind the log gets snapshots of all transfers, then new events`()
     async throws
   {
     try await StepBench.with(kept: 8, store: MemoryStore(keptEvents: 20)) { bench in
@@ -103,7 +100,7 @@ import Testing
     }
   }
 
-  @Test func `Two that read at their own pace are told the same`() async throws {
+  @Test func `Fast and slow subscribers get the same events`() async throws {
     try await StepBench.with(kept: 64) { bench in
       let (prompt, slow) = (bench.manager.events(), bench.manager.events())
       async let first = stateChanges(400, of: prompt)
@@ -115,7 +112,7 @@ import Testing
   }
 }
 
-/// Forgets one event.
+/// A store that loses one event.
 private struct LossyStore: Store {
   let memory = MemoryStore()
   let isDurable = false

@@ -3,15 +3,16 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// `download`: a call that lives in its task.
+/// `download`: a call that ends with its task.
 @Suite(.timeLimit(.minutes(2))) struct StructuredDownloadTests {
   @MainActor
-  @Test func `It returns when the file is there, having told progress where it was called`()
+  @Test
+  func `A download returns when the file is complete, and reports progress on the caller's actor`()
     async throws
   {
     try await QueueBench.with([.held("a")]) { queue in
       var percents: [Int] = []
-      // Progress that was not told yet may be replaced by the newest.
+      // Progress that was not yet reported may be replaced by newer progress.
       let (isTold, tell) = AsyncStream.makeStream(of: Void.self)
       let release = Task {
         try await queue.server.waitForHeld("/a")
@@ -32,7 +33,7 @@ import Testing
   }
 
   @Test(arguments: CancelBehavior.allCases)
-  func `When its task is cancelled, what was asked for is done when it throws`(
+  func `A cancelled task pauses, cancels or detaches its download before it throws`(
     behavior: CancelBehavior
   ) async throws {
     try await QueueBench.with([.held("a")]) { queue in
@@ -63,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func `In a task that is cancelled already it adds nothing`() async throws {
+  @Test func `A download in an already cancelled task adds nothing`() async throws {
     try await QueueBench.with([.plain("a")]) { queue in
       let request = try queue.request("a")
       let call = Task {
@@ -76,8 +77,7 @@ import Testing
     }
   }
 
-  @Test func `It throws why the download failed, or that somebody else cancelled it`() async throws
-  {
+  @Test func `A download throws its failure, or that another caller cancelled it`() async throws {
     try await QueueBench.with([.broken("a"), .held("b")]) { queue in
       let failed = try queue.request("a")
       let error = await #expect(throws: TransferError.self) {
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func `It waits while somebody else has it paused, and ends with the manager`()
+  @Test func `A download waits while another caller has paused it, and ends with the manager`()
     async throws
   {
     try await Bench.with([.held("a"), .held("b")]) { bench in
@@ -113,7 +113,9 @@ import Testing
     }
   }
 
-  @Test func `Cancelled at its last byte, it tells what is: completed, or paused`() async throws {
+  @Test func `A download cancelled at its last byte is completed or paused, as reported`()
+    async throws
+  {
     for round in 1...10 {
       try await QueueBench.with([.plain("a")]) { queue in
         let request = try queue.request("a")
@@ -134,9 +136,7 @@ import Testing
     }
   }
 
-  @Test func `Many side by side in a group of tasks; the first failure pauses the others`()
-    async throws
-  {
+  @Test func `In a task group, the first failed download pauses the others`() async throws {
     let names: [FaultScript.Resource] = [.held("a"), .held("b"), .broken("c")]
     try await QueueBench.with(names, active: 3) { queue in
       let requests = try ["a", "b", "c"].map { try queue.request($0) }

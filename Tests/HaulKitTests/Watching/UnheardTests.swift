@@ -3,9 +3,9 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// A manager whose events nobody reads knows what it would have told.
+/// A manager without subscribers still knows phases and progress.
 @Suite(.timeLimit(.minutes(1))) struct UnheardTests {
-  @Test func `What was paused, and what has ended, has no phase, and is whole`() async throws {
+  @Test func `A snapshot without subscribers has no phase when paused or ended`() async throws {
     try await Bench.with([.held("a"), .plain("b")]) { bench in
       let manager = try TransferManager()
       let a = try await manager.add(try bench.request("/a", as: "a") { $0.connections = 1 })

@@ -8,9 +8,9 @@ func sampleStanding(rank: Int64) -> StoredState {
   storedState.rank = rank
   storedState.priority = .userInteractive
   storedState.pausedBy = .network
-  storedState.startsOver = true
+  storedState.restartsFromZero = true
   storedState.hasRun = true
-  storedState.isUnderWay = true
+  storedState.wasRunning = true
   storedState.waitReason = .retry(at: 1_800_000_000.25)
   return storedState
 }
@@ -72,7 +72,7 @@ func fullResult() throws -> TransferResult {
     metrics: TransferMetrics(firstAnswer: .microseconds(1234), requests: 9, retries: 2))
 }
 
-/// One event of each kind that is stored, in all its forms.
+/// One event of each stored kind, in all its forms.
 func allKinds() throws -> [TransferEvent.Kind] {
   var kinds: [TransferEvent.Kind] = [.added(target: nil), .added(target: "t")]
   let phases: [TransferEvent.Phase] = [
@@ -95,7 +95,7 @@ func allKinds() throws -> [TransferEvent.Kind] {
   return kinds
 }
 
-/// The name of a kind: a new one does not compile before it has its place here and in `allKinds`.
+/// The name of a kind; a new kind does not compile until it is here and in `allKinds`.
 func name(_ kind: TransferEvent.Kind) -> String {
   switch kind {
   case .added: "added"

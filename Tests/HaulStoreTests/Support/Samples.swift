@@ -1,7 +1,7 @@
 import HaulCore
 import Testing
 
-/// Ids in an order without meaning, the same in every run.
+/// Ids in a meaningless order, the same in every run.
 struct Ids: RandomNumberGenerator {
   private var state: UInt64
 
@@ -19,7 +19,7 @@ struct Ids: RandomNumberGenerator {
 }
 
 func record(
-  _ id: TransferID, rank: Int64 = 0, status: TransferStatus = .queued,
+  _ id: TransferID, rank: Int64 = 0, status: DurableState = .queued,
   _ change: (inout TransferRequest) throws -> Void = { _ in }
 ) throws -> TransferRecord {
   var request = TransferRequest.download(
@@ -31,7 +31,7 @@ func record(
   return TransferRecord(id: id, request: request, storedState: storedState)
 }
 
-/// Records with rising ranks and ids in no order.
+/// Records with increasing ranks and unordered ids.
 func records(_ count: Int, from first: Int64 = 0, seed: UInt64 = 1) throws -> [TransferRecord] {
   var ids = Ids(seed: seed)
   return try (0..<count).map { try record(ids.id(), rank: first + Int64($0)) }

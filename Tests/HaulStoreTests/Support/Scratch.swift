@@ -11,10 +11,10 @@ import Testing
   import Darwin
 #endif
 
-/// A directory of its own for a store, removed at the end.
+/// A separate directory for a store, removed at the end.
 final class Scratch: Sendable {
   let base: String
-  /// Where the store is: made by it.
+  /// The path of the store, which creates it.
   let path: String
 
   init() {
@@ -25,7 +25,7 @@ final class Scratch: Sendable {
   }
 
   deinit {
-    // A test's litter in the temporary directory is no failure.
+    // Files that a test leaves in the temporary directory are no failure.
     try? FileManager.default.removeItem(atPath: base)
   }
 
@@ -42,7 +42,7 @@ final class Scratch: Sendable {
     return try await SQLiteStore(directory: path, clock: ManualClock(), options: options)
   }
 
-  /// The error of an opening that must fail.
+  /// The error of an open call that must fail.
   func refusal(
     _ change: (inout SQLiteStore.Options) -> Void = { _ in }
   ) async throws -> TransferError {
@@ -73,7 +73,7 @@ final class Scratch: Sendable {
     try #require(chmod("\(path)/\(name)", mode_t(mode)) == 0)
   }
 
-  /// The database as other programs see it, while no store has it.
+  /// The database as other programs see it, while no store is open.
   func sql<Value>(_ body: (Database) throws -> Value) throws -> Value {
     let queue = try DatabaseQueue(path: database)
     let value = try queue.write(body)
@@ -81,7 +81,8 @@ final class Scratch: Sendable {
     return value
   }
 
-  /// A copy of the database and as much of its log, in a directory of its own: what a kill leaves.
+  /// A copy of the database and the given length of its log, in another directory: the result of a
+  /// kill.
   func copy(logBytes: Int? = nil) throws -> Scratch {
     let copy = Scratch()
     try FileManager.default.createDirectory(

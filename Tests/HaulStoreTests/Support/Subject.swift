@@ -3,16 +3,16 @@ import HaulCore
 import HaulKit
 import HaulStore
 
-/// The stores that the port has.
+/// The implementations of the port.
 enum Subject: String, CaseIterable, CustomTestStringConvertible, Sendable {
   case memory, database
 
   var testDescription: String { rawValue }
 
-  /// Events that its log keeps.
+  /// The number of events that its log keeps.
   var keptEvents: Int { self == .memory ? 10_000 : 500 }
 
-  /// Runs `body` with an empty one.
+  /// Runs `body` with an empty store.
   func use(_ body: (any Store) async throws -> Void) async throws {
     switch self {
     case .memory: try await body(MemoryStore())
@@ -24,7 +24,7 @@ enum Subject: String, CaseIterable, CustomTestStringConvertible, Sendable {
     }
   }
 
-  /// Runs `body` with one of so many members, and these.
+  /// Runs `body` with a store of so many members, and these.
   func use(with count: Int, _ body: (any Store, [TransferRecord]) async throws -> Void) async throws
   {
     try await use { store in
@@ -36,7 +36,7 @@ enum Subject: String, CaseIterable, CustomTestStringConvertible, Sendable {
 }
 
 extension Store {
-  /// All that it holds, to compare.
+  /// Everything in it, to compare.
   func contents() async throws -> Contents {
     let queue = try await open()
     return Contents(

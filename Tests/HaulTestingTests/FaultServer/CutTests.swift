@@ -1,7 +1,7 @@
 import HaulTesting
 import Testing
 
-@Suite("A response that does not end well", .timeLimit(.minutes(1)))
+@Suite("A response with a faulty end", .timeLimit(.minutes(1)))
 struct CutTests {
   @Test("is reset after exactly so many body bytes", arguments: [0, 1, 65_536, 99_999, 100_000])
   func resets(after count: Int) async throws {
@@ -18,7 +18,7 @@ struct CutTests {
     }
   }
 
-  @Test("is reset only after a slow reader has got what came before")
+  @Test("is reset only after a slow reader has received the bytes before")
   func resetsAfterDelivery() async throws {
     try await withResource(length: 8 << 20, Fault(.reset(after: 8 << 20 - 1))) { client, _ in
       try await client.request("GET", "/f")
@@ -42,7 +42,7 @@ struct CutTests {
     }
   }
 
-  @Test("is not cut when it ends before the cut")
+  @Test("is not cut if it ends before the cut")
   func isNotCutBeyondTheEnd() async throws {
     try await withResource(Fault(.reset(after: 11), .stallInHead(after: 100_000))) {
       client, server in
@@ -118,7 +118,7 @@ struct CutTests {
     }
   }
 
-  @Test("that the client leaves is recorded as abandoned and frees its place")
+  @Test("that the client leaves is recorded as abandoned and no longer in progress")
   func isAbandoned() async throws {
     try await withResource(Fault(.stall(after: 10))) { client, server in
       try await client.request("GET", "/f")
@@ -140,7 +140,7 @@ struct CutTests {
     }
   }
 
-  @Test("closes in silence after a whole answer, or tells")
+  @Test("closes after a whole answer, with or without an announcement")
   func closesAfterwards() async throws {
     for announced in [true, false] {
       try await withResource(Fault(.closeAfterwards(announced: announced))) { client, _ in

@@ -3,7 +3,8 @@ import Testing
 
 @Suite("Framing faults", .timeLimit(.minutes(1)))
 struct FramingFaultTests {
-  /// The head and every byte after it; the client asks for the connection to be closed after.
+  /// The head and every byte after it; the client asks the server to close the connection
+  /// afterwards.
   private func exchange(
     length: Int64 = 1000, method: String = "GET", keepAlive: Bool = false,
     _ actions: Fault.Action...
@@ -22,7 +23,7 @@ struct FramingFaultTests {
 
   private var whole: [UInt8] { content.bytes(at: 0, count: 1000) }
 
-  /// The data of a chunked body, its trailer lines, and whether it ended as it should.
+  /// The data of a chunked body, its trailer lines, and whether it ended correctly.
   private func dechunk(_ bytes: [UInt8]) throws -> (data: [UInt8], trailers: [String], ends: Bool) {
     var rest = bytes[...]
     var data: [UInt8] = []
@@ -72,7 +73,7 @@ struct FramingFaultTests {
     #expect(try dechunk(got.rest).data == whole)
   }
 
-  @Test("HTTP/1.0 and ended by the end of the connection")
+  @Test("HTTP/1.0, ended by the end of the connection")
   func closeDelimited() async throws {
     let got = try await exchange(keepAlive: true, .closeDelimited())
     #expect(got.head.statusLine == "HTTP/1.0 200 OK")
@@ -81,7 +82,7 @@ struct FramingFaultTests {
     #expect(got.end == .eof)
   }
 
-  @Test("Content-Length too large: the connection closes short")
+  @Test("Content-Length too large: the connection closes early")
   func declaresTooMuch() async throws {
     let got = try await exchange(keepAlive: true, .declareLength(by: 100))
     #expect(got.head["Content-Length"] == "1100")
@@ -89,7 +90,7 @@ struct FramingFaultTests {
     #expect(got.end == .eof)
   }
 
-  @Test("Content-Length too small: bytes follow")
+  @Test("Content-Length too small: more bytes follow")
   func declaresTooLittle() async throws {
     let got = try await exchange(.declareLength(by: -100))
     #expect(got.head["Content-Length"] == "900")
@@ -108,7 +109,7 @@ struct FramingFaultTests {
   }
 
   @Test(
-    "Content-Length literally",
+    "Content-Length lines, unchanged",
     arguments: [
       ["{length}", "{length}"], ["1000", "999"], ["-5"], ["+5"], ["0x10"],
       ["9223372036854775808"], ["1e3"], [],
@@ -119,7 +120,7 @@ struct FramingFaultTests {
     #expect(got.rest == whole)
   }
 
-  @Test("without end, chunked or to the end of the connection", arguments: [true, false])
+  @Test("endless, chunked or to the end of the connection", arguments: [true, false])
   func endless(chunked: Bool) async throws {
     try await withResource(length: 10, Fault(.endless(chunked: chunked))) { client, server in
       try await client.request("GET", "/f")
@@ -131,7 +132,7 @@ struct FramingFaultTests {
     }
   }
 
-  @Test("HEAD tells another length, or is refused")
+  @Test("HEAD has another length, or is refused")
   func headDiffers() async throws {
     let other = try await exchange(method: "HEAD", .declareLength(by: 5))
     #expect(other.head["Content-Length"] == "1005")

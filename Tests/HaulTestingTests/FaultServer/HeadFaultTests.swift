@@ -16,7 +16,7 @@ struct HeadFaultTests {
   }
 
   @Test(
-    "any status, with its fields and body and nothing of the content",
+    "any status, with its fields and body, and without the content",
     arguments: [201, 202, 205, 400, 401, 403, 404, 407, 410, 429, 500, 503])
   func anyStatus(status: Int) async throws {
     let action = Fault.Action.status(status, headers: ["X-A: {port}"], body: "sorry")
@@ -51,7 +51,7 @@ struct HeadFaultTests {
     #expect(lost["Location"] == nil)
   }
 
-  @Test("Retry-After in seconds or as a date after Date")
+  @Test("Retry-After in seconds, or as a date after Date")
   func retryLater() async throws {
     let seconds = try await head(.retryLater(status: 429, seconds: 7))
     #expect(seconds.status == 429)
@@ -94,7 +94,7 @@ struct HeadFaultTests {
     }
   }
 
-  @Test("interim responses without end")
+  @Test("endless interim responses")
   func endlessInformational() async throws {
     try await withResource(Fault(.informational(status: 100))) { client, server in
       try await client.request("GET", "/f")
@@ -105,7 +105,7 @@ struct HeadFaultTests {
     }
   }
 
-  @Test("bytes that no terminal should get, in the reason, a field and a file name")
+  @Test("hostile bytes in the reason, a field and a file name")
   func hostileText() async throws {
     let hostile =
       Array("\u{1B}]0;owned\u{7}\u{1B}[31m".utf8) + [0x9B] + Array("31m\u{9B}\u{202E}\u{7F}".utf8)

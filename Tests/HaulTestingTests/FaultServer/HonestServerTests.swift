@@ -1,9 +1,9 @@
 import HaulTesting
 import Testing
 
-@Suite("Without faults the server", .timeLimit(.minutes(1)))
+@Suite("A server without faults", .timeLimit(.minutes(1)))
 struct HonestServerTests {
-  @Test("sends the whole with its validators and keeps the connection")
+  @Test("sends the whole resource with its validators, and keeps the connection")
   func sendsTheWhole() async throws {
     try await withResource { client, server in
       for _ in 0..<3 {
@@ -44,7 +44,7 @@ struct HonestServerTests {
     }
   }
 
-  @Test("answers 416 to a range behind the end", arguments: ["100000-", "100000-100005", "-0"])
+  @Test("answers 416 to a range beyond the end", arguments: ["100000-", "100000-100005", "-0"])
   func refusesRangesBehindTheEnd(range: String) async throws {
     try await withResource { client, _ in
       let response = try await client.get("/f", "Range: bytes=\(range)")
@@ -55,7 +55,7 @@ struct HonestServerTests {
   }
 
   @Test(
-    "sends the whole for ranges it does not do",
+    "sends the whole resource for unsupported ranges",
     arguments: ["bytes=1-2,5-6", "lines=1-2", "bytes=5-2"])
   func ignoresOtherRanges(range: String) async throws {
     try await withResource { client, _ in
@@ -75,7 +75,7 @@ struct HonestServerTests {
     }
   }
 
-  @Test("serves the far end of a 6 GiB resource")
+  @Test("serves the end of a 6 GiB resource")
   func servesFarOffsets() async throws {
     try await withResource(length: 6 << 30) { client, _ in
       let response = try await client.get("/f", "Range: bytes=4294967295-4294967306")
@@ -96,7 +96,7 @@ struct HonestServerTests {
   }
 
   @Test(
-    "honours If-Range by strong tag or exact date only",
+    "accepts If-Range by strong tag or exact date only",
     arguments: [
       ("\"seed-2a\"", 206), ("\"other\"", 200), ("W/\"seed-2a\"", 200),
       ("Wed, 01 Jan 2020 00:00:00 GMT", 206), ("Thu, 02 Jan 2020 00:00:00 GMT", 200),
@@ -109,24 +109,24 @@ struct HonestServerTests {
     }
   }
 
-  @Test("holds a weak tag for unequal in If-Range")
+  @Test("never accepts a weak tag in If-Range")
   func refusesWeakTags() async throws {
     try await withResource(change: { $0.entityTag = "W/\"w\"" }) { client, _ in
       try await client.expect(200, "/f", "Range: bytes=5-", "If-Range: W/\"w\"")
     }
   }
 
-  @Test("holds a date in the second of Date for weak in If-Range")
+  @Test("does not accept a date within the second of Date in If-Range")
   func refusesWeakDates() async throws {
     try await withResource(change: {
       $0.lastModified = 4_000_000_000
     }) { client, _ in
-      let validator = HTTPDate.text(4_000_000_000)
+      let validator = ServerDate.text(4_000_000_000)
       try await client.expect(200, "/f", "Range: bytes=5-", "If-Range: \(validator)")
     }
   }
 
-  @Test("answers 304 when the client has it")
+  @Test("answers 304 if the client has the version")
   func answersNotModified() async throws {
     try await withResource { client, _ in
       let response = try await client.get("/f", "If-None-Match: \"x\", W/\"seed-2a\"")
@@ -136,7 +136,7 @@ struct HonestServerTests {
     }
   }
 
-  @Test("tells and does what the resource says of ranges")
+  @Test("announces and serves ranges as the resource says")
   func acceptRanges() async throws {
     try await withResource(change: { $0.acceptRanges = .none }) { client, _ in
       let response = try await client.get("/f", "Range: bytes=5-9")
@@ -150,7 +150,7 @@ struct HonestServerTests {
     }
   }
 
-  @Test("sends what fields the resource says, and no others")
+  @Test("sends the fields of the resource, and no others")
   func sendsFields() async throws {
     try await withResource(change: {
       $0.entityTag = nil
@@ -170,7 +170,7 @@ struct HonestServerTests {
     }
   }
 
-  @Test("redirects where the resource says")
+  @Test("redirects to the address of the resource")
   func redirects() async throws {
     try await withResource(change: {
       $0.redirect = .init(status: 307, location: "http://localhost:{port}/g")
@@ -202,7 +202,7 @@ struct HonestServerTests {
     }
   }
 
-  @Test("closes when the client says so or speaks HTTP/1.0")
+  @Test("closes if the client says so or uses HTTP/1.0")
   func closesWhenAsked() async throws {
     for request in [
       "GET /f HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", "GET /f HTTP/1.0\r\n\r\n",
@@ -219,7 +219,7 @@ struct HonestServerTests {
     }
   }
 
-  @Test("understands the absolute form, as a proxy gets it")
+  @Test("accepts the absolute form, as a proxy receives it")
   func understandsTheAbsoluteForm() async throws {
     try await withResource { client, server in
       try await client.expect(200, "http://example.com:80/f?q")
@@ -227,7 +227,7 @@ struct HonestServerTests {
     }
   }
 
-  @Test("records the fields of a request with their own spelling")
+  @Test("records the fields of a request in their own spelling")
   func recordsFields() async throws {
     try await withResource { client, server in
       _ = try await client.get("/f", "X-API-Key: canary", "cookie: a=b", "Cookie: c=d")

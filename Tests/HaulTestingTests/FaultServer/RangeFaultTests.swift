@@ -24,7 +24,7 @@ struct RangeFaultTests {
     #expect(response.body.count == 100_000)
   }
 
-  @Test("If-Range is ignored: 206 of the new version whatever the validator")
+  @Test("If-Range is ignored: 206 of the new version, whatever the validator")
   func ignoresIfRange() async throws {
     let fields = ["Range: bytes=100-199", "If-Range: \"old\""]
     let response = try await get(
@@ -42,7 +42,7 @@ struct RangeFaultTests {
   }
 
   @Test(
-    "Content-Range is as told",
+    "Content-Range is as given",
     arguments: [
       ("bytes {first}-{last}/*", "bytes 100-199/*"), ("garbage", "garbage"),
       ("{first}-{last}/{total}", "100-199/100000"), ("bytes 0-9/10", "bytes 0-9/10"),
@@ -56,7 +56,7 @@ struct RangeFaultTests {
     #expect(response.body == content.bytes(at: 100, count: 100))
   }
 
-  @Test("another range comes, told truly")
+  @Test("another range is sent, with a correct Content-Range")
   func shiftsHonestly() async throws {
     let response = try await get([.shiftRange(by: 7)])
     #expect(response.head["Content-Range"] == "bytes 107-199/100000")
@@ -66,14 +66,14 @@ struct RangeFaultTests {
     #expect(earlier.body == content.bytes(at: 0, count: 200))
   }
 
-  @Test("another range comes, told as the one asked for")
+  @Test("another range is sent, with the requested Content-Range")
   func shiftsSecretly() async throws {
     let response = try await get([.shiftRange(by: 7, honest: false)])
     #expect(response.head["Content-Range"] == "bytes 100-199/100000")
     #expect(response.body == content.bytes(at: 107, count: 100))
   }
 
-  @Test("a shorter range comes, told truly")
+  @Test("a shorter range is sent, with a correct Content-Range")
   func shortens() async throws {
     let response = try await get([.shortenRange(to: 10)])
     #expect(response.status == 206)
@@ -82,7 +82,7 @@ struct RangeFaultTests {
     #expect(response.body == content.bytes(at: 100, count: 10))
   }
 
-  @Test("a 206 comes without being asked for")
+  @Test("an unrequested 206 is sent")
   func sendsUnaskedPartial() async throws {
     let response = try await get([.unaskedPartial], [])
     #expect(response.status == 206)
@@ -90,7 +90,7 @@ struct RangeFaultTests {
     #expect(response.body.count == 100_000)
   }
 
-  @Test("one range comes as multipart/byteranges")
+  @Test("one range is sent as multipart/byteranges")
   func sendsMultipart() async throws {
     let response = try await get([.multipart])
     #expect(response.status == 206)
@@ -106,7 +106,7 @@ struct RangeFaultTests {
     #expect(response.body == before + content.bytes(at: 100, count: 100) + after)
   }
 
-  @Test("416 comes with the total or without")
+  @Test("416 is sent with or without the total")
   func refusesRange() async throws {
     let told = try await get([.rangeNotSatisfiable()])
     #expect(told.status == 416)
@@ -133,7 +133,7 @@ struct RangeFaultTests {
     }
   }
 
-  @Test("the entity tag becomes weak or goes")
+  @Test("the entity tag becomes weak or disappears")
   func changesTag() async throws {
     #expect(try await get([.entityTag(value: "W/\"x\"")]).head["ETag"] == "W/\"x\"")
     #expect(try await get([.entityTag(value: nil)]).head["ETag"] == nil)

@@ -45,7 +45,7 @@ struct ScriptTests {
     #expect(try FaultScript(json: script.json()) == script)
   }
 
-  @Test("has defaults for all that is not told")
+  @Test("has defaults for missing values")
   func hasDefaults() throws {
     let text = """
       {"resources": [{"path": "/f", "seed": 7, "length": 10, "faults": [
@@ -65,7 +65,7 @@ struct ScriptTests {
     #expect(try FaultScript(json: text.utf8).resources == [expected])
   }
 
-  @Test("refuses an action that it does not know")
+  @Test("refuses an unknown action")
   func refusesUnknownActions() {
     let text =
       #"{"resources": [{"path": "/f", "length": 1, "faults": [{"do": [{"explode": {}}]}]}]}"#

@@ -16,7 +16,7 @@ struct SeededContentTests {
   }
 
   @Test(
-    "goes on without a seam around 2^32 and at 6 GiB", arguments: [1 << 32, 6 << 30] as [Int64])
+    "is continuous around 2^32 and at 6 GiB", arguments: [1 << 32, 6 << 30] as [Int64])
   func isSeamlessFarOut(offset: Int64) {
     let whole = content.bytes(at: offset - 21, count: 64)
     let halves =
@@ -27,7 +27,7 @@ struct SeededContentTests {
 
   @Test("is SplitMix64 of the block index, low byte first")
   func isSplitMix64() {
-    // The reference sequence of seed 0 begins so; mixing 0 gives 0, so seed 0 is unchanged.
+    // The reference sequence of seed 0 begins like this; mixing 0 gives 0, so seed 0 is unchanged.
     let words: [UInt64] = [0xE220_A839_7B1D_CDAF, 0x6E78_9E6A_A1B9_65F4, 0x06C4_5D18_8009_454F]
     let expected = words.flatMap { word in (0..<8).map { UInt8(word >> (8 * $0) & 255) } }
     #expect(SeededContent(seed: 0).bytes(at: 0, count: 24) == expected)
@@ -41,7 +41,7 @@ struct SeededContentTests {
     #expect(!blocks.contains(second))
   }
 
-  @Test("tells the first wrong byte")
+  @Test("reports the first wrong byte")
   func findsMismatches() {
     var bytes = content.bytes(at: 1003, count: 500)
     #expect(SeededContent.matches(seed: 42, bytes, at: 1003))
@@ -62,21 +62,21 @@ struct SeededContentTests {
   }
 
   @Test(
-    "HTTP dates are right",
+    "HTTP dates are correct",
     arguments: [
       (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"), (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
       (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"),
       (1_735_689_599, "Tue, 31 Dec 2024 23:59:59 GMT"),
     ] as [(Int64, String)])
   func datesAreRight(seconds: Int64, text: String) {
-    #expect(HTTPDate.text(seconds) == text)
+    #expect(ServerDate.text(seconds) == text)
   }
 }
 
 @Suite("Pacing")
 struct PacerTests {
   @Test(
-    "keeps the rate however late it is asked", arguments: [1000, 1 << 20, 64 << 20] as [Int64])
+    "keeps the rate, however late it is asked", arguments: [1000, 1 << 20, 64 << 20] as [Int64])
   func keepsTheRate(rate: Int64) {
     var pacer = Pacer(.rate(rate), now: .uptimeNanoseconds(0))
     var random = UInt64(7)
@@ -97,7 +97,7 @@ struct PacerTests {
     #expect(abs(Double(sent) - expected) < expected * 0.02, "\(sent) instead of \(expected)")
   }
 
-  @Test("after a long silence makes up for a tenth of a second only")
+  @Test("after a long silence, catches up for a tenth of a second only")
   func forgetsSilence() {
     var pacer = Pacer(.rate(1_000_000), now: .uptimeNanoseconds(0))
     let late = NIODeadline.uptimeNanoseconds(60_000_000_000)

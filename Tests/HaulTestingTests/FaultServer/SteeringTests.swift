@@ -1,7 +1,7 @@
 import HaulTesting
 import Testing
 
-@Suite("Steering the server", .timeLimit(.minutes(1)))
+@Suite("Controlling the server", .timeLimit(.minutes(1)))
 struct SteeringTests {
   private let refusal = Fault.Action.status(503)
 
@@ -16,7 +16,7 @@ struct SteeringTests {
     return statuses
   }
 
-  @Test("faults are for the n-th request, the first ones, or some after others")
+  @Test("faults apply to the n-th request, the first ones, or after some others")
   func matchesNumbers() async throws {
     let four = Array(repeating: [String](), count: 4)
     #expect(try await statuses(.request(2), four) == [200, 503, 200, 200])
@@ -26,7 +26,7 @@ struct SteeringTests {
     #expect(try await statuses(.init(), four) == [503, 503, 503, 503])
   }
 
-  @Test("faults are for requests with a range, a condition, neither, an offset or a field")
+  @Test("faults apply to requests with a range, a condition, neither, an offset or a field")
   func matchesRequests() async throws {
     let requests = [
       [], ["Range: bytes=50-"], ["Range: bytes=5-9", "If-Range: \"seed-2a\""], ["X-Key: 1"],
@@ -42,7 +42,7 @@ struct SteeringTests {
     #expect(try await statuses(.init(method: "HEAD"), requests) == [200, 206, 206, 200])
   }
 
-  @Test("faults are for additional connections only, or beyond a cap")
+  @Test("faults apply to additional connections only, or beyond a limit")
   func matchesConcurrency() async throws {
     try await withResource(
       Fault(.status(429), when: .init(othersInProgress: 2)),
@@ -65,7 +65,7 @@ struct SteeringTests {
     }
   }
 
-  @Test("a resource is replaced while the server runs; what is in progress stays as it was")
+  @Test("a resource is replaced while the server runs; responses in progress do not change")
   func replacesContent() async throws {
     try await withResource(Fault(.stall(after: 10), when: .request(1))) { client, server in
       try await client.request("GET", "/f")
@@ -97,7 +97,7 @@ struct SteeringTests {
     }
   }
 
-  @Test("waiting for what does not come ends with what was there instead")
+  @Test("a wait for an unmet condition ends with the state of the server")
   func waitingTimesOut() async throws {
     try await withResource { client, server in
       try await client.expect(200, "/f")
@@ -110,7 +110,7 @@ struct SteeringTests {
     }
   }
 
-  @Test("a request body is counted and let go")
+  @Test("a request body is counted and dropped")
   func countsRequestBodies() async throws {
     try await withResource { client, server in
       try await client.send("POST /f HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello")
@@ -119,7 +119,7 @@ struct SteeringTests {
     }
   }
 
-  @Test("the control endpoints tell, reset and replace")
+  @Test("the control endpoints report, reset and replace")
   func controls() async throws {
     try await withResource { client, server in
       try await client.expect(200, "/f")
@@ -143,7 +143,7 @@ struct SteeringTests {
     }
   }
 
-  @Test("several servers run in one process, and a port is free again after")
+  @Test("several servers run in one process, and a port is free afterwards")
   func runsSeveral() async throws {
     let first = try await FaultServer.start(FaultScript([.init("/f", seed: 42, length: 9)]))
     let second = try await FaultServer.start(FaultScript([.init("/f", seed: 43, length: 9)]))

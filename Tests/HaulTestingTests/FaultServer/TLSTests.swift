@@ -41,7 +41,7 @@ struct TLSTests {
     let text: String
   }
 
-  @Test("a good certificate is good to who trusts the authority, and to nobody else")
+  @Test("a good certificate is accepted with the authority, and refused without it")
   func good() async throws {
     try await withServer(.good) { server, trusting in
       #expect(server.origin == "https://127.0.0.1:\(server.port)")
@@ -54,7 +54,7 @@ struct TLSTests {
   }
 
   @Test(
-    "bad certificates are refused with verification and serve without it",
+    "bad certificates are refused, and accepted without verification",
     arguments: [FaultServerTLS.expired, .selfSigned, .wrongHost])
   func bad(kind: FaultServerTLS) async throws {
     try await withServer(kind) { server, trusting in
@@ -66,7 +66,7 @@ struct TLSTests {
     }
   }
 
-  @Test("a certificate for the wrong host is good for that host")
+  @Test("a certificate for the wrong host is valid for that host")
   func wrongHostOnly() async throws {
     try await withServer(.wrongHost) { server, trusting in
       let response = try await outcome(server, trusting, host: "elsewhere.invalid").get()
@@ -74,7 +74,7 @@ struct TLSTests {
     }
   }
 
-  @Test("TLS 1.1 only is refused from 1.2 on and spoken with who allows it")
+  @Test("TLS 1.1 only is refused from 1.2 on, and accepted if allowed")
   func oldVersion() async throws {
     try await withServer(.tls11Only) { server, trusting in
       let refusal = try await outcome(server, trusting)
@@ -109,7 +109,7 @@ struct TLSTests {
     }
   }
 
-  @Test("cuts are cuts", arguments: [Fault.Ending.reset, .close, .closeWithoutNotify])
+  @Test("cuts work", arguments: [Fault.Ending.reset, .close, .closeWithoutNotify])
   func cuts(how: Fault.Ending) async throws {
     try await withServer(.good, Fault(.cut(how: how, after: 5000))) { server, trusting in
       let client = try await WireClient.connect(server, tls: trusting)

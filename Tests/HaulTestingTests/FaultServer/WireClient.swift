@@ -4,7 +4,8 @@ import NIOPosix
 import NIOSSL
 import Testing
 
-/// A client that sends and sees bytes, and how a connection ended: no HTTP library in between.
+/// A client that sends and receives bytes, and reports how a connection ended. It uses no HTTP
+/// library.
 final class WireClient {
   enum End: Equatable {
     case eof, reset, unclean
@@ -18,7 +19,7 @@ final class WireClient {
 
   private let channel: any Channel
   private var events: AsyncStream<Event>.AsyncIterator
-  /// Bytes received and not yet taken.
+  /// Received bytes that were not yet taken.
   private(set) var pending: [UInt8] = []
   private var failure: (any Error)?
   private var isAtEnd = false
@@ -57,13 +58,13 @@ final class WireClient {
     try await channel.writeAndFlush(channel.allocator.buffer(string: text))
   }
 
-  /// Says that no more will be sent, and goes on receiving.
+  /// Ends its output, and continues to receive.
   func endSending() async throws {
     try await channel.close(mode: .output)
   }
 
   func close() async {
-    // Closed by the other side already: as good.
+    // The other side may have closed it already.
     try? await channel.close()
   }
 
@@ -77,7 +78,7 @@ final class WireClient {
     return !isAtEnd
   }
 
-  /// Exactly `count` bytes, or fewer when the connection ends before.
+  /// Exactly `count` bytes, or fewer if the connection ends before.
   func take(_ count: Int) async -> [UInt8] {
     while pending.count < count, await receive() {}
     defer { pending.removeFirst(min(count, pending.count)) }
@@ -100,7 +101,7 @@ final class WireClient {
     }
   }
 
-  /// The bytes of a head up to and with its empty line, or all there is when it never ends.
+  /// The bytes of a head including its empty line, or all bytes if it never ends.
   func takeHead() async -> WireHead {
     let mark = Array("\r\n\r\n".utf8)
     var searched = 0
@@ -113,7 +114,7 @@ final class WireClient {
     }
   }
 
-  /// A head and as much body as its `Content-Length` says (none for HEAD).
+  /// A head and as many body bytes as its `Content-Length` says (none for HEAD).
   func takeResponse(hasBody: Bool = true) async -> WireResponse {
     let head = await takeHead()
     let length = hasBody ? head["Content-Length"].flatMap(Int.init) ?? 0 : 0
@@ -126,7 +127,7 @@ final class WireClient {
     return await takeResponse()
   }
 
-  /// Sends a GET and expects that status.
+  /// Sends a GET and checks the status.
   func expect(
     _ status: Int, _ path: String, _ fields: String...,
     at location: SourceLocation = #_sourceLocation
@@ -165,7 +166,7 @@ private final class Collector: ChannelInboundHandler {
   }
 }
 
-/// A status line and fields as they were on the wire.
+/// A status line and fields as received.
 struct WireHead {
   let bytes: [UInt8]
 

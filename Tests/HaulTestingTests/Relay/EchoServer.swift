@@ -1,7 +1,7 @@
 import NIOCore
 import NIOPosix
 
-/// Runs `body` with the port of a server that sends back what it got, once its client has ended.
+/// Runs `body` with the port of a server that returns what it received, once its client has ended.
 func withEcho(_ body: (Int) async throws -> Void) async throws {
   let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
     .childChannelOption(.allowRemoteHalfClosure, value: true)

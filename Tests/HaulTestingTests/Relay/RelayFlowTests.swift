@@ -5,9 +5,9 @@ import Testing
 private let buffer = RelayFlow.bufferSize
 private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
 
-@Suite("When a relay lets bytes go")
+@Suite("When a relay sends bytes")
 struct RelayFlowTests {
-  @Test("no more than a window is on its way, and an acknowledgement lets more go")
+  @Test("at most a window is in transit, and an acknowledgement allows more")
   func holdsWindow() {
     var flow = RelayFlow(window: 100_000, rate: nil, start: start)
     #expect(flow.turn(held: 1_000_000, now: start) == .send(buffer))
@@ -28,7 +28,7 @@ struct RelayFlowTests {
   }
 
   @Test(
-    "a rate lets its bytes go in a second, and no more", arguments: [65536, 4 << 20, 100 << 20])
+    "a rate sends its bytes in a second, and no more", arguments: [65536, 4 << 20, 100 << 20])
   func keepsRate(_ rate: Int64) {
     var flow = RelayFlow(window: .max, rate: rate, start: start)
     let end = start + .seconds(1)
@@ -60,7 +60,7 @@ struct RelayFlowTests {
 }
 
 @Suite("A relay's total rate")
-struct RelayTotalTests {
+struct TotalRateTests {
   private let rates = RelayRules.TotalRate(64 << 20, above: [4: 16 << 20, 8: 4 << 20])
 
   @Test("depends on the number of open connections")
@@ -68,9 +68,9 @@ struct RelayTotalTests {
     #expect([0, 4, 5, 8, 9, 100].map { rates.rate(open: $0) >> 20 } == [64, 64, 16, 16, 4, 4])
   }
 
-  /// Bytes by connection after some time in which each asks again as soon as it has sent.
+  /// Bytes by connection after some time in which each requests its next turn at once.
   private func run(_ connections: Int, for time: TimeAmount) -> [Int] {
-    var total = RelayTotal(rates, now: start)
+    var total = TotalRateState(rates, now: start)
     total.open = connections
     for number in 0..<connections { total.ask(number) }
     var sent = Array(repeating: 0, count: connections)
@@ -87,7 +87,7 @@ struct RelayTotalTests {
     }
   }
 
-  @Test("is shared evenly, and is lower in all when there are more", arguments: [1, 4, 5, 16])
+  @Test("is shared evenly, and is lower in total with more connections", arguments: [1, 4, 5, 16])
   func sharesEvenly(_ connections: Int) throws {
     let sent = run(connections, for: .seconds(2))
     let wanted = Int(rates.rate(open: connections)) * 2
@@ -97,7 +97,7 @@ struct RelayTotalTests {
 
   @Test("a pause does not end in a burst")
   func forgetsPause() {
-    var total = RelayTotal(.init(1 << 20), now: start)
+    var total = TotalRateState(.init(1 << 20), now: start)
     let later = start + .hours(1)
     var sent = 0
     for _ in 0..<1000 {
@@ -109,9 +109,9 @@ struct RelayTotalTests {
     #expect(sent <= 32 * 1024)
   }
 
-  @Test("who has nothing to send costs nothing")
+  @Test("a connection with nothing to send costs nothing")
   func idleIsFree() {
-    var total = RelayTotal(.init(1), now: start)
+    var total = TotalRateState(.init(1), now: start)
     #expect(total.turn(start) == .idle)
     total.ask(1)
     #expect(total.turn(start) == .grant(1))
@@ -129,7 +129,7 @@ struct RelayDiceTests {
     var rules = RelayRules()
     rules.resetProbability = probability
     rules.seed = seed
-    var dice = RelayDice(rules, connection: connection)
+    var dice = RandomResets(rules, connection: connection)
     var (offset, found) = (0, [Int]())
     for piece in pieces {
       offset += piece
@@ -138,7 +138,7 @@ struct RelayDiceTests {
     return found
   }
 
-  @Test("come as often as they are to")
+  @Test("come with the given probability")
   func matchesProbability() {
     let whole = Array(repeating: buffer, count: 100_000)
     let count = resets(0.002, seed: 5, pieces: whole).count
@@ -147,7 +147,7 @@ struct RelayDiceTests {
     #expect(resets(1, seed: 5, pieces: [buffer - 1, 1]) == [1])
   }
 
-  @Test("depend on seed and connection, not on how the bytes are cut")
+  @Test("depend on seed and connection, not on how the bytes are divided")
   func dependsOnSeed() {
     let whole = Array(repeating: buffer, count: 10_000)
     let halves = Array(repeating: buffer / 2, count: 20_000)

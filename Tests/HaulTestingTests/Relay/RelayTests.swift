@@ -9,7 +9,7 @@ struct RelayTests {
     FaultScript.Resource("/f", seed: 42, length: Int64(Self.length))
   ])
 
-  /// A relay in front of a server that has `/f`.
+  /// A relay in front of a server with `/f`.
   private func through(
     _ rules: RelayRules = RelayRules(), _ body: (FaultServer, Relay) async throws -> Void
   ) async throws {
@@ -46,7 +46,7 @@ struct RelayTests {
     },
   ]
 
-  @Test("passes requests and answers on unchanged, however it slows them", arguments: manners)
+  @Test("passes on requests and answers unchanged, however slowly", arguments: manners)
   func passesBytes(_ rules: RelayRules) async throws {
     try await through(rules) { _, relay in
       let client = try await WireClient.connect(port: relay.port)
@@ -62,7 +62,7 @@ struct RelayTests {
     }
   }
 
-  @Test("the answer's end follows its last byte", arguments: manners)
+  @Test("ends the answer after its last byte", arguments: manners)
   func passesEnd(_ rules: RelayRules) async throws {
     try await through(rules) { _, relay in
       let client = try await WireClient.connect(port: relay.port)
@@ -76,7 +76,7 @@ struct RelayTests {
     }
   }
 
-  @Test("a client that has said all still hears the answer", arguments: manners)
+  @Test("passes on the answer to a client that has closed its output", arguments: manners)
   func passesHalfClose(_ rules: RelayRules) async throws {
     try await withEcho { port in
       try await withRelay(rules, port: port) { relay in
@@ -85,7 +85,7 @@ struct RelayTests {
         try await client.send(text)
         try await client.endSending()
         let (bytes, end) = await client.takeToEnd()
-        // Not compared as arrays: a failure would be told byte by byte.
+        // Not compared as arrays, because a failure would print every byte.
         #expect(String(decoding: bytes, as: UTF8.self) == text)
         #expect(end == .eof)
       }
@@ -105,7 +105,7 @@ struct RelayTests {
     }
   }
 
-  @Test("resets a connection when the dice fall so")
+  @Test("resets a connection when the dice say so")
   func resets() async throws {
     try await through(Self.rules { $0.resetProbability = 1 }) { _, relay in
       let client = try await WireClient.connect(port: relay.port)
@@ -117,20 +117,20 @@ struct RelayTests {
     }
   }
 
-  @Test("a server that is not there ends the connection")
+  @Test("ends the connection if the server is not reachable")
   func endsWithoutServer() async throws {
     try await withRelay(port: 1) { relay in
       do {
         let client = try await WireClient.connect(port: relay.port)
         #expect(await client.takeToEnd().bytes.isEmpty)
       } catch {
-        // Ended while it was being opened.
+        // It ended while it was being opened.
       }
       #expect(relay.snapshot.accepted == 1)
     }
   }
 
-  @Test("tells how many connections were open, and when")
+  @Test("reports how many connections were open, and when")
   func countsOpen() async throws {
     try await through { _, relay in
       let first = try await WireClient.connect(port: relay.port)
@@ -144,7 +144,7 @@ struct RelayTests {
     }
   }
 
-  @Test("tells it as JSON")
+  @Test("reports as JSON")
   func tellsJSON() throws {
     var seen = RelaySnapshot()
     seen.accepted = 2

@@ -5,8 +5,7 @@ import HaulKit
 
   init(_ manager: TransferManager) { list = TransferList(manager) }
 
-  /// A user interface reads the rows where it draws them, and is asked to draw again when they
-  /// change.
+  /// A view that reads the rows is drawn again when they change.
   func lines() -> [String] {
     list.rows.map { row in
       let percent = row.fraction.map { "\(Int($0 * 100)) %" } ?? "…"

@@ -9,7 +9,7 @@ import HaulKit
     list = TransferList(manager)
   }
 
-  /// - Parameter last: the number of the last event that was taken in; nil the first time.
+  /// - Parameter last: the number of the last event that was processed; nil the first time.
   func follow(after last: Int?) async {
     for await event in manager.events(after: last) {
       switch event {

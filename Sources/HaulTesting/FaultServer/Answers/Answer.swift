@@ -1,16 +1,16 @@
-/// A whole response as it goes over the wire, stops and endings included.
+/// A whole response as it is sent, with its stops and its ending.
 struct Answer: Sendable {
   enum BodyPart: Sendable, Equatable {
     case bytes([UInt8])
     case content(SeededContent, Range<Int64>)
-    /// Without end, in pieces of whatever size is asked for.
+    /// Endless, in pieces of the requested size.
     case endless(SeededContent)
   }
 
   /// Interim responses before the head.
   struct Interim: Sendable {
     var bytes: [UInt8]
-    /// Nil never ends.
+    /// Nil for no end.
     var count: Int?
     var milliseconds: Int64
   }
@@ -30,10 +30,10 @@ struct Answer: Sendable {
   var tail: [UInt8] = []
   var stops: [Stop] = []
   var pace: Pacer.Pace?
-  /// Nil keeps the connection.
+  /// Nil keeps the connection open.
   var ending: Fault.Ending?
 
-  /// HTTP/2 has frames of its own.
+  /// HTTP/2 has its own frames.
   mutating func dropChunks() {
     isChunked = false
     tail = []

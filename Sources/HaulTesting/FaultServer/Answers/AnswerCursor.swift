@@ -1,10 +1,10 @@
 import HaulCore
 import NIOCore
 
-/// Walks through an answer piece by piece: what to write, where to stop, how to end.
+/// Walks through an answer: what to write, where to stop, how to end.
 struct AnswerCursor {
   enum Output {
-    /// Bytes to write; `body` of them count as body.
+    /// Bytes to write; `body` of them are body bytes.
     case bytes(ByteBuffer, body: Int)
     case pause(milliseconds: Int64)
     case stop(Fault.Ending)
@@ -30,13 +30,13 @@ struct AnswerCursor {
 
   var ending: Fault.Ending? { answer.ending }
 
-  /// Whether the next bytes are body bytes and so under the pace.
+  /// Whether the next bytes are body bytes, which are paced.
   var isInBody: Bool {
     (answer.interim.map { interimSent == $0.count } ?? true)
       && headSent == answer.head.count && part < answer.body.count
   }
 
-  /// The next thing to do; body pieces have at most `limit` bytes.
+  /// The next output; body pieces have at most `limit` bytes.
   mutating func next(limit: Int) -> Output {
     if let output = nextInterim() { return output }
     if let output = nextOfHead() { return output }
@@ -71,7 +71,7 @@ struct AnswerCursor {
   }
 
   private mutating func nextOfBody(limit: Int) -> Output? {
-    // A stop inside the head that lies behind its end never happens.
+    // A stop behind the end of the head has no effect.
     while stops.first?.part == .head { stops.removeFirst() }
     if let stop = stops.first, stop.after <= bodySent {
       stops.removeFirst()

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import HaulCore
 
-extension HonestAnswer.View {
-  /// Does what changes the resource as the request sees it; leaves the rest to the draft.
+extension CompliantAnswer.View {
+  /// Applies an action that changes the resource; other actions change the draft later.
   mutating func apply(_ action: Fault.Action) {
     switch action {
     case .content(let seed, let newLength):
@@ -19,7 +19,7 @@ extension HonestAnswer.View {
 }
 
 extension AnswerDraft {
-  /// Puts another answer in place; `Date` stays, what is about the content goes.
+  /// Replaces the answer. Keeps `Date`, and removes the fields about the content.
   mutating func replace(
     status: Int, reason: String? = nil, headers: [String] = [], body: String = ""
   ) {
@@ -33,7 +33,8 @@ extension AnswerDraft {
     if status == 204 || status == 304 { hasNoBody = true }
   }
 
-  /// Does what changes the answer; what changes the resource was done before.
+  /// Applies an action that changes the answer. Actions that change the resource were applied
+  /// before.
   mutating func apply(_ action: Fault.Action, now: Int64) {
     switch action {
     case .content, .entityTag, .lastModified, .ignoreRange, .ignoreIfRange, .refuseIfRange:
@@ -68,7 +69,7 @@ extension AnswerDraft {
     case .redirect(let status, let location):
       replace(status: status ?? 302, headers: location.map { ["Location: \(expand($0))"] } ?? [])
     case .retryLater(let status, let seconds, let asDate):
-      let value = asDate == true ? HTTPDate.text(max(0, now + seconds)) : String(seconds)
+      let value = asDate == true ? ServerDate.text(max(0, now + seconds)) : String(seconds)
       replace(status: status ?? 503, headers: ["Retry-After: \(value)"])
     case .rangeNotSatisfiable(let withTotal):
       replace(status: 416, headers: withTotal != false ? ["Content-Range: bytes */\(total)"] : [])
@@ -90,7 +91,7 @@ extension AnswerDraft {
       claimed = range
     case .contentRange(let value):
       contentRange = value
-      // A field on a 200 or 416 too, when a script wants it there.
+      // Also on a 200 or 416, if a script sets the field there.
       if claimed == nil, let value { set("Content-Range", expand(value)) }
     case .shiftRange(let distance, let honest):
       guard case .content(let range) = payload else { return }

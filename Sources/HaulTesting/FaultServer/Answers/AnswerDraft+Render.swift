@@ -2,7 +2,7 @@ import HaulCore
 import NIOHTTP1
 
 extension AnswerDraft {
-  /// The wire form of the draft for a request of that method.
+  /// The draft as bytes to send.
   func rendered(keepsAlive: Bool) -> Answer {
     if let raw {
       return Answer(
@@ -61,7 +61,7 @@ extension AnswerDraft {
     bodyLength - (extraIsDeclared ? 0 : extraBytes) + declaredDifference
   }
 
-  /// Whether and how the connection ends after the answer.
+  /// Whether the connection ends after the answer, and how.
   private func closing(
     bodyLength: Int64, keepsAlive: Bool
   ) -> (ending: Fault.Ending?, announced: Bool) {
@@ -122,7 +122,7 @@ extension AnswerDraft {
 }
 
 extension Answer.BodyPart {
-  /// Bytes; the largest number for one without end.
+  /// Bytes; the largest number if endless.
   var length: Int64 {
     switch self {
     case .bytes(let bytes): Int64(bytes.count)

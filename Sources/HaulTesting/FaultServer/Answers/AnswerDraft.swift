@@ -1,4 +1,4 @@
-/// An answer that faults still may change: the honest one first.
+/// An answer that faults may still change, beginning with the correct one.
 struct AnswerDraft {
   enum Payload: Equatable {
     case content(Range<Int64>)
@@ -21,9 +21,9 @@ struct AnswerDraft {
   var status: Int
   var reason: [UInt8]?
   var fields: [Field] = []
-  /// The resource's length as told in `Content-Range`.
+  /// The length of the resource in `Content-Range`.
   var total: Int64
-  /// The range the answer claims to serve; nil for no 206.
+  /// The range that the answer claims to contain; nil unless it is a 206.
   var claimed: Range<Int64>?
   var contentRange: String? = "bytes {first}-{last}/{total}"
   var payload: Payload
@@ -39,7 +39,7 @@ struct AnswerDraft {
   var raw: (bytes: [UInt8], then: Fault.Ending)?
   var closesAfterwards = false
   var announcesClose = false
-  /// HEAD, 204 and 304: a head that may tell a length, and no body.
+  /// HEAD, 204 and 304: the head may have a length, but there is no body.
   var hasNoBody = false
   var port: Int
 
@@ -62,14 +62,14 @@ struct AnswerDraft {
     fields.removeAll { $0.name.lowercased() == lowered }
   }
 
-  /// Name and value of a `Name: value` line.
+  /// The name and value of a `Name: value` line.
   static func split(_ line: String) -> (name: String, value: String) {
     let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let value = parts.count == 2 ? parts[1].drop { $0 == " " } : ""
     return (String(parts[0]), String(value))
   }
 
-  /// The text with its placeholders filled in.
+  /// The text with its placeholders replaced.
   func expand(_ template: String, length: Int64 = 0) -> String {
     guard template.contains("{") else { return template }
     let values: [(String, Int64)] = [

@@ -1,4 +1,4 @@
-/// Makes the answer to a request from the resource and the actions of the faults that match.
+/// Creates the answer to a request from the resource and the actions of the matching faults.
 struct AnswerPlanner {
   let resource: FaultScript.Resource
   let actions: [Fault.Action]
@@ -9,9 +9,9 @@ struct AnswerPlanner {
   let keepsAlive: Bool
 
   func answer() -> Answer {
-    var view = HonestAnswer.View(resource)
+    var view = CompliantAnswer.View(resource)
     for action in actions { view.apply(action) }
-    var draft = HonestAnswer(
+    var draft = CompliantAnswer(
       resource: resource, view: view, request: request, now: now, port: port
     ).draft()
     draft.pace = resource.rate.map(Pacer.Pace.rate)

@@ -1,10 +1,10 @@
-/// The one range of a `Range` header (RFC 9110, section 14.1.2).
+/// The range of a `Range` header with one range (RFC 9110, section 14.1.2).
 enum RangeHeader: Equatable {
   case from(Int64)
   case between(Int64, Int64)
   case suffix(Int64)
 
-  /// Nil for another unit, several ranges or nonsense: a server may then send the whole.
+  /// Nil for another unit, several ranges or invalid text: a server may then send everything.
   init?(_ text: String) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
@@ -19,7 +19,7 @@ enum RangeHeader: Equatable {
     }
   }
 
-  /// The first byte asked for of a resource of that length.
+  /// The first requested byte of a resource of that length.
   func firstByte(of length: Int64) -> Int64 {
     switch self {
     case .from(let first), .between(let first, _): first
@@ -27,7 +27,7 @@ enum RangeHeader: Equatable {
     }
   }
 
-  /// The bytes of a resource of that length; nil when there are none (416).
+  /// The requested bytes of a resource of that length; nil if there are none (416).
   func resolved(in length: Int64) -> Range<Int64>? {
     let first = firstByte(of: length)
     guard first < length else { return nil }

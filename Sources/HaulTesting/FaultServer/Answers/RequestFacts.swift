@@ -1,12 +1,12 @@
 import HaulCore
 
-/// What decides about an answer: one request and the server's state when it came.
+/// What an answer depends on: a request, and the server's state when it arrived.
 struct RequestFacts: Sendable {
   var method: String
   var headers: HeaderFields
-  /// Number among the requests of its resource, from 1.
+  /// The number among the requests of its resource, from 1.
   var number: Int
-  /// Responses of the same resource in progress.
+  /// The number of other responses of the same resource in progress.
   var othersInProgress: Int
 
   /// Ranges are defined for GET only (RFC 9110, section 14.2).

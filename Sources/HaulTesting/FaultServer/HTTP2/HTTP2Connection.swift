@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP2
 
-/// The connection under the streams of HTTP/2.
+/// The connection below the streams of HTTP/2.
 final class HTTP2Connection: ChannelInboundHandler {
   typealias InboundIn = HTTP2Frame
 
@@ -11,7 +11,7 @@ final class HTTP2Connection: ChannelInboundHandler {
     let number = state.opened(channel)
     channel.closeFuture.whenComplete { _ in state.closed(connection: number) }
     var connection = NIOHTTP2Handler.ConnectionConfiguration()
-    // A server that lies about the length must be able to.
+    // A fault may send a wrong length.
     connection.contentLengthValidation = .disabled
     var streams = NIOHTTP2Handler.StreamConfiguration()
     streams.outboundBufferSizeHighWatermark = 256 << 10
@@ -39,7 +39,7 @@ final class HTTP2Connection: ChannelInboundHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // The client broke off or sent nonsense; the streams record what that ended.
+    // The client broke off or sent invalid data; the streams record which responses that ended.
     context.close(promise: nil)
   }
 }

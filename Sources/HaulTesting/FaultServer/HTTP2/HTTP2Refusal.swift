@@ -1,17 +1,17 @@
 import NIOCore
 import NIOHTTP2
 
-/// What a stream's server does to the whole connection.
+/// Refusals of a stream that concern the whole connection.
 struct HTTP2Refusal {
   let context: ChannelHandlerContext
 
   private var streamID: Int {
     let id = try? context.channel.syncOptions?.getOption(HTTP2StreamChannelOptions.streamID)
-    // A stream that is closed has no number; nothing is left to refuse then.
+    // A closed stream has no number, and needs no refusal.
     return id.map { Int($0) } ?? 1
   }
 
-  /// GOAWAY (RFC 9113, section 6.8): this stream and later ones were not looked at.
+  /// Sends GOAWAY (RFC 9113, section 6.8): this stream and later ones were not processed.
   func goAway() {
     let last = streamID > 2 ? HTTP2StreamID(streamID - 2) : .rootStream
     let frame = HTTP2Frame(
@@ -20,8 +20,8 @@ struct HTTP2Refusal {
     context.channel.parent?.writeAndFlush(frame, promise: nil)
   }
 
-  /// PUSH_PROMISE (RFC 9113, section 6.6) in raw bytes, as no library sends what the client
-  /// forbade.
+  /// Sends PUSH_PROMISE (RFC 9113, section 6.6) as raw bytes, because the library does not send
+  /// what the client forbade.
   func push() {
     let headers: [UInt8] = [0x82, 0x87, 0x84, 0x41, 0x01, 0x68]
     var frame = context.channel.allocator.buffer(capacity: 32)
@@ -31,7 +31,7 @@ struct HTTP2Refusal {
     frame.writeBytes(headers)
     guard let parent = context.channel.parent else { return }
     do {
-      // Written from there it goes out past the encoder of frames.
+      // Written there, it bypasses the encoder of frames.
       let below = try parent.pipeline.syncOperations.context(handlerType: NIOHTTP2Handler.self)
       below.writeAndFlush(NIOAny(frame), promise: nil)
     } catch {

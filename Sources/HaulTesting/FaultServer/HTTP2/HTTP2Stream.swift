@@ -3,8 +3,8 @@ import NIOHPACK
 import NIOHTTP1
 import NIOHTTP2
 
-/// One stream of HTTP/2 seen as HTTP/1.1: requests come out as its parts, answers go in as its
-/// bytes, unchunked.
+/// One HTTP/2 stream in the form of HTTP/1.1: it emits the parts of requests, and takes the bytes
+/// of answers, unchunked.
 final class HTTP2Stream: ChannelDuplexHandler {
   typealias InboundIn = HTTP2Frame.FramePayload
   typealias InboundOut = HTTPServerRequestPart
@@ -19,7 +19,7 @@ final class HTTP2Stream: ChannelDuplexHandler {
   private var head: [UInt8] = []
   private var isInBody = false
   private static let endOfHead = Array("\r\n\r\n".utf8)
-  /// What HTTP/2 has no place for (RFC 9113, section 8.2.2).
+  /// Fields that HTTP/2 does not allow (RFC 9113, section 8.2.2).
   private static let ofTheConnection: Set = [
     "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade",
   ]
@@ -55,7 +55,7 @@ final class HTTP2Stream: ChannelDuplexHandler {
     let bytes = unwrapOutboundIn(data)
     guard !isInBody else { return send(bytes, promise, context) }
     head.append(contentsOf: bytes.readableBytesView)
-    // The promise is of the last of the pieces.
+    // The promise belongs to the last piece.
     while !isInBody, let end = head.firstRange(of: Self.endOfHead) {
       let text = String(decoding: head[..<end.lowerBound], as: UTF8.self)
       head.removeSubrange(..<end.upperBound)

@@ -1,39 +1,39 @@
-/// The faults that tests of an app need. `times` says how often one acts, on the first requests;
-/// nil for always. Offsets and counts are bytes of the body.
+/// The faults that tests of an app need. `times` limits a fault to the first requests; nil for no
+/// limit. Offsets and counts are bytes of the body.
 extension Fault {
-  /// This status in place of the file, with these fields (`Name: value`).
+  /// Sends this status instead of the file, with these fields (`Name: value`).
   public static func status(
     _ status: Int, headers: [String] = [], body: String = "", times: Int? = nil
   ) -> Fault {
     Fault(.respond(status: status, headers: headers, body: body), when: Match(times: times))
   }
 
-  /// 503 with `Retry-After`.
+  /// Sends 503 with `Retry-After`.
   public static func retryLater(seconds: Int64, times: Int? = nil) -> Fault {
     Fault(.retryLater(seconds: seconds), when: Match(times: times))
   }
 
-  /// 302 to this address.
+  /// Redirects with 302 to this address.
   public static func redirect(to location: String, times: Int? = nil) -> Fault {
     Fault(.redirect(location: location), when: Match(times: times))
   }
 
-  /// The connection is reset after so many bytes.
+  /// Resets the connection after so many bytes.
   public static func reset(after bytes: Int64, times: Int? = nil) -> Fault {
     Fault(.reset(after: bytes), when: Match(times: times))
   }
 
-  /// The connection is closed after so many bytes.
+  /// Closes the connection after so many bytes.
   public static func close(after bytes: Int64, times: Int? = nil) -> Fault {
     Fault(.close(after: bytes), when: Match(times: times))
   }
 
-  /// Nothing more comes after so many bytes, until `FaultServer.release(_:)`.
+  /// Sends nothing after so many bytes, until `FaultServer.release(_:)`.
   public static func stall(after bytes: Int64, times: Int? = nil) -> Fault {
     Fault(.stall(after: bytes), when: Match(times: times))
   }
 
-  /// 200 and the whole file, whatever range was asked for.
+  /// Sends 200 and the whole file, whatever range was requested.
   public static func ignoreRange(times: Int? = nil) -> Fault {
     Fault(.ignoreRange, when: Match(times: times))
   }

@@ -1,7 +1,6 @@
 /// A misbehaviour of one resource of a `FaultServer`.
 ///
-/// Every fault that matches a request acts, in the order of the list, on the answer as the ones
-/// before left it.
+/// Every matching fault acts on the answer, in the order of the list, after those before it.
 public struct Fault: Codable, Hashable, Sendable {
   package var match: Match
   package var actions: [Action]
@@ -23,7 +22,8 @@ public struct Fault: Codable, Hashable, Sendable {
     actions = try values.decode([Action].self, forKey: .actions)
   }
 
-  /// Which requests a fault is for: all conditions given must hold; none given is every request.
+  /// Which requests a fault is for. All given conditions must be met; without conditions, every
+  /// request matches.
   package struct Match: Codable, Hashable, Sendable {
     package enum Condition: String, Codable, Hashable, Sendable {
       case range, ifRange, neither
@@ -31,19 +31,19 @@ public struct Fault: Codable, Hashable, Sendable {
 
     package var method: String?
     package var has: Condition?
-    /// Number of the request among those of its resource, from 1, all methods together.
+    /// The number of the request among those of its resource, from 1, with any method.
     package var firstRequest: Int?
     package var lastRequest: Int?
-    /// Requests that match otherwise and are let go before the fault acts.
+    /// The number of matching requests that are served before the fault acts.
     package var skip: Int?
-    /// How often the fault acts; nil for always.
+    /// How often the fault acts; nil for no limit.
     package var times: Int?
-    /// The first byte asked for (0 without a range) is at least this.
+    /// The first requested byte (0 without a range) is at least this.
     package var offsetAtLeast: Int64?
-    /// The first byte asked for is less than this.
+    /// The first requested byte is less than this.
     package var offsetBelow: Int64?
-    /// At least so many other responses of the resource are in progress; 1 means "an additional
-    /// connection", k makes a cap of k.
+    /// At least so many other responses of the resource are in progress. 1 means "an additional
+    /// connection"; k limits connections to k.
     package var othersInProgress: Int?
     package var withHeader: String?
     package var withoutHeader: String?
@@ -67,17 +67,17 @@ public struct Fault: Codable, Hashable, Sendable {
       self.withoutHeader = withoutHeader
     }
 
-    /// Only the n-th request of the resource, from 1.
+    /// Only request number `number` of the resource, from 1.
     package static func request(_ number: Int) -> Match {
       Match(firstRequest: number, lastRequest: number)
     }
 
-    /// Only the first `count` requests that carry a range, or of any kind.
+    /// Only the first `count` requests, or the first ones that meet the condition.
     package static func first(_ count: Int, has condition: Condition? = nil) -> Match {
       Match(has: condition, times: count)
     }
 
-    /// Only while at least one other response of the resource is in progress.
+    /// Only while another response of the resource is in progress.
     package static let additionalConnection = Match(othersInProgress: 1)
   }
 }

@@ -1,4 +1,4 @@
-/// Which resources a fault server has and how it misbehaves; JSON for the program
+/// The resources of a fault server and their faults; also the JSON of the program
 /// `haul-faultserver`.
 public struct FaultScript: Codable, Hashable, Sendable {
   package var resources: [Resource]
@@ -7,21 +7,21 @@ public struct FaultScript: Codable, Hashable, Sendable {
     self.resources = resources
   }
 
-  /// One path of the server. Without faults it is served as RFC 9110 says.
+  /// One path of the server. Without faults it is served as RFC 9110 requires.
   public struct Resource: Hashable, Sendable {
     /// How ranges are answered.
     public enum AcceptRanges: String, Codable, Hashable, Sendable {
-      /// Tells and serves ranges.
+      /// Announces and serves ranges.
       case bytes
-      /// Tells `none` and answers every range with the whole.
+      /// Announces `none`, and answers every range with everything.
       case none
-      /// Serves ranges without telling.
+      /// Serves ranges without announcing them.
       case absent
     }
 
     package struct Redirect: Codable, Hashable, Sendable {
       package var status: Int
-      /// `{port}` stands for the server's own port.
+      /// `{port}` is replaced by the server's own port.
       package var location: String
 
       package init(status: Int = 302, location: String) {
@@ -30,34 +30,34 @@ public struct FaultScript: Codable, Hashable, Sendable {
       }
     }
 
-    /// Without a query; queries are ignored when a resource is looked for.
+    /// The path without a query; queries of requests are ignored.
     public var path: String
-    /// What the content is made from.
+    /// The seed of the content.
     public var seed: UInt64
-    /// Of the content, in bytes.
+    /// The length of the content, in bytes.
     public var length: Int64
-    /// As on the wire, quotes and `W/` included; nil sends none.
+    /// The entity tag as sent, with quotes and `W/`; nil sends none.
     public var entityTag: String?
     /// Seconds since 1970; nil sends none.
     public var lastModified: Int64?
-    /// Seconds that `Date` differs from now; nil sends no `Date`.
+    /// The difference between `Date` and the present time, in seconds; nil sends no `Date`.
     package var dateOffset: Int64?
     /// The value of `Content-Type`; nil sends none.
     public var contentType: String?
     /// The value of `Content-Disposition`; nil sends none.
     public var contentDisposition: String?
-    /// More fields, each `Name: value`.
+    /// Other fields, each `Name: value`.
     public var headers: [String]
-    /// Whether ranges are served; they are, unless told.
+    /// Whether ranges are served; by default they are.
     public var acceptRanges: AcceptRanges
     /// Bytes per second of body on one connection; nil for no limit.
     public var rate: Int64?
     /// Answers every request with this instead of content.
     package var redirect: Redirect?
-    /// What goes wrong; nothing unless told.
+    /// The faults; none by default.
     public var faults: [Fault]
 
-    /// A resource with a strong entity tag made from the seed and an old `Last-Modified`.
+    /// A resource with a strong entity tag from the seed and an old `Last-Modified`.
     public init(_ path: String, seed: UInt64 = 1, length: Int64, faults: [Fault] = []) {
       self.path = path
       self.seed = seed
@@ -71,10 +71,10 @@ public struct FaultScript: Codable, Hashable, Sendable {
       self.faults = faults
     }
 
-    /// The content: the same for the same seed and length.
+    /// The content, which depends only on seed and length.
     public var content: [UInt8] { SeededContent(seed: seed).bytes(at: 0, count: Int(length)) }
 
-    /// The strong tag a resource of that seed has unless it is told another.
+    /// The default strong tag of a resource with that seed.
     package static func strongTag(seed: UInt64) -> String {
       "\"seed-\(String(seed, radix: 16))\""
     }
@@ -97,7 +97,7 @@ extension FaultScript.Resource: Codable {
     case contentDisposition, headers, acceptRanges, rate, redirect, faults
   }
 
-  /// A missing key keeps the default; `null` sends no such field.
+  /// A missing key keeps the default; with `null`, the field is not sent.
   public init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: Key.self)
     self.init(

@@ -3,8 +3,7 @@ import HaulHTTP
 import HaulTesting
 import NIOConcurrencyHelpers
 
-/// The real network, except that a stopped answer ends only when the server has seen its connection
-/// close.
+/// The real network, but a stopped answer ends only after the server has seen its connection close.
 final class ClosingTransport: Transport {
   private static let header = "X-Test-Request"
 
@@ -24,7 +23,7 @@ final class ClosingTransport: Transport {
     base = try HTTPTransport(HTTPTransport.Settings())
   }
 
-  /// Whether the engine was told of its end only after the server knew of it.
+  /// Whether the engine got its end only after the server had seen it.
   func hasSeenClose(of request: RequestRecord) -> Bool {
     guard let number = request.header(Self.header) else { return false }
     return state.withLockedValue { $0.closed.contains(number) }
@@ -35,7 +34,7 @@ final class ClosingTransport: Transport {
     do {
       return watched(try await base.fetch(request), number, request)
     } catch {
-      // One that the server has not seen yet may still come, or not.
+      // A request that the server has not seen may still arrive, or never.
       if Task.isCancelled, record(number, server.snapshot) != nil { await close(number, request) }
       throw error
     }
@@ -73,7 +72,7 @@ final class ClosingTransport: Transport {
 
   private func close(_ number: String, _ request: FetchRequest) async {
     await gate.pass(request.url.description)
-    // The server may have been shut down before the manager; nothing is known then.
+    // The server may have been shut down before the manager; then nothing is known.
     guard (try? await server.waitUntil { Self.record(number, $0)?.outcome != nil }) != nil
     else { return }
     state.withLockedValue { _ = $0.closed.insert(number) }

@@ -1,7 +1,7 @@
 import HaulTesting
 import NIOConcurrencyHelpers
 
-/// Sees every moment at which a server answers more requests than it may be asked at once.
+/// Detects every moment at which a server answers more requests than allowed.
 final class CrowdWatch: Sendable {
   private struct State {
     var hasBegun = false
@@ -19,12 +19,12 @@ final class CrowdWatch: Sendable {
     self.limit = limit
   }
 
-  /// Looks on while `body` runs.
+  /// Watches while `body` runs.
   func watch<Value>(during body: () async throws -> Value) async throws -> Value {
     let (server, limit, state) = (server, limit, state)
     let watching = Task {
-      // A condition is looked at with every change of the server. A test is over long before the
-      // time is.
+      // The condition is checked with every change of the server. A test ends long before this
+      // timeout.
       try await server.waitUntil(timeout: .seconds(3600)) { Self.note($0, limit, state) }
     }
     let value: Value
@@ -39,8 +39,8 @@ final class CrowdWatch: Sendable {
     return value
   }
 
-  /// The most of these that were answered at once, and of how many files; 0 if there were never
-  /// more than the limit.
+  /// The most of these requests that were answered at once, and the number of files; 0 if the limit
+  /// was never exceeded.
   func most(of requests: [RequestRecord]) -> (requests: Int, files: Int) {
     let crowds = state.withLockedValue { state in
       state.crowds.map { crowd in requests.filter { crowd.contains($0.number) } }
@@ -52,7 +52,7 @@ final class CrowdWatch: Sendable {
 
   private func end(_ watching: Task<Void, any Error>) async {
     state.withLockedValue { $0.isOver = true }
-    // No answer has this path: it is a change that changes nothing.
+    // No answer has this path, so this changes nothing.
     server.release("")
     _ = await watching.result
   }

@@ -3,12 +3,12 @@ import HaulKit
 import NIOConcurrencyHelpers
 import Testing
 
-/// Everything that a manager tells from the moment of asking until it has shut down; who waits for
-/// something is woken by it.
+/// All events of a manager from this moment until it has shut down. It wakes tasks that wait for
+/// one.
 final class EventLog: Sendable {
   typealias Condition = @Sendable (History) -> Bool
 
-  /// What was waited for was not told.
+  /// The awaited event was not reported.
   struct NeverTold: Error, CustomStringConvertible {
     let place: String
     let history: History
@@ -48,7 +48,7 @@ final class EventLog: Sendable {
     return history
   }
 
-  /// Returns when it holds of what was told so far, at once if it does already.
+  /// Returns when the events so far meet the condition.
   /// - Throws: `NeverTold` when the manager has shut down, or the test's time is over.
   func wait(
     for place: String = "the test", line: Int = #line, until holds: @escaping Condition

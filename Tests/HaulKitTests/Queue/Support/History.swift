@@ -2,9 +2,9 @@ import HaulCore
 import HaulKit
 import Testing
 
-/// What a manager told, in order.
+/// The events of a manager, in order.
 struct History: Sendable, CustomStringConvertible {
-  /// A state change of a transfer, without its particulars.
+  /// A state change of a transfer, without details.
   enum Change: String, Sendable {
     case added, paused, resumed, completed, failed, cancelled
   }
@@ -20,7 +20,7 @@ struct History: Sendable, CustomStringConvertible {
     events.filter { $0.id == transfer.id }.map(\.kind)
   }
 
-  /// What was told of its state, in order.
+  /// Its reported state changes, in order.
   func changes(of transfer: Transfer) -> [Change] { kinds(of: transfer).compactMap(\.change) }
 
   /// How often it began to run.
@@ -28,20 +28,20 @@ struct History: Sendable, CustomStringConvertible {
     kinds(of: transfer).count { $0.isStart }
   }
 
-  /// Those that began to run, in order, each as often as it did.
+  /// The transfers that began to run, in order, each as often as it did.
   var starts: [TransferID] { events.filter { $0.kind.isStart }.map(\.id) }
 
-  /// The results that were told of it.
+  /// Its reported results.
   func results(of transfer: Transfer) -> [TransferResult] {
     kinds(of: transfer).compactMap { if case .finished(let result) = $0 { result } else { nil } }
   }
 
-  /// The bytes that were told of it, in order, since it was added, or put back to waiting.
+  /// Its reported bytes, in order, since it was added or requeued.
   func bytes(of transfer: Transfer) -> [Int64] {
     kinds(of: transfer).compactMap { if case .progress(let told) = $0 { told.bytes } else { nil } }
   }
 
-  /// Why it waits, as often as that was told.
+  /// Its reported wait reasons.
   func reasons(of transfer: Transfer) -> [WaitReason] {
     kinds(of: transfer).compactMap {
       if case .waiting(let reason) = $0 { reason } else { nil }
@@ -74,8 +74,8 @@ extension TransferEvent.Kind {
 }
 
 extension History {
-  /// Expects what holds of every manager: numbers without a gap, and after an end nothing until it
-  /// is put back to waiting.
+  /// Checks what holds for every manager: numbers without a gap, and no event after an end until
+  /// the transfer is requeued.
   func expectSound(sourceLocation: SourceLocation = #_sourceLocation) {
     let numbers = events.compactMap(\.number)
     #expect(
@@ -85,7 +85,7 @@ extension History {
     for event in events {
       switch event.kind {
       case .resumed: ended[event.id] = nil
-      // One that failed may be cancelled.
+      // A failed transfer may be cancelled.
       case .finished where !ended[event.id].isCancellable: fallthrough
       case .progress, .phase, .attempt, .paused, .added:
         #expect(

@@ -4,18 +4,18 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// What can be seen of a list at one moment.
+/// The visible state of a list at one moment.
 struct ListSight: Equatable, Sendable {
   /// In the order of the list.
   var summaries: [TransferSummary] = []
   var counts: [TransferState: Int] = [:]
-  /// Members, completed, failed and cancelled ones of each group.
+  /// The numbers of members, and of completed, failed and cancelled ones, of each group.
   var groups: [String: [Int]] = [:]
   var identifiers: [String: TransferID] = [:]
-  /// Of what is stored: those that ran.
+  /// The members that were stored as running.
   private var running: Set<TransferID> = []
 
-  /// As a manager tells it.
+  /// From a manager.
   init(_ manager: TransferManager, _ groups: [String], _ identifiers: [String]) async throws {
     summaries = await manager.summaries()
     counts = await manager.counts
@@ -28,13 +28,13 @@ struct ListSight: Equatable, Sendable {
     }
   }
 
-  /// As the next program would find it.
+  /// From a stored list, as the next program would find it.
   init(stored: StoredQueue, _ groups: [String], _ identifiers: [String]) {
     let queue = QueueMachine(stored)
     for facts in stored.members {
       guard let member = queue.members[facts.id] else { continue }
-      // A queue that was just opened has everything stopped.
-      let isRunning = member.state == .queued && facts.storedState.isUnderWay
+      // In a newly opened queue, nothing runs.
+      let isRunning = member.state == .queued && facts.storedState.wasRunning
       summaries.append(TransferSummary(member, waitReason: nil))
       let state: TransferState = isRunning ? .running : TransferState(member)
       counts[state, default: 0] += 1
@@ -49,7 +49,7 @@ struct ListSight: Equatable, Sendable {
     for name in identifiers { self.identifiers[name] = queue.id(of: name) }
   }
 
-  /// What a list in memory has that the store does not have, or the other way round, in words.
+  /// What a list in memory has and the store does not, or the reverse, in words.
   func differences(from stored: ListSight) -> [String] {
     var found: [String] = []
     var counts = counts
@@ -68,13 +68,13 @@ struct ListSight: Equatable, Sendable {
     return found
   }
 
-  /// Whether the store has one as running that gave up its slot, or stops in order to be queued.
+  /// Whether the store has a member as running that gave up its slot, or stops to be requeued.
   private func runs(_ summary: TransferSummary, _ stored: ListSight) -> Bool {
     stored.running.contains(summary.id)
       && [.queued, .publishing, .stopping].contains(summary.state)
   }
 
-  /// One member in words, by what `self` knows to run.
+  /// One member in words; `self` knows whether it runs.
   private func line(_ summary: TransferSummary) -> String {
     let state = runs(summary, self) ? TransferState.running : summary.state
     return "\(summary.identifier ?? "\(summary.id)") \(state) \(summary.priority)"
@@ -83,12 +83,12 @@ struct ListSight: Equatable, Sendable {
 }
 
 extension Scene {
-  /// What memory and store disagree about, in words.
+  /// The differences between memory and store, in words.
   func disagreements(
     _ groups: [String] = [], _ identifiers: [String] = []
   ) throws -> [String] {
     let (memory, habits) = (memory, process.store.habits)
-    // Nothing is stored between the two looks.
+    // Nothing is stored between the two checks.
     process.store.habits.isSlow = false
     defer { process.store.habits.isSlow = habits.isSlow }
     return try call { manager in
@@ -98,7 +98,7 @@ extension Scene {
     }
   }
 
-  /// As a manager tells it, with what each member does and waits for.
+  /// The state from the manager, with what each member does and waits for.
   func sight(
     _ groups: [String], _ identifiers: [String]
   ) throws -> (list: ListSight, snapshots: [TransferSnapshot?]) {
@@ -110,7 +110,7 @@ extension Scene {
     }
   }
 
-  /// Sends a command as the ledger knows it, until it has returned.
+  /// Sends a command, records it in the ledger, and waits until it has returned.
   func order(_ command: TransferMachine.Command, _ selection: TransferSelection) throws {
     let number = ledger.withLockedValue { $0.sent(command, nil, nil, "\(command)") }
     let ledger = ledger

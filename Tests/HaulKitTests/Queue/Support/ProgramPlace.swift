@@ -9,7 +9,7 @@ import Testing
   import Glibc
 #endif
 
-/// A manager without a network whose steps run programs in an empty directory.
+/// A manager without a network, whose steps run programs in an empty directory.
 struct ProgramPlace: Sendable {
   let manager: TransferManager
   let directory: String
@@ -26,7 +26,7 @@ struct ProgramPlace: Sendable {
     }
   }
 
-  /// A step that runs this script with these arguments, here.
+  /// A step that runs this script with these arguments, in this directory.
   func script(
     _ text: String, _ arguments: String..., isIdempotent: Bool = false
   ) -> TransferRequest {
@@ -43,7 +43,7 @@ struct ProgramPlace: Sendable {
         isIdempotent: isIdempotent))
   }
 
-  /// What it failed with.
+  /// Its error.
   func failure(of transfer: Transfer) async throws -> TransferError {
     guard case .failure(let error) = await outcome(transfer) else {
       throw Unexpected(what: "it did not fail")
@@ -55,7 +55,7 @@ struct ProgramPlace: Sendable {
     let what: String
   }
 
-  /// Nil when there is none, or nothing in it.
+  /// Nil if the file does not exist, or is empty.
   func text(_ name: String) -> String? {
     let data = FileManager.default.contents(atPath: "\(directory)/\(name)")
     return data.flatMap { $0.isEmpty ? nil : String(decoding: $0, as: UTF8.self) }
@@ -65,21 +65,21 @@ struct ProgramPlace: Sendable {
     text(name)?.split(separator: "\n").map(String.init) ?? []
   }
 
-  /// The number of a process that a program has written into a file, once it is there whole.
+  /// The pid that a program has written into a file, once the file is complete.
   func process(_ name: String) async throws -> Int32 {
     try await until { text(name)?.hasSuffix("\n") ?? false }
     return try #require(lines(name).first.flatMap { Int32($0) })
   }
 
-  /// A pipe in the directory, for a program to wait at.
+  /// Creates a pipe in the directory, where a program can wait.
   func makeGate(_ name: String) throws {
     try #require(mkfifo("\(directory)/\(name)", 0o600) == 0)
   }
 
-  /// Lets the program at a pipe go on.
+  /// Releases the program at a pipe.
   func open(gate name: String) async throws {
     let path = "\(directory)/\(name)"
-    // Until it waits there, nobody has the other end.
+    // Until it waits there, the other end is not open.
     try await until {
       let file = Glibc.open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
       if file != -1 { close(file) }
@@ -92,13 +92,13 @@ enum ScratchPlace {
   static func make() -> String {
     let path = FileManager.default.temporaryDirectory
       .appending(path: "haul-program-\(UUID().uuidString)").path
-    // The first who uses it finds out.
+    // Its first use shows whether it worked.
     try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     return path
   }
 }
 
-/// Whether a process runs; one of which only the status is left does not.
+/// Whether a process runs; one that has ended and is not yet reaped does not.
 func runs(_ pid: Int32) -> Bool {
   guard let file = fopen("/proc/\(pid)/stat", "re") else { return false }
   defer { fclose(file) }

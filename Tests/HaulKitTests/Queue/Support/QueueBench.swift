@@ -5,29 +5,29 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// A manager on the real network and the real file system, with all that it tells, for tests of the
+/// A manager on the real network and the real file system, with all its events, for tests of the
 /// queue.
 struct QueueBench: Sendable {
   /// Bytes of every file.
   static let length = 1 << 20
-  /// Where a held one stops.
+  /// Where a held answer stops.
   static let heldAt = 200 << 10
 
   let bench: Bench
   let manager: TransferManager
   let log: EventLog
-  /// Of each transfer, where a test does not say.
+  /// The connections of each transfer, by default.
   var connections = 1
 
   var server: FaultServer { bench.server }
 
-  /// Runs `body` with a manager that is shut down afterwards, and gives everything that it told.
+  /// Runs `body` with a manager that is shut down afterwards, and returns all its events.
   /// - Parameters:
-  ///   - active: transfers that run at once; also the most requests that the server may ever have
-  ///     at once.
-  ///   - most: the most, where a test asks for more.
-  ///   - connections: of each transfer.
-  ///   - gate: where answers that were stopped wait before their end is reported to the manager.
+  ///   - active: transfers that run at once; also the most requests that the server may get at
+  ///     once.
+  ///   - most: the most requests, if different.
+  ///   - connections: the connections of each transfer.
+  ///   - gate: where stopped answers wait before their end is reported to the manager.
   @discardableResult
   static func with(
     _ resources: [FaultScript.Resource], active: Int = 1, atMost most: Int? = nil,
@@ -50,8 +50,8 @@ struct QueueBench: Sendable {
       let requests = snapshot.requests.map {
         "\($0.path) on \($0.connection): \($0.bodyBytesSent) \($0.outcome?.rawValue ?? "-")"
       }
-      // Of a request that was stopped before its answer the server may hear later than the next
-      // one.
+      // The server may detect the end of a request that was stopped before its answer later than it
+      // gets the next one.
       let counted = snapshot.requests.filter {
         $0.outcome != .abandoned || transport.hasSeenClose(of: $0)
       }
@@ -63,7 +63,7 @@ struct QueueBench: Sendable {
     }
   }
 
-  /// A download of the file of that name.
+  /// A download of the file with that name.
   func request(
     _ name: String, _ change: (inout DownloadRequest) throws -> Void = { _ in }
   ) throws -> TransferRequest {
@@ -76,12 +76,12 @@ struct QueueBench: Sendable {
         }))
   }
 
-  /// Adds downloads of the files of these names.
+  /// Adds downloads of the files with these names.
   func add(_ names: String...) async throws -> [Transfer] {
     try await manager.add(try names.map { try request($0) })
   }
 
-  /// Returns when the server holds the transfer midway, and bytes of it have come.
+  /// Returns when the server holds the transfer midway, and its bytes have arrived.
   func hold(_ transfer: Transfer) async throws {
     try await server.waitForHeld(path(transfer), count: min(connections, 2))
     try await log.wait(for: "hold") { $0.bytes(of: transfer).contains { $0 > 0 } }
@@ -99,15 +99,15 @@ struct QueueBench: Sendable {
     transfer.url.map { String($0.description.split(separator: "/").last ?? "") } ?? ""
   }
 
-  /// The requests that came for it.
+  /// The requests for its file.
   func requests(_ transfer: Transfer) -> [RequestRecord] {
     server.snapshot.requests(path(transfer))
   }
 
-  /// The names of files that were asked for, in order.
+  /// The names of requested files, in order.
   var asked: [String] { server.snapshot.requests.map { String($0.path.dropFirst()) } }
 
-  /// The same, without those that follow another of their file.
+  /// The same, without requests that follow another one for their file.
   var order: [String] {
     asked.reduce(into: []) { if $0.last != $1 { $0.append($1) } }
   }
@@ -121,15 +121,15 @@ struct QueueBench: Sendable {
       sourceLocation: sourceLocation)
   }
 
-  /// Where the transfers of the list stand, in its order.
+  /// The states of the transfers, in list order.
   var states: [TransferState] {
     get async { await manager.summaries().map(\.state) }
   }
 }
 
 extension Bench {
-  /// Runs `body` with a manager, which is shut down afterwards; gives everything that it told.
-  /// - Parameter store: what the manager takes up, and leaves to the next one.
+  /// Runs `body` with a manager, which is shut down afterwards; returns all its events.
+  /// - Parameter store: the store that the manager opens, and leaves to the next one.
   func queue(
     active: Int = 1, connections: Int = 1, hooks: Hooks = Hooks(), store: (any Store)? = nil,
     transport: ClosingTransport? = nil, disk: any Disk = POSIXDisk(),
@@ -166,28 +166,28 @@ extension Bench {
 }
 
 extension FaultScript.Resource {
-  /// A file that comes as it should.
+  /// A file without faults.
   static func plain(_ name: String) -> Self {
     .init("/\(name)", seed: .of(name), length: Int64(QueueBench.length))
   }
 
-  /// A file of which every answer stops midway until it is released.
+  /// A file whose answers stop midway until they are released.
   static func held(_ name: String) -> Self {
     plain(name).with { $0.faults = [Fault(.stall(after: Int64(QueueBench.heldAt)))] }
   }
 
-  /// A file of which every answer breaks off midway.
+  /// A file whose answers break off midway.
   static func broken(_ name: String) -> Self {
     plain(name).with { $0.faults = [Fault(.close(after: Int64(QueueBench.heldAt)))] }
   }
 }
 
 extension UInt64 {
-  /// The seed of the file of that name.
+  /// The seed of the file with that name.
   static func of(_ name: String) -> UInt64 { name.utf8.reduce(7) { $0 &* 31 &+ UInt64($1) } }
 }
 
-/// What a transfer came to, as who awaits its result sees it.
+/// The result of a transfer, for a caller that awaits it.
 func outcome(_ transfer: Transfer) async -> Result<TransferResult, TransferError> {
   do throws(TransferError) {
     return .success(try await transfer.result)
@@ -196,7 +196,7 @@ func outcome(_ transfer: Transfer) async -> Result<TransferResult, TransferError
   }
 }
 
-/// Why a transfer did not complete; nil when it did.
+/// Why a transfer did not complete; nil if it did.
 func code(_ transfer: Transfer) async -> TransferError.Code? {
   if case .failure(let error) = await outcome(transfer) { error.code } else { nil }
 }

@@ -2,13 +2,13 @@ import HaulCore
 import HaulKit
 import NIOConcurrencyHelpers
 
-/// A store in memory that knows what was stored in it, change by change: what a program that died
-/// after any of them left behind; it can refuse changes too.
+/// A store in memory that records each change, so that it can show the state after a crash behind
+/// any of them. It can also refuse changes.
 struct ReplayStore: Store {
   private struct State {
     var changes: [StoreChange] = []
     var refusal: TransferError?
-    /// Whether what is there cannot be read either.
+    /// Whether reads fail too.
     var isUnreadable = false
   }
 
@@ -17,24 +17,24 @@ struct ReplayStore: Store {
 
   var isDurable: Bool { memory.isDurable }
 
-  /// How many changes were stored.
+  /// The number of stored changes.
   var count: Int { state.withLockedValue { $0.changes.count } }
 
-  /// The processes that were stored, in order.
+  /// The stored processes, in order.
   var programs: [StoredProgram] { state.withLockedValue { $0.changes.flatMap(\.programs) } }
 
-  /// What is there when the program dies after so many changes, by default after all.
+  /// The contents if the process dies after so many changes, by default after all.
   func afterCrash(_ count: Int? = nil) async -> MemoryStore {
     let changes = state.withLockedValue { $0.changes }
     let copy = MemoryStore()
     for change in changes.prefix(count ?? changes.count) {
-      // They were stored once.
+      // They were stored before, so this succeeds.
       try? await copy.commit(change)
     }
     return copy
   }
 
-  /// Refuses every change from now on; nil takes them again.
+  /// Refuses every change from now on; nil accepts them again.
   func refuse(_ error: TransferError?, reading isUnreadable: Bool = false) {
     state.withLockedValue { ($0.refusal, $0.isUnreadable) = (error, isUnreadable) }
   }

@@ -2,7 +2,7 @@ import HaulCore
 import HaulKit
 import NIOConcurrencyHelpers
 
-/// Holds steps midway, until the test opens it; knows which came and which ran side by side.
+/// Holds steps midway until the test opens it; records which came, and which ran at the same time.
 final class StepGate: Sendable {
   private struct State {
     var isOpen = false
@@ -17,14 +17,14 @@ final class StepGate: Sendable {
 
   init(isOpen: Bool = false) { state = NIOLockedValueBox(State(isOpen: isOpen)) }
 
-  /// The inputs of those that came, in order.
+  /// The inputs of the steps that came, in order.
   var came: [String] { state.withLockedValue { $0.came } }
-  /// Those that are inside now.
+  /// The number of steps that are inside now.
   var inside: Int { state.withLockedValue { $0.inside } }
-  /// The most that were inside at once.
+  /// The most that were inside at the same time.
   var mostInside: Int { state.withLockedValue { $0.mostInside } }
 
-  /// A step that waits in the gate, then asks whether it is to stop.
+  /// A step that waits in the gate, then checks whether it must stop.
   var step: StepClosure {
     { context in
       await self.pass(context.input ?? "")
@@ -44,7 +44,7 @@ final class StepGate: Sendable {
     leave()
   }
 
-  /// A step that runs until it is told to stop, the first `times` times; then it only passes.
+  /// A step that runs until it is stopped, the first `times` times; then it ends at once.
   func spin(times: Int = .max) -> StepClosure {
     { context in
       let input = context.input ?? ""
@@ -83,7 +83,7 @@ final class StepGate: Sendable {
     }
   }
 
-  /// Lets those that are held, and all later ones, pass.
+  /// Releases the held steps, and lets later ones pass.
   func open() {
     let held = state.withLockedValue { state in
       state.isOpen = true

@@ -4,12 +4,12 @@ import HaulKit
 import HaulStore
 import HaulTesting
 
-/// Where a list is kept.
+/// The kind of store of a list.
 enum StoreKind: CaseIterable, Sendable {
   case memory, database
 }
 
-/// One stored list, opened anew by each manager.
+/// One stored list, opened again by each manager.
 struct Stores: Sendable {
   private let memory = MemoryStore()
   private let directory: String?

@@ -1,7 +1,6 @@
 import HaulCore
 
-/// What is stored, change by change: each must follow from an order, from a run's end, or from a
-/// restart.
+/// Stored changes: each must follow from a command, from a run's end, or from a restart.
 extension Ledger {
   mutating func stored(_ change: StoreChange) {
     changes += 1
@@ -9,9 +8,9 @@ extension Ledger {
     note("stored \(words(change))")
     checkNumbers(change.events)
     for record in change.added { add(record, change.events) }
-    // What is added may start with the same change.
+    // Added members may start in the same change.
     noteReady()
-    // What starts may start by the ends that are stored with it.
+    // Members may start because of ends in the same change.
     let starts = change.updated.filter { Stage($0.storedState) == .running }
     for update in change.updated where Stage(update.storedState) != .running {
       apply(update, change.events)
@@ -79,11 +78,11 @@ extension Ledger {
     }
   }
 
-  /// One that is queued by a change may have its slot with the same change. Of one that ran before
-  /// and after it, the change does not say which.
+  /// A member that a change queues may start in the same change. If it ran before and after the
+  /// change, this cannot be seen.
   private mutating func applyStart(_ update: StoreChange.Update, _ events: [StoredEvent]) {
     var between = update
-    between.storedState.isUnderWay = false
+    between.storedState.wasRunning = false
     guard let old = members[update.id] else { return apply(update, events) }
     if old.stage == .running {
       let mayStop = isLegal(old, .queued, events) || hasFoundItsFile(old, .queued, between)
@@ -95,16 +94,16 @@ extension Ledger {
     apply(update, events)
   }
 
-  /// It was to begin again, and the file of its run before a crash has its name.
+  /// Whether it was to start over, and the file of its run before a crash is published.
   private func hasFoundItsFile(
     _ old: Member, _ to: Stage, _ update: StoreChange.Update
   ) -> Bool {
-    old.stage == .running && to == .queued && old.storedState.startsOver
-      && update.storedState.startsOver
+    old.stage == .running && to == .queued && old.storedState.restartsFromZero
+      && update.storedState.restartsFromZero
       && update.result?.state == .completed
   }
 
-  /// It is queued again and, what it comes after having failed, fails in the same change.
+  /// It is requeued and fails in the same change, because a dependency has failed.
   private mutating func skip(_ update: StoreChange.Update, _ events: [StoredEvent]) {
     guard let end = events.lastIndex(where: { $0.id == update.id && $0.isEnd }) else { return }
     var between = update
@@ -147,7 +146,7 @@ extension Ledger {
       switch event.kind {
       case .resumed:
         members[id]?.end = nil
-        // Those behind it have to wait for it again.
+        // Its dependents have to wait for it again.
         for other in members.values where other.request.after.contains(.transfer(id)) {
           members[other.id]?.waited = false
         }
@@ -166,7 +165,7 @@ extension Ledger {
       members[id]?.isForced = false
       members[id]?.wasCalled = false
     }
-    // What was sent and has not returned may be decided yet.
+    // A command that has not returned may be decided now.
     for order in orders.values { note(order, of: id) }
   }
 
@@ -181,7 +180,7 @@ extension Ledger {
     if told != wanted { violate("\(name(id)): \(told) was told in place of \(wanted)") }
   }
 
-  /// What a transition tells.
+  /// The events of a transition.
   private static func telling(_ from: Stage, _ to: Stage) -> [String] {
     if let end = to.end { return [end.rawValue] }
     switch (from, to) {
@@ -229,17 +228,16 @@ extension Ledger {
     }
   }
 
-  /// It may run, and goes before none that has waited for the same and stands before it in the
-  /// list.
+  /// Checks that it may run, and that no earlier member has waited for the same.
   private mutating func checkStart(_ id: TransferID) {
     guard let late = members[id] else { return }
     if !late.wasReady { violate("\(late.name) started before what it comes after") }
     guard !late.wasCalled, !late.isRearranged else { return }
-    // A command to one that has its slot is stored before those who got theirs with it.
+    // A command to a running member is stored before the starts of others at that time.
     let isCommanded = orders.values.contains { order in
       [.restart, .requeue].contains(order.command) && order.covers(late)
     }
-    // Whoever asked a silent host in vain stands behind the others of it.
+    // A member that asked a silent host in vain comes after the others of that host.
     let isSilent = late.host.map { silences[$0] != nil } ?? false
     guard !isCommanded, !isSilent else { return }
     for early in listed where early.waited && early.stage == .queued && early.id != id {
@@ -265,7 +263,7 @@ extension StoredEvent {
 }
 
 extension [StoredEvent] {
-  /// What was told of one.
+  /// The events of one member.
   func of(_ id: TransferID) -> [String] { filter { $0.id == id }.map(\.kind.word) }
 }
 
@@ -276,7 +274,7 @@ extension TransferEvent.Kind {
     return "\(word): \(error.code.rawValue), \(error.message)"
   }
 
-  /// One word for a log.
+  /// One word for the log.
   var word: String {
     switch self {
     case .added: "added"

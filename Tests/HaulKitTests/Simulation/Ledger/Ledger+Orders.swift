@@ -1,7 +1,6 @@
 import HaulCore
 
-/// Commands as they are sent and as they return: what each says of itself must have been so in
-/// between.
+/// Commands from sending to return: each result must have been true at some time in between.
 extension Ledger {
   mutating func sent(
     _ command: TransferMachine.Command, _ ids: Set<TransferID>?, _ group: String?, _ words: String
@@ -18,7 +17,7 @@ extension Ledger {
     guard let order = orders.removeValue(forKey: number) else { return }
     let words = refused.map { "\(name($0)) \($1)" }.sorted().joined(separator: ", ")
     note("returned \(number)\(words.isEmpty ? "" : ", refused: \(words)")")
-    // Those of a group, or of all, are known to the manager only.
+    // Only the manager knows the members of a group, or all.
     for id in order.ids?.sorted() ?? [] { check(order, id, refused[id]) }
   }
 
@@ -28,7 +27,7 @@ extension Ledger {
     if error.code != .io { violate("command \(number) threw \(error)") }
   }
 
-  /// Notes what an order may mean for a member, until that is at rest.
+  /// Notes what a command may mean for a member, until the member is at rest.
   mutating func note(_ order: Order, of id: TransferID) {
     guard let member = members[id], order.covers(member) else { return }
     if order.callsBack(member) { members[id]?.isCalledBack = true }
@@ -43,7 +42,7 @@ extension Ledger {
     return lastOrder
   }
 
-  /// False when the process that was called has died.
+  /// False if the called process has died.
   @discardableResult
   mutating func answered(_ number: Int, _ words: String = "done") -> Bool {
     guard calls.removeValue(forKey: number) != nil else { return false }
@@ -51,8 +50,7 @@ extension Ledger {
     return true
   }
 
-  /// To be asked when everything that was sent must have returned. What a crash cut off is not
-  /// there any more.
+  /// Checks that all calls have returned. Those that a crash cut off are already removed.
   mutating func checkReturned(_ when: String) {
     for number in orders.keys.sorted() {
       guard let order = orders[number] else { continue }
@@ -80,7 +78,7 @@ extension Ledger {
     if !possible { violate("\(command) of \(name(id)) was \(told), which was \(stages)") }
   }
 
-  /// Where it was at some time since so many changes were stored.
+  /// Its stages since so many changes were stored.
   private func stages(of id: TransferID, since change: Int) -> [Stage] {
     let all = history[id] ?? [(0, .gone)]
     let first = all.lastIndex { $0.change <= change } ?? 0
@@ -93,7 +91,7 @@ extension Ledger.Order {
     ids?.contains(member.id) ?? (group == nil || group == member.request.group)
   }
 
-  /// Whether one that runs may be queued again by it.
+  /// Whether the command may requeue a running member.
   func callsBack(_ member: Ledger.Member) -> Bool {
     switch command {
     case .requeue, .restart, .resume, .start, .force: covers(member)
@@ -103,7 +101,8 @@ extension Ledger.Order {
 }
 
 extension Stage {
-  /// What the manager may hold while this is stored: a start is decided before it is stored.
+  /// The stages that the manager may show while this is stored: a start is decided before it is
+  /// stored.
   var live: [Stage] {
     switch self {
     case .queued: [.queued, .running]

@@ -1,6 +1,6 @@
 import HaulCore
 
-/// What the transport and the steps see while it happens.
+/// What the transport and the steps report while it happens.
 extension Ledger {
   mutating func opened(_ number: UInt64, for id: TransferID?, host: String, _ words: String) {
     guard let id, let member = members[id] else {
@@ -64,7 +64,7 @@ extension Ledger {
     if !member.stage.isUnderWay { violate("\(member.name) runs and is \(member.stage)") }
   }
 
-  /// Those that something is done for at this moment.
+  /// The members that have a connection or a running step.
   var active: Set<TransferID> { Set(fetches.values.map(\.member)).union(steps) }
 
   private mutating func checkActive(_ member: Member) {

@@ -1,7 +1,7 @@
 import HaulCore
 import HaulKit
 
-/// What holds whenever nothing can happen before time passes, and no command is under way.
+/// What holds whenever nothing can happen before time passes, and no command is in progress.
 extension Ledger {
   mutating func checkAtRest(
     _ live: [TransferSummary], isSuspended: Bool, at now: Instant, wallSeconds: Double
@@ -25,18 +25,18 @@ extension Ledger {
     noteReady()
   }
 
-  /// Whether it waits neither for the time of its next attempt, nor for something in its way to be
-  /// gone: that it goes on then is seen in the end.
+  /// Whether it waits neither for its next attempt nor for something such as a full disk. Whether
+  /// such waits end is checked at the end.
   private func isDue(_ member: Member, at wallSeconds: Double) -> Bool {
-    // Who waits does so by the other clock.
+    // A member that waits uses the other clock.
     if hours?.wasSet == true, member.storedState.retryAt != nil { return false }
-    // Seconds since 1970 are exact to a part of a microsecond only.
+    // Seconds since 1970 are exact only to a part of a microsecond.
     return !member.isHeld && (member.storedState.retryAt.map { $0 + 0.001 <= wallSeconds } ?? true)
   }
 
-  /// Record and live state agree, and nobody is lost.
+  /// Checks that stored and live state agree, and that no member is lost.
   private mutating func checkList(_ live: [TransferSummary]) {
-    // While a transfer stops in order to be queued again, the store has it as running.
+    // While a transfer stops to be requeued, the store has it as running.
     let stopping = Set(live.filter { $0.state == .stopping }.map(\.id))
     let wanted = listed.map { member in
       let isCalledBack =
@@ -44,7 +44,7 @@ extension Ledger {
         && member.stage == .running
       return "\(member.name) \(isCalledBack ? .stopping : member.stage.summary)"
     }
-    // What runs without a slot waits for one, for its next attempt, or for the disk.
+    // A running member without a slot waits for one, for its next attempt, or for the disk.
     let running = Set(listed.filter { $0.stage == .running }.map(\.id))
     let found = live.map { summary in
       let hasNoSlot =
@@ -55,7 +55,7 @@ extension Ledger {
     if wanted != found { violate("stored: \(wanted), live: \(found)") }
   }
 
-  /// One that is queued says why it does not run, and what rests or has ended says nothing.
+  /// Checks that a queued member has a wait reason, and that a paused or ended one has none.
   private mutating func checkReasons(_ live: [TransferSummary]) {
     for summary in live {
       let reason = summary.waitReason
@@ -68,7 +68,8 @@ extension Ledger {
     }
   }
 
-  /// What ran before a limit was lowered has come to its end, as far as can be seen from here.
+  /// Notes whether the transfers that ran before a limit was lowered have ended, as far as can be
+  /// seen.
   private mutating func checkLimitsLowered() {
     let running = members.values.filter { $0.stage.isUnderWay }
     if running.count <= limits.active { limits.formerActive = limits.active }
@@ -78,9 +79,9 @@ extension Ledger {
     }
   }
 
-  /// One that may run, has a slot to go to, and a host that takes it, runs.
+  /// Checks that every member that may run, with a free slot and a host that accepts it, runs.
   private mutating func checkNobodyStarves(at now: Instant, wallSeconds: Double) {
-    // One whose answer has come to its end still has a slot and a connection.
+    // A fetch whose answer has ended still has a slot and a connection.
     let open = Array(fetches.values) + Array(idle.values)
     let active = active.union(open.map(\.member)).compactMap { members[$0] }
     guard active.count < limits.active, open.count < limits.connections else { return }
@@ -100,7 +101,7 @@ extension Ledger {
     }
   }
 
-  /// A host that gives no answer is asked again by then.
+  /// The longest time after which a host that does not answer is asked again.
   private static let longestWaitForHost: Duration = .seconds(60)
 
   private mutating func checkNothingStarted() {

@@ -1,7 +1,7 @@
 import HaulCore
 
-/// What is known of a simulated world, from what was stored and what its ports see, and everything
-/// that is wrong with that. It shares no state and no rule with the manager that it watches.
+/// A model of a simulated world, from stored changes and from what its ports see, with all
+/// violations. It shares no state and no rule with the manager.
 struct Ledger: Sendable {
   struct Member: Sendable {
     let id: TransferID
@@ -10,27 +10,27 @@ struct Ledger: Sendable {
     let host: String?
     var storedState: StoredState
     var stage = Stage.queued
-    /// The end that was told last, if it has not been queued again.
+    /// The last reported end, unless it was requeued.
     var end: TransferResult.State?
-    /// Where its file is, once it is completed.
+    /// The path of its file, once it is completed.
     var path: String?
-    /// What began for it since it was last at rest.
+    /// How often it started since it was last at rest.
     var starts = 0
-    /// Whether it was told to be queued again while it ran.
+    /// Whether it was ordered to requeue while it ran.
     var isCalledBack = false
-    /// Whether a change may have stored that it stopped and has its slot again.
+    /// Whether a change may have stored that it stopped and started again.
     var mayBeginAgain = false
-    /// Whether it stopped for something in its way, and has not begun again.
+    /// Whether it stopped because of something such as a full disk, and has not started again.
     var isHeld = false
     /// Whether it may exceed the limits.
     var isForced = false
-    /// Whether what it depends on let it run at some time since the world was last at rest.
+    /// Whether its dependencies allowed it to run at some time since the last rest.
     var wasReady = false
-    /// Whether it waited for a slot when the world was last at rest, and has kept its place since.
+    /// Whether it waited for a slot at the last rest, and has kept its position since.
     var waited = false
-    /// Whether it has had another place or priority since then.
+    /// Whether its position or priority has changed since then.
     var isRearranged = false
-    /// Whether it was told to go before all others.
+    /// Whether it was ordered to start now.
     var wasCalled = false
 
     init(_ record: TransferRecord) {
@@ -43,7 +43,7 @@ struct Ledger: Sendable {
   struct Order: Sendable {
     let number: Int
     let command: TransferMachine.Command
-    /// Whom it is for; nil for all, or a whole group.
+    /// The members that it is for; nil for all, or for a whole group.
     let ids: Set<TransferID>?
     let group: String?
     /// How many changes were stored when it was sent.
@@ -56,47 +56,46 @@ struct Ledger: Sendable {
   }
 
   var members: [TransferID: Member] = [:]
-  /// Where each member ever was, with the number of changes that were stored by then.
+  /// The stages of each member, with the number of changes stored by then.
   var history: [TransferID: [(change: Int, stage: Stage)]] = [:]
   var names: [TransferID: String] = [:]
   var changes = 0
-  /// Every state change, as it was stored: the first has the number 1.
+  /// Every state change, as it was stored, beginning with number 1.
   var log: [StoredEvent] = []
   var orders: [Int: Order] = [:]
   var lastOrder = 0
-  /// Commands that change the order of the list, and have not returned.
+  /// The number of commands that change the order of the list and have not returned.
   var moves = 0
   /// Calls other than commands that have not returned.
   var calls: [Int: String] = [:]
-  /// Completed members that were taken off the list: they stop nobody, after a restart either.
+  /// Completed members that were removed: they block none, also after a restart.
   var cleared: Set<TransferID> = []
 
-  /// Connections that are in use.
+  /// Connections in use.
   var fetches: [UInt64: Fetch] = [:]
-  /// Those that have nothing more to give, and were not let go of yet.
+  /// Connections that have sent everything and were not yet released.
   var idle: [UInt64: Fetch] = [:]
   var steps: Set<TransferID> = []
   var limits = Limits()
-  /// Hosts that have refused something: they may be given less than the limits allow.
+  /// Hosts that have refused something: they may be used less than the limits allow.
   var shyHosts: Set<String> = []
-  /// Until when a host is left alone.
+  /// The ends of pauses of hosts.
   var pauses: [String: Instant] = [:]
-  /// When hosts last gave no answer, of those that have given none since.
+  /// The last time without an answer, for hosts that have not answered since.
   var silences: [String: Instant] = [:]
-  /// Until when ends that the store has refused may not be stored yet.
+  /// The time until which refused ends may not be stored yet.
   var troubledUntil = Instant()
-  /// Whether the store of this process refused anything: one that had its slot then may not have
-  /// begun.
+  /// Whether the store of this process has refused a change: a member that had its slot then may
+  /// not have started.
   var hasRefused = false
-  /// Whether something is in the way of runs that may make them wait: a full disk, a network that
-  /// is away.
+  /// Whether something may make runs wait: a full disk, or a missing network.
   var isHindered = false
-  /// When the week is open; nil in a world that has no schedule.
+  /// The schedule; nil in a world without one.
   var hours: SimulatedHours?
   var isOpening = false
   var isClosing = false
 
-  /// Whether nothing but what is forced may have started since the world was last at rest.
+  /// Whether only forced members may have started since the last rest.
   var wasSuspended = false
 
   init(_ limits: Limits) { self.limits = limits }
@@ -109,7 +108,7 @@ struct Ledger: Sendable {
     var activePerHost = 1
     var connectionsPerHost = 1
     var connections = 1
-    /// As long as what ran before a limit was lowered runs on.
+    /// Until the transfers that ran before a limit was lowered have ended.
     var formerActive = 1
     var formerPerHost = 1
   }
@@ -123,10 +122,10 @@ struct Ledger: Sendable {
 
   func name(_ id: TransferID) -> String { names[id] ?? "\(id)" }
 
-  /// In the order of the list.
+  /// In list order.
   var listed: [Member] { members.values.sorted { $0.storedState.rank < $1.storedState.rank } }
 
-  /// Whether what it depends on lets it run; nil where that cannot be told any more.
+  /// Whether its dependencies allow it to run; nil if that is no longer known.
   func isReady(_ member: Member) -> Bool? {
     var isReady = true
     for case .transfer(let id) in member.request.after {
@@ -142,7 +141,7 @@ struct Ledger: Sendable {
     return isReady
   }
 
-  /// The process has died: nothing runs, and nobody waits for an answer.
+  /// The process has died: nothing runs, and no call waits.
   mutating func crashed(_ how: String) {
     note("crash: \(how)")
     (orders, calls, moves, steps) = ([:], [:], 0, [])
@@ -169,7 +168,7 @@ struct Ledger: Sendable {
 }
 
 extension TransferRequest {
-  /// What the world calls it.
+  /// The name in the world.
   var name: String {
     switch work {
     case .download(let download):

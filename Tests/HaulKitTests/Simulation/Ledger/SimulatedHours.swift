@@ -2,12 +2,12 @@ import HaulCore
 import HaulKit
 import HaulTesting
 
-/// When the simulated week is open: written down a second time, so that the schedule is not its own
-/// judge.
+/// When the simulated week is open, written a second time, so that the schedule does not check
+/// itself.
 struct SimulatedHours: Sendable {
   enum Rule: CaseIterable, Sendable {
     case always, never
-    /// In every other minute of the clock on the wall.
+    /// In every other minute of the wall clock.
     case evenMinutes
 
     var schedule: Schedule? {
@@ -24,32 +24,32 @@ struct SimulatedHours: Sendable {
 
   enum Gate: Sendable {
     case open, closed
-    /// It may not be noticed yet, or what ran may not have stopped.
+    /// It may not be noticed yet, or runs may not have stopped.
     case unknown
   }
 
-  /// How late something may begin that had its slot in time, in a world where the store is slow.
+  /// How late a run with a slot from within the window may begin, in a world with a slow store.
   static let grace: Duration = .milliseconds(500)
-  /// Until when a clock that was set must be noticed.
+  /// The time within which a change of the clock must be noticed.
   static let notice: Duration = .seconds(61)
 
   var rule = Rule.always
-  /// Whether the clock on the wall was ever set.
+  /// Whether the wall clock was ever set.
   private(set) var wasSet = false
-  /// False where only a test knows the times.
+  /// False if only a test knows the times.
   var isWatched = true
-  /// When the manager was told what holds.
+  /// When the manager got the present schedule.
   private(set) var toldAt = Instant()
   private var clockKnownFrom = Instant()
 
   init(isWatched: Bool = true) { self.isWatched = isWatched }
 
   static func hours(_ schedule: Schedule?) -> LocalSchedule? {
-    // Tests have sound ones.
+    // Schedules in tests are valid.
     schedule.flatMap { try? LocalSchedule($0) }
   }
 
-  /// What was told is heeded from that time on.
+  /// The new schedule counts from that time on.
   mutating func isKnown(from instant: Instant) { toldAt = instant }
 
   mutating func clockWasSet(at now: Instant) {
@@ -76,7 +76,7 @@ struct SimulatedHours: Sendable {
 }
 
 extension Ledger {
-  /// What begins, begins in its time.
+  /// Checks that a start is inside a window.
   mutating func checkTime(_ id: TransferID, _ clock: ManualClock) {
     let (now, wallSeconds) = (clock.now, clock.wallSeconds)
     guard let hours, now >= max(troubledUntil, hours.toldAt) + SimulatedHours.grace,
@@ -86,7 +86,7 @@ extension Ledger {
     violate("\(member.name) begins outside of its time")
   }
 
-  /// Of downloads, at rest: a step runs to its end.
+  /// Checks downloads at rest; a step runs to its end.
   mutating func checkNothingRuns(at now: Instant) {
     guard now >= troubledUntil else { return }
     for id in Set(fetches.values.map(\.member)).sorted() where members[id]?.isForced == false {

@@ -1,11 +1,11 @@
 import HaulCore
 
-/// Where a member stands, as docs/states.md has it: written down a second time here, so that the
-/// machine is not its own judge.
+/// The stage of a member, as in docs/states.md, written a second time, so that the machine does not
+/// check itself.
 enum Stage: Hashable, Sendable {
   case queued, running, stopping(TransferMachine.Intent), paused, failed, completed, cancelled, gone
 
-  /// What a command comes to.
+  /// The result of a command.
   enum Outcome: Hashable, Sendable {
     case becomes(Stage)
     case unchanged
@@ -14,7 +14,7 @@ enum Stage: Hashable, Sendable {
 
   var isEnded: Bool { end != nil }
 
-  /// The end that was told of it.
+  /// Its reported end.
   var end: TransferResult.State? {
     switch self {
     case .failed: .failed
@@ -32,7 +32,7 @@ enum Stage: Hashable, Sendable {
     }
   }
 
-  /// What the store has: a transfer that stops in order to be queued again is running there.
+  /// The stage in the store: a transfer that stops to be requeued is running there.
   var stored: Stage { self == .stopping(.requeue) ? .running : self }
 
   init(_ storedState: StoredState) {
@@ -42,7 +42,7 @@ enum Stage: Hashable, Sendable {
     case (.cancelledKeepingBytes, let status) where status != .cancelled:
       self = .stopping(.cancelKeepingBytes)
     case (.paused, .queued): self = .stopping(.pause)
-    case (_, .queued): self = storedState.isUnderWay ? .running : .queued
+    case (_, .queued): self = storedState.wasRunning ? .running : .queued
     case (_, .paused): self = .paused
     case (_, .failed): self = .failed
     case (_, .completed): self = .completed

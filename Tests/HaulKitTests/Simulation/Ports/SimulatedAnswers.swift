@@ -18,7 +18,7 @@ extension SimulatedTransport {
     let fault = takeFault(connection)
     let isAway = servers.habits.awayHost == connection.host
     guard !isAway, fault != .refused, fault != .silent else {
-      // Whoever waits in vain is told so in the end.
+      // A wait without an answer ends with an error.
       defer { ledger.withLockedValue { $0.silences[connection.host] = clock.now } }
       if fault == .silent, !isAway { try await clock.wait(.seconds(600)) }
       throw TransferError(.connect, "refused", isRetryable: true)
@@ -98,12 +98,12 @@ extension SimulatedTransport {
   }
 }
 
-/// A body as it comes, in pieces and with pauses.
+/// A body that arrives in pieces, with pauses.
 struct SimulatedBody: AsyncSequence, Sendable {
   typealias Element = any ByteChunk
   typealias Failure = any Error
 
-  /// Where it does not come to its end, and how.
+  /// Where and how it ends early.
   enum Cut: Sendable {
     case lost(at: Int64)
     case short(at: Int64)
@@ -143,14 +143,14 @@ struct SimulatedBody: AsyncSequence, Sendable {
       }
       let count = Swift.min(Int64(1 + transport.dice.below(8 << 10)), end - position)
       defer { position += count }
-      // All that it has: it is free for another request.
+      // That was everything, so its connection is free for another request.
       if position + count == body.range.upperBound { body.connection.close() }
       return body.content.bytes(at: position, count: Int(count))
     }
   }
 }
 
-/// A seeded generator that several pieces of one world share.
+/// A seeded generator that several parts of one world share.
 final class Dice: Sendable {
   private let random: NIOLockedValueBox<SimulationRandom>
 

@@ -4,7 +4,7 @@ import HaulKit
 import HaulTesting
 import NIOConcurrencyHelpers
 
-/// One run of a program: a manager of its own over a store, a disk and servers that outlive it.
+/// One run of a program: its own manager over a store, a disk and servers that outlive it.
 final class SimulatedProcess: Sendable {
   let manager: TransferManager
   let clock: ManualClock
@@ -40,11 +40,11 @@ final class SimulatedProcess: Sendable {
     let engine = Engine(
       transport: transport, disk: disk, io: .inline, clock: clock, configuration: configuration,
       seed: seed, hooks: hooks, soleExecutor: executor, network: transport.network,
-      hours: SimulatedHours.hours(configuration.schedule))
+      localSchedule: SimulatedHours.hours(configuration.schedule))
     manager = TransferManager(engine: engine, store: store, portion: portion)
   }
 
-  /// Whether the program has died, wherever it was.
+  /// Whether the program has died, at any point.
   var isDead: Bool { store.isDead || !disk.isAlive }
 
   func start(_ work: @escaping @Sendable () async -> Void) {
@@ -52,14 +52,14 @@ final class SimulatedProcess: Sendable {
     tasks.withLockedValue { $0.append(task) }
   }
 
-  /// Nothing that it does has an effect any more.
+  /// From now on, nothing that it does has an effect.
   func die() {
     store.die()
     transport.die()
     for task in tasks.withLockedValue({ $0 }) { task.cancel() }
   }
 
-  /// Runs what can run without time passing; false when that has no end.
+  /// Runs everything that can run without time passing; false if that does not end.
   func settle() -> Bool {
     var jobs = 0
     while executor.runOne() {
@@ -70,7 +70,7 @@ final class SimulatedProcess: Sendable {
     return true
   }
 
-  /// Lets everything that still waits come to its end, and says whether it did.
+  /// Lets all waits end; returns whether they did.
   func drain() -> Bool {
     let isOver = NIOLockedValueBox(false)
     start { [manager] in
@@ -79,9 +79,9 @@ final class SimulatedProcess: Sendable {
     }
     for _ in 0..<10_000 {
       guard settle() else { return false }
-      if isOver.withLockedValue({ $0 }), clock.sleeping == 0 { return true }
+      if isOver.withLockedValue({ $0 }), clock.sleeperCount == 0 { return true }
       guard clock.wakeNext(by: clock.now + .seconds(3600)) else { break }
     }
-    return isOver.withLockedValue { $0 } && clock.sleeping == 0
+    return isOver.withLockedValue { $0 } && clock.sleeperCount == 0
   }
 }

@@ -3,26 +3,26 @@ import HaulKit
 import HaulTesting
 import NIOConcurrencyHelpers
 
-/// The store of one simulated process, over one that outlives it: it takes its time, refuses
-/// changes, and may be the place where the process dies.
+/// The store of one simulated process, over one that outlives it. It takes time, refuses changes,
+/// and the process may die during one.
 final class SimulatedStore: Store {
   struct Habits: Sendable {
-    /// Of so many changes one is refused; none when nil.
+    /// One of so many changes is refused; nil for none.
     var refusesOneIn: Int?
-    /// After so many more changes one is refused, or some in a row.
+    /// After so many more changes one is refused, or several in succession.
     var changesUntilRefusal: Int?
     var refusalsInARow = 1
     /// After so many more changes the process dies, with the last of them stored or not.
     var changesUntilCrash: Int?
     var isSlow = false
-    /// How long it takes for a change.
+    /// The duration of a change.
     var timeOfChange: Duration?
   }
 
-  /// How often it was called.
+  /// The numbers of calls.
   struct Calls: Sendable {
     var opens = 0
-    /// Those that were refused, too.
+    /// Including refused ones.
     var commits = 0
   }
 
@@ -51,9 +51,9 @@ final class SimulatedStore: Store {
     set { state.withLockedValue { $0.habits = newValue } }
   }
 
-  /// What it stores outlives the simulated process.
+  /// Its contents outlive the simulated process.
   var isDurable: Bool { true }
-  /// Whether a call has come and was not answered yet.
+  /// Whether a call has come that was not answered yet.
   var isBusy: Bool { state.withLockedValue { $0.calls > 0 } }
   var counts: Calls { state.withLockedValue { $0.counts } }
   var isDead: Bool { state.withLockedValue { $0.isDead } }
@@ -72,7 +72,7 @@ final class SimulatedStore: Store {
     if refusesNow() {
       ledger.withLockedValue { ledger in
         ledger.note("the store refuses")
-        // One whose start could not be stored waits anew.
+        // A member whose start could not be stored waits again.
         for id in ledger.members.keys { ledger.members[id]?.waited = false }
         ledger.hasRefused = true
         ledger.troubledUntil = clock.now + .milliseconds(1500)
@@ -139,14 +139,14 @@ final class SimulatedStore: Store {
 
   private var dead: TransferError { TransferError(.io, "the process is dead") }
 
-  /// Takes its time; others may come meanwhile.
+  /// Takes some time, during which others may come.
   private func called() async throws(TransferError) {
     if isDead { throw dead }
     state.withLockedValue { $0.calls += 1 }
     defer { state.withLockedValue { $0.calls -= 1 } }
     for _ in 0..<dice.below(3) { await Task.yield() }
     if habits.isSlow, dice.oneIn(3) {
-      // A disk does not ask whether somebody still waits for it.
+      // A disk finishes even if the caller is cancelled.
       try? await clock.wait(.milliseconds(1 + dice.below(40)))
     }
     if isDead { throw dead }

@@ -3,8 +3,8 @@ import HaulKit
 import HaulTesting
 import NIOConcurrencyHelpers
 
-/// One who reads what a manager tells, at its own pace: each state change must come once, in order,
-/// as it was stored.
+/// A subscriber that reads events at its own pace. It checks that each state change comes once, in
+/// order, as stored.
 final class SimulatedSubscriber: Sendable {
   private struct State {
     /// The number of the last state change that was read.
@@ -14,7 +14,7 @@ final class SimulatedSubscriber: Sendable {
 
   let number: Int
   let isSlow: Bool
-  /// The last state change that was stored when it asked.
+  /// The last stored state change when it subscribed.
   private let start: Int
   private let state = NIOLockedValueBox(State())
   private let ledger: SharedLedger
@@ -34,7 +34,7 @@ final class SimulatedSubscriber: Sendable {
       note(event)
       guard isSlow else { continue }
       let pause = Duration.milliseconds(process.dice.below(400))
-      // A process that has died is not read any more.
+      // The events of a dead process are not read any more.
       try? await process.clock.wait(pause)
     }
     state.withLockedValue { $0.hasEnded = true }
@@ -63,7 +63,8 @@ final class SimulatedSubscriber: Sendable {
     }
   }
 
-  /// Everything that was stored since it asked was told; to be asked when the manager rests.
+  /// Checks that everything that was stored since the subscription was reported; call it when the
+  /// manager is at rest.
   func checkComplete() {
     ledger.withLockedValue { ledger in
       let last = state.withLockedValue { $0.last } ?? start

@@ -5,8 +5,8 @@ import NIOConcurrencyHelpers
 
 typealias SharedLedger = NIOLockedValueBox<Ledger>
 
-/// The network of one simulated process. Servers are honest about content; what goes wrong is that
-/// they refuse, are silent, or break off.
+/// The network of one simulated process. Servers send correct content, but may refuse, be silent,
+/// or break off.
 final class SimulatedTransport: Transport {
   struct Resource: Sendable {
     let content: SeededContent
@@ -15,18 +15,18 @@ final class SimulatedTransport: Transport {
     /// Whether every request is refused with 503.
     var isUnavailable = false
     var knowsRanges = true
-    /// For so many seconds its host is to be left alone, it says, once.
+    /// A pause in seconds that its host asks for, once.
     var pause: Int?
   }
 
   struct Habits: Sendable {
-    /// Of so many requests one goes wrong; never when nil.
+    /// One of so many requests fails; nil for none.
     var faultOneIn: Int?
     /// A host that refuses every connection.
     var awayHost: String?
     /// Whether requests may be begun without a task.
     var begins = false
-    /// Whether answers and bytes may take their time; else all of them are there at once.
+    /// Whether answers and bytes may take time; otherwise all arrive at once.
     var pauses = true
   }
 
@@ -64,7 +64,7 @@ final class SimulatedTransport: Transport {
     self.dice = dice
   }
 
-  /// Nothing comes any more, and nothing is seen of what is asked for.
+  /// Nothing arrives any more, and requests are not seen.
   func die() { dead.withLockedValue { $0 = true } }
   var isDead: Bool { dead.withLockedValue { $0 } }
 
@@ -108,7 +108,7 @@ final class SimulatedTransport: Transport {
     func cancel() { task.cancel() }
   }
 
-  /// Short bodies come with their heads, some of those that come to their end.
+  /// Some short bodies that come to their end are returned with their heads.
   private func collecting(_ response: FetchResponse) async throws -> FetchResponse {
     guard response.head.status < 300, dice.oneIn(2),
       (response.body as? SimulatedBody)?.cut == nil
@@ -151,7 +151,7 @@ final class SimulatedTransport: Transport {
   }
 }
 
-/// A network that a test takes away and brings back.
+/// A network that a test can disable and enable.
 final class SimulatedNetwork: NetworkState {
   private let state = NIOLockedValueBox(true)
   var isUp: Bool {
@@ -165,7 +165,7 @@ extension ResourceURL {
   var name: String { String(description.split(separator: "/").last ?? "") }
 }
 
-/// Is closed when nobody holds it any more.
+/// A connection that is closed when it is released.
 final class SimulatedConnection: Sendable {
   let number: UInt64
   let host: String

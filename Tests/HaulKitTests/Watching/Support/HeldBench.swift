@@ -5,7 +5,7 @@ import HaulKit
 import HaulTesting
 
 extension Bench {
-  /// A manager on the real network and the real file system, by that clock, with one transfer at a
+  /// A manager on the real network and the real file system, with that clock and one transfer at a
   /// time. `end` shuts it down.
   func manager(
     clock: any TransferClock, store: any Store = MemoryStore(), authorities: String? = nil,

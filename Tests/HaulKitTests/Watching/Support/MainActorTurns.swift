@@ -1,17 +1,17 @@
 import Dispatch
 import NIOConcurrencyHelpers
 
-/// What is done on the main actor.
+/// Checks whether code runs on the main actor.
 enum OnMain {
   private static let key = DispatchSpecificKey<Bool>()
 
-  /// Has `isHere` know the main actor's queue: whichever thread serves it.
+  /// Marks the main actor's queue for `isHere`, whichever thread serves it.
   @MainActor static func begin() { DispatchQueue.main.setSpecific(key: key, value: true) }
 
   static var isHere: Bool { DispatchQueue.getSpecific(key: key) ?? false }
 }
 
-/// Names what was done on the main actor, and counts what was done elsewhere.
+/// Records the names of calls on the main actor, and counts calls elsewhere.
 final class MainActorRecord: Sendable {
   private let state = NIOLockedValueBox((onMain: Set<String>(), elsewhere: 0))
 
@@ -26,11 +26,11 @@ final class MainActorRecord: Sendable {
   }
 }
 
-/// Other work of the main actor, which only counts its turns and is always ready: who reads without
-/// a pause gives it none.
+/// Other work of the main actor, which only counts its turns and is always ready. A reader that
+/// never suspends leaves it no turn.
 @MainActor final class MainActorTurns {
   private var count = 0
-  /// What the reader was handed, and the most of it between two turns.
+  /// The number of elements that the reader got, and the most between two turns.
   private(set) var (noted, most) = (0, 0)
   private var last = (turn: 0, count: 0)
   private var isOver = false
@@ -45,12 +45,12 @@ final class MainActorRecord: Sendable {
   private func takeTurn() {
     count += 1
     guard !isOver else { return }
-    // By the queue itself: a task that yields would leave it, and be away for as long as the
-    // machine is busy.
+    // Through the queue itself: a task that yields would leave it, for as long as the machine is
+    // busy.
     DispatchQueue.main.async { MainActor.assumeIsolated { self.takeTurn() } }
   }
 
-  /// The reader was handed one.
+  /// The reader got an element.
   func note() {
     last = last.turn == count ? (count, last.count + 1) : (count, 1)
     (noted, most) = (noted + 1, max(most, last.count))

@@ -4,12 +4,12 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// A manager without a network, whose members are steps: many state changes, and nothing else.
+/// A manager without a network, whose members are steps: it has only state changes.
 struct StepBench: Sendable {
   let manager: TransferManager
   let gate: StepGate
 
-  /// Runs `body` with a manager, which is shut down afterwards. `pass` is a step that only passes,
+  /// Runs `body` with a manager, which is shut down afterwards. `pass` is a step that ends at once,
   /// `gate` one that waits in the gate, `spin` one that runs until it is stopped.
   static func with(
     kept: Int = 10_000, active: Int = 8, clock: any TransferClock = SystemClock(),
@@ -41,7 +41,7 @@ struct StepBench: Sendable {
     await manager.shutdown()
   }
 
-  /// Adds so many steps of that name and returns when they have ended.
+  /// Adds so many steps with that name and returns when they have ended.
   @discardableResult
   func run(_ count: Int, _ name: String = "pass") async throws -> [Transfer] {
     let added = try await manager.add((0..<count).map { .step(name, input: "\($0)") })
@@ -56,7 +56,7 @@ struct StepBench: Sendable {
   }
 }
 
-/// Reads events until `count` of them are state changes; fewer when the stream ends before.
+/// Reads events until `count` of them are state changes; fewer if the stream ends before.
 func stateChanges(_ count: Int, of events: TransferEvents) async -> [TransferEvent] {
   var told: [TransferEvent] = []
   guard count > 0 else { return told }
@@ -67,7 +67,7 @@ func stateChanges(_ count: Int, of events: TransferEvents) async -> [TransferEve
   return told
 }
 
-/// As `stateChanges` of a list; a reset counts too.
+/// Like `stateChanges`, for a list; a reset counts too.
 func stateChanges(_ count: Int, of events: QueueEvents) async -> [QueueEvent] {
   var told: [QueueEvent] = []
   guard count > 0 else { return told }
@@ -81,9 +81,9 @@ func stateChanges(_ count: Int, of events: QueueEvents) async -> [QueueEvent] {
 extension QueueEvent {
   var isStateChange: Bool { number != nil || snapshot != nil }
 
-  /// Of a state change.
+  /// The number of a state change.
   var number: Int? { if case .transfer(let event) = self { event.number } else { nil } }
 
-  /// Of a reset.
+  /// The snapshot of a reset.
   var snapshot: QueueSnapshot? { if case .reset(let snapshot) = self { snapshot } else { nil } }
 }

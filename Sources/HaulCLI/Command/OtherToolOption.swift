@@ -1,0 +1,65 @@
+/// Options of curl, wget and aria2, with what to write instead.
+enum OtherToolOption {
+  /// Letters and long names, without dashes.
+  private static let hints: [String: String] = {
+    let table: [([String], String)] = [
+      (["c", "C", "continue", "continue-at"], "haul resumes by itself; leave it out"),
+      (["O"], "haul takes the name from the address; -o FILE gives another"),
+      (["output-document", "out"], "write -o FILE"),
+      (["remote-name-all"], "haul takes names from addresses; leave it out"),
+      (["L", "location"], "haul follows redirects; leave it out"),
+      (["k", "no-check-certificate"], "write --insecure to leave certificates unchecked"),
+      (["N", "timestamping"], "haul brings a file up to date by itself; leave it out"),
+      (["P", "directory-prefix", "dir"], "write -d DIR"),
+      (["s"], "write -q to print only errors, -x N for connections"),
+      (["silent"], "write -q to print only errors"),
+      (["I", "head", "spider"], "write haul probe URL"),
+      (["t", "tries", "retry"], "write --retries N"),
+      (["T"], "write --idle-timeout DURATION"),
+      (["timeout"], "write --connect-timeout and --idle-timeout"),
+      (
+        ["max-time"],
+        "there is no limit for the whole transfer; write --retry-max-time or --idle-timeout"
+      ),
+      (["f", "fail"], "haul fails for an error of the server; leave it out"),
+      (["S", "show-error"], "haul shows errors with -q too; leave it out"),
+      (["u"], "write --user NAME; the password is asked for, or comes from --password-file"),
+      (["http-user"], "write --user NAME"),
+      (["A"], "write --user-agent TEXT"),
+      (
+        ["b"],
+        "write --cookie name=value or --cookie-file FILE; to run in the background, end the line with &"
+      ),
+      (["load-cookies"], "write --cookie-file FILE"),
+      (["r"], "haul fetches whole files"),
+      (["recursive"], "haul fetches whole files, not sites"),
+      (["max-connection-per-server", "split"], "write -x N"),
+      (["max-concurrent-downloads"], "write -j N"),
+      (["max-download-limit", "max-overall-download-limit"], "write --limit-rate RATE"),
+      (["compressed"], "write --decode"),
+      (["no-clobber"], "write --if-exists skip"),
+      (["allow-overwrite"], "write --if-exists overwrite"),
+      (["auto-file-renaming"], "write --if-exists rename"),
+      (["referer"], "write -H 'Referer: URL'"),
+    ]
+    let pairs = table.flatMap { names, hint in names.map { ($0, hint) } }
+    return Dictionary(pairs, uniquingKeysWith: { $1 })
+  }()
+
+  /// A hint for the first such option; only used when parsing has failed.
+  static func hint(in arguments: [String], own: Set<Character>) -> String? {
+    for word in arguments.prefix(while: { $0 != "--" }) where word.hasPrefix("-") {
+      if word.hasPrefix("--") {
+        let name = word.dropFirst(2).prefix { $0 != "=" }
+        if let hint = hints[String(name)], name.count > 1 { return "--\(name): \(hint)" }
+      } else if let letter = word.dropFirst().first(where: { !own.contains($0) }),
+        // Text after a letter that takes a value is the value.
+        word.dropFirst().prefix(while: { $0 != letter }).allSatisfy({ "qv".contains($0) }),
+        let hint = hints[String(letter)]
+      {
+        return "-\(letter): \(hint)"
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,84 @@
+/// The paths of a request: checked when it is added, and stored as absolute paths.
+extension TransferRequest {
+  /// Whether its meaning depends on the working directory.
+  package var hasRelativePath: Bool {
+    switch work {
+    case .download(let download): download.destination.path.map { !$0.hasPrefix("/") } ?? false
+    case .step(let step):
+      if case .program(_, let directory) = step.action {
+        directory?.hasPrefix("/") != true
+      } else {
+        false
+      }
+    }
+  }
+
+  /// The same request, with relative paths resolved against this directory.
+  package func absolute(in directory: String) -> TransferRequest {
+    func absolute(_ path: String) -> String {
+      if path.hasPrefix("/") { return path }
+      return directory.hasSuffix("/") ? directory + path : "\(directory)/\(path)"
+    }
+    var request = self
+    switch work {
+    case .download(var download):
+      switch download.destination {
+      case .file(let path): download.destination = .file(absolute(path))
+      case .directory(let path):
+        download.destination = .directory(
+          path.isEmpty || path == "." ? directory : absolute(path))
+      case .stream: break
+      }
+      request.work = .download(download)
+    case .step(var step):
+      guard case .program(let words, let path) = step.action else { break }
+      step.action = .program(words, directory: path.map(absolute) ?? directory)
+      request.work = .step(step)
+    }
+    return request
+  }
+
+  /// - Throws: `bad-name` for a path with a NUL, which the system would read only in part.
+  package func checkPaths() throws(TransferError) {
+    switch work {
+    case .download(let download): try download.checkPaths()
+    case .step(let step):
+      if case .program(_, let directory?) = step.action { try directory.checkPath() }
+    }
+  }
+}
+
+extension DownloadRequest {
+  /// - Throws: `bad-name` for a path with a NUL, which the system would read only in part.
+  package func checkPaths() throws(TransferError) { try destination.path?.checkPath() }
+}
+
+extension DownloadRequest.Destination {
+  /// The path of the file or the directory; nil for a stream.
+  fileprivate var path: String? {
+    switch self {
+    case .file(let path), .directory(let path): path
+    case .stream: nil
+    }
+  }
+}
+
+extension String {
+  /// Whether it contains this byte. `utf8.contains` is slower, because it takes the general path
+  /// for each byte.
+  package func hasByte(_ byte: UInt8) -> Bool {
+    utf8.withContiguousStorageIfAvailable { $0.contains(byte) } ?? utf8.contains(byte)
+  }
+
+  /// - Throws: `bad-name` if it contains a NUL, where the system would end the path.
+  package func checkPath() throws(TransferError) {
+    guard !hasByte(0) else {
+      throw TransferError(
+        .badName, "the path \(Self.quoted(self)) contains a NUL; remove it")
+    }
+  }
+
+  private static func quoted(_ path: String) -> String {
+    "'\(path.split(separator: "\0", omittingEmptySubsequences: false).joined(separator: "\\0"))'"
+  }
+}

@@ -1,0 +1,119 @@
+extension Scheduler {
+  /// Takes one more connection for an active transfer.
+  ///
+  /// Refused while the host is paused, and above a limit. An additional connection is also refused
+  /// while another transfer lacks only a connection, so that earlier transfers cannot block it.
+  ///
+  /// The first connection was reserved when the transfer started. It is refused only after a pause
+  /// or a lower limit. Then give the slot back with `paused` and `add` the transfer again; it keeps
+  /// its position.
+  package mutating func grantConnection(for id: TransferID) -> Bool {
+    guard let number = members.number(of: id) else { return false }
+    let (member, host) = (members[number], hosts.states[members[number].host])
+    guard member.phase == .active, member.host != HostTable.local,
+      host.pausedUntil == nil, member.connections < limits.connectionsPerTransfer
+    else { return false }
+    let isFirst = member.connections == 0
+    let reservedByHost = isFirst ? 0 : host.unconnected
+    let reserved = isFirst ? 0 : unconnected
+    guard host.connections + reservedByHost < host.connectionLimit(limits),
+      connections + reserved < limits.connections,
+      isFirst || !isStartBlocked(on: host)
+    else { return false }
+    members[number].connections += 1
+    use(1, unconnected: isFirst ? -1 : 0, on: member.host)
+    refresh(member.host)
+    return true
+  }
+
+  /// Gives one connection back; call `next(at:)` afterwards. Has no effect if the transfer has
+  /// none.
+  /// - Returns: whether it had one.
+  @discardableResult
+  package mutating func releaseConnection(for id: TransferID) -> Bool {
+    guard let number = members.number(of: id), members[number].connections > 0 else { return false }
+    members[number].connections -= 1
+    let member = members[number]
+    use(-1, unconnected: member.connections == 0 ? 1 : 0, on: member.host)
+    refresh(member.host)
+    return true
+  }
+
+  /// Notes that a host refused a connection while `alive` others stayed open. Its limit becomes
+  /// that number, but at least one. Running transfers continue. The limit is kept for the
+  /// scheduler's life and never rises.
+  /// - Returns: the new limit, if it is lower than the old one.
+  @discardableResult
+  package mutating func lowerLimit(_ host: String, to alive: Int) -> Int? {
+    lowerLimit(hosts.number(for: host), to: alive)
+  }
+
+  /// Notes that the host refused a connection of this transfer while others stayed open. The
+  /// refused connection still counts.
+  /// - Returns: the host's new limit, if it is lower than the old one.
+  package mutating func connectionRefused(for id: TransferID) -> Int? {
+    guard let member = members.member(id), member.host != HostTable.local else { return nil }
+    return lowerLimit(member.host, to: hosts.states[member.host].connections - 1)
+  }
+
+  private mutating func lowerLimit(_ host: Int, to alive: Int) -> Int? {
+    let former = hosts.states[host].connectionLimit(limits)
+    let cap = max(1, min(alive, hosts.states[host].learnedLimit ?? alive))
+    hosts.states[host].learnedLimit = cap
+    refresh(host)
+    return cap < former ? cap : nil
+  }
+
+  /// Notes the number of connections that a transfer of the host chose by measuring; kept for the
+  /// scheduler's life. Nil if no number was too high.
+  package mutating func noteChosenConnections(_ connections: Int?, of host: String) {
+    let number = hosts.number(for: host)
+    hosts.states[number].chosenConnections = connections
+    refresh(number)
+  }
+
+  /// The number that the last transfer of the host chose; the host's limit overrides it.
+  package func chosenConnections(of host: String) -> Int? {
+    hosts.number(of: host).flatMap { hosts.states[$0].chosenConnections }
+  }
+
+  /// Notes that an active transfer receives bytes, until it gives its slot back.
+  package mutating func noteDelivering(_ id: TransferID) {
+    guard let number = members.number(of: id), members[number].phase == .active,
+      !members[number].isDelivering
+    else { return }
+    members[number].isDelivering = true
+    hosts.states[members[number].host].delivering += 1
+  }
+
+  /// Whether the transfer's host serves others now.
+  package func hostServesOthers(than id: TransferID) -> Bool {
+    guard let member = members.member(id), member.host != HostTable.local else { return false }
+    return hosts.states[member.host].delivering > (member.isDelivering ? 1 : 0)
+  }
+
+  /// When a host may be asked again; nil if it did not ask for a pause.
+  package func pauseEnd(of host: String) -> Instant? {
+    hosts.number(of: host).flatMap { hosts.states[$0].pausedUntil }
+  }
+
+  /// Connections that one transfer holds.
+  package func connections(of id: TransferID) -> Int { Int(members.member(id)?.connections ?? 0) }
+
+  /// Transfers of that host that run or wait for a slot.
+  package func transfers(of host: String) -> Int {
+    hosts.number(of: host).map { hosts.states[$0].waiting + hosts.states[$0].active } ?? 0
+  }
+
+  /// Whether a transfer, of this host or of any other, could have a slot and lacks only a
+  /// connection.
+  private func isStartBlocked(on host: HostState) -> Bool {
+    if host.queues[PriorityLevel.forced.rawValue].count > 0 || isReady(.forced) { return true }
+    guard !startsForcedOnly, active < limits.active else { return false }
+    if host.waiting > 0, host.active < limits.activePerHost { return true }
+    return PriorityLevel.allCases.contains { isReady($0) }
+  }
+
+  /// Whether a member of that level has a host with room.
+  private func isReady(_ level: PriorityLevel) -> Bool { ready[level.rawValue].first != nil }
+}

@@ -1,0 +1,71 @@
+/// User commands about the order. They have no effect on an unknown transfer.
+extension Scheduler {
+  /// Changes a transfer's rank inside its priority. Equal ranks are ordered by age. A running
+  /// transfer keeps its slot; the rank counts when it is queued again.
+  package mutating func move(_ id: TransferID, to rank: Int64) {
+    guard let number = members.number(of: id) else { return }
+    lastRank = max(lastRank, rank)
+    members[number].rank = rank
+    let member = members[number]
+    guard member.phase == .queued else { return }
+    hosts.states[member.host].queues[member.level.rawValue]
+      .update(at: member.position, in: &members)
+    refresh(member.host)
+  }
+
+  /// Changes the priority of a transfer, not its rank. A running one keeps its slot.
+  package mutating func setPriority(_ id: TransferID, _ priority: TransferRequest.Priority) {
+    guard let number = members.number(of: id), members[number].priority != priority else { return }
+    changeLevel(number) { members in members[number].priority = priority }
+  }
+
+  /// "Start now": it precedes all priorities until it has started, within every limit. Several
+  /// start in the order of the calls. It takes no turn from its priority.
+  ///
+  /// It does not queue a paused transfer, but counts when `add` queues it again. It has no effect
+  /// on a running one. A host that did not answer may be tried at once; a pause that a host asked
+  /// for holds.
+  package mutating func startNow(_ id: TransferID) { requestStart(id, .startNow) }
+
+  /// Starts with the next `next(at:)`, even beyond the limits of active transfers in total and per
+  /// host, and while the queue is suspended. It counts as active, so nothing else starts until the
+  /// number is below the limit.
+  ///
+  /// It still waits for the end of its host's pause and for a free connection. Until then, no
+  /// running transfer gets an additional connection that it could use. Like `startNow`, it does not
+  /// queue a paused transfer.
+  package mutating func force(_ id: TransferID) { requestStart(id, .forced) }
+
+  /// Whether it is known and neither waits for a slot nor has one.
+  package func isPaused(_ id: TransferID) -> Bool { members.member(id)?.phase == .paused }
+
+  /// The priority of a transfer; nil if it is unknown.
+  package func priority(of id: TransferID) -> TransferRequest.Priority? {
+    members.member(id)?.priority
+  }
+
+  /// The rank of a transfer inside its priority; nil if it is unknown.
+  package func rank(of id: TransferID) -> Int64? { members.member(id)?.rank }
+
+  private mutating func requestStart(_ id: TransferID, _ request: ScheduledTransfer.StartRequest) {
+    guard let number = members.number(of: id) else { return }
+    let member = members[number]
+    guard member.phase == .queued || member.phase == .paused else { return }
+    if member.startRequest != request {
+      changeLevel(number) { members in members.setStartRequest(number, request) }
+    }
+    guard hosts.states[member.host].outage?.until != nil else { return }
+    hosts.states[member.host].outage?.until = nil
+    refresh(member.host)
+  }
+
+  /// Changes a value that determines the level of a member.
+  private mutating func changeLevel(_ number: Int32, _ change: (inout TransferTable) -> Void) {
+    let old = members[number]
+    guard old.phase == .queued else { return change(&members) }
+    hosts.states[old.host].queues[old.level.rawValue].remove(at: old.position, in: &members)
+    change(&members)
+    hosts.states[old.host].insert(number, members[number].level, in: &members)
+    refresh(old.host)
+  }
+}

@@ -1,0 +1,181 @@
+import AsyncHTTPClient
+import HaulCore
+import NIOCore
+import NIOHTTP1
+import NIOHTTP2
+import NIOPosix
+import NIOSSL
+
+extension TransferError {
+  /// The only place that maps the client's errors to Haul's codes. `origin` is the requested one.
+  init(mapping error: any Error, from origin: ResourceURL.Origin, via route: Route = .direct) {
+    if let proxy = route.proxy, let error = TransferError(of: proxy, mapping: error) {
+      self = error
+      return
+    }
+    switch error {
+    case let error as TransferError: self = error
+    case let error as HTTPClientError: self.init(client: error)
+    case let error as NIOConnectionError: self.init(connection: error)
+    case let error as NIOSSLError: self.init(tls: error)
+    case is NIOSSLExtraError:
+      self.init(.tls, "the certificate is not for this host; check the address")
+    case let error as BoringSSLError: self.init(alert: error)
+    case let error as HTTPParserError: self.init(parser: error)
+    case ChannelError.connectTimeout:
+      self.init(.timeout, "no connection in time; is the server running?", isRetryable: true)
+    case let error as NIOHTTP2Errors.StreamClosed:
+      self.init(
+        .connectionLost, "the server ended the stream (\(error.errorCode))", isRetryable: true)
+    case is any NIOHTTP2Error:
+      self = TransferError(
+        .connectionLost, "the server violated HTTP/2; HTTP/1.1 may work", isRetryable: true
+      ).remedied(by: .olderHTTP)
+    case is ChannelError:
+      self.init(.connectionLost, "the connection was closed", isRetryable: true)
+    case let error as IOError: self.init(io: error, from: origin)
+    default:
+      self.init(.connectionLost, "the connection failed (\(type(of: error)))", isRetryable: true)
+    }
+  }
+
+  private init(client error: HTTPClientError) {
+    switch error {
+    case .deadlineExceeded:
+      self.init(.timeout, "no answer in time; try again later", isRetryable: true)
+    case .connectTimeout, .getConnectionFromPoolTimeout:
+      self.init(.timeout, "no connection in time; is the server running?", isRetryable: true)
+    case .tlsHandshakeTimeout:
+      self.init(.tls, "the TLS handshake did not end in time", isRetryable: true)
+    case .readTimeout, .writeTimeout:
+      self.init(.stalled, "the connection was idle for too long", isRetryable: true)
+    case .remoteConnectionClosed, .uncleanShutdown:
+      self.init(.connectionLost, "the server closed the connection early", isRetryable: true)
+    case .cancelled, .requestStreamCancelled:
+      self.init(.interrupted, "the request was cancelled", isRetryable: true)
+    default:
+      self.init(.protocolViolation, "the request could not be sent: \(error.shortDescription)")
+    }
+  }
+
+  private init(connection error: NIOConnectionError) {
+    let endpoint = "\(error.host):\(error.port)"
+    // The failure of an address of an excluded family is not about the server.
+    let failures = error.connectionErrors
+    let ofOurFamily = failures.first { !(($0.error as? IOError)?.isOfOtherFamily ?? false) }
+    guard let first = ofOurFamily ?? failures.first else {
+      self.init(
+        .dns, "the host \(error.host) is unknown; check the name and the network",
+        isRetryable: true, cause: .noRoute)
+      return
+    }
+    let address = first.target.ipAddress.map { "\($0):\(error.port)" } ?? endpoint
+    if let io = first.error as? IOError, io.isOfOtherFamily || io.errnoCode == EADDRNOTAVAIL {
+      self.init(localAddress: io)
+    } else if let io = first.error as? IOError, io.errnoCode == ECONNREFUSED {
+      self.init(
+        .connect, "connection refused by \(address); is the server running?", isRetryable: true)
+    } else if case ChannelError.connectTimeout = first.error {
+      self.init(
+        .timeout, "no connection to \(address) in time; is the server running?", isRetryable: true)
+    } else {
+      let hasNoRoute = failures.contains { ($0.error as? IOError)?.hasNoRoute ?? false }
+      self.init(
+        .connect, "no connection to \(address); check the network", isRetryable: true,
+        cause: hasNoRoute ? .noRoute : nil)
+    }
+  }
+
+  private init(tls error: NIOSSLError) {
+    switch error {
+    case .uncleanShutdown:
+      self.init(
+        .connectionLost, "the TLS connection ended without close_notify", isRetryable: true)
+    case .handshakeFailed(let cause):
+      let text = "\(cause)"
+      if text.contains("CERTIFICATE_VERIFY_FAILED") {
+        self = .untrusted
+      } else if text.contains("PROTOCOL_VERSION") || text.contains("UNSUPPORTED_PROTOCOL") {
+        self.init(.tls, "the server speaks only older versions of TLS than are allowed")
+      } else {
+        self.init(.tls, "the TLS handshake failed; is that an https server?")
+      }
+    case .unableToValidateCertificate:
+      self = .untrusted
+    default: self.init(.tls, "the TLS connection failed")
+    }
+  }
+
+  private static let untrusted = TransferError(
+    .tls, "the server's certificate is not trusted; is its authority known?"
+  ).remedied(by: .certificateAuthority)
+
+  /// With TLS 1.3 a server refuses a client certificate after the handshake (RFC 8446, section
+  /// 4.4.2.4).
+  private init(alert error: BoringSSLError) {
+    let text = "\(error)"
+    let isAboutUs = ["CERT", "UNKNOWN_CA", "ACCESS_DENIED"].contains { text.contains($0) }
+    if text.contains("ALERT"), isAboutUs {
+      self = TransferError(.tls, "the server rejected the client certificate, or requires one")
+        .remedied(by: .clientCertificate)
+    } else {
+      self = TransferError(
+        .connectionLost, "the TLS connection broke; does the server require a client certificate?",
+        isRetryable: true
+      ).remedied(by: .clientCertificate)
+    }
+  }
+
+  private init(parser error: HTTPParserError) {
+    if case .invalidEOFState = error {
+      self.init(
+        .connectionLost, "the connection ended in the middle of the answer", isRetryable: true)
+    } else {
+      self.init(.protocolViolation, "the answer is not valid HTTP: \(error)")
+    }
+  }
+
+  private init(io error: IOError, from origin: ResourceURL.Origin) {
+    let endpoint = "\(origin.host):\(origin.port)"
+    switch error.errnoCode {
+    case ECONNREFUSED:
+      self.init(
+        .connect, "connection refused by \(endpoint); is the server running?", isRetryable: true)
+    case ENETUNREACH, EHOSTUNREACH:
+      self.init(
+        .connect, "no route to \(endpoint); check the network", isRetryable: true,
+        cause: .noRoute)
+    case EAFNOSUPPORT, EINVAL, EADDRNOTAVAIL: self.init(localAddress: error)
+    case ETIMEDOUT: self.init(.timeout, "the connection timed out", isRetryable: true)
+    case ECONNRESET, EPIPE:
+      self.init(.connectionLost, "the server reset the connection", isRetryable: true)
+    default:
+      self.init(
+        .connectionLost, "the connection failed: \(SystemError.text(error.errnoCode))",
+        isRetryable: true)
+    }
+  }
+
+  /// The error when a connection could not be bound to the local address.
+  private init(localAddress error: IOError) {
+    if error.isOfOtherFamily {
+      self = TransferError(.connect, "the host has no address of the requested family")
+        .remedied(by: .addressFamily)
+    } else {
+      self = TransferError(
+        .connect,
+        "the local address is not one of this machine, or has no route to the host"
+      ).remedied(by: .localAddress)
+    }
+  }
+}
+
+extension IOError {
+  /// Whether a socket was bound to one address family and connected to the other.
+  fileprivate var isOfOtherFamily: Bool { errnoCode == EAFNOSUPPORT || errnoCode == EINVAL }
+
+  /// Whether there is no route to the address.
+  fileprivate var hasNoRoute: Bool {
+    [ENETUNREACH, EHOSTUNREACH, ENETDOWN].contains(errnoCode)
+  }
+}

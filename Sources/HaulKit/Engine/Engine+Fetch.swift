@@ -1,0 +1,18 @@
+import HaulCore
+
+extension Engine {
+  /// Sends a request when its host has no pause: the pause that a server asks for holds for every
+  /// transfer of the host. That wait does not count toward the idle timeout.
+  ///
+  /// - Parameter host: the host under which the scheduler knows the transfer.
+  func fetch(
+    _ request: FetchRequest, of host: String, _ idleTimer: IdleTimer? = nil
+  ) async throws -> FetchResponse {
+    idleTimer?.end()
+    while let end = slots.update({ $0.pauseEnd(of: host) }), end > clock.now {
+      try await clock.sleep(until: end)
+    }
+    idleTimer?.begin(at: clock.now)
+    return try await send(request, idleTimer)
+  }
+}

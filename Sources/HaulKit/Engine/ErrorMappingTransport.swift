@@ -1,0 +1,88 @@
+import HaulCore
+
+/// The caller's own transport. Its errors become `TransferError`, except the cancellation of a
+/// task.
+struct ErrorMappingTransport: Transport {
+  let base: any Transport
+
+  func fetch(_ request: FetchRequest) async throws -> FetchResponse {
+    do {
+      return try await base.fetch(request).withKnownErrors
+    } catch {
+      throw known(error, isCancelled: Task.isCancelled)
+    }
+  }
+
+  func begin(
+    _ request: FetchRequest,
+    _ answer: @escaping @Sendable (Result<FetchResponse, any Error>) -> Void
+  ) -> (any FetchHandle)? {
+    base.begin(request) { result in
+      // Only the caller's transport knows whether the handle was cancelled.
+      answer(result.map(\.withKnownErrors).mapError { known($0, isCancelled: true) })
+    }
+  }
+}
+
+/// The error that Haul reports: it names the type, because the message may hold secrets.
+private func known(_ error: any Error, isCancelled: Bool) -> any Error {
+  if error is TransferError { return error }
+  if error is CancellationError, isCancelled { return error }
+  return TransferError(
+    .connectionLost, "the transport failed (\(type(of: error)))", isRetryable: true)
+}
+
+extension FetchResponse {
+  fileprivate var withKnownErrors: FetchResponse {
+    let sum = collected?.reduce(Int64(0)) { $0 + Int64($1.count) }
+    return FetchResponse(
+      head: head, body: ErrorMappingBody(base: body, announced: announced), executor: executor,
+      // A body that is too long is read from `body`, which reports that.
+      collected: (sum ?? 0) > announced ? nil : collected)
+  }
+
+  /// The length of the body by its header; the largest number if that does not say it.
+  private var announced: Int64 {
+    // With a coding it may be the length before decoding.
+    guard head.headers["Content-Encoding"] == nil else { return .max }
+    return head.headers.single("Content-Length").flatMap { Int64($0) } ?? .max
+  }
+}
+
+/// A body whose errors are converted, and which must not be longer than announced.
+private struct ErrorMappingBody: AsyncSequence, Sendable {
+  typealias Element = any ByteChunk
+  typealias Failure = any Error
+
+  let base: FetchResponse.Body
+  let announced: Int64
+
+  struct AsyncIterator: AsyncIteratorProtocol {
+    var base: any AsyncIteratorProtocol<any ByteChunk, any Error>
+    var rest: Int64
+
+    mutating func next() async throws -> (any ByteChunk)? {
+      try await next(isolation: #isolation)
+    }
+
+    mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
+      let chunk: (any ByteChunk)?
+      do {
+        chunk = try await base.next(isolation: actor)
+      } catch {
+        throw known(error, isCancelled: Task.isCancelled)
+      }
+      guard let chunk else { return nil }
+      rest -= Int64(chunk.count)
+      guard chunk.count >= 0, rest >= 0 else {
+        throw TransferError(
+          .protocolViolation, "the transport delivered more bytes than Content-Length announced")
+      }
+      return chunk
+    }
+  }
+
+  func makeAsyncIterator() -> AsyncIterator {
+    AsyncIterator(base: base.makeAsyncIterator(), rest: announced)
+  }
+}

@@ -1,0 +1,83 @@
+public import HaulCore
+
+extension TransferManager {
+  /// Adds transfers at the end of the list, in order: all of them or none. They are stored when
+  /// this returns; each starts when a slot is free.
+  ///
+  /// `events()` emits nothing about them before this returns. A request whose `identifier` is in
+  /// the list finds the transfer that has it.
+  /// - Parameters:
+  ///   - requests: in the order in which they start. Relative paths, and programs without a
+  ///     directory, are resolved now, against the working directory of this process.
+  ///   - ifKnown: what to do with a transfer that has the identifier of a request.
+  ///   - key: your name for this call. The same call again, also after a crash, adds nothing and
+  ///     returns the same transfers.
+  /// - Throws: `bad-name` for a path with a NUL; `io`, `disk-full` when they could not be stored;
+  ///   `in-use` when an identifier is refused, or belongs to a transfer that is being removed; with
+  ///   `.update` as `set`; `dependency-failed` for an unknown dependency or a cycle; `interrupted`
+  ///   after `shutdown`.
+  @discardableResult
+  public func add(
+    _ requests: [TransferRequest], ifKnown: TransferRequest.IfKnown = .keep, key: String? = nil
+  ) async throws(TransferError) -> [Transfer] {
+    let added = try await coordinator.add(requests, ifKnown: ifKnown, key: key)
+    defer { if let hold = added.hold { coordinator.engine.hub.release(hold) } }
+    return added.all.map(handle)
+  }
+
+  /// Adds one transfer.
+  /// - Throws: as `add(_:ifKnown:key:)`.
+  @discardableResult
+  public func add(
+    _ request: TransferRequest, ifKnown: TransferRequest.IfKnown = .keep
+  ) async throws(TransferError) -> Transfer {
+    try await add([request], ifKnown: ifKnown)[0]
+  }
+
+  /// Adds downloads with default priority, in no group.
+  /// - Throws: as `add(_:ifKnown:key:)`.
+  @discardableResult
+  public func add(_ downloads: [DownloadRequest]) async throws(TransferError) -> [Transfer] {
+    try await add(downloads.map { TransferRequest(.download($0)) })
+  }
+
+  /// Adds one download with default priority, in no group.
+  /// - Throws: as `add(_:ifKnown:key:)`.
+  @discardableResult
+  public func add(_ download: DownloadRequest) async throws(TransferError) -> Transfer {
+    try await add(TransferRequest(.download(download)))
+  }
+
+  /// Changes a request: a new address for an expired link, priority, dependencies, the rules of the
+  /// next run. A transfer that has ended stays as it is until `retry` or `restart`.
+  ///
+  /// Identifier and group cannot change. Once it has run, neither can its destination, nor an
+  /// address that gives the file its name; the bytes on disk are kept if the new address serves the
+  /// same version.
+  /// - Parameters:
+  ///   - id: a transfer that does not run; pause it first.
+  ///   - change: edits the present request, in which dependencies are ids. Those that were
+  ///     completed and removed from the list are left out.
+  /// - Throws: `refused`, with the `refusal` `isRunning` or `isUnknown`; `dependency-failed` for an
+  ///   unknown dependency or a cycle, which the message names; `bad-name` for a path with a NUL;
+  ///   `internal` for a change that cannot be made; `io`, `disk-full`. Nothing has changed then.
+  public func set(
+    _ id: TransferID, _ change: @Sendable (inout TransferRequest) -> Void
+  ) async throws(TransferError) {
+    if let refusal = try await coordinator.set(id, change) { throw TransferError(refusal) }
+  }
+
+  /// As `set` of one transfer, for each of them in the order of the list.
+  /// - Throws: as `set` of one; the transfers before that one have been changed then.
+  public func set(
+    _ selection: TransferSelection, _ change: @Sendable (inout TransferRequest) -> Void
+  ) async throws(TransferError) -> CommandReport {
+    try await coordinator.set(selection, change)
+  }
+
+  /// Registers the closure of the steps of this name, before they are added. A step without a
+  /// closure fails when it gets a slot. For a stored list, pass `steps` to the initialiser.
+  public func register(step name: String, _ closure: @escaping StepClosure) async {
+    await coordinator.register(step: name, closure)
+  }
+}

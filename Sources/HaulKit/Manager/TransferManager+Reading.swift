@@ -1,0 +1,116 @@
+public import HaulCore
+
+extension TransferManager {
+  /// The handle of a transfer; nil when it is not in the list.
+  /// - Throws: `io`.
+  public func transfer(_ id: TransferID) async throws(TransferError) -> Transfer? {
+    try await handles([id]).first
+  }
+
+  /// The handle of the transfer with this identifier; nil when the list has none.
+  /// - Throws: `io`.
+  public func transfer(identifier: String) async throws(TransferError) -> Transfer? {
+    guard let id = await coordinator.id(of: identifier) else { return nil }
+    return try await transfer(id)
+  }
+
+  /// The handles of transfers, in the order of the list.
+  /// - Throws: `io`.
+  /// - Complexity: O(n log n) in the members of the list; reads each request from the store.
+  public func transfers(
+    of selection: TransferSelection = .all
+  ) async throws(TransferError) -> [Transfer] {
+    try await handles(coordinator.ids(of: selection))
+  }
+
+  /// The group of that name, also before it has members.
+  public func group(_ name: String) -> TransferGroup { TransferGroup(name: name, manager: self) }
+
+  /// Waits until nothing runs and nothing waits for a slot; at once when the manager is shut down
+  /// or the task is cancelled. It does not wait for paused transfers, for those that are blocked by
+  /// a dependency, or for the step that calls it.
+  public func waitUntilEmpty() async { await coordinator.waitUntilEmpty() }
+
+  /// The number of transfers in each state; `running` ones hold a slot.
+  /// - Complexity: O(members of the list).
+  public var counts: [TransferState: Int] { get async { await coordinator.counts } }
+
+  /// The state of transfers, in the order of the list.
+  /// - Complexity: O(n log n) in the members of the list.
+  public func summaries(of selection: TransferSelection = .all) async -> [TransferSummary] {
+    await coordinator.summaries(of: selection)
+  }
+
+  /// One page of the list, in its order.
+  /// - Parameters:
+  ///   - id: the last transfer of the page before; nil for the first page. The page after an
+  ///     unknown one is empty.
+  ///   - count: the most transfers of a page.
+  ///   - group: nil for the whole list.
+  /// - Throws: `io`.
+  /// - Complexity: O(count); a list in memory is sorted for the first page after a change of order.
+  public func summaries(
+    after id: TransferID?, atMost count: Int, of group: String? = nil
+  ) async throws(TransferError) -> [TransferSummary] {
+    try await coordinator.summaries(after: id, atMost: count, of: group)
+  }
+
+  /// The bytes of a transfer to `.stream`, for one reader, from its start. A slow reader slows the
+  /// network; one that stops before the end cancels the transfer.
+  /// - Throws: `internal` when the transfer is unknown, has another destination, or has a reader.
+  public func bytes(of transfer: Transfer) async throws(TransferError) -> TransferBytes {
+    TransferBytes(try await coordinator.stream(of: transfer.id))
+  }
+
+  /// Every event from now on, once and in order; ends when the manager has shut down.
+  ///
+  /// A subscriber that does not read loses progress and phases first. When it has missed more state
+  /// changes than are kept, it gets a `.snapshot` of every transfer in their place.
+  public func events() -> TransferEvents {
+    TransferEvents(
+      source: .everything(EventFeed(of: coordinator, from: .now, deliversResetsAsSnapshots: true)))
+  }
+
+  /// Every state change after a number, then everything as it happens, without gap or repetition,
+  /// also across restarts; ends when the manager has shut down.
+  ///
+  /// Begins with `.reset` and the present state when the log of state changes begins later, or the
+  /// number is of another list. The log keeps 100,000 changes; of a list in memory, 10,000.
+  /// - Parameter number: of the last event that you have; nil begins with `.reset`.
+  public func events(after number: Int?) -> QueueEvents {
+    let start = number.map { EventFeed.Start.after($0) } ?? .nothing
+    return QueueEvents(feed: EventFeed(of: coordinator, from: start))
+  }
+
+  /// How many events wait in memory for subscribers that have not read them.
+  package var bufferedEvents: Int { coordinator.engine.hub.bufferedEvents }
+
+  /// Asks the server about a resource without downloading it: it asks for one byte and reads no
+  /// body. Passing failures are retried as the request says.
+  /// - Parameters:
+  ///   - request: a download of the resource.
+  ///   - retrying: called before the delay of each retry, with the number of the failed attempt.
+  /// - Throws: as a download of it would fail; `interrupted` when the task is cancelled.
+  public func probe(
+    _ request: DownloadRequest,
+    retrying: @Sendable (_ attempt: Int, _ error: TransferError, _ delay: Duration) async -> Void =
+      { _, _, _ in }
+  ) async throws(TransferError) -> ProbeResult {
+    try request.checkPaths()
+    return try await Prober(request: request, engine: coordinator.engine).run(retrying)
+  }
+
+  /// Asks the server about an address, with a request of defaults.
+  /// - Throws: as `probe(_:retrying:)`.
+  public func probe(_ url: ResourceURL) async throws(TransferError) -> ProbeResult {
+    try await probe(DownloadRequest(url: url, to: .stream))
+  }
+
+  private func handles(_ ids: [TransferID]) async throws(TransferError) -> [Transfer] {
+    try await coordinator.identified(ids).map(handle)
+  }
+
+  func handle(_ identified: Identified) -> Transfer {
+    Transfer(id: identified.id, identity: identified.identity, manager: self)
+  }
+}

@@ -1,0 +1,118 @@
+public import HaulCore
+
+/// Runs transfers: downloads and steps, many at once, in an order, within limits.
+///
+/// Each command is stored before it returns. `pause` and `cancel` return when the connections are
+/// closed and the bytes are claimed. `withTransferManager` shuts a manager down at the end of a
+/// scope, `shutdown` at any time; without them it shuts down when nothing refers to it any more.
+public final class TransferManager: Sendable {
+  let coordinator: QueueCoordinator
+  private let onShutdown: @Sendable () async -> Void
+  /// What was damaged in the stored list when it was opened, and where it is now; usually nil.
+  public let damage: TransferError?
+
+  /// A manager whose list lives in memory. It reads files of certificates on the calling thread.
+  /// - Parameters:
+  ///   - configuration: its limits hold for every transport; what it says of connections (timeouts,
+  ///     certificates, proxies, addresses, `User-Agent`) only for Haul's own.
+  ///   - transport: sends the requests in place of Haul's own: a mock, or a session of the system.
+  ///     It stays yours, also after `shutdown`.
+  /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none; `internal`
+  ///   for a schedule as `setSchedule` does.
+  public convenience init(
+    _ configuration: TransferManager.Configuration = TransferManager.Configuration(),
+    transport: (any Transport)? = nil
+  ) throws(TransferError) {
+    try self.init(configuration, replacing: PortOverrides(transport: transport))
+  }
+
+  /// A manager whose list is in your store. It continues at once with what is stored: transfers
+  /// that ran are queued again, paused ones are paused, unfinished commands are carried out.
+  ///
+  /// `TransferManager(directory:)` of the product `HaulStore` has a store that survives a power
+  /// cut.
+  /// - Parameters:
+  ///   - store: for this manager alone, which opens it, and closes it in `shutdown`.
+  ///   - configuration: is not stored.
+  ///   - transport: as for `init(_:transport:)`.
+  ///   - steps: the closures of the listed steps, by name; the store cannot keep closures.
+  /// - Throws: what `Store.open()` throws; `tls` and `internal` as `init(_:transport:)`.
+  /// - Complexity: O(members of the list).
+  public convenience init(
+    store: any Store,
+    _ configuration: TransferManager.Configuration = TransferManager.Configuration(),
+    transport: (any Transport)? = nil, steps: [String: StepClosure] = [:]
+  ) async throws(TransferError) {
+    try await self.init(
+      configuration, replacing: PortOverrides(transport: transport), steps: steps
+    ) { _ in OpenedStore(store: store) }
+  }
+
+  /// A manager whose list lives in memory, with some of its ports replaced.
+  package convenience init(
+    _ configuration: TransferManager.Configuration, replacing ports: PortOverrides
+  ) throws(TransferError) {
+    let ports = try SystemPorts(configuration, ports)
+    self.init(engine: ports.engine, store: MemoryStore(), onShutdown: ports.shutdown)
+  }
+
+  /// A manager that continues with what is in the store that `opening` makes.
+  /// - Throws: what `opening` throws, and as `init(store:_:transport:steps:)`.
+  package convenience init(
+    _ configuration: TransferManager.Configuration, replacing ports: PortOverrides,
+    steps: [String: StepClosure],
+    opening: @Sendable (any TransferClock) async throws(TransferError) -> OpenedStore
+  ) async throws(TransferError) {
+    let (ports, opened) = try await SystemPorts.open(configuration, ports, opening)
+    self.init(
+      engine: ports.engine, store: opened.store, damage: opened.damage, onShutdown: ports.shutdown)
+    if let damage { ports.engine.log(damage) }
+    do throws(TransferError) {
+      for (name, step) in steps { await register(step: name, step) }
+      try await open()
+    } catch {
+      await shutdown()
+      throw error
+    }
+  }
+
+  /// The most members that one change of a command stores.
+  package static var portion: Int { QueueCoordinator.portion }
+
+  /// A manager over an engine of the caller's.
+  package init(
+    engine: Engine, store: any Store = MemoryStore(), portion: Int = TransferManager.portion,
+    damage: TransferError? = nil, onShutdown: @escaping @Sendable () async -> Void = {}
+  ) {
+    self.damage = damage
+    self.onShutdown = onShutdown
+    coordinator = QueueCoordinator(engine: engine, store: store, portion: portion)
+  }
+
+  deinit {
+    Task(executorPreference: coordinator.engine.soleExecutor) { [coordinator, onShutdown] in
+      await Self.shutDown(coordinator, onShutdown)
+    }
+  }
+
+  /// Continues with what the store holds. Call it once, before anything is added.
+  /// - Throws: `io`, when the store cannot be read.
+  package func open() async throws(TransferError) { try await coordinator.open() }
+
+  /// Stops what runs, closes every connection, and ends every event stream. A second call does
+  /// nothing.
+  ///
+  /// When the store is opened again, transfers that ran are queued and paused ones are paused. The
+  /// task of a step that does not pause is cancelled after four seconds. After five, what still
+  /// runs is abandoned: a step counts as interrupted, a download resumes from its last checkpoint.
+  public func shutdown() async { await Self.shutDown(coordinator, onShutdown) }
+
+  private static func shutDown(
+    _ coordinator: QueueCoordinator, _ onShutdown: @escaping @Sendable () async -> Void
+  ) async {
+    guard let hasEnded = await coordinator.shutdown() else { return }
+    // Threads that never return are not awaited.
+    if hasEnded { await onShutdown() } else { Task { await onShutdown() } }
+    coordinator.engine.hub.close()
+  }
+}
