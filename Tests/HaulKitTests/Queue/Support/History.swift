@@ -36,9 +36,17 @@ struct History: Sendable, CustomStringConvertible {
     kinds(of: transfer).compactMap { if case .finished(let result) = $0 { result } else { nil } }
   }
 
-  /// Its reported bytes, in order, since it was added or requeued.
+  /// Its reported bytes, in order.
   func bytes(of transfer: Transfer) -> [Int64] {
     kinds(of: transfer).compactMap { if case .progress(let told) = $0 { told.bytes } else { nil } }
+  }
+
+  /// Its reported bytes since it was added or last resumed, in order.
+  func bytesOfLastRun(of transfer: Transfer) -> [Int64] {
+    kinds(of: transfer).reduce(into: []) { bytes, kind in
+      if kind.change == .resumed { bytes = [] }
+      if case .progress(let progress) = kind { bytes.append(progress.bytes) }
+    }
   }
 
   /// Its reported wait reasons.
