@@ -28,8 +28,8 @@ package enum TargetCheck {
         throw TransferError(
           error, while: "\(error.call == "mkdir" ? "make" : "open") the directory \(name)")
       }
-      throw TransferError(
-        .io, "there is no directory \(name); create it first (mkdir -p), or name it with -d")
+      throw TransferError(.io, "there is no directory \(name); create it first")
+        .remedied(by: .directory)
     }
   }
 

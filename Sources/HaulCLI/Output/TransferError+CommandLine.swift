@@ -20,6 +20,7 @@ extension TransferError.Remedy {
     case .existingFile: " (--if-exists, -o)"
     case .overwriting: " (--if-exists overwrite)"
     case .newAddress: ", and give it with -o and the name of this file"
+    case .directory: " (mkdir -p), or name it with -d"
     case .streaming: " (-o -)"
     case .maximumSize: " (--max-filesize)"
     case .noDecoding: " (leave out --decode)"

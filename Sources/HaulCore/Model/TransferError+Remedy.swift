@@ -4,7 +4,7 @@ extension TransferError {
   package enum Remedy: String, Hashable, Codable, Sendable {
     case credentials, password, proxyCredentials
     case certificateAuthority, clientCertificate
-    case existingFile, overwriting, newAddress, streaming
+    case existingFile, overwriting, newAddress, directory, streaming
     case maximumSize, noDecoding
     case olderHTTP, addressFamily, localAddress
   }

@@ -72,7 +72,8 @@ struct JournalLease {
     }
   }
 
-  static let inUse = TransferError(.inUse, "another process is downloading to this file")
+  static let inUse = TransferError(
+    .inUse, "another process, or another manager of this one, is downloading to this file")
 
   /// Whether this process has the lock now; nil where files cannot be locked.
   static func tryLock(_ file: any DiskFile, _ what: String) throws(TransferError) -> Bool? {

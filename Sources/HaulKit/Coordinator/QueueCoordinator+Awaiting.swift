@@ -5,7 +5,7 @@ extension QueueCoordinator {
   func result(of id: TransferID) async throws(TransferError) -> TransferResult {
     guard CurrentTransfer.id != id else { throw CurrentTransfer.error }
     guard let end = try await end(of: id, orBlocked: true) else {
-      throw TransferError(.interrupted, "its end was not awaited")
+      throw notAwaited("the transfer")
     }
     return try end.orItsError
   }
@@ -32,12 +32,27 @@ extension QueueCoordinator {
   /// The result to report for a transfer that is blocked by a failed dependency; nil for any other.
   func blocked(_ id: TransferID) -> TransferResult? {
     queue.blocker(of: id).map { other in
-      TransferResult(
+      let what =
+        queue.members[other] == nil
+        ? "removed before it completed; remove this one, and add it again without it"
+        : "not completed; retry that one"
+      return TransferResult(
         state: .failed,
-        error: TransferError(
-          .dependencyFailed,
-          "the dependency \(other) was not completed; retry that one"))
+        error: TransferError(.dependencyFailed, "the dependency \(other) was \(what)"))
     }
+  }
+
+  /// Why a wait ended before what it waited for.
+  func notAwaited(_ what: String) -> TransferError {
+    let reason =
+      if Task.isCancelled {
+        "the task that waited for the end of \(what) was cancelled"
+      } else if isShutDown {
+        "the manager was shut down before the end of \(what)"
+      } else {
+        "\(what) was removed from the list before its end"
+      }
+    return TransferError(.interrupted, reason)
   }
 
   func waitUntilEmpty() async {
@@ -62,7 +77,7 @@ extension QueueCoordinator {
     while true {
       if isOver(group) { return try await outcomes(of: group) }
       guard !isShutDown, !Task.isCancelled else {
-        throw TransferError(.interrupted, "the group's end was not awaited")
+        throw notAwaited("the group")
       }
       // The group may have new members by now.
       if await waiters.groups.valueUnlessCancelled(for: group) == true {

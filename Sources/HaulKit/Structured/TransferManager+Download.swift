@@ -35,7 +35,7 @@ extension TransferManager {
       default: break
       }
     }
-    guard Task.isCancelled else { throw TransferError(.interrupted, "its end was not awaited") }
+    guard Task.isCancelled else { throw await coordinator.notAwaited("the transfer") }
     return try await transfer.leave(behavior)
   }
 
