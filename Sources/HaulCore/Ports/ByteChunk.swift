@@ -4,7 +4,7 @@ public import FoundationEssentials
 ///
 /// `[UInt8]` and `Data` conform. Conform your network's own type to save a copy.
 public protocol ByteChunk: Sendable {
-  /// The number of bytes.
+  /// The number of bytes; `withBytes` passes exactly as many.
   var count: Int { get }
   /// Calls `body` with the bytes and returns its result. `body` must not keep the buffer.
   func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result

@@ -34,11 +34,14 @@ private func known(_ error: any Error, isCancelled: Bool) -> any Error {
 
 extension FetchResponse {
   fileprivate var withKnownErrors: FetchResponse {
-    let sum = collected?.reduce(Int64(0)) { $0 + Int64($1.count) }
+    let isRight = collected.map { chunks in
+      chunks.allSatisfy(\.hasItsCount)
+        && chunks.reduce(Int64(0)) { $0 + Int64($1.count) } <= announced
+    }
     return FetchResponse(
       head: head, body: ErrorMappingBody(base: body, announced: announced), executor: executor,
-      // A body that is too long is read from `body`, which reports that.
-      collected: (sum ?? 0) > announced ? nil : collected)
+      // A body that is too long, or wrong, is read from `body`, which reports that.
+      collected: isRight == true ? collected : nil)
   }
 
   /// The length of the body by its header; the largest number if that does not say it.
@@ -47,6 +50,11 @@ extension FetchResponse {
     guard head.headers["Content-Encoding"] == nil else { return .max }
     return head.headers.single("Content-Length").flatMap { Int64($0) } ?? .max
   }
+}
+
+extension ByteChunk {
+  /// Whether the buffer has as many bytes as `count` says; more would be read from foreign memory.
+  fileprivate var hasItsCount: Bool { withBytes(\.count) == count }
 }
 
 /// A body whose errors are converted, and which must not be longer than announced.
@@ -73,8 +81,12 @@ private struct ErrorMappingBody: AsyncSequence, Sendable {
         throw known(error, isCancelled: Task.isCancelled)
       }
       guard let chunk else { return nil }
+      guard chunk.hasItsCount else {
+        throw TransferError(
+          .protocolViolation, "the transport delivered a chunk without the bytes that it counts")
+      }
       rest -= Int64(chunk.count)
-      guard chunk.count >= 0, rest >= 0 else {
+      guard rest >= 0 else {
         throw TransferError(
           .protocolViolation, "the transport delivered more bytes than Content-Length announced")
       }

@@ -51,6 +51,35 @@ import Testing
     await manager.shutdown()
   }
 
+  /// Counts more bytes than it has.
+  private struct ShortChunk: ByteChunk {
+    let count = 1 << 20
+
+    func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+      try Array("short".utf8).withUnsafeBytes(body)
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `A chunk with fewer bytes than it counts fails the download`(isFile: Bool) async throws {
+    try await Bench.with([]) { bench in
+      let transport = Fixed(headers: ["Content-Length": "\(1 << 20)", "ETag": "\"a\""]) {
+        AsyncThrowingStream<any ByteChunk, any Error> { continuation in
+          continuation.yield(ShortChunk())
+          continuation.finish()
+        }
+      }
+      let manager = try TransferManager(transport: transport)
+      let file = try TransferRequest.download(
+        ResourceURL("http://host/a"), to: .file(bench.path("a")))
+      let transfer = try await manager.add(isFile ? file : Self.stream("a"))
+      let error = await #expect(throws: TransferError.self) { try await transfer.result }
+      #expect(error?.code == .protocolViolation)
+      #expect(try bench.names().isEmpty)
+      await manager.shutdown()
+    }
+  }
+
   @Test func `A rate limit of 0 is no limit, and the longest timeout is accepted`() async throws {
     let file = FaultScript.Resource("/f", length: 100_000)
     try await Bench.with([file]) { bench in
