@@ -52,7 +52,7 @@ struct Serve: AsyncParsableCommand {
   }
 }
 
-/// SIGTERM and SIGINT, caught since its creation.
+/// Catches SIGTERM and SIGINT from the creation of this value on.
 struct TerminationSignals {
   private let signals: AsyncStream<Void>
   private let sources: [any DispatchSourceSignal]

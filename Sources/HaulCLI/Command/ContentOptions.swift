@@ -7,7 +7,7 @@ struct ContentOptions: ParsableArguments {
     name: [.customShort("i", allowingJoined: true), .customLong("input-file")],
     help: ArgumentHelp(
       """
-      A file with one URL per line; indented lines below it (out=, dir=, checksum=, header=) \
+      A file with one URL per line; indented lines below a URL (out=, dir=, checksum=, header=) \
       apply to that URL alone. - is standard input.
       """, valueName: "FILE"),
     completion: .file())
@@ -25,7 +25,7 @@ struct ContentOptions: ParsableArguments {
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
     help: """
-      If the server sends no strong validator, fetch parallel ranges all the same, and resume \
+      If the server sends no strong validator, fetch parallel ranges anyway, and resume \
       after comparing bytes; the file is reported as unverified.
       """
   )
@@ -33,8 +33,11 @@ struct ContentOptions: ParsableArguments {
 
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
-    help:
-      "Also resume from the bytes of another address, if length and strong validator match.")
+    help: """
+      Also resume a part file that was downloaded from another address, if length and strong \
+      validator match.
+      """
+  )
   var sameResource: Bool?
 
   @Flag(

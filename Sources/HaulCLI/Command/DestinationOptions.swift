@@ -19,10 +19,10 @@ struct DestinationOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      If the name is taken: update = replace a file that haul downloaded from this URL if the \
-      server has another version, skip a file with the server's length and date, and save beside \
-      any other as 'NAME (1)' (with -o: fail); skip = keep the file; rename = save as 'NAME (1)'; \
-      overwrite; fail (default: update).
+      If the name is taken: update = if haul downloaded the file from this URL, replace it if the \
+      server has another version; skip any other file whose length and date match the server's, \
+      and otherwise save the new one as 'NAME (1)' (with -o: fail); skip = keep the file; rename = \
+      save as 'NAME (1)'; overwrite; fail (default: update).
       """,
       valueName: "what"),
     completion: .list(DownloadRequest.IfExists.allCases.map(\.rawValue)),
@@ -53,7 +53,7 @@ struct DestinationOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Refuse a longer file before fetching it (default: any).", valueName: "SIZE"),
+      "Refuse a file that is longer than this (default: no limit).", valueName: "SIZE"),
     transform: ArgumentValue.bytes)
   var maxFilesize: Int64?
 

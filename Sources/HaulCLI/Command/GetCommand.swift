@@ -6,8 +6,8 @@ struct GetCommand: ParsableCommand {
     commandName: "get",
     abstract: "Downloads now, in the foreground.",
     discussion: """
-      After an interruption or a crash, the same command resumes. When the file is complete, it \
-      brings the file up to date.
+      After an interruption or a crash, the same command resumes. When the file is complete, the \
+      same command brings it up to date.
 
       Examples:
         haul get https://example.org/big.iso
@@ -18,8 +18,8 @@ struct GetCommand: ParsableCommand {
         haul get -i list.txt -d Downloads
         haul get --json --progress none https://example.org/x.bin > events.ndjson
 
-      SIZE and RATE are bytes, with K, M or G for powers of 1024. DURATION is seconds, or \
-      like 90s, 5m, 1h. A --no- form switches off a flag of ~/.config/haul/haul.conf for one \
+      SIZE and RATE are bytes, with K, M or G for powers of 1024. DURATION is a number \
+      of seconds, or has a unit: 90s, 5m, 1h. A --no- form switches off a flag of ~/.config/haul/haul.conf for one \
       run.
 
       Exit status: 0 all completed; 1 at least one failed; 2 wrong usage, nothing was \

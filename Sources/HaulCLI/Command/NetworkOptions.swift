@@ -8,21 +8,21 @@ struct NetworkOptions: ParsableArguments {
     name: [.customShort("H", allowingJoined: true), .customLong("header")],
     help: ArgumentHelp(
       """
-      A header field to send; not sent to another origin after a redirect. @FILE reads them from \
-      a file.
+      A header field to send; not sent to another origin after a redirect. @FILE reads header \
+      fields from a file, one per line.
       """,
       valueName: "Name: value"))
   var headers: [String] = []
 
   @Option(
     name: .customLong("cacert"),
-    help: ArgumentHelp("PEM file of the only certificate authorities to trust.", valueName: "FILE"),
+    help: ArgumentHelp("PEM file of certificate authorities; no others are trusted.", valueName: "FILE"),
     completion: .file(), transform: Self.path)
   var certificateAuthorities: String?
 
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
-    help: "Do not check the server's certificate; not inherited by redirects.")
+    help: "Do not check the server's certificate, except after a redirect to another origin.")
   var insecure: Bool?
 
   @Option(
@@ -110,7 +110,7 @@ struct NetworkOptions: ParsableArguments {
 
   @Option(
     name: .customLong("retry-max-time"),
-    help: ArgumentHelp("Give up after this without progress (default: 1h).", valueName: "DURATION"),
+    help: ArgumentHelp("Give up after this time without progress (default: 1h).", valueName: "DURATION"),
     transform: ArgumentValue.duration)
   var retryMaximumTime: Duration?
 

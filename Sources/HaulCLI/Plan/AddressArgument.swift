@@ -6,10 +6,10 @@ package enum AddressArgument {
   /// - Throws: for a missing scheme, an error with the address that was probably meant.
   package static func url(_ text: String) throws(UsageError) -> ResourceURL {
     if text.hasByte(UInt8(ascii: "\t")) {
-      throw UsageError("\(redacted(text)): mirrors of one address are not yet supported")
+      throw UsageError("\(redacted(text)): mirrors of one file (addresses separated by tabs) are not yet supported")
     }
     if let guess = probablyMeant(text) {
-      let meant = (try? ResourceURL(guess))?.redacted  // no guess is better than a wrong one
+      let meant = (try? ResourceURL(guess))?.redacted  // without a hint is better than with a wrong one
       let hint = meant.map { "did you mean \($0) ?" } ?? "it should begin with https://"
       throw UsageError("\(redacted(text)): the address has no scheme; \(hint)")
     }
@@ -47,8 +47,8 @@ package enum AddressArgument {
     ["localhost", "127.", "[::1]"].contains { text.hasPrefix($0) }
   }
 
-  /// The part that may be shown of text that is not an address: no user information, query or
-  /// fragment.
+  /// What may be shown of a text that is not a valid address: the text without user information,
+  /// query and fragment.
   package static func redacted(_ text: String) -> String {
     // Compared by scalars: a `?` with a combining mark is another character.
     let scalars = text.unicodeScalars

@@ -5,7 +5,7 @@ package struct ProbePlan: Hashable, Sendable {
   package var request: DownloadRequest
   package var limits: EngineLimits
   package var json: Bool
-  /// The engine's log as well.
+  /// Whether to print the engine's log too.
   package var verbose: Bool
 }
 

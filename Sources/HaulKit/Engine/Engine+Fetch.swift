@@ -1,8 +1,8 @@
 import HaulCore
 
 extension Engine {
-  /// Sends a request when its host has no pause: the pause that a server asks for holds for every
-  /// transfer of the host. That wait does not count toward the idle timeout.
+  /// Sends a request. If the server has asked for a pause, it first waits for the end of the pause,
+  /// which holds for every transfer of the host. This wait does not count toward the idle timeout.
   ///
   /// - Parameter host: the host under which the scheduler knows the transfer.
   func fetch(

@@ -2,7 +2,8 @@ import DequeModule
 import HaulCore
 import OrderedCollections
 
-/// The state of an `EventHub`: events that some subscriber has not read, and each one's position.
+/// The state of an `EventHub`: the events that some subscriber has not read, and the position of
+/// each subscriber.
 struct HubState {
   /// A subscriber to everything: a position in the log, and a slot for each transfer's progress.
   struct Subscriber {
@@ -11,7 +12,7 @@ struct HubState {
     var missed: ClosedRange<Int>?
     var progress: OrderedDictionary<TransferID, TransferEvent> = [:]
     var waiter: EventHub.Waiter?
-    /// The most events that the waiter takes at once.
+    /// The maximum number of events that the waiter takes at once.
     var most = 1
   }
 
@@ -30,11 +31,11 @@ struct HubState {
     var reportsProgress = true
     var phase: TransferEvent.Phase?
     var progress: TransferProgress?
-    /// Whether progress with all bytes was emitted.
+    /// Whether progress of 100 % was emitted.
     var isWhole = false
 
-    /// Progress with all bytes of a completed transfer, if it was not emitted yet. A step counts in
-    /// units of its own.
+    /// The progress event that shows a completed transfer as 100 %; nil if one was emitted already.
+    /// For a step it uses the total that the step reported, because a step does not count bytes.
     func whole(_ result: TransferResult, of event: TransferEvent) -> TransferEvent? {
       guard result.state == .completed, reportsProgress, !isWhole,
         let all = event.url == nil ? progress?.total : result.bytes
@@ -48,7 +49,7 @@ struct HubState {
     }
   }
 
-  /// Whether a subscriber may wait.
+  /// False only if certainly no subscriber waits.
   var isAwaited = false
   private(set) var log: Deque<TransferEvent> = []
   /// The position of the first event in the log; positions increase by one.
@@ -65,7 +66,7 @@ struct HubState {
   var wakes: [(waiter: EventHub.Waiter, delivery: EventHub.Delivery)] = []
   private let limit: Int
 
-  /// - Parameter limit: the most events that are kept for the slowest subscriber.
+  /// - Parameter limit: the maximum number of events that are kept for the slowest subscriber.
   init(limit: Int) { self.limit = limit }
 
   var next: Int { first + log.count }

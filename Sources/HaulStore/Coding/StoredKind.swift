@@ -47,7 +47,8 @@ struct StoredKind: Hashable {
     case .moved: (code, detail) = (Self.moved, nil)
     case .progress, .target, .waiting, .snapshot:
       throw TransferError(
-        .internal, "an event of a kind that is not stored was given to the event log; report this")
+        .internal,
+        "the event log was given an event of a kind that it does not store; report this")
     }
   }
 

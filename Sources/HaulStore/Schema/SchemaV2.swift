@@ -1,4 +1,5 @@
-/// The exact target paths, which `open` reads without the other members.
+/// Marks and indexes the members with an exact target path, so that `open` can read these paths
+/// without reading the other members.
 enum SchemaV2 {
   static let statements = [
     "ALTER TABLE requests ADD COLUMN is_exact INTEGER NOT NULL DEFAULT 0",

@@ -2,13 +2,13 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// Passes TCP connections to a server like a slow, limited or failing network.
+/// Forwards TCP connections to a server, and behaves like a slow, limited or failing network.
 package final class Relay: Sendable {
   package let port: Int
   private let group: MultiThreadedEventLoopGroup
   private let record: NIOLockedValueBox<RelaySnapshot>
 
-  /// Buffers of the size in the rules.
+  /// Allocates buffers of the size after which a connection may be reset.
   static let allocator = FixedSizeRecvByteBufferAllocator(capacity: RelayFlow.bufferSize)
 
   private init(

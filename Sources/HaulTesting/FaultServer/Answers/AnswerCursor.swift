@@ -71,7 +71,7 @@ struct AnswerCursor {
   }
 
   private mutating func nextOfBody(limit: Int) -> Output? {
-    // A stop behind the end of the head has no effect.
+    // A stop of the head whose offset is past its end has no effect.
     while stops.first?.part == .head { stops.removeFirst() }
     if let stop = stops.first, stop.after <= bodySent {
       stops.removeFirst()

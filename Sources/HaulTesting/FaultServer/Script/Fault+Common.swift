@@ -18,17 +18,17 @@ extension Fault {
     Fault(.redirect(location: location), when: Match(times: times))
   }
 
-  /// Resets the connection after so many bytes.
+  /// Resets the connection after `bytes` bytes of the body.
   public static func reset(after bytes: Int64, times: Int? = nil) -> Fault {
     Fault(.reset(after: bytes), when: Match(times: times))
   }
 
-  /// Closes the connection after so many bytes.
+  /// Closes the connection after `bytes` bytes of the body.
   public static func close(after bytes: Int64, times: Int? = nil) -> Fault {
     Fault(.close(after: bytes), when: Match(times: times))
   }
 
-  /// Sends nothing after so many bytes, until `FaultServer.release(_:)`.
+  /// Sends nothing after `bytes` bytes of the body, until `FaultServer.release(_:)`.
   public static func stall(after bytes: Int64, times: Int? = nil) -> Fault {
     Fault(.stall(after: bytes), when: Match(times: times))
   }
