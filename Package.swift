@@ -22,11 +22,14 @@ extension Target.Dependency {
     name: "OrderedCollections", package: "swift-collections")
   static let crypto = product(name: "Crypto", package: "swift-crypto")
   static let grdb = product(name: "GRDB", package: "GRDB.swift")
+  static let hummingbird = product(name: "Hummingbird", package: "hummingbird")
+  static let hummingbirdCore = product(name: "HummingbirdCore", package: "hummingbird")
   static let logging = product(name: "Logging", package: "swift-log")
   static let nioCore = product(name: "NIOCore", package: "swift-nio")
   static let nioConcurrency = product(name: "NIOConcurrencyHelpers", package: "swift-nio")
   static let nioHPACK = product(name: "NIOHPACK", package: "swift-nio-http2")
   static let nioHTTP1 = product(name: "NIOHTTP1", package: "swift-nio")
+  static let nioHTTPTypes = product(name: "NIOHTTPTypes", package: "swift-nio-extras")
   static let nioHTTP2 = product(name: "NIOHTTP2", package: "swift-nio-http2")
   static let nioPosix = product(name: "NIOPosix", package: "swift-nio")
   static let nioSSL = product(name: "NIOSSL", package: "swift-nio-ssl")
@@ -70,9 +73,11 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
     .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
@@ -107,12 +112,25 @@ let package = Package(
     .target(
       name: "HaulService", dependencies: ["HaulKit", .serviceLifecycle], swiftSettings: settings),
     .target(
+      name: "HaulControl",
+      dependencies: ["HaulKit", "HaulCore", .asyncHTTPClient, .nioCore, .nioHTTP1],
+      swiftSettings: settings),
+    .target(
+      name: "HaulDaemon",
+      dependencies: [
+        "HaulControl", "HaulStore", "HaulKit", "HaulCore", .hummingbird,
+        .hummingbirdCore, .logging, .nioCore,
+        .nioHTTPTypes, .serviceLifecycle,
+      ],
+      swiftSettings: settings),
+    .target(
       name: "HaulCLI",
       dependencies: [
-        "HaulKit", "HaulCore", "CHaulSystem", .argumentParser, .logging,
+        "HaulControl", "HaulKit", "HaulCore", "CHaulSystem", .argumentParser, .logging,
       ],
       swiftSettings: parsers),
-    .executableTarget(name: "haul", dependencies: ["HaulCLI"], swiftSettings: settings),
+    .executableTarget(
+      name: "haul", dependencies: ["HaulCLI", "HaulDaemon"], swiftSettings: settings),
 
     .target(
       name: "HaulTesting",
@@ -166,8 +184,11 @@ let package = Package(
       dependencies: ["HaulService", "HaulKit", .logging, .serviceLifecycle],
       swiftSettings: settings),
     .testTarget(
+      name: "HaulControlTests", dependencies: ["HaulControl", "HaulCore"],
+      swiftSettings: settings),
+    .testTarget(
       name: "HaulCLITests",
-      dependencies: ["HaulCLI", "HaulCore", "HaulTesting", .nioConcurrency],
+      dependencies: ["HaulCLI", "HaulControl", "HaulCore", "HaulTesting", .nioConcurrency],
       swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

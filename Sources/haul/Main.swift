@@ -1,4 +1,8 @@
 import HaulCLI
+import HaulControl
+import HaulDaemon
+import HaulKit
+import Logging
 
 #if canImport(Glibc)
   import Glibc
@@ -10,6 +14,11 @@ import HaulCLI
 @MainActor
 enum Main {
   static func main() async {
-    exit(await HaulProgram.run(Array(CommandLine.arguments.dropFirst())))
+    let status = await HaulProgram.run(Array(CommandLine.arguments.dropFirst())) {
+      location, configuration, logger in
+      try await Daemon(at: location, configuration, version: HaulVersion.text, logger: logger)
+        .run()
+    }
+    exit(status)
   }
 }

@@ -32,6 +32,10 @@ int haul_mount_id(int file, uint64_t *mount);
 /// `flock` LOCK_EX | LOCK_NB (the name is a struct's as well).
 int haul_try_lock(int file);
 
+/// Starts a program in a session of its own, without the caller's files, which outlives the
+/// terminal. Its output goes to the end of the log. Returns 0 or an error number.
+int haul_spawn_daemon(const char *path, const char *log, char *const arguments[]);
+
 /// A program to be: `fork` is not for Swift, and between it and the program only C may run.
 struct haul_program {
   /// Where it may lie, in order; ends with NULL.

@@ -21,5 +21,16 @@ struct HaulCommand: ParsableCommand {
       'haul get --help' shows all.
       """,
     version: "haul \(HaulVersion.text)",
-    subcommands: [GetCommand.self, ProbeCommand.self, VerifyCommand.self, HelpCommand.self])
+    subcommands: [GetCommand.self, ProbeCommand.self, VerifyCommand.self, HelpCommand.self],
+    groupedSubcommands: [
+      CommandGroup(name: "Background queue", subcommands: controlCommands)
+    ])
+
+  static let controlCommands: [any ParsableCommand.Type] = [
+    AddCommand.self, ListCommand.self, ShowCommand.self, ExplainCommand.self, PauseCommand.self,
+    ResumeCommand.self, RequeueCommand.self, CancelCommand.self, RetryCommand.self,
+    RestartCommand.self, RemoveCommand.self, StartCommand.self, MoveCommand.self, SetCommand.self,
+    SuspendCommand.self, UnsuspendCommand.self, WaitCommand.self, ServeCommand.self,
+    DaemonCommand.self,
+  ]
 }

@@ -6,6 +6,8 @@ package enum Invocation: Hashable, Sendable {
   case get(GetPlan)
   case probe(ProbePlan)
   case verify(VerifyPlan)
+  case control(ControlPlan)
+  case serve(ServePlan)
   /// Text for standard output: help, the version, a completion script.
   case print(String)
 }
@@ -51,7 +53,12 @@ extension Invocation {
         (command, _) throws(UsageError) in try VerifyPlan(command)
       }
       return .verify(plan)
+    case let add as AddCommand:
+      return .control(.add(try Settings.plan(add, from: arguments, sources, AddPlan.init)))
+    case let serve as ServeCommand:
+      return .serve(try Settings.plan(serve, from: arguments, sources, ServePlan.init))
     default:
+      if let plan = try ControlPlan.of(command) { return .control(plan) }
       do {
         var command = command
         try command.run()
@@ -62,15 +69,18 @@ extension Invocation {
     }
   }
 
-  private static let commandNames = ["get", "probe", "verify", "help"]
+  private static let commands = HaulCommand.configuration.subcommands
+
+  private static let commandNames = commands.compactMap { $0.configuration.commandName }
 
   private static func help(of name: String?) throws(UsageError) -> Invocation {
     switch name {
     case nil, "help": return .print(HaulCommand.helpMessage())
-    case "get": return .print(HaulCommand.helpMessage(for: GetCommand.self))
-    case "probe": return .print(HaulCommand.helpMessage(for: ProbeCommand.self))
-    case "verify": return .print(HaulCommand.helpMessage(for: VerifyCommand.self))
-    case let name?: throw unknown(name)
+    case let name?:
+      guard let command = commands.first(where: { $0.configuration.commandName == name }) else {
+        throw unknown(name)
+      }
+      return .print(HaulCommand.helpMessage(for: command))
     }
   }
 
@@ -115,7 +125,7 @@ extension Invocation {
       let shown = AddressArgument.redacted(address).unicodeScalars
       line = String(line.unicodeScalars.replacing(address.unicodeScalars, with: shown))
     }
-    let command = ["get", "probe", "verify"].contains(name) ? "\(name) " : ""
+    let command = commandNames.contains(name) && name != "help" ? "\(name) " : ""
     throw UsageError("\(line); see 'haul \(command)--help'")
   }
 }

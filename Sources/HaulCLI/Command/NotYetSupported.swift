@@ -1,9 +1,7 @@
 /// The only table of documented commands and options that this version lacks.
 enum NotYetSupported {
   private static let commands: Set<String> = [
-    "put", "add", "list", "show", "explain", "pause", "resume", "requeue", "cancel",
-    "retry", "restart", "remove", "start", "move", "set", "suspend", "unsuspend", "watch", "wait",
-    "serve", "daemon", "ui",
+    "put", "watch", "ui",
   ]
 
   private static let longOptions: Set<String> = [

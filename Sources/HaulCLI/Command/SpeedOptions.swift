@@ -3,6 +3,14 @@ import HaulCore
 
 /// Limits of concurrency and speed.
 struct SpeedOptions: ParsableArguments {
+  @OptionGroup var limits: LimitOptions
+  @OptionGroup var ranges: RangeOptions
+
+  func apply(to request: inout DownloadRequest) { ranges.apply(to: &request) }
+}
+
+/// Limits of all transfers together.
+struct LimitOptions: ParsableArguments {
   @Option(
     name: [.customShort("j", allowingJoined: true), .customLong("max-active")],
     help: ArgumentHelp("Files at once (default: 8).", valueName: "N"),
@@ -15,14 +23,10 @@ struct SpeedOptions: ParsableArguments {
     transform: { try ArgumentValue.count($0, in: 1...1000) })
   var maximumPerHost: Int?
 
-  @OptionGroup var ranges: RangeOptions
-
   @Option(
     name: .customLong("limit-rate"),
     help: ArgumentHelp(
       "Bytes per second, all files together (default: no limit).", valueName: "RATE"),
     transform: ArgumentValue.bytes)
   var rateLimit: Int64?
-
-  func apply(to request: inout DownloadRequest) { ranges.apply(to: &request) }
 }

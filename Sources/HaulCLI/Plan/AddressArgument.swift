@@ -6,10 +6,13 @@ package enum AddressArgument {
   /// - Throws: for a missing scheme, an error with the address that was probably meant.
   package static func url(_ text: String) throws(UsageError) -> ResourceURL {
     if text.hasByte(UInt8(ascii: "\t")) {
-      throw UsageError("\(redacted(text)): mirrors of one file (addresses separated by tabs) are not yet supported")
+      throw UsageError(
+        "\(redacted(text)): mirrors of one file (addresses separated by tabs) are not yet supported"
+      )
     }
     if let guess = probablyMeant(text) {
-      let meant = (try? ResourceURL(guess))?.redacted  // without a hint is better than with a wrong one
+      // No hint is better than a wrong one.
+      let meant = (try? ResourceURL(guess))?.redacted
       let hint = meant.map { "did you mean \($0) ?" } ?? "it should begin with https://"
       throw UsageError("\(redacted(text)): the address has no scheme; \(hint)")
     }

@@ -1,3 +1,6 @@
+import HaulControl
+import HaulCore
+
 /// Parses values of the command line.
 package enum ArgumentValue {
   /// A number of bytes, at least 1, with an optional `K`, `M`, `G` or `T` (powers of 1024), also
@@ -52,6 +55,13 @@ package enum ArgumentValue {
       throw UsageError("write a number from \(bounds.lowerBound) to \(bounds.upperBound)")
     }
     return count
+  }
+
+  static func priority(_ text: String) throws(UsageError) -> TransferRequest.Priority {
+    guard let priority = TransferRequest.Priority(name: text) else {
+      throw UsageError("write \(TransferRequest.Priority.names)")
+    }
+    return priority
   }
 
   /// One of the values of the type.

@@ -42,10 +42,25 @@ package struct EngineLimits: Hashable, Sendable {
     userAgent = defaults.userAgent
   }
 
+  /// The limits that options ask for. An option also raises the wider limits of connections that
+  /// would make it ineffective.
+  init(
+    _ options: LimitOptions, connections: Int? = nil, _ network: ConnectionOptions
+  ) throws(UsageError) {
+    self.init()
+    if let active = options.maximumActive { maximumActive = active }
+    if let perHost = options.maximumPerHost { maximumActivePerHost = perHost }
+    connectionsPerHost = max(connectionsPerHost, connections ?? 0, options.maximumPerHost ?? 0)
+    maximumConnections = max(maximumConnections, connectionsPerHost, maximumActive)
+    rateLimit = options.rateLimit
+    try network.apply(to: &self)
+  }
+
   /// The manager's configuration; without a logger it logs nothing.
+  /// - Parameter isAttended: whether a person waits for the transfers.
   /// - Throws: when a proxy of the environment cannot be read.
   package func configuration(
-    logger: Logger?, environment: [String: String] = [:]
+    logger: Logger?, environment: [String: String] = [:], isAttended: Bool = true
   ) throws(TransferError) -> TransferManager.Configuration {
     var configuration = TransferManager.Configuration()
     configuration.maximumActive = maximumActive
@@ -65,13 +80,14 @@ package struct EngineLimits: Hashable, Sendable {
     configuration.localAddress = localAddress
     configuration.addresses = addresses
     configuration.userAgent = userAgent
+    if let logger { configuration.logger = logger }
+    guard isAttended else { return configuration }
     // A person waits for a run in the foreground, so failures are reported at once.
     configuration.isAttended = true
     configuration.waitsForDisk = false
     configuration.waitsForNetwork = false
     // The only subscriber reads all the time, and must get every event of a long list.
     configuration.keptEvents = .max
-    if let logger { configuration.logger = logger }
     return configuration
   }
 }

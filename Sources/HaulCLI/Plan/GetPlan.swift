@@ -19,7 +19,7 @@ extension GetPlan {
     try Self.checkUse(of: command, count: items.count)
     let checksums = try Self.checksums(command.content.checksums)
     var headers: [HeaderArgument.Field] = []
-    for text in command.network.headers {
+    for text in command.network.requests.headers {
       headers += try HeaderArgument.fields(text, sources)
     }
     let cookies = try CookieField(command.credentials, headers: headers, sources)
@@ -32,7 +32,7 @@ extension GetPlan {
     destination.apply(to: &common)
     command.content.apply(to: &common)
     command.speed.apply(to: &common)
-    command.network.apply(to: &common)
+    command.network.requests.apply(to: &common)
     var isDestinationKnown = false
     for (number, item) in items.enumerated() {
       if !isDestinationKnown, !item.hasOwnDestination {
@@ -56,7 +56,9 @@ extension GetPlan {
       requests.append(request)
       indices.append(number + 1)
     }
-    limits = try Self.limits(command)
+    limits = try EngineLimits(
+      command.speed.limits, connections: command.speed.ranges.connections,
+      command.network.connections)
     if let hint = Self.hint(onHostsOf: requests, command.speed, limits) { notes.append(hint) }
     output = command.output.values
     output.discards = command.destination.output == Self.nowhere
@@ -68,7 +70,9 @@ extension GetPlan {
     onHostsOf requests: [DownloadRequest], _ speed: SpeedOptions, _ limits: EngineLimits
   ) -> String? {
     let most = limits.maximumActivePerHost
-    guard let wanted = speed.maximumActive, wanted > most, speed.maximumPerHost == nil else {
+    guard let wanted = speed.limits.maximumActive, wanted > most,
+      speed.limits.maximumPerHost == nil
+    else {
       return nil
     }
     let hosts = Dictionary(grouping: requests) { $0.url.origin.authority }
@@ -171,21 +175,5 @@ extension GetPlan {
     throw UsageError(
       "\(origin): \(algorithm.rawValue) needs \(algorithm.byteCount * 2) hexadecimal digits, not "
         + "\(text.count - name.count - 1)")
-  }
-
-  /// The limits of a run. An option also raises the wider limits of connections that would make it
-  /// ineffective.
-  private static func limits(_ command: GetCommand) throws(UsageError) -> EngineLimits {
-    let speed = command.speed
-    var limits = EngineLimits()
-    if let active = speed.maximumActive { limits.maximumActive = active }
-    if let perHost = speed.maximumPerHost { limits.maximumActivePerHost = perHost }
-    limits.connectionsPerHost = max(
-      limits.connectionsPerHost, speed.ranges.connections ?? 0, speed.maximumPerHost ?? 0)
-    limits.maximumConnections = max(
-      limits.maximumConnections, limits.connectionsPerHost, limits.maximumActive)
-    limits.rateLimit = speed.rateLimit
-    try command.network.apply(to: &limits)
-    return limits
   }
 }

@@ -15,7 +15,7 @@ extension ProbePlan {
     let url = try AddressArgument.url(command.url)
     request = DownloadRequest(url: url, to: .directory("."))
     var headers: [HeaderArgument.Field] = []
-    for text in command.network.headers {
+    for text in command.network.requests.headers {
       headers += try HeaderArgument.fields(text, sources)
     }
     request.headers = headers
@@ -24,10 +24,10 @@ extension ProbePlan {
     try CookieField(command.credentials, headers: headers, sources).apply(to: &request)
     // A probe retries little, unless the user's options say otherwise.
     request.retry.retries = 2
-    command.network.apply(to: &request)
+    command.network.requests.apply(to: &request)
     command.plan.apply(to: &request)
     limits = EngineLimits()
-    try command.network.apply(to: &limits)
+    try command.network.connections.apply(to: &limits)
     json = command.json ?? false
     verbose = command.verbose ?? false
   }

@@ -11,6 +11,8 @@ package enum ExitStatus: Int32, Sendable {
   case failed = 1
   /// Wrong usage or configuration; nothing was started.
   case usage = 2
+  /// Nothing failed, and something is paused or was cancelled.
+  case stopped = 3
   case hungUp = 129
   case interrupted = 130
   case quit = 131

@@ -1,6 +1,8 @@
 import FoundationEssentials
+package import HaulControl
 import HaulCore
-import HaulKit
+package import HaulKit
+package import Logging
 
 #if canImport(Glibc)
   import Glibc
@@ -11,10 +13,16 @@ import HaulKit
 /// The only code that uses the globals of the process; it connects all parts.
 @MainActor
 package enum HaulProgram {
+  /// Runs the queue of `haul serve` until it is told to end; throws what a user can do.
+  package typealias Serve =
+    @Sendable (ControlLocation, TransferManager.Configuration, Logger) async throws -> Void
+
   /// Runs the command line.
-  /// - Parameter arguments: without the program's name.
+  /// - Parameters:
+  ///   - arguments: without the program's name.
+  ///   - serve: the daemon, which is not part of this module.
   /// - Returns: the exit status.
-  package static func run(_ arguments: [String]) async -> Int32 {
+  package static func run(_ arguments: [String], serve: Serve) async -> Int32 {
     Signals.quitAtOnce()
     OutputStream.occupyClosedDescriptors()
     let process = ProcessLimits.ofThisProcess()
@@ -32,6 +40,22 @@ package enum HaulProgram {
       signal(SIGPIPE, SIG_IGN)
       return await ProbeSession(plan: plan, environment: context.environment).run().rawValue
     case .verify(let plan): return await VerifySession(plan: plan).run().rawValue
+    case .control(let plan):
+      signal(SIGPIPE, SIG_IGN)
+      let session = ControlSession(
+        plan: plan, context: context, executable: executable,
+        workingDirectory: FileManager.default.currentDirectoryPath)
+      return await session.run().rawValue
+    case .serve(var plan):
+      if let refusal = process.refusal { return await refuse(refusal).rawValue }
+      // The terminal that started it may be closed.
+      signal(SIGHUP, SIG_IGN)
+      signal(SIGPIPE, SIG_IGN)
+      if let lowered = process.apply(to: &plan.limits) {
+        await OutputStream.standardError.write(lowered + "\n")
+      }
+      return await ServeSession(plan: plan, environment: context.environment)
+        .run(serve).rawValue
     case .get(var plan):
       if let refusal = process.refusal { return await refuse(refusal).rawValue }
       let signals = Signals.takeOver()
@@ -43,6 +67,12 @@ package enum HaulProgram {
         plan: plan, context: context, interruptions: signals.interruptions)
       return await session.run().rawValue
     }
+  }
+
+  /// The path of this program.
+  private static var executable: String {
+    (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+      ?? CommandLine.arguments.first ?? "haul"
   }
 
   private static var context: ProcessContext {

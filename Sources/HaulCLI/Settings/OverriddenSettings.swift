@@ -19,12 +19,32 @@ extension VerifyCommand: ConfiguredCommand {
   var overridden: Set<String> { ["checksum"] }
 }
 
+extension AddCommand: ConfiguredCommand {
+  var overridden: Set<String> { Settings.overridden(by: credentials, requests) }
+}
+
+extension ServeCommand: ConfiguredCommand {
+  var overridden: Set<String> { Settings.overridden(by: network) }
+}
+
 extension Settings {
   fileprivate static func overridden(
     by credentials: CredentialOptions, _ network: NetworkOptions
   ) -> Set<String> {
+    overridden(by: credentials, network.requests)
+      .union(overridden(by: network.connections))
+  }
+
+  fileprivate static func overridden(by network: ConnectionOptions) -> Set<String> {
+    if network.http1 == true { return ["http2"] }
+    return network.http2 == true ? ["http1.1"] : []
+  }
+
+  fileprivate static func overridden(
+    by credentials: CredentialOptions, _ requests: RequestOptions
+  ) -> Set<String> {
     let (authorization, cookie) = ("header authorization", "header cookie")
-    var keys = Set(network.headers.map(subject(ofHeader:)))
+    var keys = Set(requests.headers.map(subject(ofHeader:)))
     if keys.contains(authorization) {
       keys.formUnion(["user", "password-file", "bearer-file", "netrc"])
     }
@@ -35,8 +55,6 @@ extension Settings {
     if credentials.user != nil { keys.formUnion([authorization, "bearer-file", "password-file"]) }
     if credentials.netrc == true { keys.formUnion([authorization, "bearer-file"]) }
     if !credentials.cookies.isEmpty || !credentials.cookieFiles.isEmpty { keys.insert(cookie) }
-    if network.http1 == true { keys.insert("http2") }
-    if network.http2 == true { keys.insert("http1.1") }
     return keys
   }
 }

@@ -41,6 +41,26 @@ public struct TransferID: Hashable, Sendable, Comparable {
   private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 }
 
+extension TransferID {
+  /// The first characters of ids.
+  package struct Prefix: Sendable {
+    private let bits: UInt64
+    private let missing: UInt64
+
+    /// Nil unless it is 1 to 8 base32 characters.
+    package init?(_ text: String) {
+      let count = text.utf8.count
+      guard (1...8).contains(count),
+        let id = TransferID(text + String(repeating: "0", count: 8 - count))
+      else { return nil }
+      missing = 5 * UInt64(8 - count)
+      bits = id.bits >> missing
+    }
+
+    package func matches(_ id: TransferID) -> Bool { id.bits >> missing == bits }
+  }
+}
+
 extension TransferID: CustomStringConvertible {
   /// Eight characters of Crockford's base32.
   public var description: String {

@@ -30,7 +30,7 @@ public struct TransferSummary: Sendable, Hashable, Identifiable {
 }
 
 /// The state of a transfer in the queue.
-public enum TransferState: String, Sendable, Hashable, CaseIterable {
+public enum TransferState: String, Sendable, Hashable, CaseIterable, Codable {
   /// It starts, or makes its next attempt, when it has a slot and no wait reason.
   case queued
   /// It holds a slot.

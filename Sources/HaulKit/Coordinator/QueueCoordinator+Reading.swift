@@ -73,6 +73,30 @@ extension QueueCoordinator {
     return summaries(of: records.map(\.id))
   }
 
+  /// What is shown of these transfers, with what is running now; without those that are not in the
+  /// list.
+  func rows(
+    of ids: [TransferID]
+  ) async throws(TransferError) -> [(row: TransferList.Row, summary: TransferSummary)] {
+    try await store.records(ids).compactMap { record in
+      summary(of: record.id).map { summary in
+        let (phase, progress) = engine.hub.live(record.id)
+        let snapshot = TransferSnapshot(summary: summary, phase: phase, progress: progress)
+        return (TransferList.Row(record, snapshot), summary)
+      }
+    }
+  }
+
+  /// The transfers that a text may mean: the one with this identifier, otherwise those whose ids
+  /// begin with it.
+  /// - Complexity: O(members of the list) unless it is a whole id or an identifier.
+  func ids(named text: String) -> [TransferID] {
+    if let id = queue.id(of: text) { return [id] }
+    if let id = TransferID(text) { return queue.members.contains(id) ? [id] : [] }
+    guard let prefix = TransferID.Prefix(text) else { return [] }
+    return queue.members.values.map(\.facts.id).filter(prefix.matches)
+  }
+
   func stream(of id: TransferID) throws(TransferError) -> StreamBuffer {
     guard let stream = runs[id].stream else {
       throw TransferError(.internal, "that transfer has no stream to read")

@@ -79,6 +79,13 @@ extension TransferEvent.Kind {
 }
 
 extension TransferList.Row {
+  init(_ record: TransferRecord, _ snapshot: TransferSnapshot) {
+    self.init(id: record.id, name: "\(record.id)")
+    take(record)
+    take(.snapshot(snapshot))
+    if state == .running { phase = snapshot.phase }
+  }
+
   fileprivate mutating func take(_ record: TransferRecord) {
     (identifier, group) = (record.request.identifier, record.request.group)
     switch record.request.work {

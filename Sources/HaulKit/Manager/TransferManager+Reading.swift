@@ -55,6 +55,30 @@ extension TransferManager {
     try await coordinator.summaries(after: id, atMost: count, of: group)
   }
 
+  /// What is shown of these transfers, with what is running now; without those that are not in the
+  /// list.
+  /// - Throws: `io`.
+  package func rows(
+    of ids: [TransferID]
+  ) async throws(TransferError) -> [(row: TransferList.Row, summary: TransferSummary)] {
+    try await coordinator.rows(of: ids)
+  }
+
+  /// The transfers that a text may mean: the one with this identifier, otherwise those whose ids
+  /// begin with it.
+  /// - Complexity: O(members of the list) unless it is a whole id or an identifier.
+  package func ids(named text: String) async -> [TransferID] {
+    await coordinator.ids(named: text)
+  }
+
+  /// The ids of a selection, in the order of the list.
+  package func ids(of selection: TransferSelection) async -> [TransferID] {
+    await coordinator.ids(of: selection)
+  }
+
+  /// Whether the queue is suspended.
+  package var isSuspended: Bool { coordinator.engine.slots.update { $0.isSuspended } }
+
   /// The bytes of a transfer to `.stream`, for one reader, from its start. A slow reader slows the
   /// network; one that stops before the end cancels the transfer.
   /// - Throws: `internal` when the transfer is unknown, has another destination, or has a reader.

@@ -78,7 +78,13 @@ struct ExampleRuns {
   @Test("DownloadQueue: one at a time; a pause starts the next one, a resume continues")
   func oneAtATime() async throws {
     try await Workplace.with(Workplace.file("/a"), Workplace.file("/b")) { place in
-      place.server.setFaults("/a", [Fault(.stall(after: 1 << 20))])
+      // Other connections must not fetch what the first one does not get.
+      place.server.setFaults(
+        "/a",
+        [
+          Fault(.stall(after: 1 << 20), when: .request(1)),
+          Fault(.stallBeforeHead, when: .init(firstRequest: 2)),
+        ])
       let lines = try Self.fifo(place.path("lines"))
       let words = [place.directory, place.server.url("/a"), place.server.url("/b")]
       let run = try await CommandRun(

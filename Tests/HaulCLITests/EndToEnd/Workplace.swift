@@ -22,6 +22,13 @@ struct Workplace: Sendable {
     _ resources: FaultScript.Resource..., tls: FaultServerTLS = .none,
     _ body: (Workplace) async throws -> Value
   ) async throws -> Value {
+    try await with(resources, tls: tls, body)
+  }
+
+  static func with<Value>(
+    _ resources: [FaultScript.Resource], tls: FaultServerTLS = .none,
+    _ body: (Workplace) async throws -> Value
+  ) async throws -> Value {
     try await withFaultServer(FaultScript(resources), tls: tls) { server in
       let directory = FileManager.default.temporaryDirectory
         .appending(path: "haul-run-\(UUID().uuidString)").resolvingSymlinksInPath().path

@@ -88,7 +88,7 @@ private struct PathSample {
     let manager = try await TransferManager(directory: "queue")
     var request = TransferRequest.download(url, to: .file("app.tar.gz"))
     request.identifier = "app"
-    try await manager.add(request)  // finds the transfer that has this identifier
+    try await manager.add(request)  // adds it, or finds it by its identifier
     for transfer in try await manager.transfers() {
       transfer.onEnd { result in print(transfer.url?.description ?? "", result.state) }
     }

@@ -61,7 +61,7 @@ private struct Sample {
     var configuration = TransferManager.Configuration()
     configuration.schedule = Schedule(
       [
-        .init(.workdays, from: 22 * 60, to: 6 * 60),  // minutes of the day; to 06:00 of the next
+        .init(.workdays, from: 22 * 60, to: 6 * 60),  // until 06:00 of the next day
         .init([.sunday], from: 0, to: 24 * 60),
       ], timeZone: "Europe/Berlin")
   }

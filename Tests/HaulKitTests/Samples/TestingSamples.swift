@@ -40,7 +40,7 @@ struct MockTransport: Transport {
       let url = try server.resourceURL("/big.iso")
       try await manager.add(.download(url, to: .file("/big.iso")))
       for await event in events {
-        if case .attempt(_, _, let delay) = event.kind { clock.advance(by: delay) }  // it is due
+        if case .attempt(_, _, let delay) = event.kind { clock.advance(by: delay) }  // due
         if case .finished = event.kind { break }
       }
       #expect(server.requests.map(\.status) == [503, 206])

@@ -1,0 +1,52 @@
+#define _GNU_SOURCE
+#include "CHaulSystem.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stddef.h>
+
+extern char **environ;
+
+// Adds the actions that replace the files of the caller.
+static int redirect(posix_spawn_file_actions_t *files, const char *log) {
+  int error = posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0);
+  if (error == 0)
+    error = posix_spawn_file_actions_addopen(files, 1, log,
+                                             O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+  if (error == 0) error = posix_spawn_file_actions_adddup2(files, 1, 2);
+#if defined(__linux__)
+  if (error == 0) error = posix_spawn_file_actions_addclosefrom_np(files, 3);
+#endif
+  return error;
+}
+
+// A session of its own, with the signals of a new program.
+static int detach(posix_spawnattr_t *attributes) {
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  int error = posix_spawnattr_setsigmask(attributes, &none);
+  if (error == 0) error = posix_spawnattr_setsigdefault(attributes, &all);
+  if (error == 0)
+    error = posix_spawnattr_setflags(
+        attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  return error;
+}
+
+int haul_spawn_daemon(const char *path, const char *log, char *const arguments[]) {
+  posix_spawn_file_actions_t files;
+  posix_spawnattr_t attributes;
+  int error = posix_spawn_file_actions_init(&files);
+  if (error != 0) return error;
+  error = posix_spawnattr_init(&attributes);
+  if (error == 0) {
+    pid_t pid;
+    error = redirect(&files, log);
+    if (error == 0) error = detach(&attributes);
+    if (error == 0) error = posix_spawn(&pid, path, &files, &attributes, arguments, environ);
+    posix_spawnattr_destroy(&attributes);
+  }
+  posix_spawn_file_actions_destroy(&files);
+  return error;
+}

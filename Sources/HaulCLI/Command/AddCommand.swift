@@ -1,0 +1,67 @@
+import ArgumentParser
+import HaulControl
+import HaulCore
+
+/// The arguments of `haul add`; `AddPlan` interprets them.
+struct AddCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "add",
+    abstract: "Adds downloads to the background queue.",
+    discussion: """
+      Prints the id of each. The daemon is started if it is not running; 'haul list' shows what it \
+      does. Options about all transfers together (-j, --proxy, ...) belong to 'haul serve'.
+
+      Examples:
+        haul add https://example.org/big.iso
+        haul add -d Music --group album --priority background https://example.org/a
+        haul add --after 4FZ0 --run -- tar xf big.tar
+
+      Exit status: 0 all were added; 1 an error; 2 wrong usage, nothing was added.
+      """)
+
+  @Argument(help: ArgumentHelp("What to download; with --run, the program.", valueName: "URL"))
+  var words: [String] = []
+
+  @OptionGroup(title: "Destination") var destination: DestinationOptions
+  @OptionGroup(title: "Content") var content: ContentOptions
+  @OptionGroup(title: "Speed") var ranges: RangeOptions
+  @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+  @OptionGroup(title: "Network") var requests: RequestOptions
+  @OptionGroup(title: "Queue") var queue: QueueOptions
+
+  @Flag(help: "Run a program, given after --, in place of a download.")
+  var run = false
+
+  @Flag(help: "Print the answer of the daemon as JSON.")
+  var json = false
+
+  @Flag(name: .shortAndLong, help: "Print only ids and errors.")
+  var quiet = false
+}
+
+/// How a transfer stands in the queue.
+struct QueueOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "user-interactive, user-initiated, default, utility or background.", valueName: "PRIORITY"),
+    completion: .list(TransferRequest.Priority.allCases.map(\.name)),
+    transform: ArgumentValue.priority)
+  var priority = TransferRequest.Priority.default
+
+  @Option(help: ArgumentHelp("The group that it belongs to.", valueName: "NAME"))
+  var group: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Start when that transfer is completed; may be repeated.", valueName: "ID"))
+  var after: [String] = []
+
+  @Option(
+    name: .customLong("id"),
+    help: ArgumentHelp(
+      "Your own name for it; the same name again is the same transfer.", valueName: "NAME"))
+  var identifier: String?
+
+  @Flag(help: "Do not report its progress.")
+  var noProgressEvents = false
+}

@@ -1,0 +1,141 @@
+import ArgumentParser
+import HaulCore
+import HaulKit
+
+/// How all transfers connect to servers.
+struct ConnectionOptions: ParsableArguments {
+  @Option(
+    name: .customLong("cacert"),
+    help: ArgumentHelp(
+      "PEM file of certificate authorities; no others are trusted.", valueName: "FILE"),
+    completion: .file(), transform: Self.path)
+  var certificateAuthorities: String?
+
+  @Option(
+    name: .customLong("cert"),
+    help: ArgumentHelp("PEM file of the client certificate.", valueName: "FILE"),
+    completion: .file(), transform: Self.path)
+  var certificate: String?
+
+  @Option(
+    help: ArgumentHelp("PEM file of the key of --cert, without a password.", valueName: "FILE"),
+    completion: .file(), transform: Self.path)
+  var key: String?
+
+  @Option(
+    name: .customLong("tls-min"),
+    help: ArgumentHelp("Oldest TLS version to allow (default: 1.2).", valueName: "1.2|1.3"),
+    transform: { try ArgumentValue.choice($0) })
+  var minimumTLS: TLSVersion?
+
+  @Flag(
+    name: .customLong("http1.1"), inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "Never speak HTTP/2.")
+  var http1: Bool?
+
+  @Flag(
+    name: .customLong("http2"), inversion: .prefixedNo, exclusivity: .chooseLast,
+    help:
+      """
+      Use HTTP/2 for every file of an https server that supports it (default: only for many \
+      files of one host).
+      """
+  )
+  var http2: Bool?
+
+  @Option(
+    help: ArgumentHelp(
+      "Proxy for all requests: http, socks5 or socks5h; '' for none.", valueName: "URL"))
+  var proxy: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Hosts, domains and networks to reach without a proxy; * for all.", valueName: "LIST"))
+  var noproxy: String?
+
+  @Flag(name: .customShort("4"), help: "Connect to IPv4 addresses only.")
+  var ipv4 = false
+
+  @Flag(name: .customShort("6"), help: "Connect to IPv6 addresses only.")
+  var ipv6 = false
+
+  @Option(
+    help: ArgumentHelp("Address of this machine to connect from.", valueName: "ADDRESS"),
+    transform: NetworkArgument.address)
+  var interface: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Connect to this address for that host; may be repeated.", valueName: "HOST:ADDRESS"),
+    transform: NetworkArgument.resolution)
+  var resolve: [NetworkArgument.Resolution] = []
+
+  @Option(
+    name: .customLong("user-agent"),
+    help: ArgumentHelp("The User-Agent to send (default: haul).", valueName: "TEXT"),
+    transform: NetworkArgument.userAgent)
+  var userAgent: String?
+
+  @Option(
+    name: .customLong("connect-timeout"),
+    help: ArgumentHelp("Longest time to connect (default: 10).", valueName: "DURATION"),
+    transform: ArgumentValue.duration)
+  var connectTimeout: Duration?
+
+  @Option(
+    name: .customLong("idle-timeout"),
+    help: ArgumentHelp(
+      "Longest time without a received byte (default: 30).", valueName: "DURATION"),
+    transform: ArgumentValue.duration)
+  var idleTimeout: Duration?
+
+  /// - Throws: when options contradict each other.
+  func apply(to limits: inout EngineLimits) throws(UsageError) {
+    limits.certificateAuthorities = certificateAuthorities
+    if let connectTimeout { limits.connectTimeout = connectTimeout }
+    if let idleTimeout { limits.idleTimeout = idleTimeout }
+    if let certificate {
+      limits.clientCertificate = ClientCertificate(
+        certificateFile: certificate, keyFile: key ?? certificate)
+    } else if key != nil {
+      throw UsageError("--key is the key of a certificate; give --cert too")
+    }
+    if let minimumTLS { limits.minimumTLS = minimumTLS }
+    if http1 == true, http2 == true {
+      throw UsageError("--http1.1 and --http2 contradict each other")
+    }
+    if http1 == true { limits.httpVersion = .http1 }
+    if http2 == true { limits.httpVersion = .http2 }
+    // Not checked while parsing: the parser repeats text that it refuses, which may hold a
+    // password.
+    limits.proxy = try proxy.map(NetworkArgument.proxy)
+    limits.noProxy = try noproxy.map(NetworkArgument.exceptions)
+    try applyAddresses(to: &limits)
+    if let userAgent { limits.userAgent = userAgent }
+  }
+
+  private func applyAddresses(to limits: inout EngineLimits) throws(UsageError) {
+    if ipv4, ipv6 { throw UsageError("-4 and -6 contradict each other") }
+    if ipv4 { limits.addressFamily = .ipv4 }
+    if ipv6 { limits.addressFamily = .ipv6 }
+    let families = [interface].compactMap { $0 } + resolve.map(\.address)
+    for address in families where ipv4 || ipv6 {
+      guard IPAddress(address)?.isIPv6 == ipv6 else {
+        throw UsageError("\(address) is not of the family that \(ipv6 ? "-6" : "-4") allows")
+      }
+    }
+    limits.localAddress = interface
+    for rule in resolve {
+      if let other = limits.addresses.updateValue(rule.address, forKey: rule.host),
+        other != rule.address
+      {
+        throw UsageError("--resolve gives \(rule.host) two addresses")
+      }
+    }
+  }
+
+  private static func path(_ text: String) throws(UsageError) -> String {
+    guard !text.isEmpty, !text.contains("\0") else { throw UsageError("give the name of a file") }
+    return text
+  }
+}

@@ -1,0 +1,102 @@
+import ArgumentParser
+import HaulControl
+import HaulCore
+
+/// The arguments of `haul serve`; `ServePlan` interprets them.
+struct ServeCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "serve",
+    abstract: "Runs the background queue in the foreground.",
+    discussion: """
+      It ends on SIGTERM or Ctrl-C, or with 'haul daemon stop'; transfers resume when it runs \
+      again. 'haul add' starts it in the background.
+      """)
+
+  @OptionGroup(title: "Speed") var speed: LimitOptions
+  @OptionGroup(title: "Network") var network: ConnectionOptions
+
+  @Flag(
+    name: .shortAndLong, inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "Print the internal log too.")
+  var verbose: Bool?
+}
+
+struct DaemonCommand: ParsableCommand {
+  enum Action: String, ExpressibleByArgument, CaseIterable { case start, stop, status }
+
+  static let configuration = CommandConfiguration(
+    commandName: "daemon", abstract: "Starts or stops the daemon, or says whether it runs.")
+
+  @Argument(help: ArgumentHelp("start, stop or status.", valueName: "action"))
+  var action: Action
+}
+
+struct ListCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "Shows the background queue, in its order.")
+
+  @Option(help: ArgumentHelp("Only this group.", valueName: "NAME"))
+  var group: String?
+
+  @Flag(help: "Print one JSON object per line.")
+  var json = false
+}
+
+struct ShowCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show", abstract: "Shows everything about one transfer.")
+
+  @Argument(help: ArgumentHelp("Its id, a unique beginning of it, or your name.", valueName: "ID"))
+  var id: String
+
+  @Flag(help: "Print JSON.")
+  var json = false
+}
+
+struct ExplainCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "explain",
+    abstract: "Says why a transfer does not run, and what would make it go on.")
+
+  @Argument(help: ArgumentHelp("Its id, a unique beginning of it, or your name.", valueName: "ID"))
+  var id: String
+}
+
+struct SetCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "set", abstract: "Changes a transfer.")
+
+  @Argument(help: ArgumentHelp("Its id, a unique beginning of it, or your name.", valueName: "ID"))
+  var id: String
+
+  @Option(
+    help: ArgumentHelp(
+      "user-interactive, user-initiated, default, utility or background.", valueName: "PRIORITY"),
+    completion: .list(TransferRequest.Priority.allCases.map(\.name)),
+    transform: ArgumentValue.priority)
+  var priority: TransferRequest.Priority?
+
+  @Option(help: ArgumentHelp("Another address of the same file.", valueName: "URL"))
+  var url: String?
+}
+
+struct SuspendCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "suspend", abstract: "Starts nothing new until 'haul unsuspend'.")
+}
+
+struct UnsuspendCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "unsuspend", abstract: "Lets the queue start transfers again.")
+}
+
+struct WaitCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "wait",
+    abstract: "Waits until transfers have ended or are paused.",
+    discussion: """
+      Exit status: 0 all completed; 1 at least one failed; 3 nothing failed, and at least one is \
+      paused or was cancelled.
+      """)
+  @OptionGroup var transfers: SelectionOptions
+}

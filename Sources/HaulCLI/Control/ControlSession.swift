@@ -1,0 +1,171 @@
+import FoundationEssentials
+import HaulControl
+import HaulCore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Carries out a command through the daemon.
+struct ControlSession {
+  let plan: ControlPlan
+  let context: ProcessContext
+  let executable: String
+  let workingDirectory: String
+
+  func run() async -> ExitStatus {
+    do {
+      let location = try ControlLocation(environment: context.environment)
+      return try await ControlClient.with(location) { client in
+        try await perform(client, DaemonLauncher(location: location, executable: executable))
+      }
+    } catch let error as UsageError {
+      return await fail(error.message)
+    } catch let error as TransferError {
+      return await fail(error.message)
+    } catch let failure as ControlClient.Failure {
+      switch failure {
+      case .notRunning where plan == .status:
+        return await show("the daemon is not running\n", then: .failed)
+      case .notRunning:
+        return await fail("the daemon is not running; start it with: haul daemon start")
+      case .refused(let problem): return await fail(problem.detail)
+      case .broken(let why): return await fail(why)
+      }
+    } catch {
+      return await fail("\(error)")
+    }
+  }
+
+  private func perform(
+    _ client: ControlClient, _ launcher: DaemonLauncher
+  ) async throws -> ExitStatus {
+    switch plan {
+    case .add(let plan): return try await add(plan, client, launcher)
+    case .list(let group, let json): return try await list(group, json, client)
+    case .show(let name, let json):
+      let transfer = try await client.transfer(name)
+      return await show(json ? try line(transfer) : TransferText.details(transfer))
+    case .explain(let name):
+      return await show(TransferText.explanation(try await client.transfer(name)))
+    case .perform(let body): return await report(try await client.perform(body))
+    case .change(let name, let change):
+      _ = try await client.change(name, change)
+      return .completed
+    case .setSuspended(let isSuspended):
+      try await client.setSuspended(isSuspended)
+      return .completed
+    case .wait(let transfers): return status(of: try await client.wait(for: transfers))
+    case .start:
+      let (status, isNew) = try await launcher.ensureRunning(client, clock: context.clock)
+      return await show(
+        "the daemon \(isNew ? "was started" : "is already running") (pid \(status.pid))\n")
+    case .stop: return try await stop(client)
+    case .status: return await show(words(try await client.status()))
+    }
+  }
+
+  private func add(
+    _ plan: AddPlan, _ client: ControlClient, _ launcher: DaemonLauncher
+  ) async throws -> ExitStatus {
+    let (daemon, isNew) = try await launcher.ensureRunning(client, clock: context.clock)
+    if isNew, !plan.quiet {
+      await warn("started the daemon (pid \(daemon.pid)); stop it with: haul daemon stop")
+    }
+    if daemon.version != HaulVersion.text {
+      await warn(
+        "the daemon has version \(daemon.version), this is \(HaulVersion.text); restart it with: "
+          + "haul daemon stop && haul daemon start")
+    }
+    if !plan.quiet { for note in plan.notes { await warn(note) } }
+    var after: [TransferRequest.Dependency] = []
+    for name in plan.after { after.append(.transfer(try await client.transfer(name).id)) }
+    let new = try plan.requests.map { request in
+      var request = request.absolute(in: workingDirectory)
+      request.after = after
+      return try NewTransfer(request)
+    }
+    // A connection may break after the daemon has added them: the same key adds nothing twice.
+    let key = "\(UInt64.random(in: .min ... .max))"
+    let answer = try await client.add(AddBody(transfers: new), key: key)
+    return await show(
+      plan.json ? try line(answer) : answer.ids.map { "\($0)\n" }.joined())
+  }
+
+  private static let stopTimeout: Duration = .seconds(30)
+
+  private func list(
+    _ group: String?, _ json: Bool, _ client: ControlClient
+  ) async throws -> ExitStatus {
+    var transfers: [TransferDocument] = []
+    var last: TransferID?
+    repeat {
+      let page = try await client.transfers(after: last, group: group)
+      transfers += page.transfers
+      last = page.next
+    } while last != nil
+    if json { return await show(try transfers.map(line).joined()) }
+    guard !transfers.isEmpty else { return await show("the list is empty\n") }
+    let width = context.standardOutputIsTerminal ? context.size.width : nil
+    return await show(ListTable(transfers).text(width: width))
+  }
+
+  private func stop(_ client: ControlClient) async throws -> ExitStatus {
+    let pid = try await client.status().pid
+    try await client.shutdown()
+    let clock = context.clock
+    let deadline = clock.now + Self.stopTimeout
+    while kill(pid, 0) == 0 || errno == EPERM {
+      guard clock.now < deadline else {
+        return await fail("the daemon (pid \(pid)) has not ended after 30 s")
+      }
+      try await clock.sleep(until: clock.now + .milliseconds(20))
+    }
+    return await show("the daemon was stopped; its transfers resume when it runs again\n")
+  }
+
+  private func report(_ answer: CommandAnswer) async -> ExitStatus {
+    for refusal in answer.refused { await warn("\(refusal.id): \(refusal.message)") }
+    return answer.refused.isEmpty ? .completed : .failed
+  }
+
+  private func status(of answer: WaitAnswer) -> ExitStatus {
+    if answer.failed > 0 { return .failed }
+    return answer.paused + answer.cancelled > 0 ? .stopped : .completed
+  }
+
+  private func words(_ status: StatusDocument) -> String {
+    let counts = TransferState.allCases.compactMap { state in
+      status.counts[state.rawValue].map { "\(Units.count($0)) \(state.rawValue)" }
+    }
+    let queue = status.isSuspended ? "; the queue is suspended" : ""
+    let list = counts.isEmpty ? "the list is empty" : counts.joined(separator: ", ")
+    return "the daemon is running (pid \(status.pid), version \(status.version)); \(list)\(queue)\n"
+  }
+}
+
+/// Output.
+extension ControlSession {
+  private func line(_ value: some Encodable) throws -> String {
+    JSONLines.harmless(String(decoding: try StrictJSON.encode(value), as: UTF8.self)) + "\n"
+  }
+
+  private func show(_ text: String, then status: ExitStatus = .completed) async -> ExitStatus {
+    switch await OutputStream.standardOutput.write(text) {
+    case .written: status
+    case .gone: .outputGone
+    case .failed: .failed
+    }
+  }
+
+  private func warn(_ message: String) async {
+    await OutputStream.standardError.write(Messages.usage(message) + "\n")
+  }
+
+  private func fail(_ message: String) async -> ExitStatus {
+    await warn(message)
+    return .failed
+  }
+}

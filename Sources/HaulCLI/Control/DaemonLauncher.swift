@@ -1,0 +1,67 @@
+import CHaulSystem
+import HaulControl
+import HaulCore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Starts the daemon as a process of its own session, which outlives the terminal.
+struct DaemonLauncher {
+  let location: ControlLocation
+  /// The program that runs `serve`: this one.
+  let executable: String
+
+  /// How long it may take until the socket answers: a list of a million takes seconds to open.
+  private static let timeout: Duration = .seconds(30)
+
+  /// Starts the daemon unless one answers.
+  /// - Returns: its status, and whether this call started it.
+  /// - Throws: `UsageError` with what the user can do.
+  func ensureRunning(
+    _ client: ControlClient, clock: any TransferClock
+  ) async throws -> (status: StatusDocument, isNew: Bool) {
+    do {
+      return (try await client.status(), false)
+    } catch .notRunning {
+      // started below
+    }
+    let deadline = clock.now + Self.timeout
+    var nextSpawn = clock.now
+    while clock.now < deadline {
+      if clock.now >= nextSpawn {
+        // The list may still be locked by a daemon that is ending; then the new one ends too.
+        try spawn()
+        nextSpawn = clock.now + .seconds(1)
+      }
+      do {
+        return (try await client.status(), true)
+      } catch .notRunning {
+        try await clock.sleep(until: clock.now + .milliseconds(20))
+      }
+    }
+    throw UsageError("the daemon does not answer; its log is \(location.log)")
+  }
+
+  /// By spawn, never by fork: other threads may hold locks.
+  private func spawn() throws(UsageError) {
+    try prepareDirectory()
+    var arguments: [UnsafeMutablePointer<CChar>?] = [strdup(executable), strdup("serve"), nil]
+    defer { for argument in arguments { free(argument) } }
+    let code = haul_spawn_daemon(executable, location.log, &arguments)
+    guard code == 0 else {
+      throw UsageError("cannot start the daemon: \(SystemError.text(code))")
+    }
+  }
+
+  /// The log needs the directory before the daemon itself creates it.
+  private func prepareDirectory() throws(UsageError) {
+    do throws(TransferError) {
+      try location.prepareDirectory()
+    } catch {
+      throw UsageError(error.message)
+    }
+  }
+}

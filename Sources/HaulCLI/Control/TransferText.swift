@@ -1,0 +1,70 @@
+import HaulControl
+import HaulCore
+
+/// One transfer in words.
+enum TransferText {
+  /// Everything that is known, a line each.
+  static func details(_ transfer: TransferDocument) -> String {
+    let lines: [(String, String?)] = [
+      ("id", transfer.id.description), ("your name", transfer.identifier),
+      ("name", transfer.name), ("url", transfer.url), ("group", transfer.group),
+      ("priority", transfer.priority), ("state", transfer.state.rawValue),
+      ("phase", transfer.phase), ("waiting", transfer.waiting?.message),
+      ("bytes", amount(transfer)),
+      ("rate", transfer.state == .running ? Units.rate(transfer.rate) : nil),
+      ("time left", transfer.state == .running ? transfer.secondsLeft.map(Units.clock) : nil),
+      ("path", transfer.path), ("error", transfer.error?.message),
+    ]
+    return lines.compactMap { name, value in
+      value.map { "\(padded(name))\(Messages.shown($0))\n" }
+    }.joined()
+  }
+
+  /// One sentence: why it is in its state, and what would make it go on.
+  static func explanation(_ transfer: TransferDocument) -> String {
+    let (id, name) = (transfer.id, transfer.name)
+    let text =
+      switch transfer.state {
+      case .running, .publishing: "\(name) is running; nothing is needed"
+      case .stopping: "\(name) is stopping; it ends in a moment"
+      case .paused: "\(name) is paused; haul resume \(id) lets it go on"
+      case .completed: "\(name) is completed; haul restart \(id) downloads it again"
+      case .cancelled: "\(name) was cancelled; haul retry \(id) begins again"
+      case .failed:
+        "\(name) failed: \(transfer.error?.message ?? "for an unknown reason"); "
+          + "haul retry \(id) goes on from its bytes"
+      case .queued: "\(name) waits: \(waiting(transfer))"
+      }
+    return Messages.shown(text) + "\n"
+  }
+
+  private static func waiting(_ transfer: TransferDocument) -> String {
+    guard let wait = transfer.waiting else { return "it starts when a slot is free" }
+    let advice =
+      switch wait.code {
+      case "slot", "host-limit":
+        "it starts when another transfer ends; haul start --force \(transfer.id) starts it now"
+      case "dependency" where wait.isBlocked == true:
+        "haul retry \(wait.transfer.map(\.description) ?? "") lets both go on"
+      case "dependency": "it starts when that one is completed"
+      case "disk-full": "it goes on when there is enough room"
+      case "directory-missing": "it goes on when the directory is back"
+      case "offline": "it goes on when there is a network"
+      case "schedule": "haul start --force \(transfer.id) starts it now"
+      case "suspended": "haul unsuspend lets it start"
+      default: "it goes on by itself; haul start \(transfer.id) tries at once"
+      }
+    return "\(wait.message); \(advice)"
+  }
+
+  private static func amount(_ transfer: TransferDocument) -> String? {
+    guard transfer.bytes > 0 || transfer.total != nil else { return nil }
+    let total = transfer.total.map { " of \(Units.bytes($0))" } ?? ""
+    let percent = transfer.percent.map { ", \($0)%" } ?? ""
+    return "\(Units.bytes(transfer.bytes))\(total)\(percent)"
+  }
+
+  private static func padded(_ name: String) -> String {
+    name + String(repeating: " ", count: max(1, 11 - name.count))
+  }
+}

@@ -1,0 +1,58 @@
+import ArgumentParser
+package import HaulCore
+
+/// Everything that `haul add` adds, made from the options without side effects.
+package struct AddPlan: Hashable, Sendable {
+  package var requests: [TransferRequest]
+  /// The ids, beginnings of ids or names of the transfers that must complete first.
+  package var after: [String]
+  package var json: Bool
+  package var quiet: Bool
+  package var notes: [String] = []
+}
+
+extension AddPlan {
+  /// - Throws: when options contradict each other or a value is wrong; nothing was added.
+  init(_ command: AddCommand, _ sources: CommandSources) throws(UsageError) {
+    (json, quiet) = (command.json, command.quiet)
+    after = command.queue.after
+    if command.run {
+      guard !command.words.isEmpty else { throw UsageError("--run: give the program after --") }
+      requests = [TransferRequest.step(program: command.words)]
+    } else {
+      let plan = try GetPlan(try GetCommand(command), sources)
+      guard !plan.output.streams else {
+        throw UsageError("-o -: the daemon has no standard output")
+      }
+      requests = plan.requests.map { TransferRequest(.download($0)) }
+      notes = plan.notes
+    }
+    let queue = command.queue
+    if queue.identifier != nil, requests.count > 1 {
+      throw UsageError("--id is the name of one transfer, but there are several URLs")
+    }
+    for index in requests.indices {
+      requests[index].identifier = queue.identifier
+      requests[index].group = queue.group
+      requests[index].priority = queue.priority
+      requests[index].reportsProgress = !queue.noProgressEvents
+    }
+  }
+}
+
+extension GetCommand {
+  /// The same downloads, with the defaults of the options that belong to the daemon.
+  fileprivate init(_ command: AddCommand) throws(UsageError) {
+    do {
+      self = try GetCommand.parse([])
+    } catch {
+      throw UsageError(ParserMessage.line(GetCommand.message(for: error)))
+    }
+    urls = command.words
+    (destination, content, credentials) = (
+      command.destination, command.content, command.credentials
+    )
+    speed.ranges = command.ranges
+    network.requests = command.requests
+  }
+}

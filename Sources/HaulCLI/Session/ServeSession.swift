@@ -1,0 +1,27 @@
+import HaulControl
+import HaulCore
+import HaulKit
+import Logging
+
+/// Runs `haul serve`.
+struct ServeSession {
+  let plan: ServePlan
+  let environment: [String: String]
+
+  func run(_ serve: HaulProgram.Serve) async -> ExitStatus {
+    do {
+      var logger = Logger(label: "haul") { StreamLogHandler.standardError(label: $0) }
+      logger.logLevel = plan.verbose ? .debug : .info
+      try await serve(
+        try ControlLocation(environment: environment),
+        try plan.limits.configuration(
+          logger: logger, environment: environment, isAttended: false), logger)
+      return .completed
+    } catch let error as TransferError {
+      await OutputStream.standardError.write(Messages.usage(error.message) + "\n")
+    } catch {
+      await OutputStream.standardError.write(Messages.usage("\(error)") + "\n")
+    }
+    return .failed
+  }
+}

@@ -1,0 +1,171 @@
+import AsyncHTTPClient
+import FoundationEssentials
+package import HaulCore
+import NIOCore
+import NIOHTTP1
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Calls the daemon over its socket.
+package struct ControlClient: Sendable {
+  /// Why a call failed.
+  package enum Failure: Error, Sendable {
+    /// No daemon listens there.
+    case notRunning
+    /// The daemon refused the call.
+    case refused(Problem)
+    /// The connection broke, or the answer cannot be read.
+    case broken(String)
+  }
+
+  private let location: ControlLocation
+  private let http: HTTPClient
+  /// A command waits for what it stops: a checkpoint may take seconds.
+  private static let timeout: TimeAmount = .seconds(60)
+  private static let maximumAnswer = 64 << 20
+
+  package init(_ location: ControlLocation) {
+    self.location = location
+    var configuration = HTTPClient.Configuration()
+    // Otherwise it tries for 10 s to reach a daemon that is not there.
+    configuration.connectionPool.retryConnectionEstablishment = false
+    http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+  }
+
+  /// Calls `body` with a client, and ends its connections afterwards.
+  package static func with<Result>(
+    _ location: ControlLocation, _ body: (ControlClient) async throws -> Result
+  ) async throws -> Result {
+    let client = ControlClient(location)
+    do {
+      let result = try await body(client)
+      try await client.http.shutdown()
+      return result
+    } catch {
+      try? await client.http.shutdown()  // the first error says more
+      throw error
+    }
+  }
+
+  package func status() async throws(Failure) -> StatusDocument { try await get("status") }
+
+  package func shutdown() async throws(Failure) { _ = try await send(.POST, "shutdown", Empty()) }
+
+  /// - Parameter key: makes a repeated call find what the first one added.
+  package func add(_ body: AddBody, key: String? = nil) async throws(Failure) -> AddAnswer {
+    try decode(try await send(.POST, "transfers", body, key: key))
+  }
+
+  package func transfer(_ name: String) async throws(Failure) -> TransferDocument {
+    try await get("transfers/\(Self.escaped(name))")
+  }
+
+  package func change(_ name: String, _ body: ChangeBody) async throws(Failure) -> TransferDocument
+  {
+    try decode(try await send(.PATCH, "transfers/\(Self.escaped(name))", body))
+  }
+
+  /// One page of the list.
+  package func transfers(
+    after id: TransferID? = nil, group: String? = nil, atMost limit: Int = 1000
+  ) async throws(Failure) -> TransferPage {
+    var query = ["limit=\(limit)"]
+    if let id { query.append("after=\(id)") }
+    if let group { query.append("group=\(Self.escaped(group))") }
+    return try await get("transfers?\(query.joined(separator: "&"))")
+  }
+
+  package func perform(_ body: CommandBody) async throws(Failure) -> CommandAnswer {
+    try decode(try await send(.POST, "commands", body))
+  }
+
+  /// Waits until transfers have ended or were stopped.
+  package func wait(for transfers: Selection) async throws(Failure) -> WaitAnswer {
+    while true {
+      let answer: WaitAnswer = try decode(try await send(.POST, "wait", transfers))
+      if answer.isSettled { return answer }
+    }
+  }
+
+  package func setSuspended(_ isSuspended: Bool) async throws(Failure) {
+    _ = try await send(.PATCH, "queue", QueueDocument(isSuspended: isSuspended))
+  }
+}
+
+/// Requests and answers.
+extension ControlClient {
+  private struct Empty: Encodable {}
+
+  private func get<Value: Decodable>(_ path: String) async throws(Failure) -> Value {
+    try decode(try await execute(try request(.GET, path)))
+  }
+
+  private func send(
+    _ method: HTTPMethod, _ path: String, _ body: some Encodable, key: String? = nil
+  ) async throws(Failure) -> Data {
+    var request = try request(method, path)
+    request.headers.add(name: "Content-Type", value: "application/json")
+    if let key { request.headers.add(name: "Idempotency-Key", value: key) }
+    do {
+      request.body = .bytes(ByteBuffer(bytes: try StrictJSON.encode(body)))
+    } catch {
+      throw .broken("the request cannot be written as JSON")
+    }
+    return try await execute(request)
+  }
+
+  private func request(_ method: HTTPMethod, _ path: String) throws(Failure) -> HTTPClientRequest {
+    var request = HTTPClientRequest(
+      url: "http+unix://\(Self.escaped(location.socket))/api/v1/\(path)")
+    request.method = method
+    request.headers.add(name: "Host", value: "localhost")
+    return request
+  }
+
+  private func execute(_ request: HTTPClientRequest) async throws(Failure) -> Data {
+    let (status, data): (Int, Data)
+    do {
+      let answer = try await http.execute(request, timeout: Self.timeout)
+      status = Int(answer.status.code)
+      data = Data((try await answer.body.collect(upTo: Self.maximumAnswer)).readableBytesView)
+    } catch let error as IOError where [ENOENT, ECONNREFUSED].contains(error.errnoCode) {
+      throw .notRunning
+    } catch {
+      throw .broken("the connection to the daemon broke: \(error)")
+    }
+    guard status < 300 else {
+      let problem = try? JSONDecoder().decode(Problem.self, from: data)
+      throw .refused(problem ?? Problem(status, "HTTP \(status)", "the daemon gave no reason"))
+    }
+    return data
+  }
+
+  private func decode<Value: Decodable>(_ data: Data) throws(Failure) -> Value {
+    do {
+      return try JSONDecoder().decode(Value.self, from: data)
+    } catch {
+      throw .broken("the daemon's answer cannot be read; it may be of another version: restart it")
+    }
+  }
+
+  /// Percent-encoded, also slashes.
+  private static func escaped(_ text: String) -> String {
+    var escaped = ""
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+        UInt8(ascii: "_"), UInt8(ascii: "~"):
+        escaped.unicodeScalars.append(Unicode.Scalar(byte))
+      default:
+        let hex = String(byte, radix: 16, uppercase: true)
+        escaped += byte < 16 ? "%0\(hex)" : "%\(hex)"
+      }
+    }
+    return escaped
+  }
+}

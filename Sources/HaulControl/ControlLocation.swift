@@ -1,0 +1,50 @@
+package import HaulCore
+
+/// Where the daemon of a user keeps its list and listens.
+package struct ControlLocation: Sendable, Hashable {
+  /// The directory of the list and of the socket, for its owner only.
+  package let directory: String
+
+  /// The longest path of a socket on Linux, in bytes: `sun_path` less its NUL.
+  private static let maximumSocketPath = 107
+
+  /// - Throws: `io` when the directory is not an absolute path, or the path of the socket is too
+  ///   long for the system.
+  package init(directory: String) throws(TransferError) {
+    guard directory.hasPrefix("/"), !directory.utf8.contains(0) else {
+      throw TransferError(.io, "the state directory \(directory) is not an absolute path")
+    }
+    self.directory = directory
+    guard socket.utf8.count <= Self.maximumSocketPath else {
+      throw TransferError(
+        .io,
+        "the path of the socket, \(socket), has \(socket.utf8.count) bytes, and the system allows "
+          + "\(Self.maximumSocketPath); set XDG_STATE_HOME to a shorter path")
+    }
+  }
+
+  /// `haul` in `XDG_STATE_HOME`, or in `~/.local/state` when that is not set. The XDG specification
+  /// says to ignore a relative path.
+  package init(environment: [String: String]) throws(TransferError) {
+    if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") {
+      try self.init(directory: Self.path(state, "haul"))
+    } else if let home = environment["HOME"], home.hasPrefix("/") {
+      try self.init(directory: Self.path(home, ".local/state/haul"))
+    } else {
+      throw TransferError(.io, "neither XDG_STATE_HOME nor HOME is set; set one of them")
+    }
+  }
+
+  /// The directory of the stored list.
+  package var list: String { "\(directory)/list" }
+
+  /// The path of the control socket.
+  package var socket: String { "\(directory)/control.sock" }
+
+  /// The file to which a daemon in the background logs.
+  package var log: String { "\(directory)/daemon.log" }
+
+  private static func path(_ directory: String, _ name: String) -> String {
+    directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"
+  }
+}

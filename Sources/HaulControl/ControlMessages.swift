@@ -1,0 +1,178 @@
+package import HaulCore
+
+/// The body of `POST /api/v1/transfers`.
+package struct AddBody: Codable, Hashable, Sendable {
+  package var transfers: [NewTransfer]
+  /// What happens with an identifier that the list already has.
+  package var ifKnown: TransferRequest.IfKnown?
+
+  enum CodingKeys: String, CodingKey {
+    case transfers
+    case ifKnown = "if_known"
+  }
+
+  package init(transfers: [NewTransfer], ifKnown: TransferRequest.IfKnown? = nil) {
+    (self.transfers, self.ifKnown) = (transfers, ifKnown)
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let object = try decoder.strictContainer(keyedBy: CodingKeys.self)
+    transfers = try object.decode([NewTransfer].self, forKey: .transfers)
+    ifKnown = try object.decodeIfPresent(TransferRequest.IfKnown.self, forKey: .ifKnown)
+  }
+}
+
+/// The answer: the ids, in the order of the body.
+package struct AddAnswer: Codable, Hashable, Sendable {
+  package var ids: [TransferID]
+
+  package init(ids: [TransferID]) { self.ids = ids }
+}
+
+/// Which transfers a command is for: exactly one of these.
+package struct Selection: Codable, Hashable, Sendable {
+  /// Ids, unique beginnings of ids, or the callers' identifiers.
+  package var ids: [String]?
+  package var group: String?
+  package var all: Bool?
+
+  enum CodingKeys: String, CodingKey { case ids, group, all }
+
+  package init(ids: [String]? = nil, group: String? = nil, all: Bool? = nil) {
+    (self.ids, self.group, self.all) = (ids, group, all)
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let object = try decoder.strictContainer(keyedBy: CodingKeys.self)
+    ids = try object.decodeIfPresent([String].self, forKey: .ids)
+    group = try object.decodeIfPresent(String.self, forKey: .group)
+    all = try object.decodeIfPresent(Bool.self, forKey: .all)
+  }
+}
+
+/// The body of `POST /api/v1/commands`.
+package struct CommandBody: Codable, Hashable, Sendable {
+  package enum Name: String, Codable, CaseIterable, Sendable {
+    case pause, resume, requeue, cancel, retry, restart, remove, start, move
+  }
+
+  /// A place in the list: exactly one of these.
+  package struct Place: Codable, Hashable, Sendable {
+    package var first: Bool?
+    package var last: Bool?
+    /// An id, a unique beginning of one, or an identifier.
+    package var before: String?
+
+    enum CodingKeys: String, CodingKey { case first, last, before }
+
+    package init(first: Bool? = nil, last: Bool? = nil, before: String? = nil) {
+      (self.first, self.last, self.before) = (first, last, before)
+    }
+
+    package init(from decoder: any Decoder) throws {
+      let object = try decoder.strictContainer(keyedBy: CodingKeys.self)
+      first = try object.decodeIfPresent(Bool.self, forKey: .first)
+      last = try object.decodeIfPresent(Bool.self, forKey: .last)
+      before = try object.decodeIfPresent(String.self, forKey: .before)
+    }
+  }
+
+  package var command: Name
+  package var transfers: Selection
+  /// For `cancel`: the part file stays.
+  package var keepsPart: Bool?
+  /// For `start`: above the limits.
+  package var force: Bool?
+  /// For `move`.
+  package var to: Place?
+
+  enum CodingKeys: String, CodingKey {
+    case command, transfers, force, to
+    case keepsPart = "keep_part"
+  }
+
+  package init(_ command: Name, _ transfers: Selection) {
+    (self.command, self.transfers) = (command, transfers)
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let object = try decoder.strictContainer(keyedBy: CodingKeys.self)
+    command = try object.decode(Name.self, forKey: .command)
+    transfers = try object.decode(Selection.self, forKey: .transfers)
+    keepsPart = try object.decodeIfPresent(Bool.self, forKey: .keepsPart)
+    force = try object.decodeIfPresent(Bool.self, forKey: .force)
+    to = try object.decodeIfPresent(Place.self, forKey: .to)
+  }
+}
+
+/// The answer: what was done, and what was refused.
+package struct CommandAnswer: Codable, Hashable, Sendable {
+  package struct Refusal: Codable, Hashable, Sendable {
+    package var id: TransferID
+    package var reason: CommandRefusal
+    package var message: String
+
+    package init(id: TransferID, reason: CommandRefusal) {
+      (self.id, self.reason, message) = (id, reason, reason.message)
+    }
+  }
+
+  /// The transfers of the selection.
+  package var ids: [TransferID]
+  package var refused: [Refusal]
+
+  package init(ids: [TransferID], refused: [Refusal]) {
+    (self.ids, self.refused) = (ids, refused)
+  }
+}
+
+/// `GET /api/v1/queue`, and the body of `PATCH /api/v1/queue`.
+package struct QueueDocument: Codable, Hashable, Sendable {
+  package var isSuspended: Bool
+
+  enum CodingKeys: String, CodingKey { case isSuspended = "is_suspended" }
+
+  package init(isSuspended: Bool) { self.isSuspended = isSuspended }
+
+  package init(from decoder: any Decoder) throws {
+    let object = try decoder.strictContainer(keyedBy: CodingKeys.self)
+    isSuspended = try object.decode(Bool.self, forKey: .isSuspended)
+  }
+}
+
+/// The body of `PATCH /api/v1/transfers/ID`.
+package struct ChangeBody: Codable, Hashable, Sendable {
+  package var priority: String?
+  package var url: String?
+
+  enum CodingKeys: String, CodingKey { case priority, url }
+
+  package init(priority: String? = nil, url: String? = nil) {
+    (self.priority, self.url) = (priority, url)
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let object = try decoder.strictContainer(keyedBy: CodingKeys.self)
+    priority = try object.decodeIfPresent(String.self, forKey: .priority)
+    url = try object.decodeIfPresent(String.self, forKey: .url)
+  }
+}
+
+/// `GET /api/v1/status`.
+package struct StatusDocument: Codable, Hashable, Sendable {
+  package var version: String
+  package var pid: Int32
+  package var isSuspended: Bool
+  /// The number of transfers in each state.
+  package var counts: [String: Int]
+
+  enum CodingKeys: String, CodingKey {
+    case version, pid, counts
+    case isSuspended = "is_suspended"
+  }
+
+  package init(version: String, pid: Int32, isSuspended: Bool, counts: [String: Int]) {
+    (self.version, self.pid) = (version, pid)
+    (self.isSuspended, self.counts) = (isSuspended, counts)
+  }
+}

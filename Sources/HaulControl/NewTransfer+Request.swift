@@ -1,0 +1,177 @@
+package import HaulCore
+
+/// To and from the library's request.
+extension NewTransfer {
+  /// - Throws: `Problem` (422) for a value that no transfer can have.
+  package func request() throws(Problem) -> TransferRequest {
+    var request = TransferRequest(try work())
+    request.identifier = identifier
+    request.group = group
+    if let priority { request.priority = try Self.priority(priority) }
+    request.after = try (after ?? []).map { (dependency) throws(Problem) in
+      switch (dependency.id, dependency.identifier) {
+      case (let id?, nil): .transfer(id)
+      case (nil, let name?): .identifier(name)
+      default: throw Self.wrong("a dependency has either an 'id' or an 'identifier'")
+      }
+    }
+    request.whenDependencyFails = whenDependencyFails ?? request.whenDependencyFails
+    request.reportsProgress = reportsProgress ?? request.reportsProgress
+    return request
+  }
+
+  package static func priority(_ name: String) throws(Problem) -> TransferRequest.Priority {
+    guard let priority = TransferRequest.Priority(name: name) else {
+      throw wrong("there is no priority '\(name)'; use \(TransferRequest.Priority.names)")
+    }
+    return priority
+  }
+
+  private func work() throws(Problem) -> TransferRequest.Work {
+    switch (url, run) {
+    case (let url?, nil): return .download(try download(url))
+    case (nil, let words?):
+      guard !words.isEmpty else { throw Self.wrong("'run' names no program") }
+      var step = StepRequest(.program(words, directory: try workingDirectory.map(Self.absolute)))
+      step.isIdempotent = isIdempotent ?? false
+      return .step(step)
+    default: throw Self.wrong("a transfer has either a 'url' or a 'run'")
+    }
+  }
+
+  private func download(_ text: String) throws(Problem) -> DownloadRequest {
+    let address: ResourceURL
+    do {
+      address = try ResourceURL(text)
+    } catch {
+      throw Problem(error)
+    }
+    var request = DownloadRequest(url: address, to: try destination())
+    func set<Value>(
+      _ path: WritableKeyPath<DownloadRequest, Value>, _ value: Value?
+    ) {
+      if let value { request[keyPath: path] = value }
+    }
+    set(\.createsDirectories, createsDirectories)
+    set(\.ifExists, ifExists)
+    set(\.durability, durability)
+    request.checksums = try (checksums ?? []).map { (text) throws(Problem) in
+      guard let checksum = Checksum(text) else {
+        throw Self.wrong("a checksum is written as sha-256=HEX")
+      }
+      return checksum
+    }
+    set(\.headers, headers.map { $0.map { ($0.name, $0.value) } })
+    set(\.connections, try Self.positive(connections, "connections"))
+    set(\.minimumSplit, try Self.positive(minimumSplit, "minimum_split"))
+    request.maximumSize = maximumSize
+    set(\.decodesContent, decodesContent)
+    set(\.usesServerName, usesServerName)
+    set(\.startOver, startOver)
+    set(\.allowUnverified, allowUnverified)
+    set(\.resumesFromAnotherAddress, resumesFromAnotherAddress)
+    set(\.allowInsecure, allowInsecure)
+    set(\.trustedRedirectHosts, trustedRedirectHosts.map(Set.init))
+    set(\.retry.retries, retries.map { max(0, $0) })
+    set(\.retry.maximumTime, maximumRetryTime.map { .seconds(min(max(0, $0), 1e9)) })
+    return request
+  }
+
+  private func destination() throws(Problem) -> DownloadRequest.Destination {
+    switch (file, directory) {
+    case (let path?, nil): .file(try Self.absolute(path))
+    case (nil, let path?): .directory(try Self.absolute(path))
+    default: throw Self.wrong("a download has either a 'file' or a 'directory'")
+    }
+  }
+
+  private static func absolute(_ path: String) throws(Problem) -> String {
+    guard path.hasPrefix("/") else { throw wrong("the path '\(path)' is not absolute") }
+    return path
+  }
+
+  private static func positive<Number: BinaryInteger>(
+    _ number: Number?, _ key: String
+  ) throws(Problem) -> Number? {
+    guard number.map({ $0 > 0 }) ?? true else { throw wrong("'\(key)' must be at least 1") }
+    return number
+  }
+
+  private static func wrong(_ detail: String) -> Problem {
+    Problem(422, "Unprocessable Content", detail)
+  }
+}
+
+extension NewTransfer {
+  /// - Parameter request: a download to a file or a directory, or a program, with absolute paths.
+  /// - Throws: `not-yet-supported` for a stream, or a step that is a closure: neither leaves its
+  ///   process.
+  package init(_ request: TransferRequest) throws(TransferError) {
+    self.init()
+    switch request.work {
+    case .download(let download): try take(download)
+    case .step(let step):
+      guard case .program(let words, let directory) = step.action else {
+        throw TransferError(.notYetSupported, "a closure cannot run in the daemon; use a program")
+      }
+      (run, workingDirectory, isIdempotent) = (words, directory, step.isIdempotent)
+    }
+    (identifier, group) = (request.identifier, request.group)
+    priority = request.priority.name
+    after = request.after.isEmpty ? nil : request.after.map(Dependency.init)
+    (whenDependencyFails, reportsProgress) = (request.whenDependencyFails, request.reportsProgress)
+  }
+
+  private mutating func take(_ download: DownloadRequest) throws(TransferError) {
+    switch download.destination {
+    case .file(let path): file = path
+    case .directory(let path): directory = path
+    case .stream:
+      throw TransferError(.notYetSupported, "the daemon cannot write to a stream; use a file")
+    }
+    url = download.url.text
+    createsDirectories = download.createsDirectories
+    (ifExists, durability) = (download.ifExists, download.durability)
+    checksums = download.checksums.map(\.description)
+    headers = download.headers.map { Field(name: $0.name, value: $0.value) }
+    (connections, minimumSplit) = (download.connections, download.minimumSplit)
+    maximumSize = download.maximumSize
+    (decodesContent, usesServerName) = (download.decodesContent, download.usesServerName)
+    (startOver, allowUnverified) = (download.startOver, download.allowUnverified)
+    resumesFromAnotherAddress = download.resumesFromAnotherAddress
+    allowInsecure = download.allowInsecure
+    trustedRedirectHosts = download.trustedRedirectHosts.sorted()
+    retries = download.retry.retries
+    maximumRetryTime = download.retry.maximumTime / .seconds(1)
+  }
+}
+
+extension NewTransfer.Dependency {
+  fileprivate init(_ dependency: TransferRequest.Dependency) {
+    switch dependency {
+    case .transfer(let id): self.id = id
+    case .identifier(let name): identifier = name
+    }
+  }
+}
+
+extension TransferRequest.Priority {
+  /// As options and JSON write it.
+  package var name: String {
+    switch self {
+    case .background: "background"
+    case .utility: "utility"
+    case .default: "default"
+    case .userInitiated: "user-initiated"
+    case .userInteractive: "user-interactive"
+    }
+  }
+
+  package init?(name: String) {
+    guard let priority = Self.allCases.first(where: { $0.name == name }) else { return nil }
+    self = priority
+  }
+
+  /// All of them, for messages.
+  package static var names: String { allCases.reversed().map(\.name).joined(separator: ", ") }
+}

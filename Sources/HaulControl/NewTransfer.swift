@@ -1,0 +1,131 @@
+package import HaulCore
+
+/// A transfer to add, as JSON: a download or a program. Keys that are left out have the defaults of
+/// the command line.
+package struct NewTransfer: Codable, Hashable, Sendable {
+  package struct Field: Codable, Hashable, Sendable {
+    package var name: String
+    package var value: String
+  }
+
+  /// A transfer that must complete first, by its id or by the caller's identifier.
+  package struct Dependency: Codable, Hashable, Sendable {
+    package var id: TransferID?
+    package var identifier: String?
+  }
+
+  /// The address of a download.
+  package var url: String?
+  /// The absolute path of the file; it excludes `directory`.
+  package var file: String?
+  /// The absolute path of the directory of a file with a derived name.
+  package var directory: String?
+  package var createsDirectories: Bool?
+  /// A program and its arguments, run without a shell in place of a download.
+  package var run: [String]?
+  /// The absolute path of the program's working directory.
+  package var workingDirectory: String?
+  package var isIdempotent: Bool?
+
+  package var identifier: String?
+  package var group: String?
+  package var priority: String?
+  package var after: [Dependency]?
+  package var whenDependencyFails: TransferRequest.DependencyPolicy?
+  package var reportsProgress: Bool?
+
+  package var ifExists: DownloadRequest.IfExists?
+  package var durability: DownloadRequest.Durability?
+  /// As `sha-256=HEX`.
+  package var checksums: [String]?
+  package var headers: [Field]?
+  package var connections: Int?
+  /// Bytes.
+  package var minimumSplit: Int64?
+  /// Bytes.
+  package var maximumSize: Int64?
+  package var decodesContent: Bool?
+  package var usesServerName: Bool?
+  package var startOver: Bool?
+  package var allowUnverified: Bool?
+  package var resumesFromAnotherAddress: Bool?
+  package var allowInsecure: Bool?
+  package var trustedRedirectHosts: [String]?
+  package var retries: Int?
+  /// Seconds.
+  package var maximumRetryTime: Double?
+
+  enum CodingKeys: String, CodingKey {
+    case url, file, directory
+    case createsDirectories = "creates_directories"
+    case run
+    case workingDirectory = "working_directory"
+    case isIdempotent = "is_idempotent"
+    case identifier, group, priority, after
+    case whenDependencyFails = "when_dependency_fails"
+    case reportsProgress = "reports_progress"
+    case ifExists = "if_exists"
+    case durability, checksums, headers, connections
+    case minimumSplit = "minimum_split"
+    case maximumSize = "maximum_size"
+    case decodesContent = "decodes_content"
+    case usesServerName = "uses_server_name"
+    case startOver = "start_over"
+    case allowUnverified = "allow_unverified"
+    case resumesFromAnotherAddress = "resumes_from_another_address"
+    case allowInsecure = "allow_insecure"
+    case trustedRedirectHosts = "trusted_redirect_hosts"
+    case retries
+    case maximumRetryTime = "maximum_retry_time"
+  }
+}
+
+/// Unknown keys are errors.
+extension NewTransfer {
+  package init(from decoder: any Decoder) throws {
+    let object = try decoder.strictContainer(keyedBy: CodingKeys.self)
+    func value<Value: Decodable>(_ key: CodingKeys) throws -> Value? {
+      try object.decodeIfPresent(Value.self, forKey: key)
+    }
+    (url, file, directory) = (try value(.url), try value(.file), try value(.directory))
+    createsDirectories = try value(.createsDirectories)
+    (run, workingDirectory) = (try value(.run), try value(.workingDirectory))
+    isIdempotent = try value(.isIdempotent)
+    (identifier, group) = (try value(.identifier), try value(.group))
+    (priority, after) = (try value(.priority), try value(.after))
+    whenDependencyFails = try value(.whenDependencyFails)
+    reportsProgress = try value(.reportsProgress)
+    (ifExists, durability) = (try value(.ifExists), try value(.durability))
+    (checksums, headers) = (try value(.checksums), try value(.headers))
+    connections = try value(.connections)
+    (minimumSplit, maximumSize) = (try value(.minimumSplit), try value(.maximumSize))
+    decodesContent = try value(.decodesContent)
+    usesServerName = try value(.usesServerName)
+    startOver = try value(.startOver)
+    allowUnverified = try value(.allowUnverified)
+    resumesFromAnotherAddress = try value(.resumesFromAnotherAddress)
+    allowInsecure = try value(.allowInsecure)
+    trustedRedirectHosts = try value(.trustedRedirectHosts)
+    (retries, maximumRetryTime) = (try value(.retries), try value(.maximumRetryTime))
+  }
+}
+
+extension NewTransfer.Field {
+  private enum Key: String, CodingKey { case name, value }
+
+  package init(from decoder: any Decoder) throws {
+    let object = try decoder.strictContainer(keyedBy: Key.self)
+    name = try object.decode(String.self, forKey: .name)
+    value = try object.decode(String.self, forKey: .value)
+  }
+}
+
+extension NewTransfer.Dependency {
+  private enum Key: String, CodingKey { case id, identifier }
+
+  package init(from decoder: any Decoder) throws {
+    let object = try decoder.strictContainer(keyedBy: Key.self)
+    id = try object.decodeIfPresent(TransferID.self, forKey: .id)
+    identifier = try object.decodeIfPresent(String.self, forKey: .identifier)
+  }
+}

@@ -1,0 +1,37 @@
+package import HaulCore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+extension ControlLocation {
+  /// Creates the directory, for its owner only, and its parents, if missing.
+  /// - Throws: `permission-denied` when it belongs to another user, or others may use it; `io`.
+  package func prepareDirectory() throws(TransferError) {
+    let path = directory
+    var created = ""
+    for part in path.split(separator: "/") {
+      created += "/\(part)"
+      guard mkdir(created, 0o700) == 0 || errno == EEXIST || errno == EISDIR else {
+        throw TransferError(
+          .io, "cannot create the directory \(created): \(SystemError.text(errno))")
+      }
+    }
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+      throw TransferError(.io, "\(path) is not a directory")
+    }
+    guard status.st_uid == geteuid() else {
+      throw TransferError(
+        .permissionDenied,
+        "the state directory \(path) belongs to another user; set XDG_STATE_HOME to another one")
+    }
+    guard status.st_mode & 0o077 == 0 else {
+      throw TransferError(
+        .permissionDenied,
+        "other users may use the state directory \(path); run: chmod 700 \(path)")
+    }
+  }
+}

@@ -1,0 +1,73 @@
+package import FoundationEssentials
+
+/// JSON in which an unknown key is an error.
+package enum StrictJSON {
+  /// - Throws: `Malformed`.
+  package static func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value
+  {
+    do {
+      return try JSONDecoder().decode(type, from: data)
+    } catch let error as Malformed {
+      throw error
+    } catch let error as DecodingError {
+      throw Malformed(error)
+    }
+  }
+
+  package static func encode(_ value: some Encodable) throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return try encoder.encode(value)
+  }
+
+  /// A body that is not what the interface documents. It names keys, never values, which may be
+  /// secrets.
+  package struct Malformed: Error, Hashable {
+    package let message: String
+
+    package init(_ message: String) { self.message = message }
+
+    fileprivate init(_ error: DecodingError) {
+      message =
+        switch error {
+        case .keyNotFound(let key, let context):
+          "the key '\(key.stringValue)' is missing\(Self.place(context.codingPath))"
+        case .typeMismatch(_, let context), .valueNotFound(_, let context):
+          "a value has the wrong type\(Self.place(context.codingPath))"
+        case .dataCorrupted(let context):
+          context.codingPath.isEmpty
+            ? "the body is not JSON" : "a value is wrong\(Self.place(context.codingPath))"
+        @unknown default: "the body cannot be read"
+        }
+    }
+
+    fileprivate static func place(_ path: [any CodingKey]) -> String {
+      let words = path.map { $0.intValue.map(String.init) ?? $0.stringValue }
+      return words.isEmpty ? "" : " at \(words.joined(separator: "."))"
+    }
+  }
+}
+
+extension Decoder {
+  /// The keyed values of an object that has only these keys.
+  /// - Throws: `StrictJSON.Malformed` for another key.
+  func strictContainer<Key: CodingKey>(
+    keyedBy type: Key.Type
+  ) throws -> KeyedDecodingContainer<Key> {
+    for key in try container(keyedBy: AnyKey.self).allKeys
+    where Key(stringValue: key.stringValue) == nil {
+      throw StrictJSON.Malformed(
+        "there is no key '\(key.stringValue)'\(StrictJSON.Malformed.place(codingPath))")
+    }
+    return try container(keyedBy: type)
+  }
+}
+
+private struct AnyKey: CodingKey {
+  let stringValue: String
+  var intValue: Int? { nil }
+
+  init(stringValue: String) { self.stringValue = stringValue }
+
+  init?(intValue: Int) { nil }
+}

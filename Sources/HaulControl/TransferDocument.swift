@@ -1,0 +1,108 @@
+package import HaulCore
+
+/// A transfer of the daemon's list, as JSON. Unknown values are null, never left out.
+package struct TransferDocument: Codable, Hashable, Sendable {
+  package struct Wait: Codable, Hashable, Sendable {
+    /// `WaitReason.code`.
+    package var code: String
+    /// Why, for people.
+    package var message: String
+    /// Seconds since 1970.
+    package var until: Double?
+    /// The transfer that it waits for.
+    package var transfer: TransferID?
+    package var isBlocked: Bool?
+
+    package init(
+      code: String, message: String, until: Double?, transfer: TransferID?, isBlocked: Bool?
+    ) {
+      (self.code, self.message, self.until) = (code, message, until)
+      (self.transfer, self.isBlocked) = (transfer, isBlocked)
+    }
+
+    enum CodingKeys: String, CodingKey {
+      case code, message, until, transfer
+      case isBlocked = "is_blocked"
+    }
+  }
+
+  package struct Failure: Codable, Hashable, Sendable {
+    package var code: String
+    package var message: String
+    /// Of the server's answer.
+    package var status: Int?
+
+    package init(code: String, message: String, status: Int?) {
+      (self.code, self.message, self.status) = (code, message, status)
+    }
+  }
+
+  package var id: TransferID
+  /// The name of the file, the program or the step.
+  package var name: String
+  /// Without secrets.
+  package var url: String?
+  package var identifier: String?
+  package var group: String?
+  package var priority: String
+  package var state: TransferState
+  package var phase: String?
+  package var waiting: Wait?
+  package var bytes: Int64
+  package var total: Int64?
+  package var fraction: Double?
+  /// Bytes per second.
+  package var rate: Double
+  /// Of a finished download.
+  package var path: String?
+  package var error: Failure?
+
+  package init(
+    id: TransferID, name: String, url: String?, identifier: String?, group: String?,
+    priority: String, state: TransferState, phase: String?, waiting: Wait?, bytes: Int64,
+    total: Int64?, fraction: Double?, rate: Double, path: String?, error: Failure?
+  ) {
+    (self.id, self.name, self.url) = (id, name, url)
+    (self.identifier, self.group, self.priority) = (identifier, group, priority)
+    (self.state, self.phase, self.waiting) = (state, phase, waiting)
+    (self.bytes, self.total, self.fraction, self.rate) = (bytes, total, fraction, rate)
+    (self.path, self.error) = (path, error)
+  }
+}
+
+extension TransferDocument {
+  /// Seconds until it is complete at this rate; nil if unknown.
+  package var secondsLeft: Double? {
+    TransferProgress(bytes: bytes, total: total, rate: rate).secondsLeft
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var object = encoder.container(keyedBy: CodingKeys.self)
+    try object.encode(id, forKey: .id)
+    try object.encode(name, forKey: .name)
+    try object.encode(url, forKey: .url)
+    try object.encode(identifier, forKey: .identifier)
+    try object.encode(group, forKey: .group)
+    try object.encode(priority, forKey: .priority)
+    try object.encode(state, forKey: .state)
+    try object.encode(phase, forKey: .phase)
+    try object.encode(waiting, forKey: .waiting)
+    try object.encode(bytes, forKey: .bytes)
+    try object.encode(total, forKey: .total)
+    try object.encode(fraction, forKey: .fraction)
+    try object.encode(rate, forKey: .rate)
+    try object.encode(path, forKey: .path)
+    try object.encode(error, forKey: .error)
+  }
+}
+
+/// A page of the list, in its order.
+package struct TransferPage: Codable, Hashable, Sendable {
+  package var transfers: [TransferDocument]
+  /// The last id of this page, for `after`; nil on the last page.
+  package var next: TransferID?
+
+  package init(transfers: [TransferDocument], next: TransferID?) {
+    (self.transfers, self.next) = (transfers, next)
+  }
+}

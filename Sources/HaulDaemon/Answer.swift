@@ -1,0 +1,89 @@
+import FoundationEssentials
+import HaulControl
+import HaulCore
+import HTTPTypes
+import Hummingbird
+import Logging
+
+/// Answers in JSON.
+enum Answer {
+  static func json(
+    _ value: some Encodable, status: HTTPResponse.Status = .ok,
+    type: String = "application/json"
+  ) throws -> Response {
+    var headers = HTTPFields()
+    headers[.contentType] = type
+    headers[.cacheControl] = "no-store"
+    headers[.xContentTypeOptions] = "nosniff"
+    return Response(
+      status: status, headers: headers,
+      body: ResponseBody(byteBuffer: ByteBuffer(bytes: try StrictJSON.encode(value))))
+  }
+
+  static func problem(_ problem: Problem) -> Response {
+    let status = HTTPResponse.Status(code: problem.status, reasonPhrase: problem.title)
+    // A problem has only text and numbers, which can always be encoded.
+    return (try? json(problem, status: status, type: Problem.contentType))
+      ?? Response(status: status)
+  }
+}
+
+extension Request {
+  /// Refuses a body that a web page could send without asking: a form, or plain text.
+  /// - Throws: `Problem` (415).
+  func requireJSON() throws(Problem) {
+    let type = headers[.contentType]?.split(separator: ";").first?.lowercased()
+    guard type?.trimmingCharacters() == "application/json" else {
+      throw Problem(415, "Unsupported Media Type", "send the body as application/json")
+    }
+  }
+
+  /// - Throws: `Problem`.
+  func body<Value: Decodable>(_ type: Value.Type) async throws -> Value {
+    try requireJSON()
+    var request = self
+    let buffer: ByteBuffer
+    do {
+      buffer = try await request.collectBody(upTo: ControlAPI.maximumBody)
+    } catch {
+      throw Problem(
+        413, "Content Too Large", "a body may have at most \(ControlAPI.maximumBody) bytes")
+    }
+    return try StrictJSON.decode(type, from: Data(buffer.readableBytesView))
+  }
+}
+
+extension StringProtocol {
+  fileprivate func trimmingCharacters() -> SubSequence {
+    let start = drop { $0 == " " || $0 == "\t" }
+    guard let last = start.lastIndex(where: { $0 != " " && $0 != "\t" }) else { return start }
+    return start[...last]
+  }
+}
+
+/// Describes every error as a `Problem`; what is unexpected is logged, and not shown.
+struct ProblemMiddleware: RouterMiddleware {
+  typealias Context = BasicRequestContext
+
+  func handle(
+    _ request: Request, context: Context,
+    next: @concurrent (Request, Context) async throws -> Response
+  ) async throws -> Response {
+    do {
+      return try await next(request, context)
+    } catch let problem as Problem {
+      return Answer.problem(problem)
+    } catch let error as StrictJSON.Malformed {
+      return Answer.problem(.badRequest(error.message))
+    } catch let error as TransferError {
+      return Answer.problem(Problem(error))
+    } catch let error as HTTPError {
+      return Answer.problem(
+        Problem(
+          error.status.code, error.status.reasonPhrase, error.body ?? error.status.reasonPhrase))
+    } catch {
+      context.logger.error("a call failed: \(type(of: error))")
+      return Answer.problem(Problem(500, "Internal Server Error", "see the log of the daemon"))
+    }
+  }
+}

@@ -1,0 +1,186 @@
+import FoundationEssentials
+import HaulControl
+import HaulCore
+import HaulKit
+import HTTPTypes
+import Hummingbird
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The control interface below `/api/v1`: what the queue can do, as JSON.
+struct ControlAPI: Sendable {
+  /// The most transfers of one `add`, and of one page.
+  static let maximumBatch = 10_000
+  static let maximumPage = 1000
+  /// The most bytes of a body: a batch of that many transfers needs less.
+  static let maximumBody = 16 << 20
+
+  let manager: TransferManager
+  let version: String
+  /// Ends the daemon.
+  let stop: @Sendable () -> Void
+
+  func addRoutes(to router: Router<BasicRequestContext>) {
+    let v1 = router.group("/api/v1")
+    v1.get("/status") { _, _ in try Answer.json(await status()) }
+    v1.post("/shutdown") { request, _ in
+      try request.requireJSON()
+      stop()
+      return Response(status: .accepted)
+    }
+    v1.get("/queue") { _, _ in
+      try Answer.json(QueueDocument(isSuspended: manager.isSuspended))
+    }
+    v1.patch("/queue") { request, _ in
+      let change = try await request.body(QueueDocument.self)
+      if change.isSuspended { await manager.suspend() } else { await manager.unsuspend() }
+      return try Answer.json(QueueDocument(isSuspended: manager.isSuspended))
+    }
+    v1.get("/transfers") { request, _ in try Answer.json(await list(request)) }
+    v1.post("/transfers") { request, _ in
+      try Answer.json(await add(request), status: .created)
+    }
+    v1.get("/transfers/:id") { _, context in
+      let id = try await id(named: try context.parameters.require("id"))
+      guard let document = try await documents(of: [id]).first else { throw Self.unknown("\(id)") }
+      return try Answer.json(document)
+    }
+    v1.patch("/transfers/:id") { request, context in
+      let change = try await request.body(ChangeBody.self)
+      let id = try await id(named: try context.parameters.require("id"))
+      try await apply(change, to: id)
+      guard let document = try await documents(of: [id]).first else { throw Self.unknown("\(id)") }
+      return try Answer.json(document)
+    }
+    v1.post("/commands") { request, _ in
+      try Answer.json(await perform(try await request.body(CommandBody.self)))
+    }
+    v1.post("/wait") { request, _ in
+      let ids = try await ids(of: try await request.body(Selection.self))
+      return try Answer.json(await wait(for: ids))
+    }
+  }
+
+  private func status() async -> StatusDocument {
+    let counts = await manager.counts
+    return StatusDocument(
+      version: version, pid: getpid(), isSuspended: manager.isSuspended,
+      counts: Dictionary(uniqueKeysWithValues: counts.map { ($0.rawValue, $1) }))
+  }
+
+  private func add(_ request: Request) async throws -> AddAnswer {
+    let key = HTTPField.Name("Idempotency-Key").flatMap { request.headers[$0] }
+    guard key.map({ (1...200).contains($0.utf8.count) }) ?? true else {
+      throw Problem.badRequest("the Idempotency-Key must have 1 to 200 bytes")
+    }
+    let body = try await request.body(AddBody.self)
+    guard (1...Self.maximumBatch).contains(body.transfers.count) else {
+      throw Problem.badRequest("give 1 to \(Self.maximumBatch) transfers at once")
+    }
+    let requests = try body.transfers.map { (new) throws(Problem) in try new.request() }
+    let added = try await manager.add(requests, ifKnown: body.ifKnown ?? .keep, key: key)
+    return AddAnswer(ids: added.map(\.id))
+  }
+
+  private func list(_ request: Request) async throws -> TransferPage {
+    let query = try PageQuery(request.uri.queryParameters)
+    let after = try await query.after.asyncMap { try await id(named: $0) }
+    // One more tells whether there is a next page.
+    var page = try await manager.summaries(
+      after: after, atMost: query.limit + 1, of: query.group)
+    let isLast = page.count <= query.limit
+    if !isLast { page.removeLast() }
+    return TransferPage(
+      transfers: try await documents(of: page.map(\.id)), next: isLast ? nil : page.last?.id)
+  }
+
+  private func documents(of ids: [TransferID]) async throws(TransferError) -> [TransferDocument] {
+    let now = SystemClock().wallSeconds
+    return try await manager.rows(of: ids).map { TransferDocument($0.row, $0.summary, at: now) }
+  }
+
+  private func apply(_ change: ChangeBody, to id: TransferID) async throws {
+    if let name = change.priority {
+      let report = try await manager.setPriority(try NewTransfer.priority(name), of: [id])
+      if let refusal = report.refused[id] { throw TransferError(refusal) }
+    }
+    if let text = change.url {
+      let url = try ResourceURL(text)
+      try await manager.set(id) { $0.download?.url = url }
+    }
+  }
+}
+
+/// Commands to several transfers.
+extension ControlAPI {
+  private func perform(_ body: CommandBody) async throws -> CommandAnswer {
+    let ids = try await ids(of: body.transfers)
+    let selection = TransferSelection.ids(ids)
+    let report =
+      switch body.command {
+      case .pause: try await manager.pause(selection)
+      case .resume: try await manager.resume(selection)
+      case .requeue: try await manager.requeue(selection)
+      case .cancel: try await manager.cancel(selection, keepingBytes: body.keepsPart ?? false)
+      case .retry: try await manager.retry(selection)
+      case .restart: try await manager.restart(selection)
+      case .remove: try await manager.remove(selection)
+      case .start: try await manager.start(selection, force: body.force ?? false)
+      case .move: try await manager.move(selection, to: try await position(body.to))
+      }
+    return CommandAnswer(
+      ids: ids,
+      refused: report.refused.sorted { $0.key < $1.key }
+        .map { CommandAnswer.Refusal(id: $0, reason: $1) })
+  }
+
+  private func position(_ place: CommandBody.Place?) async throws -> QueuePosition {
+    switch (place?.first, place?.last, place?.before) {
+    case (true, nil, nil): .first
+    case (nil, true, nil): .last
+    case (nil, nil, let name?): .before(try await id(named: name))
+    default: throw Problem.badRequest("'to' is one of first, last and before")
+    }
+  }
+
+  private func ids(of selection: Selection) async throws -> [TransferID] {
+    switch (selection.ids, selection.group, selection.all) {
+    case (let names?, nil, nil):
+      guard names.count <= Self.maximumBatch else {
+        throw Problem.badRequest("give at most \(Self.maximumBatch) ids at once")
+      }
+      var ids: [TransferID] = []
+      for name in names { ids.append(try await id(named: name)) }
+      return ids
+    case (nil, let group?, nil): return await manager.ids(of: .group(group))
+    case (nil, nil, true): return await manager.ids(of: .all)
+    default: throw Problem.badRequest("'transfers' is one of ids, group and all")
+    }
+  }
+
+  /// - Throws: `Problem` when no transfer, or several, may be meant.
+  private func id(named text: String) async throws(Problem) -> TransferID {
+    let ids = await manager.ids(named: text)
+    guard let id = ids.first else { throw Self.unknown(text) }
+    guard ids.count == 1 else {
+      throw Problem(
+        409, "Conflict", "\(ids.count) ids begin with '\(text)'; give more of its characters")
+    }
+    return id
+  }
+
+  private static func unknown(_ text: String) -> Problem {
+    .notFound("there is no transfer '\(text)' in the list")
+  }
+}
+
+extension Optional {
+  fileprivate func asyncMap<Value>(_ body: (Wrapped) async throws -> Value) async rethrows -> Value?
+  {
+    if let self { try await body(self) } else { nil }
+  }
+}

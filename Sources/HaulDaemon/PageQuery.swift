@@ -1,0 +1,27 @@
+import HaulControl
+import Hummingbird
+
+/// The query of `GET /api/v1/transfers`.
+struct PageQuery {
+  private(set) var after: String?
+  private(set) var group: String?
+  private(set) var limit = 100
+
+  /// - Throws: `Problem` for an unknown key, one that is given twice, or a wrong value.
+  init(_ parameters: Parameters) throws(Problem) {
+    var seen: Set<Substring> = []
+    for (key, value) in parameters {
+      guard seen.insert(key).inserted else { throw .badRequest("'\(key)' is given twice") }
+      switch key {
+      case "after": after = String(value)
+      case "group": group = String(value)
+      case "limit":
+        guard let number = Int(value), (1...ControlAPI.maximumPage).contains(number) else {
+          throw .badRequest("'limit' is a number from 1 to \(ControlAPI.maximumPage)")
+        }
+        limit = number
+      default: throw .badRequest("there is no parameter '\(key)'")
+      }
+    }
+  }
+}

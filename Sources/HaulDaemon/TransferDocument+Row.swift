@@ -1,0 +1,28 @@
+import HaulControl
+import HaulCore
+import HaulKit
+
+extension TransferDocument {
+  /// - Parameter wallSeconds: the present time, in seconds since 1970.
+  init(_ row: TransferList.Row, _ summary: TransferSummary, at wallSeconds: Double) {
+    self.init(
+      id: row.id, name: row.name, url: row.address, identifier: row.identifier, group: row.group,
+      priority: summary.priority.name, state: row.state, phase: row.phase?.rawValue,
+      waiting: row.waitReason.map { Wait($0, at: wallSeconds) }, bytes: row.bytes,
+      total: row.total, fraction: row.fraction, rate: row.rate.isFinite ? row.rate : 0,
+      path: row.path,
+      error: row.error.map {
+        Failure(code: $0.code.rawValue, message: $0.message, status: $0.status)
+      })
+  }
+}
+
+extension TransferDocument.Wait {
+  init(_ reason: WaitReason, at wallSeconds: Double) {
+    var other: (id: TransferID, isBlocked: Bool)?
+    if case .dependency(let id, let isBlocked) = reason { other = (id, isBlocked) }
+    self.init(
+      code: reason.code, message: reason.description(at: wallSeconds), until: reason.until,
+      transfer: other?.id, isBlocked: other?.isBlocked)
+  }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import HaulControl
+import HaulCore
+import HaulTesting
+import Testing
+
+/// The control interface of a real daemon, call by call.
+@Suite("The control interface", .timeLimit(.minutes(2)))
+struct ControlAPIRuns {
+  private static let json = ["Host: localhost", "Content-Type: application/json"]
+
+  private func withDaemon(_ body: (DaemonPlace, _ socket: String) async throws -> Void) async throws
+  {
+    try await DaemonPlace.with(Workplace.file()) { place in
+      #expect(try await place.haul("daemon", "start").status == 0)
+      try await body(place, try place.location().socket)
+    }
+  }
+
+  @Test("adds once for one idempotency key, and pages through the list")
+  func addsAndPages() async throws {
+    try await withDaemon { place, socket in
+      _ = try await place.haul("suspend")
+      let transfers = (0..<5).map {
+        #"{"url":"\#(place.work.server.url("/file.bin"))","file":"/tmp/never-\#($0)"}"#
+      }
+      let body = #"{"transfers":[\#(transfers.joined(separator: ","))]}"#
+      let fields = Self.json + ["Idempotency-Key: one"]
+      let first = try SocketCall("POST", "/api/v1/transfers", fields, body: body, to: socket)
+      let again = try SocketCall("POST", "/api/v1/transfers", fields, body: body, to: socket)
+      #expect(first.status == 201)
+      #expect(again.body == first.body)
+      var (ids, query): ([TransferID], String) = ([], "limit=2")
+      while true {
+        let call = try SocketCall("GET", "/api/v1/transfers?\(query)", to: socket)
+        let page = try JSONDecoder().decode(TransferPage.self, from: Data(call.body.utf8))
+        ids += page.transfers.map(\.id)
+        guard let next = page.next else { break }
+        query = "limit=2&after=\(next)"
+      }
+      let added = try JSONDecoder().decode(AddAnswer.self, from: Data(first.body.utf8))
+      #expect(ids == added.ids)
+      #expect(try await place.haul("remove", "--all").status == 0)
+    }
+  }
+
+  static let refused:
+    [(method: String, path: String, fields: [String], body: String?, status: Int)] = [
+      ("GET", "/api/v1/nothing", ["Host: localhost"], nil, 404),
+      ("GET", "/api/v1/transfers/ZZZZZZZZ", ["Host: localhost"], nil, 404),
+      ("GET", "/api/v1/transfers?limit=0", ["Host: localhost"], nil, 400),
+      ("GET", "/api/v1/transfers?limits=1", ["Host: localhost"], nil, 400),
+      ("GET", "/api/v1/transfers?limit=1&limit=2", ["Host: localhost"], nil, 400),
+      ("GET", "/api/v1/status", ["Host: evil.example"], nil, 421),
+      ("GET", "/api/v1/status", ["Host: localhost", "Origin: null"], nil, 403),
+      ("GET", "/api/v1/status", ["Host: localhost", "Origin: http://localhost"], nil, 403),
+      ("GET", "/api/v1/status", ["Host: localhost", "Sec-Fetch-Site: cross-site"], nil, 403),
+      ("GET", "/api/v1/nothing", ["Host: localhost", "Origin: http://evil"], nil, 403),
+      ("OPTIONS", "/api/v1/status", ["Host: localhost", "Origin: http://evil"], nil, 403),
+      ("POST", "/api/v1/transfers", ["Host: localhost", "Content-Type: text/plain"], "{}", 415),
+      ("POST", "/api/v1/shutdown", ["Host: localhost"], "{}", 415),
+      ("POST", "/api/v1/transfers", json, "{", 400),
+      ("POST", "/api/v1/transfers", json, #"{"transfers":[]}"#, 400),
+      ("POST", "/api/v1/transfers", json, #"{"transfers":[{"urls":1}]}"#, 400),
+      ("POST", "/api/v1/transfers", json, #"{"transfers":[{"url":"ftp://h/x","file":"/x"}]}"#, 422),
+      ("POST", "/api/v1/transfers", json, #"{"transfers":[{"url":"http://h/x","file":"x"}]}"#, 422),
+      ("POST", "/api/v1/commands", json, #"{"command":"explode","transfers":{"all":true}}"#, 400),
+      ("POST", "/api/v1/commands", json, #"{"command":"pause","transfers":{}}"#, 400),
+      (
+        "POST", "/api/v1/commands", json,
+        #"{"command":"pause","transfers":{"all":true,"group":"g"}}"#, 400
+      ),
+      ("POST", "/api/v1/commands", json, #"{"command":"pause","transfers":{"ids":["ZZ"]}}"#, 404),
+      ("POST", "/api/v1/commands", json, #"{"command":"move","transfers":{"all":true}}"#, 400),
+      ("PATCH", "/api/v1/queue", json, #"{"is_suspended":1}"#, 400),
+    ]
+
+  @Test("refuses what it does not document, with a problem and without CORS")
+  func refuses() async throws {
+    try await withDaemon { _, socket in
+      for call in Self.refused {
+        let answer = try SocketCall(
+          call.method, call.path, call.fields, body: call.body, to: socket)
+        #expect(answer.status == call.status, "\(call): \(answer.body)")
+        #expect(!answer.head.lowercased().contains("access-control"), "\(call)")
+        let problem = try? JSONDecoder().decode(Problem.self, from: Data(answer.body.utf8))
+        #expect(problem?.status == call.status, "\(call): \(answer.body)")
+      }
+    }
+  }
+
+  @Test("shows no secret of a request, and logs none")
+  func keepsSecrets() async throws {
+    try await withDaemon { place, socket in
+      let (password, token, bearer) = (
+        "canary-pass", "canarytokencanarytokencanarytoken", "canary-bearer"
+      )
+      let url =
+        place.work.server.url("/file.bin")
+        .replacingOccurrences(of: "://", with: "://user:\(password)@") + "?token=\(token)"
+      let added = try await place.haul("add", url, "-H", "Authorization2: \(bearer)", "-o", "x")
+      #expect(added.status == 0, "\(added.errors)")
+      #expect(try await place.haul("wait", "--all").status == 0)
+      var texts = [added.output, added.errors]
+      for command in [["list"], ["list", "--json"], ["show", "x"], ["daemon", "status"]] {
+        let result = try await place.work.haul(command, environment: place.environment)
+        texts += [result.output, result.errors]
+      }
+      texts.append(try SocketCall("GET", "/api/v1/transfers", to: socket).body)
+      texts.append(try String(contentsOfFile: try place.location().log, encoding: .utf8))
+      for text in texts {
+        for secret in [password, token, bearer] { #expect(!text.contains(secret), "\(text)") }
+      }
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import HaulControl
+import HaulCore
+import HaulTesting
+import Testing
+
+/// A workplace with a daemon's state directory of its own. The daemon is stopped at the end.
+struct DaemonPlace: Sendable {
+  let work: Workplace
+
+  static func with(
+    _ resources: FaultScript.Resource..., body: (DaemonPlace) async throws -> Void
+  ) async throws {
+    try await Workplace.with(resources) { work in
+      let place = DaemonPlace(work: work)
+      do {
+        try await body(place)
+        try await place.end()
+      } catch {
+        try await place.end()
+        throw error
+      }
+    }
+  }
+
+  var state: String { work.path("s") }
+  var environment: [String: String] { ["XDG_STATE_HOME": state] }
+
+  func location() throws -> ControlLocation { try ControlLocation(directory: "\(state)/haul") }
+
+  @discardableResult
+  func haul(_ arguments: String...) async throws -> CommandResult {
+    try await work.haul(arguments, environment: environment)
+  }
+
+  /// Runs the daemon with these options; returns when it answers.
+  func serve(_ options: String...) async throws -> CommandRun {
+    let run = try await CommandRun(
+      ["serve"] + options, in: work.directory, environment: environment)
+    while try await haul("daemon", "status").status != 0 {}
+    return run
+  }
+
+  /// Adds a path of the server; its id.
+  func add(_ path: String, _ options: String...) async throws -> String {
+    let result = try await work.haul(
+      ["add", work.server.url(path), "-x", "1"] + options, environment: environment)
+    #expect(result.status == 0, "\(result.errors)")
+    return result.output.trimmingCharacters(in: .newlines)
+  }
+
+  func state(of id: String) async throws -> TransferDocument {
+    try await ControlClient.with(try location()) { try await $0.transfer(id) }
+  }
+
+  /// The process of the daemon.
+  func pid() async throws -> Int32 {
+    try await ControlClient.with(try location()) { try await $0.status().pid }
+  }
+
+  private func end() async throws {
+    guard FileManager.default.fileExists(atPath: try location().socket) else { return }
+    _ = try await haul("daemon", "stop")
+  }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import HaulControl
+import HaulCore
+import Testing
+
+@Suite("A transfer as JSON")
+struct NewTransferTests {
+  private func parsed(_ json: String) throws -> TransferRequest {
+    try StrictJSON.decode(NewTransfer.self, from: Data(json.utf8)).request()
+  }
+
+  @Test("has the defaults of the library for keys that are left out")
+  func hasDefaults() throws {
+    let request = try parsed(#"{"url":"http://h/x","directory":"/d"}"#)
+    #expect(request == .download(try ResourceURL("http://h/x"), to: .directory("/d")))
+  }
+
+  @Test("keeps every property of a download")
+  func keepsDownloads() throws {
+    let url = try ResourceURL("https://user:secret@h:8443/x?token=1")
+    var request = TransferRequest.download(url, to: .file("/d/x")) {
+      $0.createsDirectories = true
+      $0.ifExists = .rename
+      $0.durability = .relaxed
+      $0.checksums = [Checksum("md5=" + String(repeating: "0a", count: 16))!]
+      $0.headers = [("A", "1"), ("B", "2")]
+      ($0.connections, $0.minimumSplit, $0.maximumSize) = (3, 4096, 1 << 40)
+      ($0.decodesContent, $0.usesServerName, $0.startOver) = (true, true, true)
+      ($0.allowUnverified, $0.resumesFromAnotherAddress, $0.allowInsecure) = (true, true, true)
+      $0.trustedRedirectHosts = ["a", "b"]
+      ($0.retry.retries, $0.retry.maximumTime) = (2, .seconds(90))
+    }
+    (request.identifier, request.group, request.priority) = ("mine", "g", .userInitiated)
+    request.after = [.transfer(TransferID("00000001")!), .identifier("other")]
+    (request.whenDependencyFails, request.reportsProgress) = (.run, false)
+    let json = try StrictJSON.encode(try NewTransfer(request))
+    #expect(try StrictJSON.decode(NewTransfer.self, from: json).request() == request)
+  }
+
+  @Test("keeps a program")
+  func keepsPrograms() throws {
+    let request = TransferRequest.step(program: ["/bin/cp", "a"], in: "/d", isIdempotent: true)
+    let json = try StrictJSON.encode(try NewTransfer(request))
+    #expect(try StrictJSON.decode(NewTransfer.self, from: json).request() == request)
+  }
+
+  @Test(
+    "is refused with the name of the wrong key, and without its value",
+    arguments: [
+      (#"{"url":"http://h/x","directory":"/d","secret-key":1}"#, "there is no key 'secret-key'"),
+      (#"{"url":7,"directory":"/d"}"#, "a value has the wrong type at url"),
+      (
+        #"{"url":"http://h/x","directory":"/d","if_exists":"hunter2"}"#,
+        "a value is wrong at if_exists"
+      ),
+      (#"{"headers":[{"name":"a"}]}"#, "the key 'value' is missing at headers.0"),
+      ("[", "the body is not JSON"),
+    ])
+  func isRefused(json: String, message: String) throws {
+    #expect(throws: StrictJSON.Malformed(message)) { try parsed(json) }
+  }
+
+  @Test(
+    "is refused when it makes no sense",
+    arguments: [
+      (#"{}"#, "a transfer has either a 'url' or a 'run'"),
+      (#"{"url":"http://h/x"}"#, "a download has either a 'file' or a 'directory'"),
+      (#"{"url":"http://h/x","file":"x"}"#, "the path 'x' is not absolute"),
+      (#"{"run":[]}"#, "'run' names no program"),
+      (#"{"url":"http://h/x","file":"/x","connections":0}"#, "'connections' must be at least 1"),
+      (
+        #"{"url":"http://h/x","file":"/x","after":[{}]}"#,
+        "a dependency has either an 'id' or an 'identifier'"
+      ),
+    ])
+  func isSenseless(json: String, detail: String) throws {
+    let problem = #expect(throws: Problem.self) { try parsed(json) }
+    #expect(problem?.status == 422)
+    #expect(problem?.detail == detail)
+  }
+}
+
+@Suite("The place of the daemon")
+struct ControlLocationTests {
+  @Test("is below XDG_STATE_HOME, or ~/.local/state")
+  func isFound() throws {
+    #expect(
+      try ControlLocation(environment: ["XDG_STATE_HOME": "/s", "HOME": "/h"]).socket
+        == "/s/haul/control.sock")
+    #expect(
+      try ControlLocation(environment: ["XDG_STATE_HOME": "relative", "HOME": "/h"]).list
+        == "/h/.local/state/haul/list")
+    #expect(throws: TransferError.self) { try ControlLocation(environment: [:]) }
+  }
+
+  @Test("whose socket has too long a path is refused, with what to do")
+  func isTooLong() throws {
+    let name = String(repeating: "x", count: 107 - "/".count - "/control.sock".count)
+    #expect(try ControlLocation(directory: "/" + name).socket.utf8.count == 107)
+    let error = #expect(throws: TransferError.self) { try ControlLocation(directory: "/x" + name) }
+    #expect(error?.message.contains("set XDG_STATE_HOME to a shorter path") ?? false)
+  }
+}
+
+@Suite("The beginning of an id")
+struct PrefixTests {
+  @Test("matches every id that begins with it, in either case")
+  func matches() throws {
+    let id = try #require(TransferID("4FZ0ABCD"))
+    for text in ["4", "4f", "4FZO", "4fz0abcd"] {
+      #expect(try #require(TransferID.Prefix(text)).matches(id), "\(text)")
+    }
+    #expect(try !#require(TransferID.Prefix("4G")).matches(id))
+    #expect(TransferID.Prefix("") == nil)
+    #expect(TransferID.Prefix("4FZ0ABCDE") == nil)
+    #expect(TransferID.Prefix("4!") == nil)
+  }
+}
