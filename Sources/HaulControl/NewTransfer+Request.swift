@@ -71,6 +71,7 @@ extension NewTransfer {
     set(\.allowUnverified, allowUnverified)
     set(\.resumesFromAnotherAddress, resumesFromAnotherAddress)
     set(\.allowInsecure, allowInsecure)
+    request.creationMask = try umask.map(Self.mask)
     set(\.trustedRedirectHosts, trustedRedirectHosts.map(Set.init))
     set(\.retry.retries, retries.map { max(0, $0) })
     set(\.retry.maximumTime, maximumRetryTime.map { .seconds(min(max(0, $0), 1e9)) })
@@ -95,6 +96,13 @@ extension NewTransfer {
   ) throws(Problem) -> Number? {
     guard number.map({ $0 > 0 }) ?? true else { throw wrong("'\(key)' must be at least 1") }
     return number
+  }
+
+  private static func mask(_ text: String) throws(Problem) -> UInt32 {
+    guard let mask = UInt32(text, radix: 8), mask <= 0o777 else {
+      throw wrong("'umask' is an octal number, such as 022")
+    }
+    return mask
   }
 
   private static func wrong(_ detail: String) -> Problem {
@@ -140,6 +148,7 @@ extension NewTransfer {
     (startOver, allowUnverified) = (download.startOver, download.allowUnverified)
     resumesFromAnotherAddress = download.resumesFromAnotherAddress
     allowInsecure = download.allowInsecure
+    umask = download.creationMask.map { String($0, radix: 8) }
     trustedRedirectHosts = download.trustedRedirectHosts.sorted()
     retries = download.retry.retries
     maximumRetryTime = download.retry.maximumTime / .seconds(1)

@@ -50,6 +50,8 @@ package struct NewTransfer: Codable, Hashable, Sendable {
   package var allowUnverified: Bool?
   package var resumesFromAnotherAddress: Bool?
   package var allowInsecure: Bool?
+  /// The permission bits that the file does not get, in octal, such as `022`.
+  package var umask: String?
   package var trustedRedirectHosts: [String]?
   package var retries: Int?
   /// Seconds.
@@ -74,6 +76,7 @@ package struct NewTransfer: Codable, Hashable, Sendable {
     case allowUnverified = "allow_unverified"
     case resumesFromAnotherAddress = "resumes_from_another_address"
     case allowInsecure = "allow_insecure"
+    case umask
     case trustedRedirectHosts = "trusted_redirect_hosts"
     case retries
     case maximumRetryTime = "maximum_retry_time"
@@ -104,7 +107,7 @@ extension NewTransfer {
     startOver = try value(.startOver)
     allowUnverified = try value(.allowUnverified)
     resumesFromAnotherAddress = try value(.resumesFromAnotherAddress)
-    allowInsecure = try value(.allowInsecure)
+    (allowInsecure, umask) = (try value(.allowInsecure), try value(.umask))
     trustedRedirectHosts = try value(.trustedRedirectHosts)
     (retries, maximumRetryTime) = (try value(.retries), try value(.maximumRetryTime))
   }

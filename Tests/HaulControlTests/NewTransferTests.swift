@@ -28,6 +28,7 @@ struct NewTransferTests {
       ($0.decodesContent, $0.usesServerName, $0.startOver) = (true, true, true)
       ($0.allowUnverified, $0.resumesFromAnotherAddress, $0.allowInsecure) = (true, true, true)
       $0.trustedRedirectHosts = ["a", "b"]
+      $0.creationMask = 0o027
       ($0.retry.retries, $0.retry.maximumTime) = (2, .seconds(90))
     }
     (request.identifier, request.group, request.priority) = ("mine", "g", .userInitiated)
@@ -66,6 +67,10 @@ struct NewTransferTests {
       (#"{}"#, "a transfer has either a 'url' or a 'run'"),
       (#"{"url":"http://h/x"}"#, "a download has either a 'file' or a 'directory'"),
       (#"{"url":"http://h/x","file":"x"}"#, "the path 'x' is not absolute"),
+      (
+        #"{"url":"http://h/x","file":"/x","umask":"8"}"#,
+        "'umask' is an octal number, such as 022"
+      ),
       (#"{"run":[]}"#, "'run' names no program"),
       (#"{"url":"http://h/x","file":"/x","connections":0}"#, "'connections' must be at least 1"),
       (

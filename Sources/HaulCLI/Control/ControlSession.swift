@@ -14,6 +14,8 @@ struct ControlSession {
   let context: ProcessContext
   let executable: String
   let workingDirectory: String
+  /// The `umask` of this process, which the files get.
+  let creationMask: UInt32
 
   func run() async -> ExitStatus {
     do {
@@ -85,6 +87,7 @@ struct ControlSession {
     let new = try plan.requests.map { request in
       var request = request.absolute(in: workingDirectory)
       request.after = after
+      request.download?.creationMask = creationMask
       return try NewTransfer(request)
     }
     // A connection may break after the daemon has added them: the same key adds nothing twice.

@@ -23,11 +23,7 @@ struct DaemonLauncher {
   func ensureRunning(
     _ client: ControlClient, clock: any TransferClock
   ) async throws -> (status: StatusDocument, isNew: Bool) {
-    do {
-      return (try await client.status(), false)
-    } catch .notRunning {
-      // started below
-    }
+    if let status = try await status(client) { return (status, false) }
     let deadline = clock.now + Self.timeout
     var nextSpawn = clock.now
     while clock.now < deadline {
@@ -36,13 +32,19 @@ struct DaemonLauncher {
         try spawn()
         nextSpawn = clock.now + .seconds(1)
       }
-      do {
-        return (try await client.status(), true)
-      } catch .notRunning {
-        try await clock.sleep(until: clock.now + .milliseconds(20))
-      }
+      if let status = try await status(client) { return (status, true) }
+      try await clock.sleep(until: clock.now + .milliseconds(20))
     }
     throw UsageError("the daemon does not answer; its log is \(location.log)")
+  }
+
+  /// The status; nil when no daemon answers. One that is ending may close the connection.
+  private func status(_ client: ControlClient) async throws -> StatusDocument? {
+    do {
+      return try await client.status()
+    } catch .notRunning, .broken {
+      return nil
+    }
   }
 
   /// By spawn, never by fork: other threads may hold locks.

@@ -1,8 +1,8 @@
-import HaulControl
+package import HaulControl
 import HaulCore
 
 /// The list as a table that fits a width.
-struct ListTable {
+package struct ListTable {
   private let rows: [[String]]
 
   private static let heads = ["ID", "NAME", "STATE", "%", "SIZE", "RATE", "LEFT"]
@@ -12,7 +12,7 @@ struct ListTable {
   private static let optional = [5, 6, 4]
   private static let gap = "  "
 
-  init(_ transfers: [TransferDocument]) {
+  package init(_ transfers: [TransferDocument]) {
     rows = transfers.map { transfer in
       let isRunning = transfer.state == .running
       return [
@@ -26,7 +26,7 @@ struct ListTable {
   }
 
   /// - Parameter width: the cells of a line; nil for no limit.
-  func text(width: Int?) -> String {
+  package func text(width: Int?) -> String {
     let all = [Self.heads] + rows
     var columns = Array(Self.heads.indices)
     var widths = columns.map { column in all.map { TerminalText.width($0[column]) }.max() ?? 0 }

@@ -1,10 +1,10 @@
-import HaulControl
+package import HaulControl
 import HaulCore
 
 /// One transfer in words.
-enum TransferText {
+package enum TransferText {
   /// Everything that is known, a line each.
-  static func details(_ transfer: TransferDocument) -> String {
+  package static func details(_ transfer: TransferDocument) -> String {
     let lines: [(String, String?)] = [
       ("id", transfer.id.description), ("your name", transfer.identifier),
       ("name", transfer.name), ("url", transfer.url), ("group", transfer.group),
@@ -21,7 +21,7 @@ enum TransferText {
   }
 
   /// One sentence: why it is in its state, and what would make it go on.
-  static func explanation(_ transfer: TransferDocument) -> String {
+  package static func explanation(_ transfer: TransferDocument) -> String {
     let (id, name) = (transfer.id, transfer.name)
     let text =
       switch transfer.state {

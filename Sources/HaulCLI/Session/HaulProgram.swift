@@ -44,7 +44,7 @@ package enum HaulProgram {
       signal(SIGPIPE, SIG_IGN)
       let session = ControlSession(
         plan: plan, context: context, executable: executable,
-        workingDirectory: FileManager.default.currentDirectoryPath)
+        workingDirectory: FileManager.default.currentDirectoryPath, creationMask: creationMask)
       return await session.run().rawValue
     case .serve(var plan):
       if let refusal = process.refusal { return await refuse(refusal).rawValue }
@@ -73,6 +73,13 @@ package enum HaulProgram {
   private static var executable: String {
     (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
       ?? CommandLine.arguments.first ?? "haul"
+  }
+
+  /// Read by setting it: no other thread makes files yet.
+  private static var creationMask: UInt32 {
+    let mask = umask(0)
+    umask(mask)
+    return UInt32(mask)
   }
 
   private static var context: ProcessContext {

@@ -81,6 +81,8 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
   /// Hosts that also receive the header fields and the user information after a redirect over
   /// https.
   public var trustedRedirectHosts: Set<String> = []
+  /// The `umask` of the caller, for a file that another process writes; nil for this process's.
+  package var creationMask: UInt32?
   /// When a failed attempt is retried.
   public var retry = RetryPolicy()
 

@@ -25,7 +25,8 @@ struct TargetSearch {
     self.request = request
     self.id = id
     self.reservations = reservations
-    self.disk = disk
+    self.disk =
+      request.creationMask.map { CallersDisk(base: disk, creationMask: $0) } ?? disk
     self.nonce = nonce
     isExact = request.destination.isExact
     reserved = reservations.number(for: id)

@@ -20,6 +20,7 @@ struct StoredDownload: Codable, Hashable {
   var resumesFromAnotherAddress: Bool?
   var decodesContent: Bool?
   var allowInsecure: Bool?
+  var creationMask: UInt32?
   var trustedRedirectHosts: [String]?
   var retries: Int?
   var maximumRetryTime: StoredDuration?
@@ -53,6 +54,7 @@ struct StoredDownload: Codable, Hashable {
     decodesContent = unless(false, download.decodesContent)
     resumesFromAnotherAddress = unless(false, download.resumesFromAnotherAddress)
     allowInsecure = unless(false, download.allowInsecure)
+    creationMask = download.creationMask
     trustedRedirectHosts = unless([], download.trustedRedirectHosts)?.sorted()
     retries = unless(Missing.retries, download.retry.retries)
     maximumRetryTime = unless(Missing.maximumRetryTime, download.retry.maximumTime)
@@ -75,6 +77,7 @@ struct StoredDownload: Codable, Hashable {
     download.decodesContent = decodesContent ?? false
     download.resumesFromAnotherAddress = resumesFromAnotherAddress ?? false
     download.allowInsecure = allowInsecure ?? false
+    download.creationMask = creationMask
     download.trustedRedirectHosts = Set(trustedRedirectHosts ?? [])
     download.retry.retries = retries ?? Missing.retries
     download.retry.maximumTime = maximumRetryTime?.duration ?? Missing.maximumRetryTime

@@ -49,6 +49,18 @@ struct DaemonPlace: Sendable {
     return result.output.trimmingCharacters(in: .newlines)
   }
 
+  /// Adds in a terminal of its own, which is closed then; the id.
+  func addInTerminal(_ path: String) async throws -> String {
+    let command = "'\(CommandRun.executable.path)' add '\(work.server.url(path))' -x 1"
+    let run = try await CommandRun(
+      ["-qefc", command, "/dev/null"], in: work.directory, environment: environment,
+      program: "/usr/bin/script")
+    let result = await run.end()
+    #expect(result.status == 0, "\(result.output)")
+    let words = result.output.split { $0.isWhitespace }
+    return try #require(words.last.map(String.init))
+  }
+
   func state(of id: String) async throws -> TransferDocument {
     try await ControlClient.with(try location()) { try await $0.transfer(id) }
   }
@@ -58,7 +70,7 @@ struct DaemonPlace: Sendable {
     try await ControlClient.with(try location()) { try await $0.status().pid }
   }
 
-  private func end() async throws {
+  func end() async throws {
     guard FileManager.default.fileExists(atPath: try location().socket) else { return }
     _ = try await haul("daemon", "stop")
   }

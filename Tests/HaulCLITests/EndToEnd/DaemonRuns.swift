@@ -135,6 +135,22 @@ struct DaemonRuns {
     }
   }
 
+  @Test("gives a file the permissions of the caller, not of the daemon")
+  func keepsPermissions() async throws {
+    try await DaemonPlace.with(Workplace.file()) { place in
+      #expect(try await place.haul("daemon", "start").status == 0)
+      let command =
+        "umask 027; exec '\(CommandRun.executable.path)' add '\(place.work.server.url("/file.bin"))'"
+      let run = try await CommandRun(
+        ["-c", command], in: place.work.directory, environment: place.environment,
+        program: "/bin/sh")
+      #expect(await run.end().status == 0)
+      #expect(try await place.haul("wait", "--all").status == 0)
+      let attributes = try FileManager.default.attributesOfItem(atPath: place.work.path("file.bin"))
+      #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o640)
+    }
+  }
+
   @Test("runs a program when its download is completed")
   func runsProgram() async throws {
     try await DaemonPlace.with(Workplace.file()) { place in

@@ -40,6 +40,7 @@ func fullDownload() throws -> DownloadRequest {
   download.resumesFromAnotherAddress = true
   download.decodesContent = true
   download.allowInsecure = true
+  download.creationMask = 0o027
   download.trustedRedirectHosts = ["b.example", "a.example"]
   download.retry.retries = 0
   download.retry.maximumTime = .seconds(5) + .nanoseconds(1)

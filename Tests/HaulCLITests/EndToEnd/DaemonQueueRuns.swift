@@ -1,0 +1,208 @@
+import Foundation
+import HaulControl
+import HaulCore
+import HaulTesting
+import Testing
+
+/// What each command does in each situation, through the commands, with one slot.
+@Suite("The background queue, one at a time", .timeLimit(.minutes(2)))
+struct DaemonQueueRuns {
+  /// The ids of the three transfers.
+  private struct Three { let a, b, c: String }
+
+  /// Three files; the first one stalls after 1 MiB, whatever connection asks.
+  private func withThree(
+    _ body: (DaemonPlace, Three) async throws -> Void
+  ) async throws {
+    let stall = Fault(.stall(after: 1 << 20))
+    try await DaemonPlace.with(
+      Workplace.file("/a", stall), Workplace.file("/b"), Workplace.file("/c")
+    ) { place in
+      let serving = try await place.serve("-j", "1")
+      let ids = Three(
+        a: try await place.add("/a"), b: try await place.add("/b"), c: try await place.add("/c"))
+      try await place.work.server.waitForHeld("/a")
+      try await body(place, ids)
+      // The end of the place stops the daemon, which may be another one by then.
+      try await place.end()
+      let status = await serving.end().status
+      #expect(status == 0 || status == 128 + SIGKILL)
+    }
+  }
+
+  /// Lets `/a` go on, for its next run.
+  private func heal(_ place: DaemonPlace) { place.work.server.setFaults("/a", []) }
+
+  private func states(_ place: DaemonPlace) async throws -> [TransferState] {
+    try await ControlClient.with(try place.location()) { try await $0.transfers() }
+      .transfers.map(\.state)
+  }
+
+  @Test("D2, D9: those that wait say why, and start in order")
+  func waits() async throws {
+    try await withThree { (place, ids) async throws in
+      #expect(try await states(place) == [.running, .queued, .queued])
+      #expect(try await place.state(of: ids.b).waiting?.code == "slot")
+      #expect(try await place.haul("pause", ids.a).status == 0)
+      #expect(try await place.haul("wait", ids.b, ids.c).status == 0)
+      let order = place.work.server.snapshot.requests.map(\.path).filter { $0 != "/a" }
+      #expect(order.first == "/b")
+      #expect(order.last == "/c")
+    }
+  }
+
+  @Test("D4, D11: a pause frees the slot, and keeps the bytes; D6: resume goes on from them")
+  func pauses() async throws {
+    try await withThree { (place, ids) async throws in
+      #expect(try await place.haul("pause", ids.a).status == 0)
+      #expect(try await place.haul("wait", ids.b, ids.c).status == 0)
+      #expect(try await states(place) == [.paused, .completed, .completed])
+      #expect(try place.work.names().contains("a.haul.part"))
+      heal(place)
+      #expect(try await place.haul("resume", ids.a).status == 0)
+      #expect(try await place.haul("wait", ids.a).status == 0)
+      try place.work.expectWhole("a")
+      let ranges = place.work.server.snapshot.requests.filter { $0.path == "/a" }.map(\.range)
+      #expect(ranges.last != "bytes=0-", "from its bytes")
+    }
+  }
+
+  @Test("D5, D12: a cancelled one frees its slot, its part file is deleted, and it stays listed")
+  func cancels() async throws {
+    try await withThree { (place, ids) async throws in
+      #expect(try await place.haul("cancel", ids.a).status == 0)
+      #expect(try await place.haul("wait", "--all").status == 3)
+      #expect(try await states(place) == [.cancelled, .completed, .completed])
+      #expect(try place.work.names() == ["b", "c", "s"])
+    }
+  }
+
+  @Test("D5: --keep-part keeps it, and retry goes on from it")
+  func keepsPart() async throws {
+    try await withThree { (place, ids) async throws in
+      #expect(try await place.haul("cancel", "--keep-part", ids.a).status == 0)
+      #expect(try place.work.names().contains("a.haul.part"))
+      heal(place)
+      #expect(try await place.haul("retry", ids.a).status == 0)
+      #expect(try await place.haul("wait", "--all").status == 0)
+      try place.work.expectWhole("a")
+      #expect(try await states(place) == [.completed, .completed, .completed])
+    }
+  }
+
+  @Test("D7, D13: a paused one is cancelled at once, without a resume")
+  func cancelsPaused() async throws {
+    try await withThree { (place, ids) async throws in
+      #expect(try await place.haul("pause", ids.a, ids.c).status == 0)
+      #expect(try await place.haul("cancel", ids.a, ids.c).status == 0)
+      #expect(try await place.haul("wait", ids.b).status == 0)
+      #expect(try await states(place) == [.cancelled, .completed, .cancelled])
+    }
+  }
+
+  @Test("D8, D10: one that fails stays in its place with its bytes; the next one starts")
+  func fails() async throws {
+    try await withThree { (place, ids) async throws in
+      place.work.server.setFaults("/a", [Fault(.status(403))])
+      place.work.server.dropConnections()
+      #expect(try await place.haul("wait", "--all").status == 1)
+      #expect(try await states(place) == [.failed, .completed, .completed])
+      #expect(try place.work.names().contains("a.haul.part"))
+      heal(place)
+      #expect(try await place.haul("retry", ids.a).status == 0)
+      #expect(try await place.haul("wait", ids.a).status == 0)
+      try place.work.expectWhole("a")
+    }
+  }
+
+  @Test("D14: cancelling all ends running, waiting and paused ones alike")
+  func cancelsAll() async throws {
+    try await withThree { (place, ids) async throws in
+      #expect(try await place.haul("pause", ids.c).status == 0)
+      #expect(try await place.haul("cancel", "--all").status == 0)
+      #expect(try await states(place) == [.cancelled, .cancelled, .cancelled])
+    }
+  }
+
+  @Test("D15: a waiting one that is paused is passed by; resume of a waiting one changes nothing")
+  func pausesWaiting() async throws {
+    try await withThree { (place, ids) async throws in
+      #expect(try await place.haul("pause", ids.b).status == 0)
+      #expect(try await place.haul("resume", ids.c).status == 0)
+      #expect(try await states(place) == [.running, .paused, .queued])
+      #expect(try await place.haul("cancel", ids.a).status == 0)
+      #expect(try await place.haul("wait", ids.c).status == 0)
+      #expect(try await states(place) == [.cancelled, .paused, .completed])
+    }
+  }
+
+  @Test("D16: start respects the limit, and --force exceeds it")
+  func starts() async throws {
+    try await withThree { (place, ids) async throws in
+      #expect(try await place.haul("start", ids.c).status == 0)
+      #expect(try await states(place) == [.running, .queued, .queued])
+      #expect(try await place.haul("start", "--force", ids.c).status == 0)
+      #expect(try await place.haul("wait", ids.c).status == 0)
+      #expect(try await states(place) == [.running, .queued, .completed])
+    }
+  }
+
+  @Test("D17: a running one that is put back keeps bytes and place, and starts when a slot is free")
+  func requeues() async throws {
+    try await withThree { (place, ids) async throws in
+      heal(place)
+      #expect(try await place.haul("requeue", ids.a).status == 0)
+      #expect(try await place.haul("wait", "--all").status == 0)
+      try place.work.expectWhole("a")
+      let order = try await ControlClient.with(try place.location()) { try await $0.transfers() }
+      #expect(order.transfers.map(\.id.description) == [ids.a, ids.b, ids.c])
+    }
+  }
+
+  @Test("D18: a completed one is restarted from byte 0, in its old place; a retry of it is refused")
+  func restarts() async throws {
+    try await withThree { (place, ids) async throws in
+      heal(place)
+      #expect(try await place.haul("requeue", ids.a).status == 0)
+      #expect(try await place.haul("wait", "--all").status == 0)
+      let refused = try await place.haul("retry", ids.b)
+      #expect(refused.status == 1)
+      #expect(refused.errors.contains("it is completed; restart it"), "\(refused.errors)")
+      let before = place.work.server.snapshot.requestCount("/b")
+      #expect(try await place.haul("restart", ids.b).status == 0)
+      #expect(try await place.haul("wait", "--all").status == 0)
+      #expect(place.work.server.snapshot.requestCount("/b") > before)
+      #expect(try await states(place) == [.completed, .completed, .completed])
+    }
+  }
+
+  @Test("D19, D20: the order can be changed while one runs, and survives kill -9")
+  func moves() async throws {
+    try await withThree { (place, ids) async throws in
+      #expect(try await place.haul("move", ids.c, "--first").status == 0)
+      #expect(try await place.haul("move", ids.a, "--last").status == 0)
+      #expect(try await place.haul("pause", ids.b).status == 0)
+      kill(try await place.pid(), SIGKILL)
+      heal(place)
+      let started = try await place.haul("daemon", "start")
+      #expect(started.status == 0, "\(started.errors)")
+      let list = try await ControlClient.with(try place.location()) { try await $0.transfers() }
+      #expect(list.transfers.map(\.id.description) == [ids.c, ids.b, ids.a])
+      #expect(list.transfers[1].state == .paused)
+      #expect(try await place.haul("wait", "--all").status == 3)
+      try place.work.expectWhole("a")
+    }
+  }
+
+  @Test("a terminal that is closed ends no daemon: the file arrives")
+  func hangsUp() async throws {
+    try await DaemonPlace.with(Workplace.file("/a", Fault(.stall(after: 1 << 20)))) { place in
+      let id = try await place.addInTerminal("/a")
+      try await place.work.server.waitForHeld("/a")
+      heal(place)
+      place.work.server.release("/a")
+      #expect(try await place.haul("wait", id).status == 0)
+      try place.work.expectWhole("a")
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import HaulCLI
+import HaulControl
+import HaulCore
+import Testing
+
+@Suite("The table of haul list")
+struct ListTableTests {
+  private func transfer(
+    _ name: String, _ state: TransferState, waiting: TransferDocument.Wait? = nil,
+    bytes: Int64 = 0, total: Int64? = nil, rate: Double = 0, error: TransferDocument.Failure? = nil
+  ) throws -> TransferDocument {
+    TransferDocument(
+      id: try #require(TransferID("4FZ0ABCD")), name: name, url: nil, identifier: nil, group: nil,
+      priority: "default", state: state, phase: nil, waiting: waiting, bytes: bytes, total: total,
+      fraction: nil, rate: rate, path: nil, error: error)
+  }
+
+  private func wait(_ code: String, _ message: String) -> TransferDocument.Wait {
+    TransferDocument.Wait(
+      code: code, message: message, until: nil, transfer: nil, isBlocked: nil)
+  }
+
+  @Test("has the columns that people look for")
+  func hasColumns() throws {
+    let table = try ListTable([
+      transfer("a.iso", .running, bytes: 1 << 20, total: 4 << 20, rate: 1_048_576),
+      transfer("b", .queued, waiting: wait("slot", "all slots are taken")),
+      transfer("c", .failed, error: .init(code: "not-found", message: "gone", status: 404)),
+      transfer("d", .completed, bytes: 5, total: 5),
+    ])
+    #expect(
+      table.text(width: nil) == """
+        ID        NAME   STATE                           %     SIZE       RATE  LEFT
+        4FZ0ABCD  a.iso  running                       25%  4.0 MiB  1.0 MiB/s  0:03
+        4FZ0ABCD  b      queued: all slots are taken
+        4FZ0ABCD  c      failed: not-found
+        4FZ0ABCD  d      completed                    100%      5 B
+
+        """)
+  }
+
+  @Test("fits each width, and keeps id and state longest", arguments: 40...120)
+  func fits(width: Int) throws {
+    let long = String(repeating: "名", count: 80)
+    let table = try ListTable([
+      transfer(long, .running, bytes: 1, total: 3 << 40, rate: 12),
+      transfer("x", .queued, waiting: wait("offline", String(repeating: "because ", count: 20))),
+    ])
+    for line in table.text(width: width).split(separator: "\n") {
+      #expect(TerminalText.width(String(line)) <= width, "\(line)")
+      #expect(line.hasPrefix("ID ") || line.hasPrefix("4FZ0ABCD"))
+    }
+  }
+
+  @Test("escapes names from outside")
+  func escapes() throws {
+    let text = try ListTable([transfer("a\u{1B}[2Jb", .paused)]).text(width: nil)
+    #expect(!text.contains("\u{1B}"))
+  }
+
+  @Test(
+    "each state is explained in one line that says what to do",
+    arguments: [
+      (TransferState.paused, "haul resume 4FZ0ABCD"), (.failed, "haul retry 4FZ0ABCD"),
+      (.cancelled, "haul retry 4FZ0ABCD"), (.completed, "haul restart 4FZ0ABCD"),
+      (.queued, "when a slot is free"), (.running, "nothing is needed"),
+    ])
+  func explains(state: TransferState, words: String) throws {
+    let text = TransferText.explanation(try transfer("x", state))
+    #expect(text.contains(words))
+    #expect(text.split(separator: "\n").count == 1)
+  }
+
+  @Test(
+    "each reason to wait says what ends the wait",
+    arguments: [
+      ("slot", "haul start --force"), ("suspended", "haul unsuspend"), ("offline", "a network"),
+      ("disk-full", "enough room"), ("retry", "haul start 4FZ0ABCD tries at once"),
+    ])
+  func explainsWaits(code: String, words: String) throws {
+    let text = TransferText.explanation(try transfer("x", .queued, waiting: wait(code, "why")))
+    #expect(text.hasPrefix("x waits: why; "))
+    #expect(text.contains(words))
+  }
+}
