@@ -1,12 +1,13 @@
 # Everything that is done with the repository by name. `make` alone lists it.
 .POSIX:
 .PHONY: help test demo docs api lint release install uninstall package install-check crashtest simulate simulate-disk
-.PHONY: kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
+.PHONY: daemon-kills kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
 .PHONY: expiring-link host-outage main-thread server-limits mutants fuzz coverage sanitize torture store-bench clean
 
 PREFIX = /usr/local
 DESTDIR =
 KILLS = 300
+DAEMON_KILLS = 100
 SCHEDULES = 10000
 SEEDS = 20000
 SEED = 1
@@ -61,6 +62,10 @@ install-check: ## make install, run where there is neither the checkout nor Swif
 crashtest: ## SIGKILL of the release binary at random times; KILLS=300
 	@Scripts/install build python
 	@Scripts/crashtest --kills $(KILLS)
+
+daemon-kills: ## SIGKILL of the daemon under 20 transfers and between commands and answers; DAEMON_KILLS=100
+	@Scripts/install build python server
+	@Scripts/daemon-kills --kills $(DAEMON_KILLS)
 
 kill-points: ## SIGKILL of a stored queue between any two statements of a state change
 	@Scripts/install build

@@ -119,7 +119,7 @@ let package = Package(
       name: "HaulDaemon",
       dependencies: [
         "HaulControl", "HaulStore", "HaulKit", "HaulCore", .hummingbird,
-        .hummingbirdCore, .logging, .nioCore,
+        .hummingbirdCore, .logging, .nioConcurrency, .nioCore,
         .nioHTTPTypes, .serviceLifecycle,
       ],
       swiftSettings: settings),

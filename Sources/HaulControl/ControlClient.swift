@@ -91,6 +91,14 @@ package struct ControlClient: Sendable {
     }
   }
 
+  /// What happens from now on, after the present state of the list.
+  /// - Parameter number: of the last event that is known; nil for none.
+  package func events(after number: Int? = nil) async throws(Failure) -> ControlEvents {
+    var request = try request(.GET, "events")
+    if let number { request.headers.add(name: "Last-Event-ID", value: "\(number)") }
+    return ControlEvents(body: try await answer(to: request, deadline: .distantFuture).body)
+  }
+
   package func setSuspended(_ isSuspended: Bool) async throws(Failure) {
     _ = try await send(.PATCH, "queue", QueueDocument(isSuspended: isSuspended))
   }
@@ -127,21 +135,33 @@ extension ControlClient {
   }
 
   private func execute(_ request: HTTPClientRequest) async throws(Failure) -> Data {
-    let (status, data): (Int, Data)
+    let answer = try await answer(to: request, deadline: .now() + Self.timeout)
     do {
-      let answer = try await http.execute(request, timeout: Self.timeout)
-      status = Int(answer.status.code)
-      data = Data((try await answer.body.collect(upTo: Self.maximumAnswer)).readableBytesView)
+      return Data(try await answer.body.collect(upTo: Self.maximumAnswer).readableBytesView)
+    } catch {
+      throw .broken("the connection to the daemon broke: \(error)")
+    }
+  }
+
+  /// The answer to a call that was not refused, before its body.
+  private func answer(
+    to request: HTTPClientRequest, deadline: NIODeadline
+  ) async throws(Failure) -> HTTPClientResponse {
+    do {
+      let answer = try await http.execute(request, deadline: deadline)
+      guard answer.status.code >= 300 else { return answer }
+      let status = Int(answer.status.code)
+      let body = try await answer.body.collect(upTo: Self.maximumAnswer)
+      let problem = try? JSONDecoder().decode(Problem.self, from: Data(body.readableBytesView))
+      throw Failure.refused(
+        problem ?? Problem(status, "HTTP \(status)", "the daemon gave no reason"))
+    } catch let failure as Failure {
+      throw failure
     } catch let error as IOError where [ENOENT, ECONNREFUSED].contains(error.errnoCode) {
       throw .notRunning
     } catch {
       throw .broken("the connection to the daemon broke: \(error)")
     }
-    guard status < 300 else {
-      let problem = try? JSONDecoder().decode(Problem.self, from: data)
-      throw .refused(problem ?? Problem(status, "HTTP \(status)", "the daemon gave no reason"))
-    }
-    return data
   }
 
   private func decode<Value: Decodable>(_ data: Data) throws(Failure) -> Value {

@@ -27,13 +27,20 @@ package struct TransferDocument: Codable, Hashable, Sendable {
   }
 
   package struct Failure: Codable, Hashable, Sendable {
-    package var code: String
+    package var code: TransferError.Code
     package var message: String
     /// Of the server's answer.
     package var status: Int?
+    package var isRetryable: Bool
 
-    package init(code: String, message: String, status: Int?) {
+    enum CodingKeys: String, CodingKey {
+      case code, message, status
+      case isRetryable = "is_retryable"
+    }
+
+    package init(code: TransferError.Code, message: String, status: Int?, isRetryable: Bool) {
       (self.code, self.message, self.status) = (code, message, status)
+      self.isRetryable = isRetryable
     }
   }
 

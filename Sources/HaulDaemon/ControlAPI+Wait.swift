@@ -2,6 +2,7 @@ import HaulControl
 import HaulCore
 import HaulKit
 import Hummingbird
+import ServiceLifecycle
 
 /// Waits until transfers have ended or were stopped.
 extension ControlAPI {
@@ -11,7 +12,9 @@ extension ControlAPI {
   func wait(for ids: [TransferID]) async -> WaitAnswer {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await untilSettled(ids) }
-      group.addTask { try? await Task.sleep(for: Self.longestWait) }  // ends early when cancelled
+      // Both end early when they are cancelled.
+      group.addTask { try? await Task.sleep(for: Self.longestWait) }
+      group.addTask { try? await gracefulShutdown() }
       await group.next()
       group.cancelAll()
     }

@@ -21,6 +21,7 @@ struct ControlAPI: Sendable {
 
   let manager: TransferManager
   let version: String
+  let subscribers = SubscriberCount()
   /// Ends the daemon.
   let stop: @Sendable () -> Void
 
@@ -63,6 +64,7 @@ struct ControlAPI: Sendable {
       let ids = try await ids(of: try await request.body(Selection.self))
       return try Answer.json(await wait(for: ids))
     }
+    v1.get("/events") { request, _ in try events(for: request) }
   }
 
   private func status() async -> StatusDocument {
@@ -98,7 +100,7 @@ struct ControlAPI: Sendable {
       transfers: try await documents(of: page.map(\.id)), next: isLast ? nil : page.last?.id)
   }
 
-  private func documents(of ids: [TransferID]) async throws(TransferError) -> [TransferDocument] {
+  func documents(of ids: [TransferID]) async throws(TransferError) -> [TransferDocument] {
     let now = SystemClock().wallSeconds
     return try await manager.rows(of: ids).map { TransferDocument($0.row, $0.summary, at: now) }
   }

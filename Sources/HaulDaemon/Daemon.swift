@@ -76,7 +76,8 @@ package struct Daemon: Sendable {
     await manager.shutdown()
   }
 
-  private static let maximumConnections = 64
+  /// Only programs of this user reach the socket, and each may hold one open for events.
+  private static let maximumConnections = 1024
 
   /// Hummingbird's own messages say nothing that its user could use.
   private var quiet: Logger {

@@ -100,3 +100,23 @@ struct WaitCommand: ParsableCommand {
       """)
   @OptionGroup var transfers: SelectionOptions
 }
+
+struct WatchCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "watch",
+    abstract: "Shows transfers while they run, until they have ended or are paused.",
+    discussion: """
+      Without ids or a group, it shows all transfers. Ctrl-C ends the view and not the transfers. \
+      The exit status is that of 'haul wait'.
+      """)
+
+  @Argument(
+    help: ArgumentHelp("Ids, unique beginnings of ids, or your own names.", valueName: "ID"))
+  var ids: [String] = []
+
+  @Option(help: ArgumentHelp("Only this group.", valueName: "NAME"))
+  var group: String?
+
+  @Flag(help: "Print a transfer as one JSON object per line whenever it changes.")
+  var json = false
+}

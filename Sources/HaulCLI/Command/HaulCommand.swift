@@ -30,7 +30,7 @@ struct HaulCommand: ParsableCommand {
     AddCommand.self, ListCommand.self, ShowCommand.self, ExplainCommand.self, PauseCommand.self,
     ResumeCommand.self, RequeueCommand.self, CancelCommand.self, RetryCommand.self,
     RestartCommand.self, RemoveCommand.self, StartCommand.self, MoveCommand.self, SetCommand.self,
-    SuspendCommand.self, UnsuspendCommand.self, WaitCommand.self, ServeCommand.self,
-    DaemonCommand.self,
+    SuspendCommand.self, UnsuspendCommand.self, WaitCommand.self, WatchCommand.self,
+    ServeCommand.self, DaemonCommand.self,
   ]
 }

@@ -16,6 +16,8 @@ struct ControlSession {
   let workingDirectory: String
   /// The `umask` of this process, which the files get.
   let creationMask: UInt32
+  /// For `watch`; the other commands end at once.
+  var interruptions: AsyncStream<Interruption>?
 
   func run() async -> ExitStatus {
     do {
@@ -49,7 +51,7 @@ struct ControlSession {
     case .list(let group, let json): return try await list(group, json, client)
     case .show(let name, let json):
       let transfer = try await client.transfer(name)
-      return await show(json ? try line(transfer) : TransferText.details(transfer))
+      return await show(json ? try JSONLines.line(of: transfer) : TransferText.details(transfer))
     case .explain(let name):
       return await show(TransferText.explanation(try await client.transfer(name)))
     case .perform(let body): return await report(try await client.perform(body))
@@ -60,6 +62,8 @@ struct ControlSession {
       try await client.setSuspended(isSuspended)
       return .completed
     case .wait(let transfers): return status(of: try await client.wait(for: transfers))
+    case .watch(let names, let group, let json):
+      return try await watch(names, group, json, client)
     case .start:
       let (status, isNew) = try await launcher.ensureRunning(client, clock: context.clock)
       return await show(
@@ -94,7 +98,7 @@ struct ControlSession {
     let key = "\(UInt64.random(in: .min ... .max))"
     let answer = try await client.add(AddBody(transfers: new), key: key)
     return await show(
-      plan.json ? try line(answer) : answer.ids.map { "\($0)\n" }.joined())
+      plan.json ? try JSONLines.line(of: answer) : answer.ids.map { "\($0)\n" }.joined())
   }
 
   private static let stopTimeout: Duration = .seconds(30)
@@ -109,10 +113,25 @@ struct ControlSession {
       transfers += page.transfers
       last = page.next
     } while last != nil
-    if json { return await show(try transfers.map(line).joined()) }
+    if json { return await show(try transfers.map(JSONLines.line).joined()) }
     guard !transfers.isEmpty else { return await show("the list is empty\n") }
     let width = context.standardOutputIsTerminal ? context.size.width : nil
     return await show(ListTable(transfers).text(width: width))
+  }
+
+  private func watch(
+    _ names: [String], _ group: String?, _ json: Bool, _ client: ControlClient
+  ) async throws -> ExitStatus {
+    var scope = group.map(WatchReport.Scope.group) ?? .all
+    if !names.isEmpty {
+      var ids: Set<TransferID> = []
+      for name in names { ids.insert(try await client.transfer(name).id) }
+      scope = .ids(ids)
+    }
+    let session = WatchSession(
+      context: context, scope: scope, json: json, interruptions: interruptions)
+    if let status = try await session.run(client) { return status }
+    return await fail("the daemon was stopped; start it with: haul daemon start")
   }
 
   private func stop(_ client: ControlClient) async throws -> ExitStatus {
@@ -151,10 +170,6 @@ struct ControlSession {
 
 /// Output.
 extension ControlSession {
-  private func line(_ value: some Encodable) throws -> String {
-    JSONLines.harmless(String(decoding: try StrictJSON.encode(value), as: UTF8.self)) + "\n"
-  }
-
   private func show(_ text: String, then status: ExitStatus = .completed) async -> ExitStatus {
     switch await OutputStream.standardOutput.write(text) {
     case .written: status

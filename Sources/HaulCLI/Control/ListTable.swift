@@ -67,7 +67,7 @@ extension TransferDocument {
     switch state {
     case .queued: waiting.map { "queued: \($0.message)" } ?? "queued"
     case .running: phase ?? "running"
-    case .failed: error.map { "failed: \($0.code)" } ?? "failed"
+    case .failed: error.map { "failed: \($0.code.rawValue)" } ?? "failed"
     default: state.rawValue
     }
   }

@@ -13,10 +13,14 @@ package struct JSONLines: Sendable {
   ) throws -> String {
     count += 1
     let event = JSONEvent(number: count, wallSeconds: wallSeconds, content: content)
+    return try Self.line(of: event)
+  }
+
+  /// A value as a line, with its line break.
+  static func line(of value: some Encodable) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    let text = String(decoding: try encoder.encode(event), as: UTF8.self)
-    return Self.harmless(text) + "\n"
+    return harmless(String(decoding: try encoder.encode(value), as: UTF8.self)) + "\n"
   }
 
   /// The same JSON, with DEL, C1 and invisible formatting as `\u` escapes. The encoder does not

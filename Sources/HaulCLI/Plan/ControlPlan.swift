@@ -12,31 +12,39 @@ package enum ControlPlan: Hashable, Sendable {
   case change(String, ChangeBody)
   case setSuspended(Bool)
   case wait(Selection)
+  /// Neither names nor a group: all transfers.
+  case watch([String], group: String?, json: Bool)
   case start, stop, status
 }
 
 extension ControlPlan {
+  /// Whether it shows something until it is interrupted.
+  var isInteractive: Bool { if case .watch = self { true } else { false } }
+
   /// Nil for another command.
   static func of(_ command: any ParsableCommand) throws(UsageError) -> ControlPlan? {
     switch command {
-    case let list as ListCommand: .list(group: list.group, json: list.json)
-    case let show as ShowCommand: .show(show.id, json: show.json)
-    case let explain as ExplainCommand: .explain(explain.id)
-    case let queue as any QueueCommand: .perform(try queue.body())
-    case let cancel as CancelCommand: .perform(try cancel.body())
-    case let start as StartCommand: .perform(try start.body())
-    case let move as MoveCommand: .perform(try move.body())
-    case let set as SetCommand: .change(set.id, try ChangeBody(set))
-    case is SuspendCommand: .setSuspended(true)
-    case is UnsuspendCommand: .setSuspended(false)
-    case let wait as WaitCommand: .wait(try wait.transfers.selection())
+    case let list as ListCommand: return .list(group: list.group, json: list.json)
+    case let show as ShowCommand: return .show(show.id, json: show.json)
+    case let explain as ExplainCommand: return .explain(explain.id)
+    case let queue as any QueueCommand: return .perform(try queue.body())
+    case let cancel as CancelCommand: return .perform(try cancel.body())
+    case let start as StartCommand: return .perform(try start.body())
+    case let move as MoveCommand: return .perform(try move.body())
+    case let set as SetCommand: return .change(set.id, try ChangeBody(set))
+    case is SuspendCommand: return .setSuspended(true)
+    case is UnsuspendCommand: return .setSuspended(false)
+    case let wait as WaitCommand: return .wait(try wait.transfers.selection())
+    case let watch as WatchCommand:
+      if !watch.ids.isEmpty, watch.group != nil { throw UsageError("give either ids or --group") }
+      return .watch(watch.ids, group: watch.group, json: watch.json)
     case let daemon as DaemonCommand:
       switch daemon.action {
-      case .start: .start
-      case .stop: .stop
-      case .status: .status
+      case .start: return .start
+      case .stop: return .stop
+      case .status: return .status
       }
-    default: nil
+    default: return nil
     }
   }
 }

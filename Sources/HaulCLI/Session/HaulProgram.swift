@@ -44,7 +44,8 @@ package enum HaulProgram {
       signal(SIGPIPE, SIG_IGN)
       let session = ControlSession(
         plan: plan, context: context, executable: executable,
-        workingDirectory: FileManager.default.currentDirectoryPath, creationMask: creationMask)
+        workingDirectory: FileManager.default.currentDirectoryPath, creationMask: creationMask,
+        interruptions: plan.isInteractive ? Signals.takeOver().interruptions : nil)
       return await session.run().rawValue
     case .serve(var plan):
       if let refusal = process.refusal { return await refuse(refusal).rawValue }

@@ -31,12 +31,12 @@ public struct TransferEvent: Sendable, Hashable {
   }
 
   /// What a transfer is doing now; never stored.
-  public enum Phase: String, Sendable, Hashable {
+  public enum Phase: String, Sendable, Hashable, Codable {
     case connecting, transferring, verifying, publishing, restarted, running
   }
 
   /// What caused a pause or a resume.
-  public enum Initiator: String, Sendable, Hashable {
+  public enum Initiator: String, Sendable, Hashable, Codable {
     case user, signal, disk, network
   }
 

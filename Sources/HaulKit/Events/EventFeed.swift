@@ -44,6 +44,9 @@ final class EventFeed: Sendable {
 
   deinit { hub.unsubscribe(key) }
 
+  /// Unsubscribes: the reader receives the end.
+  func cancel() { hub.unsubscribe(key) }
+
   /// The events that are ready: from the hub, or made here.
   private enum Ready {
     case fromHub([TransferEvent])

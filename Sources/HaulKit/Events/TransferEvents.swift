@@ -57,6 +57,12 @@ public struct QueueEvents: AsyncSequence, Sendable {
     }
   }
 
+  /// The next events, in order, as many as are ready up to `most`; empty at the end.
+  package func next(atMost most: Int) async -> [QueueEvent] { await feed.next(atMost: most) }
+
+  /// Unsubscribes: `next` returns the end.
+  package func cancel() { feed.cancel() }
+
   /// The iterator of the subscriber that was made when the events were requested.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(feed: feed) }
 }

@@ -33,6 +33,11 @@ struct DaemonPlace: Sendable {
     try await work.haul(arguments, environment: environment)
   }
 
+  /// Starts a command that runs beside the others.
+  func begin(_ arguments: String...) async throws -> CommandRun {
+    try await CommandRun(arguments, in: work.directory, environment: environment)
+  }
+
   /// Runs the daemon with these options; returns when it answers.
   func serve(_ options: String...) async throws -> CommandRun {
     let run = try await CommandRun(

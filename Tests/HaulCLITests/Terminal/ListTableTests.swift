@@ -25,7 +25,9 @@ struct ListTableTests {
     let table = try ListTable([
       transfer("a.iso", .running, bytes: 1 << 20, total: 4 << 20, rate: 1_048_576),
       transfer("b", .queued, waiting: wait("slot", "all slots are taken")),
-      transfer("c", .failed, error: .init(code: "not-found", message: "gone", status: 404)),
+      transfer(
+        "c", .failed,
+        error: .init(code: .notFound, message: "gone", status: 404, isRetryable: false)),
       transfer("d", .completed, bytes: 5, total: 5),
     ])
     #expect(

@@ -1,0 +1,145 @@
+package import HaulControl
+package import HaulCore
+
+/// The live view of the queue: a value that turns the daemon's messages into lines and a board.
+package struct WatchReport: Sendable {
+  /// Which transfers to watch.
+  package enum Scope: Hashable, Sendable {
+    case all
+    case ids(Set<TransferID>)
+    case group(String)
+
+    fileprivate func contains(_ id: TransferID, _ group: String?) -> Bool {
+      switch self {
+      case .all: true
+      case .ids(let ids): ids.contains(id)
+      case .group(let name): group == name
+      }
+    }
+  }
+
+  private let scope: Scope
+  private let json: Bool
+  private var transfers: [TransferDocument] = []
+  private var indices: [TransferID: Int] = [:]
+  private var retries: [TransferID: FileProgress.Retry] = [:]
+  private var connections: [TransferID: Int] = [:]
+  /// Whether the whole list is known.
+  private var isReady = false
+  /// Since the view began.
+  package var elapsed: Duration = .zero
+
+  package init(_ scope: Scope, json: Bool) { (self.scope, self.json) = (scope, json) }
+
+  /// Handles one message.
+  /// - Returns: lines for a person, or JSON lines.
+  package mutating func handle(_ message: StreamMessage) throws -> [String] {
+    switch message {
+    case .reset:
+      (transfers, indices, retries, connections, isReady) = ([], [:], [:], [:], false)
+    case .ready: isReady = true
+    case .transfer(let transfer):
+      guard scope.contains(transfer.id, transfer.group) else { return [] }
+      if let index = indices[transfer.id] {
+        transfers[index] = transfer
+      } else {
+        indices[transfer.id] = transfers.count
+        transfers.append(transfer)
+      }
+      if json { return [try JSONLines.line(of: transfer)] }
+    case .event(let event):
+      guard scope.contains(event.id, event.group) else { return [] }
+      note(event)
+      return json ? [] : line(for: event).map { [Messages.shown($0)] } ?? []
+    }
+    return []
+  }
+
+  private mutating func note(_ event: EventDocument) {
+    switch event.type {
+    case .attempt:
+      retries[event.id] = FileProgress.Retry(
+        end: elapsed + .seconds(event.delay ?? 0),
+        reason: event.error.map { ": \($0.message)" } ?? "")
+    case .removed:
+      guard let index = indices.removeValue(forKey: event.id) else { return }
+      transfers.remove(at: index)
+      for (id, other) in indices where other > index { indices[id] = other - 1 }
+    case .progress: connections[event.id] = event.progress?.connections
+    default: retries[event.id] = nil
+    }
+  }
+
+  private func line(for event: EventDocument) -> String? {
+    let name = indices[event.id].map { transfers[$0].name } ?? event.url ?? "\(event.id)"
+    switch event.type {
+    case .paused: return "\(name): paused"
+    case .resumed: return "\(name): resumed"
+    case .removed: return "\(name): removed"
+    case .attempt: return event.error.map { "\(name): \($0.message); retrying" }
+    case .finished:
+      guard let result = event.result else { return nil }
+      switch result.state {
+      case .completed: return "\(result.path ?? name): complete, \(Units.bytes(result.bytes))"
+      case .failed: return "\(name): failed: \(result.error?.message ?? "for an unknown reason")"
+      case .cancelled: return "\(name): cancelled"
+      }
+    default: return nil
+    }
+  }
+}
+
+extension WatchReport {
+  private func file(_ transfer: TransferDocument) -> FileProgress {
+    let isKnown = transfer.bytes > 0 || transfer.total != nil
+    let phase = transfer.phase.flatMap(TransferEvent.Phase.init) ?? .running
+    return FileProgress(
+      name: transfer.name, phase: transfer.state == .running ? phase : nil,
+      progress: isKnown
+        ? TransferProgress(
+          bytes: transfer.bytes, total: transfer.total, rate: transfer.rate,
+          connections: connections[transfer.id] ?? 0) : nil,
+      hasEnded: transfer.state.isEnded, retry: retries[transfer.id])
+  }
+
+  /// What the bars show.
+  package var board: ProgressBoard {
+    var board = ProgressBoard(
+      transfers.map(file), expected: transfers.count)
+    board.elapsed = elapsed
+    return board
+  }
+
+  /// Whether a bar changes as time passes.
+  package var isCountingDown: Bool { !retries.isEmpty }
+
+  /// Lines about what is running, where there are no bars.
+  package var running: [String] {
+    transfers.filter { $0.state == .running }.compactMap { transfer in
+      file(transfer).progress.map { Messages.progress(transfer.name, $0) }
+    }
+  }
+
+  /// The status to exit with, once nothing changes without a command; nil before.
+  package var end: ExitStatus? {
+    guard isReady, transfers.allSatisfy(\.isSettled) else { return nil }
+    if transfers.contains(where: { $0.state == .failed }) { return .failed }
+    return transfers.allSatisfy { $0.state == .completed } ? .completed : .stopped
+  }
+
+  /// The last line.
+  package var summary: String {
+    let parts = TransferState.allCases.compactMap { state -> String? in
+      let count = transfers.count { $0.state == state }
+      return count > 0 ? "\(Units.count(count)) \(state.rawValue)" : nil
+    }
+    return parts.isEmpty ? "haul: the list is empty" : "haul: \(parts.joined(separator: ", "))"
+  }
+}
+
+extension TransferDocument {
+  /// Whether it does not change without a command.
+  fileprivate var isSettled: Bool {
+    state.isEnded || state == .paused || waiting?.isBlocked == true
+  }
+}

@@ -1,0 +1,136 @@
+import HaulControl
+import HaulCore
+import HaulKit
+import HTTPTypes
+import Hummingbird
+import NIOConcurrencyHelpers
+import ServiceLifecycle
+
+/// How many subscribers read the event stream.
+final class SubscriberCount: Sendable {
+  private let count = NIOLockedValueBox(0)
+
+  var value: Int { count.withLockedValue { $0 } }
+  func change(by difference: Int) { count.withLockedValue { $0 += difference } }
+}
+
+/// `GET /api/v1/events`: server-sent events, as the HTML standard defines them (section 9.2).
+extension ControlAPI {
+  static let maximumSubscribers = 64
+  /// Progress of one transfer is sent at most once in this time.
+  private static let tick: Duration = .milliseconds(100)
+  private static let batch = 1000
+
+  func events(for request: Request) throws -> Response {
+    let known = try lastEvent(request)
+    guard subscribers.value < Self.maximumSubscribers else {
+      throw Problem(
+        503, "Service Unavailable",
+        "\(Self.maximumSubscribers) subscribers read the events already; end one of them")
+    }
+    var headers = HTTPFields()
+    headers[.contentType] = "text/event-stream"
+    headers[.cacheControl] = "no-store"
+    headers[.xContentTypeOptions] = "nosniff"
+    return Response(
+      status: .ok, headers: headers,
+      body: ResponseBody { writer in
+        subscribers.change(by: 1)
+        defer { subscribers.change(by: -1) }
+        let events = manager.events(after: known)
+        try await request.body.consumeWithInboundCloseHandler { _ in
+          try await withGracefulShutdownHandler {
+            try await write(events, to: &writer)
+          } onGracefulShutdown: {
+            events.cancel()
+          }
+        } onInboundClosed: {
+          events.cancel()
+        }
+        try await writer.finish(nil)
+      })
+  }
+
+  /// - Throws: `Problem` unless it is the number of an event.
+  private func lastEvent(_ request: Request) throws(Problem) -> Int? {
+    guard let text = HTTPField.Name("Last-Event-ID").flatMap({ request.headers[$0] }) else {
+      return nil
+    }
+    guard let number = Int(text), number >= 0 else {
+      throw .badRequest("the Last-Event-ID must be the id of an event of this stream")
+    }
+    return number
+  }
+
+  @concurrent
+  private func write(_ events: QueueEvents, to writer: inout any ResponseBodyWriter) async throws {
+    // At once, so that a subscriber knows that it is one.
+    try await writer.write(ByteBuffer(string: ": haul\n\n"))
+    while true {
+      let changed = await events.next(atMost: Self.batch)
+      guard !changed.isEmpty else { return }
+      let next = ContinuousClock.now + Self.tick
+      var (frames, affected) = (ByteBuffer(), Set<TransferID>())
+      for event in changed {
+        switch event {
+        case .reset(let snapshot):
+          try await write(snapshot, to: &writer)
+        case .transfer(let event):
+          let document = EventDocument(event, at: SystemClock().wallSeconds)
+          try frames.writeMessage(.event(document))
+          affected.insert(event.id)
+        }
+      }
+      for document in try await documents(of: affected.sorted()) {
+        try frames.writeMessage(.transfer(document))
+      }
+      if frames.readableBytes > 0 { try await writer.write(frames) }
+      try await Task.sleep(until: next, clock: .continuous)
+    }
+  }
+
+  /// The whole list, a page at a time.
+  @concurrent
+  private func write(
+    _ snapshot: QueueSnapshot, to writer: inout any ResponseBodyWriter
+  ) async throws {
+    var frames = ByteBuffer()
+    try frames.writeMessage(.reset)
+    var rest = snapshot.transfers[...]
+    while !rest.isEmpty {
+      let page = rest.prefix(Self.batch)
+      rest = rest.dropFirst(page.count)
+      for document in try await documents(of: page.map(\.id)) {
+        try frames.writeMessage(.transfer(document))
+      }
+      try await writer.write(frames)
+      frames.clear()
+    }
+    try frames.writeMessage(.ready(number: snapshot.number))
+    try await writer.write(frames)
+  }
+}
+
+extension ByteBuffer {
+  /// Only a stored state change, and the end of a snapshot, have an id: a subscriber that comes
+  /// back after any other message receives again what followed the last id.
+  fileprivate mutating func writeMessage(_ message: StreamMessage) throws {
+    switch message {
+    case .reset: writeFrame("reset", data: try StrictJSON.encode([String: Int]()))
+    case .transfer(let document): writeFrame("transfer", data: try StrictJSON.encode(document))
+    case .ready(let number):
+      writeFrame("ready", id: number, data: try StrictJSON.encode(["number": number]))
+    case .event(let document):
+      writeFrame("event", id: document.number, data: try StrictJSON.encode(document))
+    }
+  }
+
+  /// JSON has no line breaks of its own, so that one line is enough.
+  private mutating func writeFrame(_ name: String, id: Int? = nil, data: some Sequence<UInt8>) {
+    writeString("event: \(name)\n")
+    if let id { writeString("id: \(id)\n") }
+    writeString("data: ")
+    writeBytes(data)
+    writeString("\n\n")
+  }
+}

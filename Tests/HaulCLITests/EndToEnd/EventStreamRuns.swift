@@ -1,0 +1,82 @@
+import Foundation
+import HaulControl
+import HaulCore
+import HaulTesting
+import Testing
+
+/// The event stream of a real daemon.
+@Suite("The event stream", .timeLimit(.minutes(2)))
+struct EventStreamRuns {
+  private func withDaemon(
+    _ body: (DaemonPlace, ControlClient) async throws -> Void
+  ) async throws {
+    try await DaemonPlace.with(Workplace.file("/a"), Workplace.file("/b")) { place in
+      #expect(try await place.haul("daemon", "start").status == 0)
+      try await ControlClient.with(try place.location()) { try await body(place, $0) }
+    }
+  }
+
+  /// The messages up to the first one that fulfils a condition.
+  private func read(
+    _ client: ControlClient, after number: Int? = nil,
+    until isLast: (StreamMessage) -> Bool
+  ) async throws -> [StreamMessage] {
+    var messages: [StreamMessage] = []
+    for try await message in try await client.events(after: number) {
+      messages.append(message)
+      if isLast(message) { break }
+    }
+    return messages
+  }
+
+  private static func isReady(_ message: StreamMessage) -> Bool {
+    if case .ready = message { true } else { false }
+  }
+
+  @Test("begins with the whole list, and then reports each state change once, with its number")
+  func snapshotFirst() async throws {
+    try await withDaemon { place, client in
+      _ = try await place.haul("suspend")
+      let (a, b) = (try await place.add("/a"), try await place.add("/b"))
+      let first = try await read(client, until: Self.isReady)
+      #expect(first.first == .reset)
+      let listed: [String] = first.compactMap {
+        if case .transfer(let document) = $0 { document.id.description } else { nil }
+      }
+      #expect(listed == [a, b])
+      guard case .ready(let number)? = first.last else { return }
+      _ = try await place.haul("unsuspend")
+      #expect(try await place.haul("wait", "--all").status == 0)
+      var ends: Set<String> = []
+      let later = try await read(client, after: number) {
+        if case .event(let event) = $0, event.type == .finished { ends.insert("\(event.id)") }
+        return ends.count == 2
+      }
+      let numbers: [Int] = later.compactMap {
+        if case .event(let event) = $0 { event.number } else { nil }
+      }
+      #expect(numbers == Array((number + 1)...(number + numbers.count)), "no gap, none twice")
+      #expect(!later.contains(.reset))
+    }
+  }
+
+  @Test("a number that the list has not reached is answered with the whole list")
+  func unknownNumber() async throws {
+    try await withDaemon { place, client in
+      _ = try await place.haul("suspend")
+      _ = try await place.add("/a")
+      #expect(try await read(client, after: 1_000_000, until: Self.isReady).first == .reset)
+    }
+  }
+
+  @Test("ends when the daemon is stopped, also for a subscriber that does not read")
+  func stop() async throws {
+    try await withDaemon { place, client in
+      let reading = try await client.events()
+      let silent = try await client.events()
+      #expect(try await place.haul("daemon", "stop").status == 0)
+      for try await _ in reading {}
+      _ = silent
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import HaulCLI
+import HaulControl
+import HaulCore
+import Testing
+
+@Suite("The live view of the queue")
+struct WatchReportTests {
+  private let a: TransferID
+  private let b: TransferID
+
+  init() throws {
+    a = try #require(TransferID("4FZ0ABCD"))
+    b = try #require(TransferID("7QX1ABCE"))
+  }
+
+  private func transfer(
+    _ id: TransferID, _ state: TransferState, bytes: Int64 = 0, group: String? = nil
+  ) -> StreamMessage {
+    .transfer(
+      TransferDocument(
+        id: id, name: id == a ? "a.iso" : "b.iso", url: nil, identifier: nil, group: group,
+        priority: "default", state: state, phase: nil, waiting: nil, bytes: bytes, total: 100,
+        fraction: nil, rate: 0, path: nil, error: nil))
+  }
+
+  private func event(_ id: TransferID, _ kind: TransferEvent.Kind) -> StreamMessage {
+    .event(EventDocument(TransferEvent(id: id, kind: kind), at: 0))
+  }
+
+  @Test("it does not end before the whole list is known, nor while something runs")
+  func ends() throws {
+    var report = WatchReport(.all, json: false)
+    _ = try report.handle(.reset)
+    _ = try report.handle(transfer(a, .completed))
+    #expect(report.end == nil)
+    _ = try report.handle(transfer(b, .running))
+    _ = try report.handle(.ready(number: 2))
+    #expect(report.end == nil)
+    _ = try report.handle(transfer(b, .paused))
+    #expect(report.end == .stopped)
+    _ = try report.handle(transfer(b, .failed))
+    #expect(report.end == .failed)
+    _ = try report.handle(event(b, .removed))
+    #expect(report.end == .completed)
+    #expect(report.summary == "haul: 1 completed")
+  }
+
+  @Test("a reset replaces everything")
+  func resets() throws {
+    var report = WatchReport(.all, json: false)
+    _ = try report.handle(transfer(a, .running))
+    _ = try report.handle(.reset)
+    _ = try report.handle(.ready(number: 1))
+    #expect(report.end == .completed)
+    #expect(report.summary == "haul: the list is empty")
+  }
+
+  @Test("what is not watched changes nothing")
+  func scope() throws {
+    for scope in [WatchReport.Scope.ids([a]), .group("g")] {
+      var report = WatchReport(scope, json: false)
+      _ = try report.handle(transfer(a, .completed, group: "g"))
+      _ = try report.handle(transfer(b, .running))
+      #expect(try report.handle(event(b, .paused(by: .user))).isEmpty)
+      _ = try report.handle(.ready(number: 1))
+      #expect(report.end == .completed)
+    }
+  }
+
+  @Test("an end, a pause and a retry are lines; text from outside is escaped")
+  func lines() throws {
+    var report = WatchReport(.all, json: false)
+    _ = try report.handle(transfer(a, .running))
+    let error = TransferError(.connect, "connection refused\u{1B}[2J", isRetryable: true)
+    let kinds: [(TransferEvent.Kind, String)] = [
+      (.paused(by: .user), "a.iso: paused"),
+      (
+        .attempt(number: 1, error: error, delay: .seconds(1)),
+        #"a.iso: connection refused\x1b[2J; retrying"#
+      ),
+      (
+        .finished(TransferResult(state: .completed, path: "/d/a.iso", bytes: 1024)),
+        "/d/a.iso: complete, 1.0 KiB"
+      ),
+      (
+        .finished(TransferResult(state: .failed, error: error)),
+        #"a.iso: failed: connection refused\x1b[2J"#
+      ),
+    ]
+    for (kind, line) in kinds {
+      #expect(try report.handle(event(a, kind)) == [line])
+    }
+    #expect(try report.handle(event(a, .moved)).isEmpty)
+  }
+}
