@@ -41,6 +41,9 @@ package struct ControlLocation: Sendable, Hashable {
   /// The path of the control socket.
   package var socket: String { "\(directory)/control.sock" }
 
+  /// The file of the token for the control interface over TCP.
+  package var token: String { "\(directory)/token" }
+
   /// The file to which a daemon in the background logs.
   package var log: String { "\(directory)/daemon.log" }
 

@@ -21,7 +21,9 @@ struct ControlAPI: Sendable {
 
   let manager: TransferManager
   let version: String
-  let subscribers = SubscriberCount()
+  /// Nil over the socket, where a transfer may write anywhere.
+  let roots: RootDirectories?
+  let subscribers: SubscriberCount
   /// Ends the daemon.
   let stop: @Sendable () -> Void
 
@@ -83,7 +85,10 @@ struct ControlAPI: Sendable {
     guard (1...Self.maximumBatch).contains(body.transfers.count) else {
       throw Problem.badRequest("give 1 to \(Self.maximumBatch) transfers at once")
     }
-    let requests = try body.transfers.map { (new) throws(Problem) in try new.request() }
+    let requests = try body.transfers.map { (new) throws(Problem) in
+      try roots?.check(new)
+      return try new.request()
+    }
     let added = try await manager.add(requests, ifKnown: body.ifKnown ?? .keep, key: key)
     return AddAnswer(ids: added.map(\.id))
   }

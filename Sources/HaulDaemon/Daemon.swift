@@ -14,18 +14,21 @@ import UnixSignals
   import Darwin
 #endif
 
-/// The daemon: one stored list, and the control interface on a Unix socket.
+/// The daemon: one stored list, and the control interface on a Unix socket and, if that is wanted,
+/// on a port of the loopback interface.
 package struct Daemon: Sendable {
   private let location: ControlLocation
   private let configuration: TransferManager.Configuration
+  private let remote: RemoteAccess?
   private let version: String
   private let logger: Logger
+
   package init(
-    at location: ControlLocation, _ configuration: TransferManager.Configuration, version: String,
-    logger: Logger
+    at location: ControlLocation, _ configuration: TransferManager.Configuration,
+    remote: RemoteAccess?, version: String, logger: Logger
   ) {
-    (self.location, self.configuration, self.version) = (location, configuration, version)
-    self.logger = logger
+    (self.location, self.configuration, self.remote) = (location, configuration, remote)
+    (self.version, self.logger) = (version, logger)
   }
 
   /// Runs until SIGTERM, SIGINT or `POST /api/v1/shutdown`. Then all transfers are interrupted at a
@@ -39,26 +42,19 @@ package struct Daemon: Sendable {
     configuration.isSuspended = true
     let manager = try await TransferManager(directory: location.list, configuration)
     if let damage = manager.damage { logger.error("\(damage.message)") }
-    let (logger, location) = (logger, location)
     let mask = umask(0o077)
     let (ends, end) = AsyncStream.makeStream(of: Void.self)
-    let application = Application(
-      router: router(manager) { end.yield() },
-      server: .http1(
-        configuration: .init(
-          additionalChannelHandlers: [PeerCheck(logger: logger), RequestDeadline()],
-          idleTimeout: .seconds(60))),
-      configuration: ApplicationConfiguration(
-        address: .unixDomainSocket(path: location.socket),
-        availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnections)),
-      onServerRunning: { _ in
-        umask(mask)
-        await manager.unsuspend()
-        logger.info("listening on \(location.socket)")
-      }, logger: quiet)
+    let servers: [any Service]
+    do {
+      servers = try services(manager, mask: mask) { end.yield() }
+    } catch {
+      umask(mask)
+      await manager.shutdown()
+      throw error
+    }
     let group = ServiceGroup(
       configuration: ServiceGroupConfiguration(
-        services: [application].map { .init(service: $0) },
+        services: servers.map { .init(service: $0) },
         gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet))
     let stopping = Task {
       for await _ in ends { await group.triggerGracefulShutdown() }
@@ -76,23 +72,71 @@ package struct Daemon: Sendable {
     await manager.shutdown()
   }
 
-  /// Only programs of this user reach the socket, and each may hold one open for events.
-  private static let maximumConnections = 1024
-
   /// Hummingbird's own messages say nothing that its user could use.
   private var quiet: Logger {
     var logger = logger
     logger.logLevel = max(logger.logLevel, .error)
     return logger
   }
+}
 
-  private func router(
-    _ manager: TransferManager, _ stop: @escaping @Sendable () -> Void
-  ) -> Router<BasicRequestContext> {
+/// The servers.
+extension Daemon {
+  /// Only programs of this user reach the socket, and each may hold one open for events.
+  private static let socketConnections = 1024
+  private static let remoteConnections = 64
+
+  private func services(
+    _ manager: TransferManager, mask: mode_t, _ stop: @escaping @Sendable () -> Void
+  ) throws -> [any Service] {
+    let (logger, location) = (logger, location)
+    let subscribers = SubscriberCount()
+    func api(_ roots: RootDirectories?) -> ControlAPI {
+      ControlAPI(
+        manager: manager, version: version, roots: roots, subscribers: subscribers, stop: stop)
+    }
+    let socket = server(
+      api(nil), at: .unixDomainSocket(path: location.socket),
+      [OriginCheck(hosts: AllowedHosts(["localhost"]))], { [PeerCheck(logger: logger)] },
+      Self.socketConnections
+    ) { _ in
+      umask(mask)
+      await manager.unsuspend()
+      logger.info("listening on \(location.socket)")
+    }
+    guard let remote else { return [socket] }
+    let hosts = AllowedHosts()
+    let token = try ControlToken(file: location.token)
+    let tcp = server(
+      api(RootDirectories(paths: remote.roots)),
+      at: .hostname(remote.host, port: remote.port),
+      [OriginCheck(hosts: hosts), TokenCheck(token: token)], { [] }, Self.remoteConnections
+    ) { channel in
+      guard let port = channel.localAddress?.port else { return }
+      hosts.set(["127.0.0.1", "localhost", "[::1]"].map { "\($0):\(port)" })
+      logger.info("listening on port \(port) of \(remote.host); the token is in \(location.token)")
+    }
+    return [socket, tcp]
+  }
+
+  private func server(
+    _ api: ControlAPI, at address: BindAddress,
+    _ checks: [any MiddlewareProtocol<Request, Response, BasicRequestContext>],
+    _ handlers: @escaping @Sendable () -> [any RemovableChannelHandler], _ maximumConnections: Int,
+    onRunning: @escaping @Sendable (any Channel) async -> Void
+  ) -> some Service {
     let router = Router()
     router.add(middleware: ProblemMiddleware())
-    router.add(middleware: OriginCheck())
-    ControlAPI(manager: manager, version: version, stop: stop).addRoutes(to: router)
-    return router
+    for check in checks { router.add(middleware: check) }
+    api.addRoutes(to: router)
+    return Application(
+      router: router,
+      server: .http1(
+        configuration: .init(
+          additionalChannelHandlers: handlers() + [RequestDeadline()], idleTimeout: .seconds(60))),
+      configuration: ApplicationConfiguration(
+        address: address,
+        availableConnectionsDelegate: MaximumAvailableConnections(maximumConnections)),
+      onServerRunning: onRunning, logger: quiet)
   }
 }

@@ -15,9 +15,10 @@ import Logging
 enum Main {
   static func main() async {
     let status = await HaulProgram.run(Array(CommandLine.arguments.dropFirst())) {
-      location, configuration, logger in
-      try await Daemon(at: location, configuration, version: HaulVersion.text, logger: logger)
-        .run()
+      location, configuration, remote, logger in
+      try await Daemon(
+        at: location, configuration, remote: remote, version: HaulVersion.text, logger: logger
+      ).run()
     }
     exit(status)
   }

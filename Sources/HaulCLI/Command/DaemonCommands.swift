@@ -15,6 +15,20 @@ struct ServeCommand: ParsableCommand {
   @OptionGroup(title: "Speed") var speed: LimitOptions
   @OptionGroup(title: "Network") var network: ConnectionOptions
 
+  @Option(
+    help: ArgumentHelp(
+      "Serve the control interface on this loopback address too, for those that have the token.",
+      valueName: "ADDRESS:PORT"))
+  var listen: String?
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      Files that are added over --listen are only written below this directory; may be repeated \
+      (default: ~/Downloads).
+      """, valueName: "DIR"))
+  var root: [String] = []
+
   @Flag(
     name: .shortAndLong, inversion: .prefixedNo, exclusivity: .chooseLast,
     help: "Print the internal log too.")

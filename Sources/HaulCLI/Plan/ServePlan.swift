@@ -1,6 +1,10 @@
+package import HaulControl
+
 /// What `haul serve` runs with.
 package struct ServePlan: Hashable, Sendable {
   package var limits: EngineLimits
+  /// Nil: only the socket.
+  package var remote: RemoteAccess?
   package var verbose: Bool
 }
 
@@ -9,5 +13,37 @@ extension ServePlan {
   init(_ command: ServeCommand, _ sources: CommandSources) throws(UsageError) {
     limits = try EngineLimits(command.speed, command.network)
     verbose = command.verbose ?? false
+    let roots = command.root.isEmpty ? try Self.downloads(sources.environment) : command.root
+    guard roots.allSatisfy({ $0.hasPrefix("/") }) else {
+      throw UsageError("--root needs the absolute path of a directory")
+    }
+    guard let address = command.listen else {
+      guard command.root.isEmpty else { throw UsageError("--root needs --listen") }
+      return
+    }
+    remote = try Self.remote(address, roots)
+  }
+
+  private static func remote(
+    _ text: String, _ roots: [String]
+  ) throws(UsageError) -> RemoteAccess {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    let host = parts.dropLast().joined(separator: ":")
+    guard let port = parts.last.flatMap({ UInt16($0) }), parts.count > 1,
+      ["127.0.0.1", "localhost", "[::1]"].contains(host)
+    else {
+      throw UsageError(
+        "--listen \(text): give 127.0.0.1:PORT or [::1]:PORT; to reach the daemon from another "
+          + "machine, use ssh -L")
+    }
+    return RemoteAccess(
+      host: host == "[::1]" ? "::1" : host == "localhost" ? "127.0.0.1" : host, port: Int(port),
+      roots: roots)
+  }
+
+  /// The usual directory of downloads; the user may have chosen another one for programs.
+  private static func downloads(_ environment: [String: String]) throws(UsageError) -> [String] {
+    if let chosen = environment["XDG_DOWNLOAD_DIR"], chosen.hasPrefix("/") { return [chosen] }
+    return (environment["HOME"]).map { ["\($0)/Downloads"] } ?? []
   }
 }

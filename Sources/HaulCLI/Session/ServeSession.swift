@@ -15,7 +15,8 @@ struct ServeSession {
       try await serve(
         try ControlLocation(environment: environment),
         try plan.limits.configuration(
-          logger: logger, environment: environment, isAttended: false), logger)
+          logger: logger, environment: environment, isAttended: false), plan.remote,
+        logger)
       return .completed
     } catch let error as TransferError {
       await OutputStream.standardError.write(Messages.usage(error.message) + "\n")

@@ -115,6 +115,11 @@ final class CommandRun {
     }
   }
 
+  /// The first group of a match in the errors so far.
+  func firstError(matching pattern: Regex<(Substring, Substring)>) -> String? {
+    text(errors).firstMatch(of: pattern).map { String($0.output.1) }
+  }
+
   /// Returns when a `progress` line of `--json` has at least so many bytes.
   func reach(bytes: Int64, sourceLocation: SourceLocation = #_sourceLocation) async throws {
     try await reach("\(bytes) bytes were there", sourceLocation: sourceLocation) { output, _ in

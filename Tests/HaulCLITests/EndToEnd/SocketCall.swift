@@ -7,8 +7,14 @@ import Testing
   import Darwin
 #endif
 
-/// One call of the control interface, as text, over its socket.
+/// One call of the control interface, as text, over its socket or a port.
 struct SocketCall {
+  enum Endpoint {
+    case socket(String)
+    /// Of 127.0.0.1.
+    case port(Int)
+  }
+
   let status: Int
   let head: String
   let body: String
@@ -18,30 +24,57 @@ struct SocketCall {
     _ method: String, _ path: String, _ fields: [String] = ["Host: localhost"],
     body text: String? = nil, to socket: String
   ) throws {
+    try self.init(method, path, fields, body: text, at: .socket(socket))
+  }
+
+  init(
+    _ method: String, _ path: String, _ fields: [String], body text: String? = nil,
+    at endpoint: Endpoint
+  ) throws {
     var lines = ["\(method) \(path) HTTP/1.1", "Connection: close"] + fields
     if let text { lines.append("Content-Length: \(text.utf8.count)") }
     let answer = try Self.exchange(
-      lines.joined(separator: "\r\n") + "\r\n\r\n" + (text ?? ""), socket)
+      lines.joined(separator: "\r\n") + "\r\n\r\n" + (text ?? ""), endpoint)
     let parts = answer.components(separatedBy: "\r\n\r\n")
     head = parts[0]
     body = parts.dropFirst().joined(separator: "\r\n\r\n")
     status = try #require(Int(head.split(separator: " ").dropFirst().first ?? ""), "\(answer)")
   }
 
-  private static func exchange(_ request: String, _ path: String) throws -> String {
-    let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+  private static func exchange(_ request: String, _ endpoint: Endpoint) throws -> String {
+    let file = try connection(to: endpoint)
+    try file.write(contentsOf: Data(request.utf8))
+    return String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
+  }
+
+  private static func connection(to endpoint: Endpoint) throws -> FileHandle {
+    switch endpoint {
+    case .socket(let path):
+      var address = sockaddr_un()
+      address.sun_family = sa_family_t(AF_UNIX)
+      withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+      return try connection(AF_UNIX, &address)
+    case .port(let port):
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = in_port_t(port).bigEndian
+      address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+      return try connection(AF_INET, &address)
+    }
+  }
+
+  private static func connection<Address>(
+    _ family: Int32, _ address: inout Address
+  ) throws -> FileHandle {
+    let descriptor = Glibc.socket(family, Int32(SOCK_STREAM.rawValue), 0)
     try #require(descriptor >= 0)
     let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
     let code = withUnsafePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+        connect(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
       }
     }
     try #require(code == 0)
-    try file.write(contentsOf: Data(request.utf8))
-    return String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
+    return file
   }
 }

@@ -1,0 +1,60 @@
+import HaulControl
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// What a transfer that is added over TCP may do: write below some directories, and nothing else on
+/// this machine.
+struct RootDirectories: Sendable {
+  let paths: [String]
+
+  /// - Throws: `Problem` (403).
+  func check(_ new: NewTransfer) throws(Problem) {
+    guard new.run == nil, new.workingDirectory == nil else {
+      throw Self.forbidden("programs can only be added over the socket, with 'haul add --run'")
+    }
+    // A path that is missing or not absolute is refused later.
+    for path in [new.file, new.directory].compactMap(\.self) where path.hasPrefix("/") {
+      try check(path)
+    }
+  }
+
+  private func check(_ path: String) throws(Problem) {
+    guard !path.split(separator: "/").contains(".."), let place = Self.resolved(path),
+      paths.compactMap(Self.resolved).contains(where: { Self.isBelow(place, $0) })
+    else {
+      throw Self.forbidden(
+        "over TCP, files can only be written below \(paths.joined(separator: " or ")), and not "
+          + "through a link that leads out of it")
+    }
+  }
+
+  /// The path without symbolic links, as far as it exists; nil if it cannot be found out.
+  private static func resolved(_ path: String) -> String? {
+    var (existing, missing) = (Substring(path), Substring())
+    while true {
+      let real = realpath(existing.isEmpty ? "/" : String(existing), nil)
+      if let real {
+        defer { free(real) }
+        let parent = String(cString: real)
+        return parent == "/" ? String(missing) : parent + missing
+      }
+      // A link that leads nowhere is not a missing file.
+      var status = stat()
+      guard errno == ENOENT, lstat(String(existing), &status) != 0, errno == ENOENT,
+        let slash = existing.lastIndex(of: "/")
+      else { return nil }
+      missing = path[slash..<path.endIndex]
+      existing = existing[..<slash]
+    }
+  }
+
+  private static func isBelow(_ path: String, _ root: String) -> Bool {
+    path == root || path.hasPrefix(root == "/" ? root : root + "/")
+  }
+
+  private static func forbidden(_ detail: String) -> Problem { Problem(403, "Forbidden", detail) }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import HaulControl
+import HaulCore
+import HaulTesting
+import Testing
+
+/// The control interface over TCP, of a real daemon.
+@Suite("The control interface over TCP", .timeLimit(.minutes(2)))
+struct RemoteAccessRuns {
+  /// A daemon that listens on a port, and writes below a directory.
+  private struct Remote {
+    let place: DaemonPlace
+    let port: Int
+    let token: String
+    let root: String
+
+    /// The fields of a good request.
+    var fields: [String] { ["Host: 127.0.0.1:\(port)", "Authorization: Bearer \(token)"] }
+
+    func call(
+      _ method: String, _ path: String, _ fields: [String], body: String? = nil
+    ) throws -> SocketCall {
+      try SocketCall(method, path, fields, body: body, at: .port(port))
+    }
+
+    func add(_ keys: String) throws -> SocketCall {
+      try call(
+        "POST", "/api/v1/transfers", fields + ["Content-Type: application/json"],
+        body: #"{"transfers":[{\#(keys)}]}"#)
+    }
+  }
+
+  private func withRemote(_ body: (Remote) async throws -> Void) async throws {
+    try await DaemonPlace.with(Workplace.file("/a")) { place in
+      let root = place.work.path("root")
+      try FileManager.default.createDirectory(
+        atPath: root, withIntermediateDirectories: false)
+      let serving = try await place.serve("--listen", "127.0.0.1:0", "--root", root)
+      try await serving.reach("it listened") { _, errors in errors.contains("of 127.0.0.1") }
+      let number = serving.firstError(matching: /listening on port (\d+)/)
+      let token = try String(contentsOfFile: try place.location().token, encoding: .utf8)
+      try await body(
+        Remote(
+          place: place, port: try #require(number.flatMap { Int($0) }),
+          token: token.trimmingCharacters(in: .newlines), root: root))
+    }
+  }
+
+  static let paths: [(method: String, path: String)] = [
+    ("GET", "/api/v1/status"), ("GET", "/api/v1/transfers"), ("GET", "/api/v1/events"),
+    ("GET", "/api/v1/transfers/ZZZZZZZZ"), ("GET", "/api/v1/queue"), ("GET", "/nothing"),
+    ("POST", "/api/v1/transfers"), ("POST", "/api/v1/commands"), ("POST", "/api/v1/wait"),
+    ("POST", "/api/v1/shutdown"), ("PATCH", "/api/v1/queue"), ("OPTIONS", "/api/v1/transfers"),
+    ("PATCH", "/api/v1/transfers/ZZZZZZZZ"),
+  ]
+
+  @Test("nothing is answered without the token, to another Host, or to a page")
+  func refusals() async throws {
+    try await withRemote { (remote) async throws in
+      let host = "Host: 127.0.0.1:\(remote.port)"
+      let wrong = String(remote.token.reversed())
+      let cases: [(fields: [String], status: Int)] = [
+        ([host], 401), ([host, "Authorization: Bearer \(wrong)"], 401),
+        ([host, "Authorization: Bearer"], 401),
+        ([host, "Authorization: Basic \(remote.token)"], 401),
+        ([host, "Authorization: Bearer \(remote.token)x"], 401),
+        (["Host: evil.example:\(remote.port)"] + remote.fields.suffix(1), 421),
+        (["Host: localhost"] + remote.fields.suffix(1), 421),
+        (remote.fields + ["Origin: http://evil.example"], 403),
+        (remote.fields + ["Origin: null"], 403),
+        (remote.fields + ["Sec-Fetch-Site: cross-site"], 403),
+        (remote.fields + ["Sec-Fetch-Site: same-site"], 403),
+      ]
+      for (method, path) in Self.paths {
+        for (fields, status) in cases {
+          let call = try remote.call(method, path, fields)
+          #expect(call.status == status, "\(method) \(path) \(fields)")
+          #expect(!call.head.lowercased().contains("access-control-"))
+          #expect(!call.body.contains(remote.token))
+        }
+        let query = try remote.call(method, "\(path)?token=\(remote.token)", [host])
+        #expect(query.status == 401, "a token in the address")
+      }
+      #expect(try remote.call("GET", "/api/v1/status", remote.fields).status == 200)
+    }
+  }
+
+  @Test("programs are refused, and files outside the directory, also through links")
+  func confinement() async throws {
+    try await withRemote { (remote) async throws in
+      let url = remote.place.work.server.url("/a")
+      let outside = remote.place.work.path("outside")
+      for path in [outside, "\(remote.root)/sub"] {
+        try FileManager.default.createDirectory(
+          atPath: path, withIntermediateDirectories: false)
+      }
+      for (link, target) in [("out", outside), ("dead", "\(outside)/nothing")] {
+        try FileManager.default.createSymbolicLink(
+          atPath: "\(remote.root)/\(link)", withDestinationPath: target)
+      }
+      let forbidden = [
+        #""run":["true"]"#, #""run":["true"],"working_directory":"\#(remote.root)""#,
+        #""url":"\#(url)","directory":"\#(remote.root)","working_directory":"/""#,
+        #""url":"\#(url)","file":"\#(outside)/a""#, #""url":"\#(url)","directory":"/""#,
+        #""url":"\#(url)","file":"\#(remote.root)x""#,
+        #""url":"\#(url)","file":"\#(remote.root)/../a""#,
+        #""url":"\#(url)","file":"\#(remote.root)/missing/../../a""#,
+        #""url":"\#(url)","file":"\#(remote.root)/out/a""#,
+        #""url":"\#(url)","file":"\#(remote.root)/out/new/a","creates_directories":true"#,
+        #""url":"\#(url)","file":"\#(remote.root)/dead""#,
+        #""url":"\#(url)","directory":"\#(remote.root)/out""#,
+      ]
+      for keys in forbidden { #expect(try remote.add(keys).status == 403, "\(keys)") }
+      #expect(try FileManager.default.contentsOfDirectory(atPath: outside).isEmpty)
+      #expect(try remote.add(#""url":"\#(url)","file":"\#(remote.root)/sub/a""#).status == 201)
+      #expect(
+        try remote.add(
+          #""url":"\#(url)","file":"\#(remote.root)/new/b","creates_directories":true"#
+        ).status == 201)
+      #expect(try await remote.place.haul("wait", "--all").status == 0)
+      try remote.place.work.expectWhole("root/sub/a")
+      try remote.place.work.expectWhole("root/new/b")
+    }
+  }
+
+  @Test("a token that others can read is refused, and one that is there is kept")
+  func tokenFile() async throws {
+    try await withRemote { (remote) async throws in
+      let path = try remote.place.location().token
+      #expect(try await remote.place.haul("daemon", "stop").status == 0)
+      try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+      let result = try await remote.place.haul("serve", "--listen", "127.0.0.1:0")
+      #expect(result.status == 1)
+      #expect(result.errors.contains("chmod 600"), "\(result.errors)")
+      #expect(
+        try String(contentsOfFile: path, encoding: .utf8).contains(remote.token), "still there")
+    }
+  }
+
+  @Test("only loopback addresses are accepted")
+  func addresses() async throws {
+    try await DaemonPlace.with { (place) async throws in
+      for address in ["0.0.0.0:1", "192.0.2.1:80", "127.0.0.1", ":80", "127.0.0.1:x", "[::]:0"] {
+        let result = try await place.haul("serve", "--listen", address)
+        #expect(result.status == 2, "\(address)")
+      }
+      #expect(try await place.haul("serve", "--root", "/tmp").status == 2)
+      #expect(
+        try await place.haul("serve", "--listen", "127.0.0.1:0", "--root", "here").status == 2)
+    }
+  }
+}
