@@ -28,6 +28,8 @@ package final class HTTPTransport: Transport {
     /// Addresses by lower-case name, used instead of a lookup.
     package var addresses: [String: String] = [:]
     package var userAgent = "haul"
+    /// Whether a public host may not redirect to a private address.
+    package var refusesPrivateRedirects = false
 
     package init() {}
   }
@@ -125,7 +127,8 @@ package final class HTTPTransport: Transport {
       for: Clients.Key(
         route: route, speaksHTTP2: usesHTTP2,
         isUnchecked: route.endsTLSItself && request.allowInsecure,
-        certifiedHost: certifiedHost(of: request), hasRawTarget: !request.url.hasTextualPath))
+        certifiedHost: certifiedHost(of: request), hasRawTarget: !request.url.hasTextualPath,
+        isPublicOnly: mustBePublic(request)))
   }
 
   private func send(
@@ -152,9 +155,12 @@ package final class HTTPTransport: Transport {
     _ completionHandler: @escaping SentRequest.Completion
   ) throws(TransferError) {
     let loop = MultiThreadedEventLoopGroup.singleton.any()
+    let mustBePublic = mustBePublic(request)
+    if mustBePublic { try PrivateAddresses.check(request.url.origin) }
     if route == .direct, request.url.origin.scheme == "http" {
       sent.start(completionHandler)
-      clients.direct.send(head(of: request), to: request.url.origin, for: sent, on: loop)
+      clients.direct.send(
+        head(of: request), to: request.url.origin, mustBePublic: mustBePublic, for: sent, on: loop)
       return
     }
     let client = try client(for: request, over: route, usesHTTP2: usesHTTP2)
@@ -177,6 +183,13 @@ package final class HTTPTransport: Transport {
     }
     sent.send(
       message, with: client, on: loop, headTimeout: TimeAmount(settings.headTimeout))
+  }
+
+  private func mustBePublic(_ request: FetchRequest) -> Bool {
+    guard settings.refusesPrivateRedirects, let origin = request.redirectingOrigin else {
+      return false
+    }
+    return clients.privateAddresses.isPublic(origin)
   }
 
   private static func check(

@@ -55,6 +55,9 @@ extension TransferManager {
     public var localAddress: String?
     /// Addresses to use for hosts instead of DNS; host names in lower case.
     public var addresses: [String: String] = [:]
+    /// Whether a public host may not redirect to this machine or a private network. For services
+    /// that download on behalf of others; `haul serve` sets it.
+    public var refusesPrivateRedirects = false
     /// Signs each request before it is sent, and again when the server refuses it. The header
     /// fields that it returns are sent, but neither stored nor logged.
     public var prepare: RequestPreparation?

@@ -30,6 +30,11 @@ struct ServeCommand: ParsableCommand {
   var root: [String] = []
 
   @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "Let a public host redirect to this machine or a private network.")
+  var privateRedirects: Bool?
+
+  @Flag(
     name: .shortAndLong, inversion: .prefixedNo, exclusivity: .chooseLast,
     help: "Print the internal log too.")
   var verbose: Bool?

@@ -5,6 +5,8 @@ package struct ServePlan: Hashable, Sendable {
   package var limits: EngineLimits
   /// Nil: only the socket.
   package var remote: RemoteAccess?
+  /// Whether a public host may redirect to a private address.
+  package var allowsPrivateRedirects: Bool
   package var verbose: Bool
 }
 
@@ -12,7 +14,9 @@ extension ServePlan {
   /// - Throws: when options contradict each other or a value is wrong; nothing was started.
   init(_ command: ServeCommand, _ sources: CommandSources) throws(UsageError) {
     limits = try EngineLimits(command.speed, command.network)
-    verbose = command.verbose ?? false
+    (verbose, allowsPrivateRedirects) = (
+      command.verbose ?? false, command.privateRedirects ?? false
+    )
     let roots = command.root.isEmpty ? try Self.downloads(sources.environment) : command.root
     guard roots.allSatisfy({ $0.hasPrefix("/") }) else {
       throw UsageError("--root needs the absolute path of a directory")

@@ -12,11 +12,11 @@ struct ServeSession {
     do {
       var logger = Logger(label: "haul") { StreamLogHandler.standardError(label: $0) }
       logger.logLevel = plan.verbose ? .debug : .info
+      var configuration = try plan.limits.configuration(
+        logger: logger, environment: environment, isAttended: false)
+      configuration.refusesPrivateRedirects = !plan.allowsPrivateRedirects
       try await serve(
-        try ControlLocation(environment: environment),
-        try plan.limits.configuration(
-          logger: logger, environment: environment, isAttended: false), plan.remote,
-        logger)
+        try ControlLocation(environment: environment), configuration, plan.remote, logger)
       return .completed
     } catch let error as TransferError {
       await OutputStream.standardError.write(Messages.usage(error.message) + "\n")

@@ -16,6 +16,8 @@ package struct IPAddress: Hashable, Sendable {
     self.bytes = bytes
   }
 
+  init(version4 bytes: [UInt8]) { self.bytes = bytes }
+
   /// Whether the first `bits` bits are the same.
   package func hasPrefix(_ other: IPAddress, bits: Int) -> Bool {
     guard bytes.count == other.bytes.count, (0...bytes.count * 8).contains(bits) else {

@@ -25,6 +25,8 @@ public struct FetchRequest: Sendable, Hashable {
   package var trustedHosts: Set<String> = []
   /// Whether a redirect led to another origin, which must get no secrets.
   package private(set) var hasLeftOrigin = false
+  /// The origin that redirected here from another one.
+  package private(set) var redirectingOrigin: ResourceURL.Origin?
 
   /// A request for a range, or for everything. Managers create them, and tests of a transport.
   public init(
@@ -52,6 +54,7 @@ public struct FetchRequest: Sendable, Hashable {
     next.url = isTrusted ? target.taking(url.credentials) : target.adoptingCredentials(of: url)
     guard target.origin != url.origin else { return next }
     next.allowInsecure = false
+    next.redirectingOrigin = url.origin
     if !isTrusted {
       next.headers.keepOnly(Self.harmlessHeaders)
       next.hasLeftOrigin = true

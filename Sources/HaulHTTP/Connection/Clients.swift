@@ -16,6 +16,8 @@ final class Clients: Sendable {
     /// The name that certificates must have; nil if there is none to check.
     let certifiedHost: String?
     let hasRawTarget: Bool
+    /// Whether connections to private addresses are refused.
+    let isPublicOnly: Bool
   }
 
   private struct State {
@@ -27,11 +29,12 @@ final class Clients: Sendable {
   let tls: TLSSettings
   /// For HTTP/1.1 without TLS and without a proxy.
   let direct: DirectClient
+  let privateAddresses = PrivateAddresses()
   private let state = NIOLockedValueBox(State())
 
   init(_ settings: HTTPTransport.Settings) throws(TransferError) {
     self.settings = settings
-    direct = DirectClient(settings)
+    direct = DirectClient(settings, privateAddresses)
     tls = try TLSSettings(settings)
   }
 
@@ -86,6 +89,7 @@ final class Clients: Sendable {
     let preparation = ConnectionPreparation(
       route: key.route, tls: key.isUnchecked ? tls.unchecked : tls.checked,
       certifiedHost: key.certifiedHost, hasRawTarget: key.hasRawTarget,
+      isPublicOnly: key.isPublicOnly, privateAddresses: privateAddresses,
       timeout: TimeAmount(settings.connectTimeout))
     configuration.http1_1ConnectionDebugInitializer = { preparation.prepareHTTP1($0) }
     configuration.http2ConnectionDebugInitializer = { preparation.prepareHTTP2($0) }

@@ -13,6 +13,9 @@ struct ConnectionPreparation: Sendable {
   let certifiedHost: String?
   /// Whether requests may have a path that is not text when percent-decoded.
   let hasRawTarget: Bool
+  /// Whether connections to private addresses are refused.
+  let isPublicOnly: Bool
+  let privateAddresses: PrivateAddresses
   /// For the handshakes of a tunnel.
   let timeout: TimeAmount
 
@@ -54,6 +57,10 @@ struct ConnectionPreparation: Sendable {
   private func checkName(_ channel: any Channel) -> EventLoopFuture<Void> {
     let checked = channel.eventLoop.makeCompletedFuture {
       if let certifiedHost { try CertificateName.check(certifiedHost, on: channel) }
+      // A proxy has another address than the host.
+      guard route == .direct, isPublicOnly || certifiedHost != nil else { return }
+      try privateAddresses.check(
+        channel, to: certifiedHost ?? "its target", mustBePublic: isPublicOnly)
     }
     checked.whenFailure { _ in channel.close(promise: nil) }
     return checked

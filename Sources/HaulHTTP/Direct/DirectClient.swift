@@ -22,6 +22,7 @@ final class DirectClient: Sendable {
   }
 
   private let settings: HTTPTransport.Settings
+  private let privateAddresses: PrivateAddresses
   private let state = NIOLockedValueBox(State())
 
   /// Created before the first connection: the runtime can crash when two event loops create the
@@ -30,8 +31,8 @@ final class DirectClient: Sendable {
     HTTPResponseDecoder.self, ByteToMessageHandler<HTTPResponseDecoder>.self,
   ]
 
-  init(_ settings: HTTPTransport.Settings) {
-    self.settings = settings
+  init(_ settings: HTTPTransport.Settings, _ privateAddresses: PrivateAddresses) {
+    (self.settings, self.privateAddresses) = (settings, privateAddresses)
     withExtendedLifetime(Self.handlerTypes) {}
   }
 
@@ -39,14 +40,14 @@ final class DirectClient: Sendable {
 
   /// Sends a request over an idle connection, preferably of `loop`, or over a new one on `loop`.
   func send(
-    _ head: HTTPRequestHead, to origin: ResourceURL.Origin, for request: SentRequest,
-    on loop: any EventLoop
+    _ head: HTTPRequestHead, to origin: ResourceURL.Origin, mustBePublic: Bool,
+    for request: SentRequest, on loop: any EventLoop
   ) {
-    if let kept = takeIdleConnection(of: origin, preferring: loop) {
+    if let kept = takeIdleConnection(of: origin, mustBePublic, preferring: loop) {
       return request.go(over: kept.connection, on: kept.channel.eventLoop, head)
     }
     request.setStopHandler { [weak request] in request?.failed($0) }
-    connect(to: origin, on: loop).whenComplete { result in
+    connect(to: origin, mustBePublic, on: loop).whenComplete { result in
       switch result {
       case .success(let connection): request.go(over: connection, on: loop, head)
       case .failure(let error): request.failed(error)
@@ -65,10 +66,18 @@ final class DirectClient: Sendable {
     for channel in open { try? await channel.closeFuture.get() }
   }
 
-  private func takeIdleConnection(of origin: ResourceURL.Origin, preferring loop: any EventLoop)
-    -> IdleConnection?
-  {
-    state.withLockedValue { $0.kept[origin]?.takeLast(preferring: loop) }
+  private func takeIdleConnection(
+    of origin: ResourceURL.Origin, _ mustBePublic: Bool, preferring loop: any EventLoop
+  ) -> IdleConnection? {
+    state.withLockedValue { state in
+      // The connections of an origin may have several addresses.
+      if mustBePublic {
+        guard let kept = state.kept[origin],
+          kept.allSatisfy({ PrivateAddresses.isPublic($0.channel) })
+        else { return nil }
+      }
+      return state.kept[origin]?.takeLast(preferring: loop)
+    }
   }
 }
 
@@ -132,7 +141,7 @@ extension DirectClient {
   }
 
   private func connect(
-    to origin: ResourceURL.Origin, on loop: any EventLoop
+    to origin: ResourceURL.Origin, _ mustBePublic: Bool, on loop: any EventLoop
   ) -> EventLoopFuture<NIOLoopBound<DirectConnection>> {
     var bootstrap = ClientBootstrap(group: loop)
       .connectTimeout(TimeAmount(min(settings.connectTimeout, settings.headTimeout)))
@@ -156,8 +165,14 @@ extension DirectClient {
       } else {
         bootstrap.connect(host: host, port: origin.port)
       }
-    return connected.flatMapThrowing { channel in
-      NIOLoopBound(
+    return connected.flatMapThrowing { [privateAddresses] channel in
+      do {
+        try privateAddresses.check(channel, to: origin.host, mustBePublic: mustBePublic)
+      } catch {
+        channel.close(promise: nil)
+        throw error
+      }
+      return NIOLoopBound(
         try channel.pipeline.syncOperations.handler(type: DirectConnection.self),
         eventLoop: channel.eventLoop)
     }

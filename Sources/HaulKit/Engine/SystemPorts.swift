@@ -92,5 +92,6 @@ extension HTTPTransport.Settings {
     localAddress = configuration.localAddress
     addresses = configuration.addresses
     userAgent = configuration.userAgent
+    refusesPrivateRedirects = configuration.refusesPrivateRedirects
   }
 }

@@ -195,7 +195,7 @@ final class ProxyConnection: ChannelInboundHandler {
           try channel.pipeline.syncOperations.addHandler(ProxyReturn(to: client))
         }
       }
-      .connect(host: host, port: rules.port ?? port)
+      .connect(host: rules.host ?? host, port: rules.port ?? port)
       .assumeIsolated()
       .whenComplete { result in
         self.phase = .open

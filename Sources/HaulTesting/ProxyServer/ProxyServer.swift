@@ -17,6 +17,8 @@ package final class ProxyServer: Sendable {
     package var refuses = false
     /// The port to which every connection leads, in place of the requested one.
     package var port: Int?
+    /// The host to which every connection leads, in place of the requested one.
+    package var host: String?
 
     package init() {}
   }

@@ -1,0 +1,24 @@
+/// Whether an address belongs to the public Internet.
+extension IPAddress {
+  /// What is not: this machine, private and link-local networks, multicast, and reserved blocks
+  /// (RFC 6890).
+  private static let restricted: [(IPAddress, bits: Int)] = [
+    ("0.0.0.0", 8), ("10.0.0.0", 8), ("100.64.0.0", 10), ("127.0.0.0", 8), ("169.254.0.0", 16),
+    ("172.16.0.0", 12), ("192.0.0.0", 24), ("192.168.0.0", 16), ("198.18.0.0", 15),
+    ("224.0.0.0", 3), ("64:ff9b:1::", 48), ("fc00::", 7), ("fe80::", 9), ("ff00::", 8),
+  ].compactMap { text, bits in IPAddress(text).map { ($0, bits) } }
+
+  /// IPv6 blocks whose addresses contain an IPv4 address that begins at this byte: unspecified,
+  /// loopback and IPv4-compatible, IPv4-mapped, NAT64, 6to4.
+  private static let embedding: [(IPAddress, bits: Int, start: Int)] = [
+    ("::", 96, 12), ("::ffff:0:0", 96, 12), ("64:ff9b::", 96, 12), ("2002::", 16, 2),
+  ].compactMap { text, bits, start in IPAddress(text).map { ($0, bits, start) } }
+
+  /// Whether it may be reached over the public Internet.
+  package var isPublic: Bool {
+    if let block = Self.embedding.first(where: { hasPrefix($0.0, bits: $0.bits) }) {
+      return IPAddress(version4: Array(bytes[block.start..<block.start + 4])).isPublic
+    }
+    return !Self.restricted.contains { hasPrefix($0.0, bits: $0.bits) }
+  }
+}

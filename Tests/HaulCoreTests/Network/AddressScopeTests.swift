@@ -1,0 +1,31 @@
+import HaulCore
+import Testing
+
+@Suite("Public and private addresses")
+struct AddressScopeTests {
+  @Test(
+    "are not public: this machine, private networks, multicast, reserved blocks, in every form",
+    arguments: [
+      "0.0.0.0", "0.1.2.3", "10.255.255.255", "100.64.0.1", "100.127.255.255", "127.0.0.1",
+      "127.255.0.1", "169.254.169.254", "172.16.0.1", "172.31.255.255", "192.0.0.8",
+      "192.168.255.1", "198.18.0.1", "198.19.255.255", "224.0.0.1", "240.0.0.1",
+      "255.255.255.255", "::", "::1", "::127.0.0.1", "::ffff:10.0.0.1", "::ffff:7f00:1",
+      "64:ff9b::a00:1", "64:ff9b::127.0.0.1", "64:ff9b:1::1", "2002:7f00:1::", "2002:a00:1::1",
+      "fc00::1", "fdff::1", "fe80::1", "febf::1", "fec0::1", "ff02::1",
+    ])
+  func restricted(text: String) throws {
+    #expect(try #require(IPAddress(text)).isPublic == false)
+  }
+
+  @Test(
+    "are public",
+    arguments: [
+      "1.1.1.1", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "128.0.0.0",
+      "169.253.0.1", "172.15.255.255", "172.32.0.0", "192.0.1.1", "192.167.0.1", "198.17.0.1",
+      "198.20.0.0", "223.255.255.255", "2001:4860::1", "::ffff:1.1.1.1", "64:ff9b::101:101",
+      "2002:101:101::1", "fbff::1",
+    ])
+  func open(text: String) throws {
+    #expect(try #require(IPAddress(text)).isPublic)
+  }
+}

@@ -1,0 +1,61 @@
+import HaulCore
+import HaulKit
+import HaulTesting
+import Testing
+
+/// A public host is one that only a proxy looks up; the proxy leads to the server.
+@Suite("A redirect of a public host to a private address")
+struct PrivateRedirectTests {
+  private static let length: Int64 = 300_000
+
+  private func run(
+    to location: (Bench) -> String, from origin: String = "public.example",
+    refuses: Bool = true, _ body: (Bench, Bench.Outcome?) throws -> Void
+  ) async throws {
+    let resources = [
+      FaultScript.Resource("/go", seed: 1, length: 10),
+      FaultScript.Resource("/f.bin", seed: 53, length: Self.length),
+    ]
+    try await Bench.with(resources) { (bench) async throws in
+      var rules = ProxyServer.Rules()
+      (rules.host, rules.port) = ("127.0.0.1", bench.server.port)
+      try await ProxyServer.with(.http, rules) { (proxy) async throws in
+        bench.server.setFaults("/go", [Fault(.redirect(location: location(bench)))])
+        let url = try ResourceURL("http://\(origin):\(bench.server.port)/go")
+        let request = try bench.request("/f.bin") { $0.url = url }
+        let proxies = ProxyRules(
+          try ProxyRules.Proxy("http://127.0.0.1:\(proxy.port)"),
+          exceptions: "127.0.0.1,inner.example,localhost,0.0.0.0,::ffff:127.0.0.1")
+        let outcome = try await bench.run(
+          request,
+          configure: { configuration in
+            configuration.proxies = proxies
+            configuration.addresses = ["inner.example": "127.0.0.1"]
+            configuration.refusesPrivateRedirects = refuses
+          })
+        try body(bench, outcome)
+      }
+    }
+  }
+
+  @Test(
+    "is refused by address and by name, before a request is sent",
+    arguments: ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "inner.example", "0.0.0.0"])
+  func refused(host: String) async throws {
+    try await run(to: { "http://\(host):\($0.server.port)/f.bin" }) { bench, outcome in
+      #expect(outcome?.result.error?.code == .redirectRefused)
+      #expect(outcome?.result.error?.message.contains("private address") == true)
+      #expect(bench.server.snapshot.requestCount("/f.bin") == 0)
+    }
+  }
+
+  @Test("is followed if that is not refused, and from a private host", arguments: [true, false])
+  func followed(fromPrivate: Bool) async throws {
+    try await run(
+      to: { "http://inner.example:\($0.server.port)/f.bin" },
+      from: fromPrivate ? "127.0.0.1" : "public.example", refuses: fromPrivate
+    ) { bench, outcome in
+      try bench.expectWhole("go", seed: 53, length: Int(Self.length), outcome)
+    }
+  }
+}
