@@ -2,9 +2,8 @@ import HaulCore
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// Which hosts are in private networks. It keeps a redirect of a public host from reaching what only
-/// this machine can reach: decided on the address of the connection, because a name can point
-/// anywhere.
+/// Which hosts are in private networks: a redirect of a public host must not reach what only this
+/// machine can reach. The address of the connection decides, because a name can point anywhere.
 final class PrivateAddresses: Sendable {
   /// Hosts whose connections had a private address.
   private let hosts = NIOLockedValueBox<Set<String>>([])
