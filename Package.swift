@@ -61,6 +61,7 @@ let package = Package(
     .library(name: "HaulKit", targets: ["HaulKit"]),
     .library(name: "HaulStore", targets: ["HaulStore"]),
     .library(name: "HaulService", targets: ["HaulService"]),
+    .library(name: "HaulClient", targets: ["HaulClient"]),
     .library(name: "HaulTesting", targets: ["HaulTesting"]),
     .executable(name: "haul", targets: ["haul"]),
   ],
@@ -114,6 +115,9 @@ let package = Package(
     .target(
       name: "HaulControl",
       dependencies: ["HaulKit", "HaulCore", .asyncHTTPClient, .nioCore, .nioHTTP1],
+      swiftSettings: settings),
+    .target(
+      name: "HaulClient", dependencies: ["HaulControl", "HaulKit", "HaulCore"],
       swiftSettings: settings),
     .target(
       name: "HaulDaemon",
@@ -188,7 +192,10 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "HaulCLITests",
-      dependencies: ["HaulCLI", "HaulControl", "HaulCore", "HaulTesting", .nioConcurrency],
+      dependencies: [
+        "HaulCLI", "HaulClient", "HaulControl", "HaulCore", "HaulKit", "HaulStore", "HaulTesting",
+        .nioConcurrency,
+      ],
       swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

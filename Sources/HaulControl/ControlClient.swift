@@ -51,6 +51,9 @@ package struct ControlClient: Sendable {
     }
   }
 
+  /// Ends its connections, and what waits for an answer.
+  package func close() async { try? await http.shutdown() }  // fails only if it is closed already
+
   package func status() async throws(Failure) -> StatusDocument { try await get("status") }
 
   package func shutdown() async throws(Failure) { _ = try await send(.POST, "shutdown", Empty()) }

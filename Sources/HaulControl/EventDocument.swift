@@ -18,6 +18,8 @@ package struct EventDocument: Codable, Hashable, Sendable {
   /// An end.
   package struct Result: Codable, Hashable, Sendable {
     package var state: TransferResult.State
+    /// Always true: the daemon ran it.
+    package var background: Bool
     package var path: String?
     /// Of the file.
     package var bytes: Int64
@@ -55,6 +57,8 @@ package struct EventDocument: Codable, Hashable, Sendable {
   package var delay: Double?
   /// For `limited` and `connections`: how many there are from now on.
   package var connections: Int?
+  /// For `connections`: why there are not more.
+  package var choice: ConnectionChoice.Reason?
   package var error: TransferDocument.Failure?
   package var result: Result?
 
@@ -75,7 +79,8 @@ package struct EventDocument: Codable, Hashable, Sendable {
       self.delay = delay / .seconds(1)
     case .limited(let connections, let error):
       (type, self.connections, self.error) = (.limited, connections, .init(error))
-    case .connections(let choice): (type, connections) = (.connections, choice.connections)
+    case .connections(let choice):
+      (type, connections, self.choice) = (.connections, choice.connections, choice.reason)
     case .finished(let result): (type, self.result) = (.finished, .init(result))
     case .moved: type = .moved
     case .removed: type = .removed
@@ -95,10 +100,59 @@ extension EventDocument.Progress {
 extension EventDocument.Result {
   init(_ result: TransferResult) {
     self.init(
-      state: result.state, path: result.path, bytes: result.bytes, fetched: result.fetched,
-      reused: result.reused, duration: result.duration / .seconds(1),
+      state: result.state, background: true, path: result.path, bytes: result.bytes,
+      fetched: result.fetched, reused: result.reused, duration: result.duration / .seconds(1),
       checksums: result.checksums.map(\.description), verified: result.verified,
       coding: result.coding, error: result.error.map { .init($0) })
+  }
+}
+
+/// Back to the library's values.
+extension EventDocument.Result {
+  package var result: TransferResult {
+    TransferResult(
+      state: state, path: path, bytes: bytes, fetched: fetched, reused: reused,
+      duration: .seconds(duration), checksums: checksums.compactMap(Checksum.init),
+      verified: verified, coding: coding, error: error?.error)
+  }
+}
+
+extension EventDocument {
+  /// Nil for an event that the library does not have: a `changed` request, or one of another
+  /// version.
+  package var event: TransferEvent? {
+    kind.map {
+      TransferEvent(
+        number: number, id: id, url: url.flatMap { try? ResourceURL($0) },
+        identifier: identifier, group: group, kind: $0)
+    }
+  }
+
+  private var kind: TransferEvent.Kind? {
+    switch type {
+    case .added: .added(target: path)
+    case .target: path.map { .target($0, reason: reason) }
+    case .phase: phase.map { .phase($0, reason: reason) }
+    case .waiting: waiting?.reason.map { .waiting($0) }
+    case .paused: by.map { .paused(by: $0) }
+    case .resumed: by.map { .resumed(by: $0) }
+    case .progress:
+      progress.map {
+        .progress(
+          TransferProgress(
+            bytes: $0.bytes, total: $0.total, rate: $0.rate, connections: $0.connections))
+      }
+    case .attempt:
+      error.map {
+        .attempt(number: attempt ?? 1, error: $0.error, delay: .seconds(delay ?? 0))
+      }
+    case .limited: error.map { .limited(connections: connections ?? 1, error: $0.error) }
+    case .connections: connections.map { .connections(ConnectionChoice($0, choice ?? .limit)) }
+    case .finished: result.map { .finished($0.result) }
+    case .moved: .moved
+    case .removed: .removed
+    case .changed: nil
+    }
   }
 }
 

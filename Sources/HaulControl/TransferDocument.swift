@@ -12,17 +12,18 @@ package struct TransferDocument: Codable, Hashable, Sendable {
     /// The transfer that it waits for.
     package var transfer: TransferID?
     package var isBlocked: Bool?
+    /// The directory that is missing, or whose disk is full.
+    package var directory: String?
+    /// Bytes that a full disk lacks, and those that were free.
+    package var needed: Int64?
+    package var free: Int64?
 
-    package init(
-      code: String, message: String, until: Double?, transfer: TransferID?, isBlocked: Bool?
-    ) {
-      (self.code, self.message, self.until) = (code, message, until)
-      (self.transfer, self.isBlocked) = (transfer, isBlocked)
-    }
+    package init(code: String, message: String) { (self.code, self.message) = (code, message) }
 
     enum CodingKeys: String, CodingKey {
       case code, message, until, transfer
       case isBlocked = "is_blocked"
+      case directory, needed, free
     }
   }
 
@@ -63,17 +64,20 @@ package struct TransferDocument: Codable, Hashable, Sendable {
   /// Of a finished download.
   package var path: String?
   package var error: Failure?
+  /// Once it has ended.
+  package var result: EventDocument.Result?
 
   package init(
     id: TransferID, name: String, url: String?, identifier: String?, group: String?,
     priority: String, state: TransferState, phase: String?, waiting: Wait?, bytes: Int64,
-    total: Int64?, fraction: Double?, rate: Double, path: String?, error: Failure?
+    total: Int64?, fraction: Double?, rate: Double, path: String?, error: Failure?,
+    result: EventDocument.Result? = nil
   ) {
     (self.id, self.name, self.url) = (id, name, url)
     (self.identifier, self.group, self.priority) = (identifier, group, priority)
     (self.state, self.phase, self.waiting) = (state, phase, waiting)
     (self.bytes, self.total, self.fraction, self.rate) = (bytes, total, fraction, rate)
-    (self.path, self.error) = (path, error)
+    (self.path, self.error, self.result) = (path, error, result)
   }
 }
 
@@ -100,6 +104,7 @@ extension TransferDocument {
     try object.encode(rate, forKey: .rate)
     try object.encode(path, forKey: .path)
     try object.encode(error, forKey: .error)
+    try object.encode(result, forKey: .result)
   }
 }
 

@@ -107,7 +107,7 @@ struct ControlAPI: Sendable {
 
   func documents(of ids: [TransferID]) async throws(TransferError) -> [TransferDocument] {
     let now = SystemClock().wallSeconds
-    return try await manager.rows(of: ids).map { TransferDocument($0.row, $0.summary, at: now) }
+    return try await manager.rows(of: ids).map { TransferDocument($0, at: now) }
   }
 
   private func apply(_ change: ChangeBody, to id: TransferID) async throws {

@@ -33,7 +33,7 @@ struct StoredFormTests {
     #expect(same(plain, try fullDownload()) == [])
     // Set only by the command line, whose list is not stored.
     #expect(same(RetryPolicy(), try fullDownload().retry) == ["isShortAtFirstContact"])
-    #expect(same(TransferRequest(.download(plain)), try fullRequest(after: [])) == [])
+    #expect(same(TransferRequest(.download(plain)), try fullRequest(after: [])) == ["isBackground"])
     #expect(same(StoredState(), sampleStanding(rank: 9)) == [])
     let full = TransferRecord(
       id: ids.id(), request: try fullRequest(after: [ids.id(), ids.id()]),

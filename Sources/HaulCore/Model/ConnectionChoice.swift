@@ -1,7 +1,7 @@
 /// The number of connections that a download chose, and why there are not more.
 public struct ConnectionChoice: Sendable, Hashable {
   /// Why there are not more.
-  public enum Reason: String, CaseIterable, Sendable, Hashable {
+  public enum Reason: String, CaseIterable, Sendable, Hashable, Codable {
     /// The limit is reached.
     case limit
     /// More connections bring too little.

@@ -51,6 +51,9 @@ public struct TransferRequest: Sendable, Hashable, Codable {
   public var whenDependencyFails: DependencyPolicy = .block
   /// Whether progress is reported; state changes always are.
   public var reportsProgress = true
+  /// Whether it continues when the program ends. `TransferClient` gives it to the daemon; a
+  /// `TransferManager` runs in its own program, and refuses it.
+  public var isBackground = false
 
   /// This work, with default priority, without group or dependencies.
   public init(_ work: Work) { self.work = work }

@@ -77,12 +77,14 @@ extension QueueCoordinator {
   /// list.
   func rows(
     of ids: [TransferID]
-  ) async throws(TransferError) -> [(row: TransferList.Row, summary: TransferSummary)] {
+  ) async throws(TransferError) -> [TransferView] {
     try await store.records(ids).compactMap { record in
       summary(of: record.id).map { summary in
         let (phase, progress) = engine.hub.live(record.id)
         let snapshot = TransferSnapshot(summary: summary, phase: phase, progress: progress)
-        return (TransferList.Row(record, snapshot), summary)
+        return TransferView(
+          row: TransferList.Row(record, snapshot), summary: summary,
+          result: summary.state.isEnded ? record.result : nil)
       }
     }
   }

@@ -15,11 +15,16 @@ extension TransferManager {
   /// - Throws: `bad-name` for a path with a NUL; `io`, `disk-full` when they could not be stored;
   ///   `in-use` when an identifier is refused, or belongs to a transfer that is being removed; with
   ///   `.update` as `set`; `dependency-failed` for an unknown dependency or a cycle; `interrupted`
-  ///   after `shutdown`.
+  ///   after `shutdown`; `not-yet-supported` for a background transfer.
   @discardableResult
   public func add(
     _ requests: [TransferRequest], ifKnown: TransferRequest.IfKnown = .keep, key: String? = nil
   ) async throws(TransferError) -> [Transfer] {
+    guard !requests.contains(where: \.isBackground) else {
+      throw TransferError(
+        .notYetSupported,
+        "a background transfer needs the daemon: add it with a TransferClient")
+    }
     let added = try await coordinator.add(requests, ifKnown: ifKnown, key: key)
     defer { if let hold = added.hold { coordinator.engine.hub.release(hold) } }
     return added.all.map(handle)

@@ -60,7 +60,7 @@ extension TransferManager {
   /// - Throws: `io`.
   package func rows(
     of ids: [TransferID]
-  ) async throws(TransferError) -> [(row: TransferList.Row, summary: TransferSummary)] {
+  ) async throws(TransferError) -> [TransferView] {
     try await coordinator.rows(of: ids)
   }
 

@@ -16,8 +16,7 @@ struct ListTableTests {
   }
 
   private func wait(_ code: String, _ message: String) -> TransferDocument.Wait {
-    TransferDocument.Wait(
-      code: code, message: message, until: nil, transfer: nil, isBlocked: nil)
+    TransferDocument.Wait(code: code, message: message)
   }
 
   @Test("has the columns that people look for")

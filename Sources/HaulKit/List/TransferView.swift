@@ -1,0 +1,9 @@
+package import HaulCore
+
+/// All that is shown of one transfer.
+package struct TransferView: Sendable, Hashable {
+  package let row: TransferList.Row
+  package let summary: TransferSummary
+  /// Once it has ended.
+  package let result: TransferResult?
+}
