@@ -179,7 +179,7 @@ let package = Package(
     .testTarget(
       name: "HaulKitTests",
       dependencies: [
-        "HaulKit", "HaulCore", "HaulHTTP", "HaulFiles", "HaulStore", "HaulTesting",
+        "HaulKit", "HaulClient", "HaulCore", "HaulHTTP", "HaulFiles", "HaulStore", "HaulTesting",
         .nioConcurrency,
       ],
       swiftSettings: settings),

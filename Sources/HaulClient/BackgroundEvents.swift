@@ -15,7 +15,9 @@ public enum BackgroundEvent: Sendable {
 /// It ends with an error when the daemon is stopped; the same call after its next start continues
 /// after the last number. One value is one subscriber with one reader.
 public struct BackgroundEvents: AsyncSequence, Sendable {
+  /// What happened.
   public typealias Element = BackgroundEvent
+  /// `interrupted` or `connection-lost`.
   public typealias Failure = TransferError
 
   fileprivate let events: ControlEvents

@@ -32,7 +32,7 @@ import Testing
     "compile as printed",
     arguments: [
       ("README.md", 1), ("docs/library.md", 19), ("docs/events.md", 1), ("docs/waiting.md", 2),
-      ("docs/library-reference.md", 1), ("Sources/HaulKit/HaulKit.docc/HaulKit.md", 1),
+      ("docs/library-reference.md", 2), ("Sources/HaulKit/HaulKit.docc/HaulKit.md", 1),
     ])
   func compiled(document: String, count: Int) throws {
     let compiled = try ["Samples", "PathSamples", "TestingSamples"].flatMap {

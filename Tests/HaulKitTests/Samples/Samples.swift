@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HaulClient
 import HaulKit
 
 // The samples of the documents. Compiling them is the test; SampleTests checks that they are equal
@@ -54,6 +55,15 @@ private struct Sample {
       let token = try await tokens.current(isRefused: request.attempt > 1)
       return [("Authorization", "Bearer \(token)")]
     }
+  }
+
+  // docs/library-reference.md
+  func background(_ manager: TransferManager, _ url: ResourceURL) async throws {
+    let client = try TransferClient(manager)  // the manager runs the foreground
+    var request = TransferRequest.download(url, to: .file("/data/big.iso"))
+    request.identifier = "big"
+    request.isBackground = true
+    try await client.add(request)
   }
 
   // docs/waiting.md
