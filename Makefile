@@ -1,7 +1,7 @@
 # Everything that is done with the repository by name. `make` alone lists it.
 .POSIX:
 .PHONY: help test demo docs api lint release install uninstall package install-check crashtest simulate simulate-disk
-.PHONY: daemon-kills kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
+.PHONY: api-check daemon-kills kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
 .PHONY: expiring-link host-outage main-thread server-limits mutants fuzz coverage sanitize torture store-bench clean
 
 PREFIX = /usr/local
@@ -66,6 +66,10 @@ crashtest: ## SIGKILL of the release binary at random times; KILLS=300
 daemon-kills: ## SIGKILL of the daemon under 20 transfers and between commands and answers; DAEMON_KILLS=100
 	@Scripts/install build python server
 	@Scripts/daemon-kills --kills $(DAEMON_KILLS)
+
+api-check: ## calls a daemon as docs/openapi.yaml says, with generated values, for a minute
+	@Scripts/install build python api
+	@Scripts/api-check
 
 kill-points: ## SIGKILL of a stored queue between any two statements of a state change
 	@Scripts/install build

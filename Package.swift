@@ -126,7 +126,7 @@ let package = Package(
         .hummingbirdCore, .logging, .nioConcurrency, .nioCore,
         .nioHTTPTypes, .serviceLifecycle,
       ],
-      swiftSettings: settings),
+      resources: [.embedInCode("openapi.yaml")], swiftSettings: settings),
     .target(
       name: "HaulCLI",
       dependencies: [

@@ -20,6 +20,7 @@ build  library:libsqlite3.so.0       libsqlite3-0
 build  library:libxml2.so.2          libxml2
 python module:json                   python3
 server command:nginx                 nginx
+api    module:ensurepip               python3-venv
 peers  command:aria2c                aria2
 peers  command:axel                  axel
 peers  command:curl                  curl

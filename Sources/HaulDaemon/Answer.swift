@@ -20,6 +20,13 @@ enum Answer {
       body: ResponseBody(byteBuffer: ByteBuffer(bytes: try StrictJSON.encode(value))))
   }
 
+  /// The description of this interface.
+  static var document: Response {
+    Response(
+      status: .ok, headers: [.contentType: "application/yaml"],
+      body: ResponseBody(byteBuffer: ByteBuffer(bytes: PackageResources.openapi_yaml)))
+  }
+
   static func problem(_ problem: Problem) -> Response {
     let status = HTTPResponse.Status(code: problem.status, reasonPhrase: problem.title)
     // A problem has only text and numbers, which can always be encoded.

@@ -66,6 +66,7 @@ struct ControlAPI: Sendable {
       let ids = try await ids(of: try await request.body(Selection.self))
       return try Answer.json(await wait(for: ids))
     }
+    v1.get("/openapi.yaml") { _, _ in Answer.document }
     v1.get("/events") { request, _ in try events(for: request) }
   }
 

@@ -44,6 +44,18 @@ struct ControlAPIRuns {
     }
   }
 
+  @Test("serves its own description")
+  func description() async throws {
+    try await withDaemon { _, socket in
+      let call = try SocketCall("GET", "/api/v1/openapi.yaml", to: socket)
+      #expect(call.status == 200)
+      let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
+      #expect(
+        try call.body
+          == String(contentsOf: root.appending(path: "docs/openapi.yaml"), encoding: .utf8))
+    }
+  }
+
   static let refused:
     [(method: String, path: String, fields: [String], body: String?, status: Int)] = [
       ("GET", "/api/v1/nothing", ["Host: localhost"], nil, 404),
