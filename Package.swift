@@ -24,6 +24,7 @@ extension Target.Dependency {
   static let grdb = product(name: "GRDB", package: "GRDB.swift")
   static let hummingbird = product(name: "Hummingbird", package: "hummingbird")
   static let hummingbirdCore = product(name: "HummingbirdCore", package: "hummingbird")
+  static let coreMetrics = product(name: "CoreMetrics", package: "swift-metrics")
   static let logging = product(name: "Logging", package: "swift-log")
   static let nioCore = product(name: "NIOCore", package: "swift-nio")
   static let nioConcurrency = product(name: "NIOConcurrencyHelpers", package: "swift-nio")
@@ -73,6 +74,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
     .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
@@ -123,7 +125,7 @@ let package = Package(
       name: "HaulDaemon",
       dependencies: [
         "HaulControl", "HaulStore", "HaulKit", "HaulCore", .hummingbird,
-        .hummingbirdCore, .logging, .nioConcurrency, .nioCore,
+        .coreMetrics, .hummingbirdCore, .logging, .nioConcurrency, .nioCore,
         .nioHTTPTypes, .serviceLifecycle,
       ],
       resources: [.embedInCode("openapi.yaml")], swiftSettings: settings),

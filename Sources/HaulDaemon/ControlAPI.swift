@@ -24,10 +24,12 @@ struct ControlAPI: Sendable {
   /// Nil over the socket, where a transfer may write anywhere.
   let roots: RootDirectories?
   let subscribers: SubscriberCount
+  let registry: MetricsRegistry
   /// Ends the daemon.
   let stop: @Sendable () -> Void
 
   func addRoutes(to router: Router<BasicRequestContext>) {
+    router.get("/metrics") { _, _ in await metrics() }
     let v1 = router.group("/api/v1")
     v1.get("/status") { _, _ in try Answer.json(await status()) }
     v1.post("/shutdown") { request, _ in

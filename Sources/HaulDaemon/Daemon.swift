@@ -44,9 +44,10 @@ package struct Daemon: Sendable {
     if let damage = manager.damage { logger.error("\(damage.message)") }
     let mask = umask(0o077)
     let (ends, end) = AsyncStream.makeStream(of: Void.self)
+    let registry = MetricsRegistry()
     let servers: [any Service]
     do {
-      servers = try services(manager, mask: mask) { end.yield() }
+      servers = try services(manager, registry, mask: mask) { end.yield() }
     } catch {
       umask(mask)
       await manager.shutdown()
@@ -56,6 +57,8 @@ package struct Daemon: Sendable {
       configuration: ServiceGroupConfiguration(
         services: servers.map { .init(service: $0) },
         gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet))
+    let counting = Task { await TransferMetricsCollector.run(manager, registry) }
+    defer { counting.cancel() }
     let stopping = Task {
       for await _ in ends { await group.triggerGracefulShutdown() }
     }
@@ -87,13 +90,15 @@ extension Daemon {
   private static let remoteConnections = 64
 
   private func services(
-    _ manager: TransferManager, mask: mode_t, _ stop: @escaping @Sendable () -> Void
+    _ manager: TransferManager, _ registry: MetricsRegistry, mask: mode_t,
+    _ stop: @escaping @Sendable () -> Void
   ) throws -> [any Service] {
     let (logger, location) = (logger, location)
     let subscribers = SubscriberCount()
     func api(_ roots: RootDirectories?) -> ControlAPI {
       ControlAPI(
-        manager: manager, version: version, roots: roots, subscribers: subscribers, stop: stop)
+        manager: manager, version: version, roots: roots, subscribers: subscribers,
+        registry: registry, stop: stop)
     }
     let socket = server(
       api(nil), at: .unixDomainSocket(path: location.socket),
@@ -126,6 +131,7 @@ extension Daemon {
     onRunning: @escaping @Sendable (any Channel) async -> Void
   ) -> some Service {
     let router = Router()
+    router.add(middleware: RequestMetrics(registry: api.registry))
     router.add(middleware: ProblemMiddleware())
     for check in checks { router.add(middleware: check) }
     api.addRoutes(to: router)

@@ -44,6 +44,28 @@ struct ControlAPIRuns {
     }
   }
 
+  @Test("its metrics are those of Prometheus: transfers, bytes, retries, durations of calls")
+  func metrics() async throws {
+    try await withDaemon { place, socket in
+      place.work.server.setFaults("/file.bin", [Fault(.status(503), when: .request(1))])
+      let id = try await place.add("/file.bin")
+      #expect(try await place.haul("wait", id).status == 0)
+      let call = try SocketCall("GET", "/metrics", to: socket)
+      #expect(call.status == 200)
+      #expect(call.head.contains("text/plain; version=0.0.4"))
+      let lines = Set(call.body.split(separator: "\n").map(String.init))
+      for line in [
+        "# TYPE haul_transfers gauge", #"haul_transfers{state="completed"} 1.0"#,
+        #"haul_transfers{state="running"} 0.0"#, "# TYPE haul_received_bytes_total counter",
+        "haul_received_bytes_total \(Workplace.length)", "haul_retries_total 1",
+        #"haul_ended_total{state="completed"} 1"#, "haul_rate_bytes_per_second 0.0",
+        "# TYPE haul_request_duration_seconds summary",
+      ] { #expect(lines.contains(line), "\(line) is not in \(call.body)") }
+      let route = #"{method="POST",route="/api/v1/transfers",status="201"} 1"#
+      #expect(lines.contains("haul_request_duration_seconds_count\(route)"))
+    }
+  }
+
   @Test("serves its own description")
   func description() async throws {
     try await withDaemon { _, socket in

@@ -1,0 +1,44 @@
+import CoreMetrics
+import HaulCore
+import HaulKit
+import HTTPTypes
+import Hummingbird
+
+/// How long the calls of the control interface take, by route.
+struct RequestMetrics: RouterMiddleware {
+  typealias Context = BasicRequestContext
+
+  let registry: MetricsRegistry
+
+  func handle(
+    _ request: Request, context: Context,
+    next: @concurrent (Request, Context) async throws -> Response
+  ) async throws -> Response {
+    let start = ContinuousClock.now
+    let response = try await next(request, context)
+    let (seconds, attoseconds) = (ContinuousClock.now - start).components
+    Timer(
+      label: "haul_request_duration_seconds",
+      dimensions: [
+        ("method", request.method.rawValue), ("route", context.endpointPath ?? "none"),
+        ("status", "\(response.status.code)"),
+      ], factory: registry
+    ).recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+    return response
+  }
+}
+
+extension ControlAPI {
+  /// `GET /metrics`.
+  func metrics() async -> Response {
+    let counts = await manager.counts
+    for state in TransferState.allCases {
+      Gauge(
+        label: "haul_transfers", dimensions: [("state", state.rawValue)], factory: registry
+      ).record(counts[state] ?? 0)
+    }
+    return Response(
+      status: .ok, headers: [.contentType: MetricsRegistry.contentType],
+      body: ResponseBody(byteBuffer: ByteBuffer(string: registry.text)))
+  }
+}
