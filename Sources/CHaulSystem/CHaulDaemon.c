@@ -1,10 +1,12 @@
 #define _GNU_SOURCE
 #include "CHaulSystem.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stddef.h>
+#include <sys/wait.h>
 
 extern char **environ;
 
@@ -32,6 +34,21 @@ static int detach(posix_spawnattr_t *attributes) {
     error = posix_spawnattr_setflags(
         attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   return error;
+}
+
+int haul_run_quietly(char *const arguments[]) {
+  posix_spawn_file_actions_t files;
+  if (posix_spawn_file_actions_init(&files) != 0) return -1;
+  pid_t pid;
+  int status = -1;
+  if (redirect(&files, "/dev/null") == 0 &&
+      posix_spawnp(&pid, arguments[0], &files, NULL, arguments, environ) == 0) {
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  posix_spawn_file_actions_destroy(&files);
+  return status;
 }
 
 int haul_spawn_daemon(const char *path, const char *log, char *const arguments[]) {

@@ -35,6 +35,8 @@ int haul_try_lock(int file);
 /// Starts a program in a session of its own, without the caller's files, which outlives the
 /// terminal. Its output goes to the end of the log. Returns 0 or an error number.
 int haul_spawn_daemon(const char *path, const char *log, char *const arguments[]);
+/// Runs a program of PATH without input or output, and waits for it. Returns its exit status, or -1.
+int haul_run_quietly(char *const arguments[]);
 
 /// A program to be: `fork` is not for Swift, and between it and the program only C may run.
 struct haul_program {

@@ -23,7 +23,10 @@ struct ControlSession {
     do {
       let location = try ControlLocation(environment: context.environment)
       return try await ControlClient.with(location) { client in
-        try await perform(client, DaemonLauncher(location: location, executable: executable))
+        try await perform(
+          client,
+          DaemonLauncher(
+            location: location, executable: executable, environment: context.environment))
       }
     } catch let error as UsageError {
       return await fail(error.message)

@@ -13,6 +13,7 @@ struct DaemonLauncher {
   let location: ControlLocation
   /// The program that runs `serve`: this one.
   let executable: String
+  let environment: [String: String]
 
   /// How long it may take until the socket answers: a list of a million takes seconds to open.
   private static let timeout: Duration = .seconds(30)
@@ -29,7 +30,7 @@ struct DaemonLauncher {
     while clock.now < deadline {
       if clock.now >= nextSpawn {
         // The list may still be locked by a daemon that is ending; then the new one ends too.
-        try spawn()
+        if !startUnit() { try spawn() }
         nextSpawn = clock.now + .seconds(1)
       }
       if let status = try await status(client) { return (status, true) }
@@ -45,6 +46,21 @@ struct DaemonLauncher {
     } catch .notRunning, .broken {
       return nil
     }
+  }
+
+  /// Through the unit of systemd, if the user has enabled it. It has the usual state directory.
+  private func startUnit() -> Bool {
+    guard let runtime = environment["XDG_RUNTIME_DIR"], let home = environment["HOME"],
+      location.directory == "\(home)/.local/state/haul", access("\(runtime)/systemd", F_OK) == 0
+    else { return false }
+    return Self.systemctl("is-enabled", "--quiet") && Self.systemctl("start")
+  }
+
+  private static func systemctl(_ words: String...) -> Bool {
+    var arguments: [UnsafeMutablePointer<CChar>?] =
+      (["systemctl", "--user"] + words + ["haul.service"]).map { strdup($0) } + [nil]
+    defer { for argument in arguments { free(argument) } }
+    return haul_run_quietly(&arguments) == 0
   }
 
   /// By spawn, never by fork: other threads may hold locks.

@@ -135,6 +135,38 @@ struct DaemonRuns {
     }
   }
 
+  @Test("starts through systemd where its unit is enabled", arguments: [true, false])
+  func unit(isEnabled: Bool) async throws {
+    try await Workplace.with([Workplace.file("/a")]) { (work) async throws in
+      let log = work.path("systemctl.log")
+      let program = """
+        #!/bin/sh
+        echo "$*" >>\(log)
+        case $2 in
+          is-enabled) exit \(isEnabled ? 0 : 1) ;;
+          start) setsid "\(CommandRun.executable.path)" serve </dev/null >/dev/null 2>&1 & ;;
+        esac
+        """
+      for directory in ["bin", "run/systemd"] {
+        try FileManager.default.createDirectory(
+          atPath: work.path(directory), withIntermediateDirectories: true)
+      }
+      let path = work.path("bin/systemctl")
+      try program.write(toFile: path, atomically: true, encoding: .utf8)
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+      let environment = [
+        "PATH": "\(work.path("bin")):/usr/bin:/bin", "XDG_RUNTIME_DIR": work.path("run"),
+      ]
+      let added = try await work.haul(["add", work.server.url("/a")], environment: environment)
+      #expect(added.status == 0, "\(added.errors)")
+      #expect(try await work.haul(["wait", "--all"], environment: environment).status == 0)
+      #expect(try await work.haul(["daemon", "stop"], environment: environment).status == 0)
+      let calls = try String(contentsOfFile: log, encoding: .utf8)
+      #expect(calls.contains("--user is-enabled --quiet haul.service"))
+      #expect(calls.contains("--user start haul.service") == isEnabled)
+    }
+  }
+
   @Test("gives a file the permissions of the caller, not of the daemon")
   func keepsPermissions() async throws {
     try await DaemonPlace.with(Workplace.file()) { place in
