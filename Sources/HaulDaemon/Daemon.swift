@@ -142,6 +142,8 @@ extension Daemon {
           additionalChannelHandlers: handlers() + [RequestDeadline()], idleTimeout: .seconds(60))),
       configuration: ApplicationConfiguration(
         address: address,
+        // More clients may wait than connect at once; a Unix socket refuses those beyond.
+        backlog: 4096,
         availableConnectionsDelegate: MaximumAvailableConnections(maximumConnections)),
       onServerRunning: onRunning, logger: quiet)
   }

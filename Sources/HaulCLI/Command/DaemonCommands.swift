@@ -57,6 +57,12 @@ struct ListCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Only this group.", valueName: "NAME"))
   var group: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "At most so many rows (default: 500; 0 = all; --json prints all).", valueName: "N"),
+    transform: { try ArgumentValue.count($0, in: 0...Int.max) })
+  var limit: Int?
+
   @Flag(help: "Print one JSON object per line.")
   var json = false
 }

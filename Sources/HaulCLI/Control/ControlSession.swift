@@ -51,7 +51,8 @@ struct ControlSession {
   ) async throws -> ExitStatus {
     switch plan {
     case .add(let plan): return try await add(plan, client, launcher)
-    case .list(let group, let json): return try await list(group, json, client)
+    case .list(let group, let limit, let json):
+      return try await list(group, limit > 0 ? limit : .max, json, client)
     case .show(let name, let json):
       let transfer = try await client.transfer(name)
       return await show(json ? try JSONLines.line(of: transfer) : TransferText.details(transfer))
@@ -104,22 +105,26 @@ struct ControlSession {
       plan.json ? try JSONLines.line(of: answer) : answer.ids.map { "\($0)\n" }.joined())
   }
 
+  private static let pageSize = 1000
   private static let stopTimeout: Duration = .seconds(30)
 
   private func list(
-    _ group: String?, _ json: Bool, _ client: ControlClient
+    _ group: String?, _ limit: Int, _ json: Bool, _ client: ControlClient
   ) async throws -> ExitStatus {
     var transfers: [TransferDocument] = []
     var last: TransferID?
     repeat {
-      let page = try await client.transfers(after: last, group: group)
+      let room = min(limit - transfers.count, Self.pageSize)
+      let page = try await client.transfers(after: last, group: group, atMost: room)
       transfers += page.transfers
       last = page.next
-    } while last != nil
+    } while last != nil && transfers.count < limit
     if json { return await show(try transfers.map(JSONLines.line).joined()) }
     guard !transfers.isEmpty else { return await show("the list is empty\n") }
     let width = context.standardOutputIsTerminal ? context.size.width : nil
-    return await show(ListTable(transfers).text(width: width))
+    let status = await show(ListTable(transfers).text(width: width))
+    if last != nil { await warn("there are more; to list all: haul list --limit 0") }
+    return status
   }
 
   private func watch(

@@ -5,7 +5,8 @@ import HaulCore
 /// What a command asks of the daemon.
 package enum ControlPlan: Hashable, Sendable {
   case add(AddPlan)
-  case list(group: String?, json: Bool)
+  /// A limit of 0 is none.
+  case list(group: String?, limit: Int, json: Bool)
   case show(String, json: Bool)
   case explain(String)
   case perform(CommandBody)
@@ -21,10 +22,14 @@ extension ControlPlan {
   /// Whether it shows something until it is interrupted.
   var isInteractive: Bool { if case .watch = self { true } else { false } }
 
+  private static let defaultRows = 500
+
   /// Nil for another command.
   static func of(_ command: any ParsableCommand) throws(UsageError) -> ControlPlan? {
     switch command {
-    case let list as ListCommand: return .list(group: list.group, json: list.json)
+    case let list as ListCommand:
+      return .list(
+        group: list.group, limit: list.limit ?? (list.json ? 0 : Self.defaultRows), json: list.json)
     case let show as ShowCommand: return .show(show.id, json: show.json)
     case let explain as ExplainCommand: return .explain(explain.id)
     case let queue as any QueueCommand: return .perform(try queue.body())

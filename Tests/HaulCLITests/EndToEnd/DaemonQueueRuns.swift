@@ -194,6 +194,20 @@ struct DaemonQueueRuns {
     }
   }
 
+  @Test("list shows as many rows as asked for, and says that there are more")
+  func lists() async throws {
+    try await withThree { (place, ids) async throws in
+      let short = try await place.haul("list", "--limit", "2")
+      #expect(short.output.contains(ids.b))
+      #expect(!short.output.contains(ids.c))
+      #expect(short.errors.contains("there are more"), "\(short.errors)")
+      let all = try await place.haul("list", "--limit", "0")
+      #expect(all.output.contains(ids.c))
+      #expect(all.errors.isEmpty)
+      #expect(try await place.haul("list", "--json").output.contains(ids.c))
+    }
+  }
+
   @Test("a terminal that is closed ends no daemon: the file arrives")
   func hangsUp() async throws {
     try await DaemonPlace.with(Workplace.file("/a", Fault(.stall(after: 1 << 20)))) { place in
