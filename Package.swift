@@ -116,7 +116,9 @@ let package = Package(
       name: "HaulService", dependencies: ["HaulKit", .serviceLifecycle], swiftSettings: settings),
     .target(
       name: "HaulControl",
-      dependencies: ["HaulKit", "HaulCore", .asyncHTTPClient, .nioCore, .nioHTTP1],
+      dependencies: [
+        "HaulKit", "HaulCore", .asyncHTTPClient, .nioConcurrency, .nioCore, .nioHTTP1,
+      ],
       swiftSettings: settings),
     .target(
       name: "HaulClient", dependencies: ["HaulControl", "HaulKit", "HaulCore"],

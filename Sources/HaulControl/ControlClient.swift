@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import FoundationEssentials
 package import HaulCore
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOHTTP1
 
@@ -24,6 +25,8 @@ package struct ControlClient: Sendable {
 
   private let location: ControlLocation
   private let http: HTTPClient
+  /// Of the daemon, once it has answered.
+  private let version = NIOLockedValueBox<String?>(nil)
   /// A command waits for what it stops: a checkpoint may take seconds.
   private static let timeout: TimeAmount = .seconds(60)
   private static let maximumAnswer = 64 << 20
@@ -53,6 +56,12 @@ package struct ControlClient: Sendable {
 
   /// Ends its connections, and what waits for an answer.
   package func close() async { try? await http.shutdown() }  // fails only if it is closed already
+
+  /// The version of the daemon, once it has answered.
+  package var daemonVersion: String? { version.withLockedValue { $0 } }
+
+  /// The field that has it.
+  package static let versionField = "Haul-Version"
 
   package func status() async throws(Failure) -> StatusDocument { try await get("status") }
 
@@ -152,6 +161,8 @@ extension ControlClient {
   ) async throws(Failure) -> HTTPClientResponse {
     do {
       let answer = try await http.execute(request, deadline: deadline)
+      let field = answer.headers.first(name: Self.versionField)
+      version.withLockedValue { $0 = field ?? $0 }
       guard answer.status.code >= 300 else { return answer }
       let status = Int(answer.status.code)
       let body = try await answer.body.collect(upTo: Self.maximumAnswer)

@@ -41,6 +41,9 @@ package struct ControlLocation: Sendable, Hashable {
   /// The path of the control socket.
   package var socket: String { "\(directory)/control.sock" }
 
+  /// A file that exists while the queue is suspended.
+  package var suspended: String { "\(directory)/suspended" }
+
   /// The file of the token for the control interface over TCP.
   package var token: String { "\(directory)/token" }
 

@@ -81,6 +81,8 @@ package struct CommandBody: Codable, Hashable, Sendable {
   package var transfers: Selection
   /// For `cancel`: the part file stays.
   package var keepsPart: Bool?
+  /// For `remove`: the files of completed downloads are deleted too.
+  package var deletesFiles: Bool?
   /// For `start`: above the limits.
   package var force: Bool?
   /// For `move`.
@@ -89,6 +91,7 @@ package struct CommandBody: Codable, Hashable, Sendable {
   enum CodingKeys: String, CodingKey {
     case command, transfers, force, to
     case keepsPart = "keep_part"
+    case deletesFiles = "delete_files"
   }
 
   package init(_ command: Name, _ transfers: Selection) {
@@ -100,6 +103,7 @@ package struct CommandBody: Codable, Hashable, Sendable {
     command = try object.decode(Name.self, forKey: .command)
     transfers = try object.decode(Selection.self, forKey: .transfers)
     keepsPart = try object.decodeIfPresent(Bool.self, forKey: .keepsPart)
+    deletesFiles = try object.decodeIfPresent(Bool.self, forKey: .deletesFiles)
     force = try object.decodeIfPresent(Bool.self, forKey: .force)
     to = try object.decodeIfPresent(Place.self, forKey: .to)
   }
@@ -120,9 +124,11 @@ package struct CommandAnswer: Codable, Hashable, Sendable {
   /// The transfers of the selection.
   package var ids: [TransferID]
   package var refused: [Refusal]
+  /// Files that `delete_files` did not delete: it cannot, or they have changed.
+  package var left: [String]
 
-  package init(ids: [TransferID], refused: [Refusal]) {
-    (self.ids, self.refused) = (ids, refused)
+  package init(ids: [TransferID], refused: [Refusal], left: [String] = []) {
+    (self.ids, self.refused, self.left) = (ids, refused, left)
   }
 }
 

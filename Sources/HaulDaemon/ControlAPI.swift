@@ -25,6 +25,7 @@ struct ControlAPI: Sendable {
   let roots: RootDirectories?
   let subscribers: SubscriberCount
   let registry: MetricsRegistry
+  let suspension: SuspensionMark
   /// Ends the daemon.
   let stop: @Sendable () -> Void
 
@@ -42,6 +43,7 @@ struct ControlAPI: Sendable {
     }
     v1.patch("/queue") { request, _ in
       let change = try await request.body(QueueDocument.self)
+      try suspension.set(change.isSuspended)
       if change.isSuspended { await manager.suspend() } else { await manager.unsuspend() }
       return try Answer.json(QueueDocument(isSuspended: manager.isSuspended))
     }
@@ -129,6 +131,11 @@ struct ControlAPI: Sendable {
 extension ControlAPI {
   private func perform(_ body: CommandBody) async throws -> CommandAnswer {
     let ids = try await ids(of: body.transfers)
+    guard roots == nil || body.deletesFiles != true else {
+      throw Problem(403, "Forbidden", "files can only be deleted over the socket")
+    }
+    let finished = FinishedFiles(
+      body.command == .remove && body.deletesFiles == true ? try await documents(of: ids) : [])
     let selection = TransferSelection.ids(ids)
     let report =
       switch body.command {
@@ -145,7 +152,8 @@ extension ControlAPI {
     return CommandAnswer(
       ids: ids,
       refused: report.refused.sorted { $0.key < $1.key }
-        .map { CommandAnswer.Refusal(id: $0, reason: $1) })
+        .map { CommandAnswer.Refusal(id: $0, reason: $1) },
+      left: report.refused.isEmpty ? finished.delete() : [])
   }
 
   private func position(_ place: CommandBody.Place?) async throws -> QueuePosition {

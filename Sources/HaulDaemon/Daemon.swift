@@ -86,7 +86,7 @@ package struct Daemon: Sendable {
 /// The servers.
 extension Daemon {
   /// Only programs of this user reach the socket, and each may hold one open for events.
-  private static let socketConnections = 1024
+  private static let socketConnections = 2048
   private static let remoteConnections = 64
 
   private func services(
@@ -95,10 +95,11 @@ extension Daemon {
   ) throws -> [any Service] {
     let (logger, location) = (logger, location)
     let subscribers = SubscriberCount()
+    let suspension = SuspensionMark(path: location.suspended)
     func api(_ roots: RootDirectories?) -> ControlAPI {
       ControlAPI(
         manager: manager, version: version, roots: roots, subscribers: subscribers,
-        registry: registry, stop: stop)
+        registry: registry, suspension: suspension, stop: stop)
     }
     let socket = server(
       api(nil), at: .unixDomainSocket(path: location.socket),
@@ -106,7 +107,7 @@ extension Daemon {
       Self.socketConnections
     ) { _ in
       umask(mask)
-      await manager.unsuspend()
+      if !suspension.exists { await manager.unsuspend() }
       logger.info("listening on \(location.socket)")
     }
     guard let remote else { return [socket] }
@@ -131,7 +132,7 @@ extension Daemon {
     onRunning: @escaping @Sendable (any Channel) async -> Void
   ) -> some Service {
     let router = Router()
-    router.add(middleware: RequestMetrics(registry: api.registry))
+    router.add(middleware: RequestMetrics(registry: api.registry, version: version))
     router.add(middleware: ProblemMiddleware())
     for check in checks { router.add(middleware: check) }
     api.addRoutes(to: router)

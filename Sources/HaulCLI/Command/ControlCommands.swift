@@ -5,10 +5,12 @@ import HaulControl
 struct SelectionOptions: ParsableArguments {
   @Argument(
     help: ArgumentHelp(
-      "Ids, unique beginnings of ids, or your own names.", valueName: "ID"))
+      "Ids, unique beginnings of ids, or your own names.", valueName: "ID"),
+    completion: .transfers)
   var ids: [String] = []
 
-  @Option(help: ArgumentHelp("All transfers of this group.", valueName: "NAME"))
+  @Option(
+    help: ArgumentHelp("All transfers of this group.", valueName: "NAME"), completion: .groups)
   var group: String?
 
   @Flag(help: "All transfers.")
@@ -73,10 +75,20 @@ struct RestartCommand: QueueCommand {
   @OptionGroup var transfers: SelectionOptions
 }
 
-struct RemoveCommand: QueueCommand {
-  static let name = CommandBody.Name.remove
-  static let abstract = "Cancels transfers and takes them off the list; finished files stay."
+struct RemoveCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "remove",
+    abstract: "Cancels transfers and takes them off the list; finished files stay.")
   @OptionGroup var transfers: SelectionOptions
+
+  @Flag(help: "Delete the files of completed downloads too.")
+  var deleteFile = false
+
+  func body() throws(UsageError) -> CommandBody {
+    var body = CommandBody(.remove, try transfers.selection())
+    body.deletesFiles = deleteFile
+    return body
+  }
 }
 
 struct CancelCommand: ParsableCommand {

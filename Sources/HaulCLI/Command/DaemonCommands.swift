@@ -54,7 +54,7 @@ struct ListCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "Shows the background queue, in its order.")
 
-  @Option(help: ArgumentHelp("Only this group.", valueName: "NAME"))
+  @Option(help: ArgumentHelp("Only this group.", valueName: "NAME"), completion: .groups)
   var group: String?
 
   @Option(
@@ -65,13 +65,27 @@ struct ListCommand: ParsableCommand {
 
   @Flag(help: "Print one JSON object per line.")
   var json = false
+
+  /// What shell completion asks for.
+  enum Names: String, ExpressibleByArgument { case transfers, groups }
+
+  @Option(help: .hidden)
+  var names: Names?
+}
+
+extension CompletionKind {
+  /// From the running daemon; nothing when none runs.
+  static let transfers = CompletionKind.shellCommand("haul list --names transfers 2>/dev/null")
+  static let groups = CompletionKind.shellCommand("haul list --names groups 2>/dev/null")
 }
 
 struct ShowCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show", abstract: "Shows everything about one transfer.")
 
-  @Argument(help: ArgumentHelp("Its id, a unique beginning of it, or your name.", valueName: "ID"))
+  @Argument(
+    help: ArgumentHelp("Its id, a unique beginning of it, or your name.", valueName: "ID"),
+    completion: .transfers)
   var id: String
 
   @Flag(help: "Print JSON.")
@@ -83,7 +97,9 @@ struct ExplainCommand: ParsableCommand {
     commandName: "explain",
     abstract: "Says why a transfer does not run, and what would make it go on.")
 
-  @Argument(help: ArgumentHelp("Its id, a unique beginning of it, or your name.", valueName: "ID"))
+  @Argument(
+    help: ArgumentHelp("Its id, a unique beginning of it, or your name.", valueName: "ID"),
+    completion: .transfers)
   var id: String
 }
 
@@ -91,7 +107,9 @@ struct SetCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "set", abstract: "Changes a transfer.")
 
-  @Argument(help: ArgumentHelp("Its id, a unique beginning of it, or your name.", valueName: "ID"))
+  @Argument(
+    help: ArgumentHelp("Its id, a unique beginning of it, or your name.", valueName: "ID"),
+    completion: .transfers)
   var id: String
 
   @Option(
@@ -136,10 +154,11 @@ struct WatchCommand: ParsableCommand {
       """)
 
   @Argument(
-    help: ArgumentHelp("Ids, unique beginnings of ids, or your own names.", valueName: "ID"))
+    help: ArgumentHelp("Ids, unique beginnings of ids, or your own names.", valueName: "ID"),
+    completion: .transfers)
   var ids: [String] = []
 
-  @Option(help: ArgumentHelp("Only this group.", valueName: "NAME"))
+  @Option(help: ArgumentHelp("Only this group.", valueName: "NAME"), completion: .groups)
   var group: String?
 
   @Flag(help: "Print a transfer as one JSON object per line whenever it changes.")

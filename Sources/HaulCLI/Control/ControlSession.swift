@@ -23,10 +23,17 @@ struct ControlSession {
     do {
       let location = try ControlLocation(environment: context.environment)
       return try await ControlClient.with(location) { client in
-        try await perform(
-          client,
-          DaemonLauncher(
-            location: location, executable: executable, environment: context.environment))
+        do {
+          let status = try await perform(
+            client,
+            DaemonLauncher(
+              location: location, executable: executable, environment: context.environment))
+          await compareVersions(client)
+          return status
+        } catch {
+          await compareVersions(client)
+          throw error
+        }
       }
     } catch let error as UsageError {
       return await fail(error.message)
@@ -46,6 +53,15 @@ struct ControlSession {
     }
   }
 
+  private func compareVersions(_ client: ControlClient) async {
+    guard plan != .stop, let version = client.daemonVersion, version != HaulVersion.text else {
+      return
+    }
+    await warn(
+      "the daemon has version \(version), this is \(HaulVersion.text); restart it with: "
+        + "haul daemon stop && haul daemon start")
+  }
+
   private func perform(
     _ client: ControlClient, _ launcher: DaemonLauncher
   ) async throws -> ExitStatus {
@@ -53,6 +69,7 @@ struct ControlSession {
     case .add(let plan): return try await add(plan, client, launcher)
     case .list(let group, let limit, let json):
       return try await list(group, limit > 0 ? limit : .max, json, client)
+    case .names(let groups): return try await names(groups, client)
     case .show(let name, let json):
       let transfer = try await client.transfer(name)
       return await show(json ? try JSONLines.line(of: transfer) : TransferText.details(transfer))
@@ -83,11 +100,6 @@ struct ControlSession {
     let (daemon, isNew) = try await launcher.ensureRunning(client, clock: context.clock)
     if isNew, !plan.quiet {
       await warn("started the daemon (pid \(daemon.pid)); stop it with: haul daemon stop")
-    }
-    if daemon.version != HaulVersion.text {
-      await warn(
-        "the daemon has version \(daemon.version), this is \(HaulVersion.text); restart it with: "
-          + "haul daemon stop && haul daemon start")
     }
     if !plan.quiet { for note in plan.notes { await warn(note) } }
     var after: [TransferRequest.Dependency] = []
@@ -127,6 +139,16 @@ struct ControlSession {
     return status
   }
 
+  /// Ids and the callers' names, or the names of groups, a line each.
+  private func names(_ groups: Bool, _ client: ControlClient) async throws -> ExitStatus {
+    let names = try await client.transfers(atMost: Self.pageSize).transfers.flatMap { transfer in
+      groups ? [transfer.group] : [transfer.id.description, transfer.identifier]
+    }.compactMap(\.self)
+    // A name with other characters could end a line, or be a command to a terminal.
+    let harmless = Set(names).filter { $0 == TerminalText.escaped($0) }
+    return await show(harmless.sorted().map { $0 + "\n" }.joined())
+  }
+
   private func watch(
     _ names: [String], _ group: String?, _ json: Bool, _ client: ControlClient
   ) async throws -> ExitStatus {
@@ -158,7 +180,10 @@ struct ControlSession {
 
   private func report(_ answer: CommandAnswer) async -> ExitStatus {
     for refusal in answer.refused { await warn("\(refusal.id): \(refusal.message)") }
-    return answer.refused.isEmpty ? .completed : .failed
+    for path in answer.left {
+      await warn("\(path) was not deleted: it has changed, or the daemon may not delete it")
+    }
+    return answer.refused.isEmpty && answer.left.isEmpty ? .completed : .failed
   }
 
   private func status(of answer: WaitAnswer) -> ExitStatus {

@@ -7,6 +7,8 @@ package enum ControlPlan: Hashable, Sendable {
   case add(AddPlan)
   /// A limit of 0 is none.
   case list(group: String?, limit: Int, json: Bool)
+  /// For shell completion.
+  case names(groups: Bool)
   case show(String, json: Bool)
   case explain(String)
   case perform(CommandBody)
@@ -27,12 +29,15 @@ extension ControlPlan {
   /// Nil for another command.
   static func of(_ command: any ParsableCommand) throws(UsageError) -> ControlPlan? {
     switch command {
+    case let list as ListCommand where list.names != nil:
+      return .names(groups: list.names == .groups)
     case let list as ListCommand:
       return .list(
         group: list.group, limit: list.limit ?? (list.json ? 0 : Self.defaultRows), json: list.json)
     case let show as ShowCommand: return .show(show.id, json: show.json)
     case let explain as ExplainCommand: return .explain(explain.id)
     case let queue as any QueueCommand: return .perform(try queue.body())
+    case let remove as RemoveCommand: return .perform(try remove.body())
     case let cancel as CancelCommand: return .perform(try cancel.body())
     case let start as StartCommand: return .perform(try start.body())
     case let move as MoveCommand: return .perform(try move.body())

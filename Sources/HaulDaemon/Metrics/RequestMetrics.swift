@@ -1,4 +1,5 @@
 import CoreMetrics
+import HaulControl
 import HaulCore
 import HaulKit
 import HTTPTypes
@@ -9,13 +10,16 @@ struct RequestMetrics: RouterMiddleware {
   typealias Context = BasicRequestContext
 
   let registry: MetricsRegistry
+  /// Told with every answer.
+  let version: String
 
   func handle(
     _ request: Request, context: Context,
     next: @concurrent (Request, Context) async throws -> Response
   ) async throws -> Response {
     let start = ContinuousClock.now
-    let response = try await next(request, context)
+    var response = try await next(request, context)
+    if let field = HTTPField.Name(ControlClient.versionField) { response.headers[field] = version }
     let (seconds, attoseconds) = (ContinuousClock.now - start).components
     Timer(
       label: "haul_request_duration_seconds",

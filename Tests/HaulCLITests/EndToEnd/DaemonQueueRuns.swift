@@ -208,6 +208,46 @@ struct DaemonQueueRuns {
     }
   }
 
+  @Test("a suspended queue is still suspended after kill -9")
+  func suspends() async throws {
+    try await withThree { (place, ids) async throws in
+      #expect(try await place.haul("suspend").status == 0)
+      kill(try await place.pid(), SIGKILL)
+      heal(place)
+      #expect(try await place.haul("daemon", "start").status == 0)
+      #expect(try await place.haul("daemon", "status").output.contains("the queue is suspended"))
+      #expect(try await place.haul("explain", ids.b).output.contains("the queue is suspended"))
+      #expect(try await place.haul("unsuspend").status == 0)
+      #expect(try await place.haul("wait", "--all").status == 0)
+    }
+  }
+
+  @Test("remove --delete-file deletes what was downloaded, and nothing that has changed since")
+  func deletes() async throws {
+    try await withThree { (place, ids) async throws in
+      #expect(try await place.haul("pause", ids.a).status == 0)
+      #expect(try await place.haul("wait", ids.b, ids.c).status == 0)
+      try "mine".write(toFile: place.work.path("c"), atomically: true, encoding: .utf8)
+      let removed = try await place.haul("remove", "--delete-file", "--all")
+      #expect(removed.status == 1)
+      #expect(removed.errors.contains("/c was not deleted: it has changed"), "\(removed.errors)")
+      #expect(try place.work.names() == ["c", "s"])
+      #expect(try await place.haul("list").output == "the list is empty\n")
+    }
+  }
+
+  @Test("shell completion gets ids, names and groups, without control characters")
+  func completes() async throws {
+    try await withThree { (place, ids) async throws in
+      _ = try await place.haul("suspend")
+      _ = try await place.add("/b", "--id", "mine", "--group", "g\u{1B}[2J", "-o", "other")
+      _ = try await place.add("/b", "--group", "season", "-o", "another")
+      let names = try await place.haul("list", "--names", "transfers").output
+      for name in [ids.a, ids.b, ids.c, "mine"] { #expect(names.contains("\(name)\n")) }
+      #expect(try await place.haul("list", "--names", "groups").output == "season\n")
+    }
+  }
+
   @Test("a terminal that is closed ends no daemon: the file arrives")
   func hangsUp() async throws {
     try await DaemonPlace.with(Workplace.file("/a", Fault(.stall(after: 1 << 20)))) { place in
