@@ -168,7 +168,7 @@ def _beside(daemon):
         for _ in range(20):
             pool.submit(_trickle, daemon, head, over)
             pool.submit(_trickle, daemon, body, over)
-        for _ in range(900):
+        for _ in range(1000):
             held.append(_raw(daemon, b""))
         for number in range(16):
             held.append(_raw(daemon, events))
