@@ -75,7 +75,8 @@ struct ControlSession {
       return await show(json ? try JSONLines.line(of: transfer) : TransferText.details(transfer))
     case .explain(let name):
       return await show(TransferText.explanation(try await client.transfer(name)))
-    case .perform(let body): return await report(try await client.perform(body))
+    case .perform(let body):
+      return await report(try await client.perform(body), isNamed: body.transfers.ids != nil)
     case .change(let name, let change):
       _ = try await client.change(name, change)
       return .completed
@@ -178,12 +179,15 @@ struct ControlSession {
     return await show("the daemon was stopped; its transfers resume when it runs again\n")
   }
 
-  private func report(_ answer: CommandAnswer) async -> ExitStatus {
-    for refusal in answer.refused { await warn("\(refusal.id): \(refusal.message)") }
+  /// - Parameter isNamed: whether the user named each transfer. A command for a group, or for all,
+  ///   is for those whose state allows it.
+  private func report(_ answer: CommandAnswer, isNamed: Bool) async -> ExitStatus {
+    let refused = answer.refused.filter { isNamed || !$0.reason.isOfState }
+    for refusal in refused { await warn("\(refusal.id): \(refusal.message)") }
     for path in answer.left {
       await warn("\(path) was not deleted: it has changed, or the daemon may not delete it")
     }
-    return answer.refused.isEmpty && answer.left.isEmpty ? .completed : .failed
+    return refused.isEmpty && answer.left.isEmpty ? .completed : .failed
   }
 
   private func status(of answer: WaitAnswer) -> ExitStatus {
@@ -218,5 +222,15 @@ extension ControlSession {
   private func fail(_ message: String) async -> ExitStatus {
     await warn(message)
     return .failed
+  }
+}
+
+extension CommandRefusal {
+  /// Whether only the state of the transfer refuses the command.
+  fileprivate var isOfState: Bool {
+    switch self {
+    case .isCompleted, .hasFailed, .isCancelled, .isRunning: true
+    case .isBeingCancelled, .isBeingRemoved, .targetIsTaken, .isUnknown: false
+    }
   }
 }

@@ -97,6 +97,9 @@ struct DaemonQueueRuns {
       #expect(try await place.haul("cancel", ids.a, ids.c).status == 0)
       #expect(try await place.haul("wait", ids.b).status == 0)
       #expect(try await states(place) == [.cancelled, .completed, .cancelled])
+      let all = try await place.haul("pause", "--all")
+      #expect(all.status == 0, "a command for all is for those that it can be for: \(all.errors)")
+      #expect(try await place.haul("pause", ids.b).status == 1)
     }
   }
 
