@@ -143,7 +143,7 @@ let package = Package(
     .target(
       name: "HaulTesting",
       dependencies: [
-        "HaulKit", "HaulCore", "HaulFiles", .asn1, .crypto, .nioConcurrency, .nioCore, .nioHPACK,
+        "HaulKit", "HaulCore", .asn1, .crypto, .nioConcurrency, .nioCore, .nioHPACK,
         .nioHTTP1, .nioHTTP2,
         .nioPosix, .nioSSL, .nioTLS, .x509,
       ],
@@ -166,7 +166,7 @@ let package = Package(
     example("SlotMachine"),
 
     .testTarget(
-      name: "HaulCoreTests", dependencies: ["HaulCore", "HaulTesting"],
+      name: "HaulCoreTests", dependencies: ["HaulCore", "HaulTesting", .nioConcurrency],
       swiftSettings: settings),
     .testTarget(
       name: "HaulFilesTests",

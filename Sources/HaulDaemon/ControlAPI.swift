@@ -153,7 +153,7 @@ extension ControlAPI {
       ids: ids,
       refused: report.refused.sorted { $0.key < $1.key }
         .map { CommandAnswer.Refusal(id: $0, reason: $1) },
-      left: report.refused.isEmpty ? finished.delete() : [])
+      left: finished.delete(except: Set(report.refused.keys)))
   }
 
   private func position(_ place: CommandBody.Place?) async throws -> QueuePosition {

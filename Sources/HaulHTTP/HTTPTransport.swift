@@ -158,7 +158,7 @@ package final class HTTPTransport: Transport {
     let mustBePublic = mustBePublic(request)
     if mustBePublic { try PrivateAddresses.check(request.url.origin) }
     if route == .direct, request.url.origin.scheme == "http" {
-      sent.start(completionHandler)
+      sent.setCompletionHandler(completionHandler)
       clients.direct.send(
         head(of: request), to: request.url.origin, mustBePublic: mustBePublic, for: sent, on: loop)
       return
@@ -172,7 +172,7 @@ package final class HTTPTransport: Transport {
     } catch {
       throw TransferError(mapping: error, from: request.url.origin, via: route)
     }
-    sent.start { result in
+    sent.setCompletionHandler { result in
       completionHandler(
         result.flatMap { answer in
           Result { () throws(TransferError) in

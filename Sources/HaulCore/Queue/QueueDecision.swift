@@ -23,7 +23,9 @@ package struct QueueDecision: Sendable {
   }
 
   package internal(set) var effects: [Effect] = []
-  package internal(set) var added: [TransferRecord] = []
+  package private(set) var added: [TransferRecord] = []
+  /// Their places in `added`.
+  private var addedPlaces = IDTable()
   package internal(set) var events: [StoredEvent] = []
   package var batch: StoreChange.Batch?
   /// Processes that are about to start.
@@ -34,6 +36,8 @@ package struct QueueDecision: Sendable {
   private var updates = IDList<StoreChange.Update?>()
   var removed: [TransferID] = []
   var satisfiedDependencies: [TransferID] = []
+  /// Nil if nothing could start.
+  package internal(set) var starts: QueueStarts?
   /// Its changes of the queue on which it was made.
   var changes: QueueChanges?
   /// Members whose dependencies have changed since the last check.
@@ -55,6 +59,19 @@ package struct QueueDecision: Sendable {
     return change
   }
 
+  /// The record of a member that this decision adds.
+  package func added(_ id: TransferID) -> TransferRecord? { addedPlaces[id].map { added[Int($0)] } }
+
+  mutating func reserve(_ count: Int) {
+    added.reserveCapacity(added.count + count)
+    addedPlaces.reserve(count)
+  }
+
+  mutating func add(_ record: TransferRecord) {
+    addedPlaces.set(record.id, to: UInt32(added.count))
+    added.append(record)
+  }
+
   /// The members whose updates are stored.
   package var updated: some Sequence<TransferID> { updates.lazy.compactMap { $0?.id } }
 
@@ -70,6 +87,12 @@ package struct QueueDecision: Sendable {
     _ id: TransferID, _ storedState: StoredState, _ result: TransferResult?,
     keepsRankAndPriority: Bool
   ) {
+    // One that is stored as new is written once.
+    if let index = addedPlaces[id].map(Int.init) {
+      added[index].storedState = storedState
+      if let result { added[index].result = result }
+      return
+    }
     guard let index = updates.index(of: id) else {
       updates.append(
         id,

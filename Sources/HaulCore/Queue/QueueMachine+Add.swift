@@ -39,7 +39,7 @@ extension QueueMachine {
       throw TransferError(.dependencyFailed, Self.words(error) { names[$0] ?? nil })
     }
     for (name, id) in named { identifiers[name] = id }
-    decision.added.reserveCapacity(decision.added.count + additions.count)
+    decision.reserve(additions.count)
     var rest = nodes[...]
     for addition in additions {
       let node = rest.first?.id == addition.id ? rest.popFirst() : nil
@@ -107,7 +107,7 @@ extension QueueMachine {
     } else {
       scheduleOrBlock(new.id, &decision)
     }
-    decision.added.append(record)
+    decision.add(record)
   }
 
   static func words(

@@ -19,13 +19,16 @@ struct QueueChanges: Sendable {
 /// Makes decisions on a draft. The queue changes when the decision was stored; a decision that is
 /// not stored is dropped.
 extension QueueMachine {
-  /// Runs `body` on a draft of the queue; an error leaves no changes. O(changes).
+  /// Runs `body` on a draft of the queue, and starts what has a slot then; an error leaves no
+  /// changes. O(changes).
+  /// - Parameter permission: nil if nothing may start.
   package func decide<Result, Failure: Error>(
-    _ decision: inout QueueDecision,
+    _ decision: inout QueueDecision, starting permission: StartPermission? = nil,
     _ body: (inout QueueMachine, inout QueueDecision) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     var draft = draft
     let result = try body(&draft, &decision)
+    if let permission { draft.start(permission, &decision) }
     decision.changes = draft.changes
     return result
   }

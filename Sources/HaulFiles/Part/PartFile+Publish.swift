@@ -23,19 +23,21 @@ extension PartFile {
     for result in Self.publish([entry]) { try result.get() }
   }
 
+  package typealias ForEach = (_ count: Int, _ body: @escaping @Sendable (Int) -> Void) -> Void
+
   /// Publishes whole files under their final names, each in one step. If strict, they are durable
   /// when this returns. Files of one directory share its sync.
-  /// - Parameter io: its threads sync several part files at the same time; nil for one after the
-  ///   other.
+  /// - Parameter forEach: calls a body with each number below a count, perhaps on several threads,
+  ///   so that several part files are synced at the same time; nil for one after the other.
   /// - Returns: for each file what `publish` of one file would throw. A failure does not affect
   ///   other files.
   package static func publish(
-    _ group: [FinalName], on io: BlockingIO? = nil
+    _ group: [FinalName], forEach: ForEach? = nil
   ) -> [Result<Void, TransferError>] {
     if group.count > 1 {
       for entry in group { entry.part.startWriteback(entry.length) }
     }
-    var results = publishWithoutDirectorySync(group, on: io)
+    var results = publishWithoutDirectorySync(group, forEach)
     syncDirectories(of: group, &results)
     for (entry, result) in zip(group, results) {
       if case .success = result { entry.part.endPublication() }
@@ -44,16 +46,16 @@ extension PartFile {
   }
 
   private static func publishWithoutDirectorySync(
-    _ group: [FinalName], on io: BlockingIO?
+    _ group: [FinalName], _ forEach: ForEach?
   ) -> [Result<Void, TransferError>] {
     @Sendable func name(_ entry: FinalName) -> Result<Void, TransferError> {
       Result { () throws(TransferError) in try entry.part.publishOne(entry) }
     }
-    guard let io, group.count > 1 else { return group.map(name) }
+    guard let forEach, group.count > 1 else { return group.map(name) }
     let missing = TransferError(.internal, "the file was not published")
     let results = NIOLockedValueBox(
       [Result<Void, TransferError>](repeating: .failure(missing), count: group.count))
-    io.forEach(group.count) { number in
+    forEach(group.count) { number in
       let result = name(group[number])
       results.withLockedValue { $0[number] = result }
     }

@@ -44,15 +44,27 @@ final class DirectClient: Sendable {
     for request: SentRequest, on loop: any EventLoop
   ) {
     if let kept = takeIdleConnection(of: origin, mustBePublic, preferring: loop) {
-      return request.go(over: kept.connection, on: kept.channel.eventLoop, head)
+      return send(head, for: request, over: kept.connection)
     }
     request.setStopHandler { [weak request] in request?.failed($0) }
     connect(to: origin, mustBePublic, on: loop).whenComplete { result in
       switch result {
-      case .success(let connection): request.go(over: connection, on: loop, head)
+      case .success(let connection): self.send(head, for: request, over: connection)
       case .failure(let error): request.failed(error)
       }
     }
+  }
+
+  private func send(
+    _ head: HTTPRequestHead, for request: SentRequest,
+    over connection: NIOLoopBound<DirectConnection>
+  ) {
+    let loop = connection.eventLoop
+    request.setStopHandler { [weak request] error in
+      loop.execute { if let request { connection.value.stop(request, error) } }
+    }
+    guard !loop.inEventLoop else { return connection.value.send(head, for: request) }
+    loop.execute { connection.value.send(head, for: request) }
   }
 
   /// Closes every connection.

@@ -45,7 +45,7 @@ final class SentRequest: FetchHandle {
   }
 
   /// - Parameter completionHandler: called once with the answer, on any thread.
-  func start(_ completionHandler: @escaping Completion) {
+  func setCompletionHandler(_ completionHandler: @escaping Completion) {
     state.withLockedValue { $0.completionHandler = completionHandler }
   }
 
@@ -243,18 +243,4 @@ extension SentRequest: HTTPClientResponseDelegate {
   func didFinishRequest(task: HTTPClient.Task<Void>) { ended() }
 
   func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) { failed(error) }
-}
-
-/// Sent over a connection of `DirectClient`.
-extension SentRequest {
-  func go(
-    over connection: NIOLoopBound<DirectConnection>, on loop: any EventLoop,
-    _ head: HTTPRequestHead
-  ) {
-    setStopHandler { [weak self] error in
-      loop.execute { if let self { connection.value.stop(self, error) } }
-    }
-    guard !loop.inEventLoop else { return connection.value.send(head, for: self) }
-    loop.execute { connection.value.send(head, for: self) }
-  }
 }

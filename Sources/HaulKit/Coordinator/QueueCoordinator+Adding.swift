@@ -1,5 +1,4 @@
 import HaulCore
-import HaulFiles
 
 /// A transfer with the identity that its events and handles carry.
 struct Identified: Sendable {
@@ -38,7 +37,7 @@ extension QueueCoordinator {
     waitingAdds.append(mine)
     await turn.run {
       guard mine.outcome == nil else { return }
-      await store(takeAdds())
+      await storeAdds(takeAdds())
     }
     guard let outcome = try mine.outcome?.get() else {
       throw TransferError(.internal, "nothing was added")
@@ -64,7 +63,7 @@ extension QueueCoordinator {
     return adds
   }
 
-  private func store(_ adds: [WaitingAdd]) async {
+  private func storeAdds(_ adds: [WaitingAdd]) async {
     do throws(TransferError) {
       let outcomes = try await addNow(adds)
       for (add, outcome) in zip(adds, outcomes) { add.outcome = .success(outcome) }
@@ -74,7 +73,7 @@ extension QueueCoordinator {
         return
       }
       // One of them may have been refused: store each alone, so that the others do not fail too.
-      for add in adds { await store([add]) }
+      for add in adds { await storeAdds([add]) }
     }
   }
 
@@ -239,9 +238,7 @@ extension QueueCoordinator {
     try? await engine.io.run { [engine] in
       for addition in alike {
         guard let download = addition.request.download else { continue }
-        try? TargetClaim.reserve(
-          for: download, of: addition.id, among: alike.count, on: engine.disk,
-          nonce: engine.random.bytes(16), reservations: engine.targets)
+        try? TargetSearch(for: download, of: addition.id, in: engine).reserve(among: alike.count)
       }
     }
   }

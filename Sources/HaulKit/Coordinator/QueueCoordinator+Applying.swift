@@ -4,14 +4,14 @@ import HaulCore
 extension QueueCoordinator {
   func apply(
     _ decision: QueueDecision, _ events: [TransferEvent],
-    _ waiting: [TransferID: TransferIdentity], _ ends: [TransferID], _ starts: Starts
+    _ waiting: [TransferID: TransferIdentity], _ ends: [TransferID]
   ) {
     runs.endsStored(ends)
     changeStreams(decision.events)
     if !events.isEmpty { engine.hub.emit(events) }
-    if !starts.granted.isEmpty { begin(starts) }
+    if let starts = decision.starts { begin(starts) }
     engine.hooks.reached(.eventsEmitted)
-    let areScheduled = !starts.scheduled.isEmpty
+    let areScheduled = decision.starts?.scheduled.isEmpty == false
     for effect in decision.effects {
       if case .enqueue = effect, areScheduled {} else { perform(effect) }
       engine.hooks.reached(.effectPerformed)
@@ -24,7 +24,8 @@ extension QueueCoordinator {
     waiters.resume(busy: queue.busy)
   }
 
-  private func begin(_ starts: Starts) {
+  private func begin(_ starts: QueueStarts) {
+    guard !starts.granted.isEmpty else { return }
     for (id, restartsFromZero) in starts.granted {
       beginRun(of: id, restartsFromZero: restartsFromZero)
     }
@@ -58,7 +59,7 @@ extension QueueCoordinator {
     switch effect {
     // It may have been started since.
     case .enqueue(let id):
-      if let member = queue.members[id], member.isScheduled { addToScheduler(member.facts) }
+      if queue.members[id]?.isScheduled == true { addToScheduler(id) }
     case .unschedule(let id): if !runs.isRunning(id) { releaseSlot(of: id) }
     case .postpone(let id, let time): postpone(id, until: time)
     case .rearrange(let id): rearrange(id)
@@ -111,15 +112,7 @@ extension QueueCoordinator {
   }
 
   func addToScheduler(_ id: TransferID) {
-    if let facts = queue.members[id]?.facts { addToScheduler(facts) }
-  }
-
-  func addToScheduler(_ facts: QueuedMember) {
-    engine.slots.update {
-      $0.add(
-        facts.id, host: facts.host, priority: facts.storedState.priority,
-        rank: facts.storedState.rank)
-    }
+    if let facts = queue.members[id]?.facts { engine.slots.update { $0.add(facts) } }
   }
 
   private func rearrange(_ id: TransferID) {

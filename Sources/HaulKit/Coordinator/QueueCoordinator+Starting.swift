@@ -28,44 +28,26 @@ extension QueueCoordinator {
     !picked.isEmpty || engine.slots.update { $0.mayStart(at: now) }
   }
 
-  /// What a decision starts.
-  struct Starts {
-    var granted: [(id: TransferID, restartsFromZero: Bool)] = []
-    /// Passed to the scheduler before the decision is stored.
-    var scheduled: [TransferID] = []
-    /// Whether the schedule allowed them to start.
-    var isWithinSchedule = false
+  /// Lets a decision start what has a slot; nil if nothing may start.
+  func startPermission() -> StartPermission? {
+    guard !isShutDown else { return nil }
+    updateSchedule()
+    if arePickedWithinSchedule, !scheduleMonitor.isOpen { releasePicked() }
+    return StartPermission(
+      scheduler: engine.slots, now: engine.clock.now, isWithinSchedule: scheduleMonitor.isOpen,
+      picked: picked, isDurable: store.isDurable)
   }
 
-  /// Takes the free slots and starts their transfers. Transfers that the decision itself schedules
-  /// are included, so their starts are stored with it.
-  func grant(_ queue: inout QueueMachine, _ decision: inout QueueDecision) -> Starts {
-    var starts = Starts()
-    // If the order changes, the scheduler must see that first.
-    guard !isShutDown, !decision.effects.contains(where: \.changesOrder) else { return starts }
-    updateSchedule()
-    starts.isWithinSchedule = scheduleMonitor.isOpen
-    if arePickedWithinSchedule, !scheduleMonitor.isOpen { releasePicked() }
-    let now = engine.clock.now
-    if engine.slots.update({ $0.hasFreeSlot }) {
-      for case .enqueue(let id) in decision.effects {
-        guard let member = queue.members[id], member.isScheduled else { continue }
-        addToScheduler(member.facts)
-        starts.scheduled.append(id)
-      }
-    }
-    for id in engine.slots.update({ $0.next(at: now) }) {
-      if runs.isWaitingForSlot(id) { runs.send(.slotGranted, to: id) } else { picked.append(id) }
-    }
-    for id in picked {
-      if let grant = queue.granted(id, isDurable: store.isDurable, &decision) {
-        starts.granted.append((id, grant.restartsFromZero))
+  /// Takes note of what a decision starts, before it is stored.
+  func note(_ starts: QueueStarts) {
+    picked = starts.granted.map(\.id)
+    for id in starts.resumed {
+      if runs.isWaitingForSlot(id) {
+        runs.send(.slotGranted, to: id)
       } else {
         engine.slots.update { _ = $0.paused(id) }
       }
     }
-    picked = starts.granted.map(\.id)
-    return starts
   }
 
   /// Releases slots whose starts the store refused and whose schedule window has closed since.
@@ -83,14 +65,15 @@ extension QueueCoordinator {
   }
 
   /// The decision was not stored: releases the slots of what it scheduled.
-  func releaseStarts(_ starts: Starts, _ added: [TransferRecord]) {
+  func releaseStarts(of decision: QueueDecision) {
+    guard let starts = decision.starts else { return }
     if !starts.granted.isEmpty { arePickedWithinSchedule = starts.isWithinSchedule }
     guard !starts.scheduled.isEmpty else { return }
     let scheduled = Set(starts.scheduled)
     picked.removeAll { scheduled.contains($0) }
     engine.slots.update { scheduler in
       for id in starts.scheduled { scheduler.paused(id) }
-      for record in added { scheduler.finished(record.id) }
+      for record in decision.added { scheduler.finished(record.id) }
     }
   }
 
@@ -103,19 +86,12 @@ extension QueueCoordinator {
   }
 
   /// Creates the driver of each.
-  /// - Parameter new: the records that the same decision added.
   func launch(
-    _ granted: [(id: TransferID, restartsFromZero: Bool)], _ new: [TransferRecord]
+    _ granted: [(id: TransferID, restartsFromZero: Bool)], _ decision: QueueDecision
   ) async {
-    let ids = granted.map(\.id)
-    var added: [TransferID: TransferRecord] = [:]
-    if !new.isEmpty {
-      let wanted = Set(ids)
-      for record in new where wanted.contains(record.id) { added[record.id] = record }
-    }
     // In the order of the ids, without removed ones.
     var stored: ArraySlice<TransferRecord> = []
-    let unknown = ids.filter { added[$0] == nil }
+    let unknown = granted.map(\.id).filter { decision.added($0) == nil }
     do throws(TransferError) {
       if !unknown.isEmpty { stored = try await store.records(unknown)[...] }
     } catch {
@@ -126,7 +102,7 @@ extension QueueCoordinator {
       }
     }
     for (id, restartsFromZero) in granted {
-      if let record = added[id] ?? (stored.first?.id == id ? stored.popFirst() : nil) {
+      if let record = decision.added(id) ?? (stored.first?.id == id ? stored.popFirst() : nil) {
         launch(record, restartsFromZero: restartsFromZero)
       } else {
         run(UnreadDriver(), for: id, on: engine.soleExecutor)
@@ -203,8 +179,9 @@ extension QueueCoordinator {
     _ driver: some TransferDriver, for id: TransferID, on executor: (any TaskExecutor)?
   ) {
     guard let context = runs.run(of: id)?.context else { return }
-    Task(executorPreference: executor) {
-      await context.ended(await driver.run(context), on: executor)
+    Task(executorPreference: executor) { [weak self] in
+      let end = await driver.run(context)
+      await self?.ended(id, end, on: executor)
     }
   }
 
@@ -233,15 +210,5 @@ extension DownloadRequest {
     var request = self
     request.replace(result)
     return request
-  }
-}
-
-extension QueueDecision.Effect {
-  /// Whether the scheduler may choose other transfers after this effect.
-  fileprivate var changesOrder: Bool {
-    switch self {
-    case .unschedule, .rearrange, .startNow, .force: true
-    case .enqueue, .postpone, .stop, .discard, .waits, .ended, .groupEnded, .removed: false
-    }
   }
 }

@@ -127,13 +127,10 @@ extension QueueCoordinator {
   func commit<Result>(
     starting: Bool = true, ends: [TransferID] = [], _ decide: Decide<Result>
   ) async throws(TransferError) -> Result {
-    var starts = Starts()
     var decision = QueueDecision()
-    let result = try queue.decide(&decision) { (queue, decision) throws(TransferError) in
-      let result = try decide(&queue, &decision)
-      if starting { starts = grant(&queue, &decision) }
-      return result
-    }
+    let permission = starting ? startPermission() : nil
+    let result = try queue.decide(&decision, starting: permission, decide)
+    if let starts = decision.starts { note(starts) }
     engine.hooks.reached(.decided)
     var events: [TransferEvent] = []
     var waiting: [TransferID: TransferIdentity] = [:]
@@ -146,15 +143,17 @@ extension QueueCoordinator {
       if !change.isEmpty { try await store.commit(change) }
     } catch {
       engine.log(error)
-      releaseStarts(starts, decision.added)
+      releaseStarts(of: decision)
       throw error
     }
     engine.hooks.reached(.stored)
     let removals = ends.compactMap { runs.run(of: $0)?.afterStored }
     if !removals.isEmpty { await removeKeptJournals(removals) }
     queue.apply(decision)
-    apply(decision, events, waiting, ends, starts)
-    if !starts.granted.isEmpty { await launch(starts.granted, decision.added) }
+    apply(decision, events, waiting, ends)
+    if let starts = decision.starts, !starts.granted.isEmpty {
+      await launch(starts.granted, decision)
+    }
     engine.hooks.reached(.effectsPerformed)
     return result
   }
@@ -170,13 +169,9 @@ extension QueueCoordinator {
 
   /// The events of a decision, made before it is stored: removed records cannot be read afterwards.
   private func events(of decision: QueueDecision) async -> [TransferEvent] {
-    var added = IDTable()
-    added.reserve(decision.added.count)
-    for place in decision.added.indices { added.set(decision.added[place].id, to: UInt32(place)) }
     let events = decision.events.map { event in
       let identity =
-        runs.identity(of: event.id)
-        ?? added[event.id].map { TransferIdentity(decision.added[Int($0)].request) }
+        runs.identity(of: event.id) ?? decision.added(event.id).map { TransferIdentity($0.request) }
       return TransferEvent(
         number: event.number, id: event.id, identity: identity, kind: event.kind)
     }

@@ -100,20 +100,15 @@ extension DownloadRun {
   private func claimTarget(
     _ serverName: FileName?
   ) async throws(TransferError) -> TargetClaim.Outcome {
-    let nonce = engine.random.bytes(16)
     let (request, engine, id) = (request, engine, id)
     if driver.executor != nil {
       let new = try await engine.io.inPlace.run { () throws(TransferError) in
-        try TargetClaim.makeNew(
-          for: request, of: id, serverName: serverName, on: engine.disk, nonce: nonce,
-          reservations: engine.targets)
+        try TargetSearch(for: request, of: id, serverName: serverName, in: engine).claimNew()
       }
       if let new { return .claimed(new) }
     }
     return try await engine.io.run { () throws(TransferError) in
-      try TargetClaim.make(
-        for: request, of: id, serverName: serverName, on: engine.disk, nonce: nonce,
-        reservations: engine.targets)
+      try TargetSearch(for: request, of: id, serverName: serverName, in: engine).find()
     }
   }
 

@@ -27,7 +27,7 @@ final class GroupPublish: Sendable {
 
   init(io: BlockingIO) { self.io = io }
 
-  /// As `TargetClaim.publish`; then releases the part file.
+  /// Publishes a file under its final name; then releases the part file.
   /// - Parameter completionHandler: called once, on a helper thread.
   func publish(
     _ claim: TargetClaim, length: Int64, modified: Double?,
@@ -72,7 +72,7 @@ final class GroupPublish: Sendable {
         FinalName(
           of: entry.claim.part, entry.claim.name.text, length: entry.length,
           modified: entry.modified, replacing: entry.claim.mayReplace)
-      }, on: io)
+      }, forEach: io.forEach)
     for (entry, result) in zip(group, results) {
       let answer = Self.answer(to: entry, result)
       if case .success = answer { entry.claim.part.release() }

@@ -1,6 +1,6 @@
 import DequeModule
 import HaulCore
-package import HaulFiles
+import HaulFiles
 import NIOConcurrencyHelpers
 
 /// The bytes that one reader has not read yet, in any order of arrival; at most the window's size.

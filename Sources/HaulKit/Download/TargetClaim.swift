@@ -56,48 +56,6 @@ struct TargetClaim: Sendable {
 
   var path: String { directory.filePath(name.text) }
 
-  /// Finds the name, checks what exists there, and takes its part file for this process.
-  /// - Parameters:
-  ///   - serverName: overrides the name in the address; an exact path overrides both.
-  ///   - reservations: where the target is reserved; the caller releases it at the end.
-  /// - Throws: `not-a-regular-file`, `permission-denied`, `name-conflict`, `in-use`, `disk-full`,
-  ///   `io`.
-  static func make(
-    for request: DownloadRequest, of id: TransferID, serverName: FileName? = nil,
-    on disk: any Disk, nonce: [UInt8], reservations: TargetReservations
-  ) throws(TransferError) -> Outcome {
-    try TargetSearch(
-      request, of: id, serverName, on: disk, nonce: nonce, reservations: reservations
-    ).find()
-  }
-
-  /// Finds and reserves the name of a download that runs later. Numbers follow the order of these
-  /// calls.
-  /// - Parameter count: how many files would have the same name.
-  /// - Throws: as `make`.
-  static func reserve(
-    for request: DownloadRequest, of id: TransferID, among count: Int, on disk: any Disk,
-    nonce: [UInt8], reservations: TargetReservations
-  ) throws(TransferError) {
-    var search = try TargetSearch(
-      request, of: id, nil, on: disk, nonce: nonce, reservations: reservations)
-    search.highestNumber = count
-    guard case .claimed(let claim) = try search.find() else { return }
-    claim.part.release()
-    reservations.reserve(claim.key, number: claim.number, for: id)
-  }
-
-  /// As `make`, but only for a wanted name without a file and a part file; otherwise it returns nil
-  /// and reserves nothing. It waits for no other search and reads no file.
-  static func makeNew(
-    for request: DownloadRequest, of id: TransferID, serverName: FileName? = nil,
-    on disk: any Disk, nonce: [UInt8], reservations: TargetReservations
-  ) throws(TransferError) -> TargetClaim? {
-    try TargetSearch(
-      request, of: id, serverName, on: disk, nonce: nonce, reservations: reservations
-    ).claimNew()
-  }
-
   /// The next name to try when the wanted one was taken meanwhile.
   func nextFreeName() throws(TransferError) -> FileName {
     var number = 1

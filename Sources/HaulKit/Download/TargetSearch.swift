@@ -1,7 +1,7 @@
 import HaulCore
 import HaulFiles
 
-/// Searches for the name of a file, as `--if-exists` says.
+/// Searches for the name of a file, as `ifExists` says. Every call blocks: run it on `BlockingIO`.
 struct TargetSearch {
   let request: DownloadRequest
   let id: TransferID
@@ -18,16 +18,18 @@ struct TargetSearch {
   /// Files of the address are searched up to this number, even if lower ones are missing.
   var highestNumber: Int
 
+  /// - Parameter serverName: overrides the name in the address; an exact path overrides both.
+  /// - Throws: `not-a-regular-file`, `permission-denied`, `io`.
   init(
-    _ request: DownloadRequest, of id: TransferID, _ serverName: FileName?, on disk: any Disk,
-    nonce: [UInt8], reservations: TargetReservations
+    for request: DownloadRequest, of id: TransferID, serverName: FileName? = nil, in engine: Engine
   ) throws(TransferError) {
     self.request = request
     self.id = id
-    self.reservations = reservations
+    reservations = engine.targets
+    let disk = engine.disk
     self.disk =
       request.creationMask.map { CallersDisk(base: disk, creationMask: $0) } ?? disk
-    self.nonce = nonce
+    nonce = engine.random.bytes(16)
     isExact = request.destination.isExact
     reserved = reservations.number(for: id)
     highestNumber = reserved ?? 0
@@ -60,6 +62,10 @@ struct TargetSearch {
     }
   }
 
+  /// Finds the name, checks what exists there, and takes its part file for this process. The name
+  /// is reserved until the caller releases it.
+  /// - Throws: `not-a-regular-file`, `permission-denied`, `name-conflict`, `in-use`, `disk-full`,
+  ///   `io`.
   func find() throws(TransferError) -> TargetClaim.Outcome {
     let isFree = try TargetCheck.state(of: name.text, in: directory) == .absent
     if !isFree, let finished = try claimPublished() { return .claimed(finished) }
@@ -109,8 +115,21 @@ struct TargetSearch {
     return try nextNumbered()
   }
 
-  /// Claims the wanted name if it has no file and no part file. It checks before it reserves, for
-  /// the sake of other searches, and again if a target was released meanwhile.
+  /// Finds and reserves the name of a download that runs later. Numbers follow the order of these
+  /// calls.
+  /// - Parameter count: how many files would have the same name.
+  /// - Throws: as `find`.
+  func reserve(among count: Int) throws(TransferError) {
+    var search = self
+    search.highestNumber = count
+    guard case .claimed(let claim) = try search.find() else { return }
+    claim.part.release()
+    reservations.reserve(claim.key, number: claim.number, for: id)
+  }
+
+  /// Claims the wanted name if it has no file and no part file; otherwise it returns nil and
+  /// reserves nothing. It checks before it reserves, so it waits for no other search, and checks
+  /// again if a target was released meanwhile.
   func claimNew() throws(TransferError) -> TargetClaim? {
     let releaseCount = reservations.releaseCount
     guard reserved ?? 0 == 0, let part = try acquireNew(),

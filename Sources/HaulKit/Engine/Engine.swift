@@ -1,5 +1,4 @@
 package import HaulCore
-package import HaulFiles
 import Logging
 import NIOConcurrencyHelpers
 

@@ -3,7 +3,7 @@ import NIOConcurrencyHelpers
 
 /// The scheduler behind a lock. The manager starts transfers with it; drivers get connections from
 /// it.
-final class LockedScheduler: Sendable {
+final class LockedScheduler: SharedScheduler {
   private let scheduler: NIOLockedValueBox<Scheduler>
 
   init(_ configuration: TransferManager.Configuration) {

@@ -12,11 +12,10 @@ struct DiscardDriver: TransferDriver {
   func run(_ context: RunContext) async -> RunEnd {
     if let request, request.destination != .stream {
       let engine = context.engine
-      let nonce = engine.random.bytes(16)
       // What cannot be removed now stays a part file, which a later run adopts.
       try? await engine.io.run { [id = context.id] () throws(TransferError) in
         do throws(TransferError) {
-          try discard(request, of: id, nonce, engine)
+          try discard(request, of: id, engine)
         } catch {
           guard error.cause == .noRoom, let previousLocation else { throw error }
           try previousLocation.discard(request.url, on: engine.disk)
@@ -27,11 +26,11 @@ struct DiscardDriver: TransferDriver {
   }
 
   private func discard(
-    _ request: DownloadRequest, of id: TransferID, _ nonce: [UInt8], _ engine: Engine
+    _ request: DownloadRequest, of id: TransferID, _ engine: Engine
   ) throws(TransferError) {
-    let outcome = try TargetClaim.make(
-      for: request, of: id, serverName: serverName, on: engine.disk, nonce: nonce,
-      reservations: engine.targets)
+    let outcome = try TargetSearch(
+      for: request, of: id, serverName: serverName, in: engine
+    ).find()
     guard case .claimed(let claim) = outcome else { return }
     defer { engine.targets.release(claim.key) }
     // Under an exact name, a run would adopt any part file, so any is deleted.

@@ -47,11 +47,6 @@ package final class RunContext: Sendable {
     }
   }
 
-  /// Reports that nothing of the run is left.
-  func ended(_ end: RunEnd, on executor: (any TaskExecutor)?) async {
-    await coordinator?.ended(id, end, on: executor)
-  }
-
   /// Returns after the coordinator has handled the report.
   /// - Returns: the error, if it had to be stored and could not be.
   @discardableResult

@@ -8,11 +8,12 @@ extension Ledger {
     note("stored \(words(change))")
     checkNumbers(change.events)
     for record in change.added { add(record, change.events) }
-    // Added members may start in the same change.
+    // Added members may start or end in the same change.
     noteReady()
+    let updated = change.added.compactMap(afterAddition) + change.updated
     // Members may start because of ends in the same change.
-    let starts = change.updated.filter { Stage($0.storedState) == .running }
-    for update in change.updated where Stage(update.storedState) != .running {
+    let starts = updated.filter { Stage($0.storedState) == .running }
+    for update in updated where Stage(update.storedState) != .running {
       apply(update, change.events)
     }
     for id in change.removed { remove(id, change.events) }
@@ -32,10 +33,27 @@ extension Ledger {
     if members.values.contains(where: { $0.name == record.request.name }) {
       violate("\(record.request.name) was added twice")
     }
-    members[record.id] = Member(record)
+    var new = record
+    (new.storedState, new.result) = (Self.queued(record.storedState), nil)
+    members[record.id] = Member(new)
     history[record.id, default: [(0, .gone)]].append((changes, .queued))
     if events.of(record.id).first != "added" { violate("\(name(record.id)) is not told as added") }
     move(record.id, to: .queued, [])
+  }
+
+  /// The state in which a member is added.
+  private static func queued(_ stored: StoredState) -> StoredState {
+    var queued = StoredState()
+    (queued.rank, queued.priority) = (stored.rank, stored.priority)
+    return queued
+  }
+
+  /// What happens to a new member in the change that adds it; nil for nothing.
+  private func afterAddition(_ record: TransferRecord) -> StoreChange.Update? {
+    guard record.storedState != Self.queued(record.storedState) else { return nil }
+    return StoreChange.Update(
+      id: record.id, storedState: record.storedState, result: record.result,
+      keepsRankAndPriority: true)
   }
 
   private mutating func apply(_ update: StoreChange.Update, _ events: [StoredEvent]) {

@@ -1,5 +1,5 @@
 import HaulCore
-import HaulFiles
+import HaulKit
 import HaulTesting
 import Testing
 
