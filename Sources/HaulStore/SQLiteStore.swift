@@ -1,5 +1,6 @@
 import GRDB
 package import HaulCore
+import NIOConcurrencyHelpers
 import Synchronization
 
 /// A queue in its own SQLite database, which survives the end of the process and a power cut.
@@ -28,6 +29,7 @@ package struct SQLiteStore: Store {
   package let damage: TransferError?
   private let database: OpenDatabase
   private let rows = RowNumbers()
+  private let lastForm = LastRequestForm(RowCodingMemo())
   private let keptEvents: Int
   private let reached: @Sendable () -> Void
 
@@ -55,8 +57,9 @@ package struct SQLiteStore: Store {
 
   package func commit(_ change: StoreChange) async throws(TransferError) {
     guard !change.isEmpty else { return }
-    try await database.write("store a change of the queue") { [rows, keptEvents, reached] db in
-      var writer = ChangeWriter(db: db, rows: rows, keptEvents: keptEvents, reached: reached)
+    try await database.write("store a change of the queue") { [rows, lastForm, keptEvents, reached] db in
+      var writer = ChangeWriter(
+        db: db, rows: rows, lastForm: lastForm, keptEvents: keptEvents, reached: reached)
       try writer.write(change)
     }
   }

@@ -6,6 +6,7 @@ import HaulCore
 struct ChangeWriter {
   private let db: Database
   private let rows: RowNumbers
+  private let lastForm: LastRequestForm
   private let keptEvents: Int
   private let reached: @Sendable () -> Void
   private let coding = RowCoding()
@@ -14,10 +15,11 @@ struct ChangeWriter {
   private var added: [(id: TransferID, number: UInt32)] = []
 
   init(
-    db: Database, rows: RowNumbers, keptEvents: Int, reached: @escaping @Sendable () -> Void
+    db: Database, rows: RowNumbers, lastForm: LastRequestForm, keptEvents: Int,
+    reached: @escaping @Sendable () -> Void
   ) {
     self.db = db
-    self.rows = rows
+    (self.rows, self.lastForm) = (rows, lastForm)
     self.keptEvents = keptEvents
     self.reached = reached
   }
@@ -53,7 +55,7 @@ struct ChangeWriter {
 
   private mutating func add(_ records: [TransferRecord]) throws {
     guard !records.isEmpty else { return }
-    var requests = try RequestWriter(db: db, coding: coding)
+    var requests = try RequestWriter(db: db, coding: coding, lastForm: lastForm)
     var results = try ResultWriter(db: db, coding: coding)
     var insert = try RowStatement(db, Self.insertMember)
     let last = try db.cachedStatement(sql: "SELECT max(seq) FROM members")
@@ -84,7 +86,7 @@ struct ChangeWriter {
   /// many.
   private func update(_ updates: [StoreChange.Update]) throws {
     guard !updates.isEmpty else { return }
-    var requests = try RequestWriter(db: db, coding: coding)
+    var requests = try RequestWriter(db: db, coding: coding, lastForm: lastForm)
     var results = try ResultWriter(db: db, coding: coding)
     var pending: ConsecutiveUpdates?
     for update in updates {

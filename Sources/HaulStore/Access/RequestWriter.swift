@@ -1,23 +1,25 @@
 import GRDB
 import HaulCore
+import NIOConcurrencyHelpers
 
 /// Writes requests, dependencies and secrets, each to its table.
 struct RequestWriter {
   private let db: Database
   private let coding: RowCoding
   private var insertRequest: RowStatement
-  private var memo = RowCodingMemo<StoredRequest>()
+  private let lastForm: LastRequestForm
   private var fields = RowCodingMemo<[[String]]>()
 
-  init(db: Database, coding: RowCoding) throws {
+  init(db: Database, coding: RowCoding, lastForm: LastRequestForm) throws {
     self.db = db
+    self.lastForm = lastForm
     self.coding = coding
     insertRequest = try RowStatement(
       db, "INSERT INTO requests (member, address, target, is_exact, form) VALUES (?, ?, ?, ?, ?)")
   }
 
   mutating func insert(_ request: TransferRequest, _ sequence: Int64) throws {
-    let form = try memo.encode(StoredRequest(request), coding)
+    let form = try lastForm.withLockedValue { try $0.encode(StoredRequest(request), coding) }
     let shown = request.download?.url.redacted
     insertRequest.begin()
     try insertRequest.bind(sequence)

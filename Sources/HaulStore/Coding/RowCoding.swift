@@ -1,16 +1,17 @@
 import FoundationEssentials
 import HaulCore
+import NIOConcurrencyHelpers
 
 /// Stored forms as JSON: unknown keys are ignored, missing keys get the default of the form.
 struct RowCoding {
-  private let encoder: JSONEncoder = {
+  private static let encoder: JSONEncoder = {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
     return encoder
   }()
-  private let decoder: JSONDecoder = {
+  private static let decoder: JSONDecoder = {
     let decoder = JSONDecoder()
     decoder.nonConformingFloatDecodingStrategy = .convertFromString(
       positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
@@ -18,7 +19,7 @@ struct RowCoding {
   }()
 
   func encode(_ form: some Encodable) throws -> String {
-    String(decoding: try encoder.encode(form), as: UTF8.self)
+    String(decoding: try Self.encoder.encode(form), as: UTF8.self)
   }
 
   /// - Throws: `io` when the text is not this form.
@@ -26,7 +27,7 @@ struct RowCoding {
     throws(TransferError) -> Form
   {
     do {
-      return try decoder.decode(type, from: Data(text.utf8))
+      return try Self.decoder.decode(type, from: Data(text.utf8))
     } catch {
       throw .unreadable("a \(what)")
     }
@@ -34,7 +35,7 @@ struct RowCoding {
 }
 
 /// The last form that was written or read, and its text: in a batch most forms are equal.
-struct RowCodingMemo<Form: Codable & Equatable> {
+struct RowCodingMemo<Form: Codable & Equatable & Sendable>: Sendable {
   private var last: (form: Form, text: String)?
 
   mutating func encode(_ form: Form, _ coding: RowCoding) throws -> String {
@@ -54,6 +55,9 @@ struct RowCodingMemo<Form: Codable & Equatable> {
     return form
   }
 }
+
+/// The request form that was written last, kept between changes: lists mostly add alike requests.
+typealias LastRequestForm = NIOLockedValueBox<RowCodingMemo<StoredRequest>>
 
 /// A value that is written only if it differs from the default for a missing key.
 func unless<Value: Equatable>(_ missing: Value, _ value: Value) -> Value? {
