@@ -178,7 +178,8 @@ extension QueueCoordinator {
         runs.identity(of: event.id)
         ?? added[event.id].map { TransferIdentity(decision.added[Int($0)].request) }
       return TransferEvent(
-        number: event.number, id: event.id, identity: identity, kind: event.kind)
+        number: event.number, id: event.id, identity: identity, kind: event.kind,
+        groupEnd: event.groupEnd)
     }
     return engine.hub.hasSubscribers ? await store.identified(events) : events
   }
