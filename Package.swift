@@ -126,9 +126,9 @@ let package = Package(
     .target(
       name: "HaulDaemon",
       dependencies: [
-        "HaulControl", "HaulStore", "HaulKit", "HaulCore", .hummingbird,
-        .coreMetrics, .hummingbirdCore, .logging, .nioConcurrency, .nioCore,
-        .nioHTTPTypes, .serviceLifecycle,
+        "HaulControl", "HaulStore", "HaulKit", "HaulCore", "HaulFiles", "HaulHTTP", .hummingbird,
+        .coreMetrics, .crypto, .hummingbirdCore, .logging, .nioConcurrency, .nioCore,
+        .nioHTTPTypes, .nioPosix, .serviceLifecycle,
       ],
       resources: [.embedInCode("openapi.yaml")], swiftSettings: settings),
     .target(
@@ -193,6 +193,10 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "HaulControlTests", dependencies: ["HaulControl", "HaulCore"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "HaulDaemonTests",
+      dependencies: ["HaulDaemon", "HaulControl", "HaulCore", "HaulKit", "HaulTesting"],
       swiftSettings: settings),
     .testTarget(
       name: "HaulCLITests",

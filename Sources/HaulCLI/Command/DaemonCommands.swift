@@ -15,6 +15,8 @@ struct ServeCommand: ParsableCommand {
   @OptionGroup(title: "Speed") var speed: LimitOptions
   @OptionGroup(title: "Network") var network: ConnectionOptions
 
+  @OptionGroup(title: "Notices") var notices: NoticeOptions
+
   @Option(
     help: ArgumentHelp(
       "Serve the control interface on this loopback address too, for those that have the token.",
