@@ -196,13 +196,15 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "HaulDaemonTests",
-      dependencies: ["HaulDaemon", "HaulControl", "HaulCore", "HaulKit", "HaulTesting"],
+      dependencies: [
+        "HaulDaemon", "HaulControl", "HaulCore", "HaulFiles", "HaulKit", "HaulTesting",
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "HaulCLITests",
       dependencies: [
         "HaulCLI", "HaulClient", "HaulControl", "HaulCore", "HaulKit", "HaulStore", "HaulTesting",
-        .nioConcurrency,
+        .crypto, .nioConcurrency,
       ],
       swiftSettings: settings),
   ],

@@ -45,10 +45,9 @@ struct DesktopSender: NoticeSender {
   }
 
   func send(_ notice: Notice) async throws(NoticeOutbox.Failure) {
-    try await NoticeProgram(
-      arguments: [program] + DesktopMessage(notice, hasSound: hasSound).arguments,
-      environment: environment, io: io, clock: clock
-    ).run(about: notice)
+    let arguments = [program] + DesktopMessage(notice, hasSound: hasSound).arguments
+    try await NoticeProgram(arguments, environment: environment, io: io, clock: clock)
+      .run(about: notice)
   }
 }
 

@@ -1,19 +1,27 @@
-import HaulControl
-import HaulCore
-import HaulFiles
+package import HaulControl
+package import HaulCore
+package import HaulFiles
 import HaulKit
 
 /// Runs a program about a notice: without a shell, in a process group of its own, and not for long.
-struct NoticeProgram: Sendable {
-  let arguments: [String]
-  let environment: [String: String]
-  let io: BlockingIO
-  let clock: any TransferClock
+package struct NoticeProgram: Sendable {
+  private let arguments: [String]
+  private let environment: [String: String]
+  private let io: BlockingIO
+  private let clock: any TransferClock
 
-  private static let deadline: Duration = .seconds(30)
+  package static let deadline: Duration = .seconds(30)
+
+  package init(
+    _ arguments: [String], environment: [String: String], io: BlockingIO,
+    clock: any TransferClock
+  ) {
+    (self.arguments, self.environment) = (arguments, environment)
+    (self.io, self.clock) = (io, clock)
+  }
 
   /// - Throws: when it cannot be run, does not end in time, or ends with another code than 0.
-  func run(about notice: Notice) async throws(NoticeOutbox.Failure) {
+  package func run(about notice: Notice) async throws(NoticeOutbox.Failure) {
     #if canImport(Glibc)
       var generator = SystemRandomNumberGenerator()
       let id = notice.transfer ?? TransferID(using: &generator)
@@ -61,10 +69,9 @@ struct CommandSender: NoticeSender {
   let clock: any TransferClock
 
   func send(_ notice: Notice) async throws(NoticeOutbox.Failure) {
-    try await NoticeProgram(
-      arguments: arguments,
-      environment: environment.merging(Self.variables(notice)) { $1 }, io: io, clock: clock
-    ).run(about: notice)
+    let environment = environment.merging(Self.variables(notice)) { $1 }
+    try await NoticeProgram(arguments, environment: environment, io: io, clock: clock)
+      .run(about: notice)
   }
 
   /// A variable cannot have a NUL.
