@@ -83,7 +83,7 @@ extension Settings {
       var defaults: [Default] = []
       for entry in file.entries {
         do {
-          let isOfGet = !entry.isOnlyOfServe
+          let isOfGet = !ServeCommand.ownOptions.contains(entry.key)
           let word = try isOfGet ? entry.word(GetCommand.self) : entry.word(ServeCommand.self)
           defaults.append(Default(entry: entry, word: word, isOfGet: isOfGet))
         } catch {
@@ -100,14 +100,6 @@ extension Settings {
 }
 
 extension SettingsFile.Entry {
-  /// Whether `haul get` has no option of that name, and `haul serve` has one.
-  fileprivate var isOnlyOfServe: Bool {
-    func knows<Command: ParsableCommand>(_ command: Command.Type) -> Bool {
-      Self.problem(of: "--\(key)", command).map { !$0.hasPrefix("unknown option") } ?? true
-    }
-    return !knows(GetCommand.self) && knows(ServeCommand.self)
-  }
-
   fileprivate func word<Command: ParsableCommand>(
     _ command: Command.Type
   ) throws(UsageError) -> String {

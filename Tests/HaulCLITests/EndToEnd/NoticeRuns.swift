@@ -144,6 +144,17 @@ struct NoticeRuns {
     }
   }
 
+  @Test("a configuration file that others can change runs no command")
+  func refusesWritable() async throws {
+    try await NoticePlace.with { (notices) async throws in
+      try FileManager.default.setAttributes(
+        [.posixPermissions: 0o664], ofItemAtPath: notices.configuration)
+      let result = try await notices.haul("serve")
+      #expect(result.status == 2)
+      #expect(result.errors.contains("run: chmod go-w"), "\(result.errors)")
+    }
+  }
+
   @Test("without sound, only failures, or nothing; a channel that is new begins with the present")
   func configured() async throws {
     try await NoticePlace.with(
