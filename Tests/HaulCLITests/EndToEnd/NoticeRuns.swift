@@ -6,7 +6,7 @@ import HaulTesting
 import Testing
 
 /// The real daemon tells when transfers and groups end.
-@Suite("Notices", .timeLimit(.minutes(2)))
+@Suite("Notices", .timeLimit(.minutes(5)))
 struct NoticeRuns {
   @Test("E5: each end is told once to each subscriber, with one id; the ends differ")
   func tells() async throws {
