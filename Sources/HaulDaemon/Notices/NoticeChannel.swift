@@ -81,12 +81,11 @@ struct NoticeChannel: Sendable {
 
   /// The stored cursor. A new channel begins with the present, and not with what has ended before.
   func start(at present: Int) async throws(TransferError) -> Int {
-    try await io.run { [cursor] () throws(TransferError) in
-      if let bytes = try cursor.read(),
-        let number = Int(String(decoding: bytes, as: UTF8.self).prefix { $0 != "\n" }),
-        number >= 0
-      {
-        return number
+    try await io.run { [name, cursor, logger] () throws(TransferError) in
+      if let bytes = try cursor.read() {
+        let number = Int(String(decoding: bytes, as: UTF8.self).prefix { $0 != "\n" })
+        if let number, number >= 0 { return number }
+        logger.error("notices: \(name): \(cursor.path) is damaged; it begins with the present")
       }
       try cursor.write("\(present)\n".utf8)
       return present

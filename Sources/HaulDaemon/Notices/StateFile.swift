@@ -1,5 +1,3 @@
-import FoundationEssentials
-import HaulControl
 import HaulCore
 
 #if canImport(Glibc)
@@ -7,6 +5,14 @@ import HaulCore
 #elseif canImport(Darwin)
   import Darwin
 #endif
+
+private func readBytes(_ file: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
+  read(file, buffer.baseAddress, buffer.count)
+}
+
+private func writeBytes(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+  write(file, bytes.baseAddress, bytes.count)
+}
 
 /// A small file of the state directory, for its owner only, which is replaced as a whole. Its calls
 /// block.
@@ -36,7 +42,7 @@ struct StateFile: Sendable {
     var count = 0
     while count < bytes.count {
       let more = bytes.withUnsafeMutableBytes {
-        Glibc.read(file, $0.baseAddress?.advanced(by: count), $0.count - count)
+        readBytes(file, UnsafeMutableRawBufferPointer(rebasing: $0[count...]))
       }
       if more < 0, errno == EINTR { continue }
       guard more >= 0 else { throw failure("read") }
@@ -75,7 +81,7 @@ struct StateFile: Sendable {
   private func write(_ bytes: [UInt8], to file: Int32) throws(TransferError) {
     var rest = bytes[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+      let count = rest.withUnsafeBytes { writeBytes(file, $0) }
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { throw failure("write") }
       rest = rest.dropFirst(count)
