@@ -65,7 +65,7 @@ extension Notice {
       title: ends.isEmpty
         ? "\(groups.count) groups ended" : "\(counts.all) transfers: \(counts.outcome)",
       text: TerminalText.cut(
-        ((ends.isEmpty ? [] : [counts.list]) + groups).joined(separator: "; "), to: textCells))
+        ((counts.isMixed ? [counts.list] : []) + groups).joined(separator: "; "), to: textCells))
     several.counts = counts
     several.state = notices.contains { $0.state == .failed } ? .failed : counts.state
     return several
@@ -103,6 +103,8 @@ extension Notice.Counts {
     case .cancelled: "\(cancelled) of \(all) cancelled"
     }
   }
+
+  fileprivate var isMixed: Bool { ![completed, failed, cancelled].contains(all) }
 
   fileprivate var list: String {
     [(completed, "completed"), (failed, "failed"), (cancelled, "cancelled")]
