@@ -53,6 +53,9 @@ struct Notifier: Sendable {
 
   /// Tells until the manager has shut down, or the task is cancelled.
   func run() async {
+    if !channels.isEmpty {
+      logger.info("notices go to: \(channels.map(\.channel.name).joined(separator: ", "))")
+    }
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await board.run(manager, logger) }
       for (channel, start) in channels {
