@@ -20,12 +20,18 @@ extension NoticeSettings {
     } catch {
       throw UsageError("--webhook: \(error.message)")
     }
+    let mayBePrivate = options.webhookPrivate ?? false
+    guard mayBePrivate || !url.origin.isPrivateLiteral else {
+      throw UsageError(
+        "--webhook: \(url.origin.host) has a private address; to allow that, give "
+          + "--webhook-private, or write webhook-private = true")
+    }
     webhook = Webhook(
       url: url,
       secret: try options.webhookSecretFile.map { (path) throws(UsageError) in
         try Self.secret(path, sources)
       },
-      mayBePrivate: options.webhookPrivate ?? false)
+      mayBePrivate: mayBePrivate)
   }
 
   private static func command(_ words: [String]) throws(UsageError) -> [String] {

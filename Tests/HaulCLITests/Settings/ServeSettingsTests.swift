@@ -71,6 +71,8 @@ import Testing
       ("notify = loud", "line 1: notify: write one of all, failures, groups, none"),
       ("webhook = hook.example/canary", "line 1: webhook: --webhook: not an absolute address"),
       ("webhook = ftp://h/canary", "line 1: webhook: --webhook: the scheme ftp is not supported"),
+      ("webhook = http://[::ffff:10.0.0.1]/canary", "line 1: webhook: --webhook: ::ffff:"),
+      ("webhook = https://x.localhost/canary", "line 1: webhook: --webhook: x.localhost has a"),
       ("webhook-secret-file = /x", "line 1: webhook-secret-file: --webhook-secret-file needs"),
       ("notify-command = run me", "line 1: notify-command: notify-command: write the program"),
       ("notify-command", "line 1: notify-command: a value is missing"),
