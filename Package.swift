@@ -126,9 +126,9 @@ let package = Package(
     .target(
       name: "HaulDaemon",
       dependencies: [
-        "HaulControl", "HaulStore", "HaulKit", "HaulCore", .hummingbird,
-        .coreMetrics, .hummingbirdCore, .logging, .nioConcurrency, .nioCore,
-        .nioHTTPTypes, .serviceLifecycle,
+        "HaulControl", "HaulStore", "HaulKit", "HaulCore", "HaulFiles", "HaulHTTP", .hummingbird,
+        .coreMetrics, .crypto, .hummingbirdCore, .logging, .nioConcurrency, .nioCore,
+        .nioHTTPTypes, .nioPosix, .serviceLifecycle,
       ],
       resources: [.embedInCode("openapi.yaml")], swiftSettings: settings),
     .target(
@@ -195,10 +195,16 @@ let package = Package(
       name: "HaulControlTests", dependencies: ["HaulControl", "HaulCore"],
       swiftSettings: settings),
     .testTarget(
+      name: "HaulDaemonTests",
+      dependencies: [
+        "HaulDaemon", "HaulControl", "HaulCore", "HaulFiles", "HaulKit", "HaulTesting",
+      ],
+      swiftSettings: settings),
+    .testTarget(
       name: "HaulCLITests",
       dependencies: [
         "HaulCLI", "HaulClient", "HaulControl", "HaulCore", "HaulKit", "HaulStore", "HaulTesting",
-        .nioConcurrency,
+        .crypto, .nioConcurrency,
       ],
       swiftSettings: settings),
   ],

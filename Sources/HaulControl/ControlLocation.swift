@@ -44,6 +44,12 @@ package struct ControlLocation: Sendable, Hashable {
   /// A file that exists while the queue is suspended.
   package var suspended: String { "\(directory)/suspended" }
 
+  /// The file of the newest notices, for the web page.
+  package var notices: String { "\(directory)/notices" }
+
+  /// The file that says which notices were delivered to a channel.
+  package func noticeCursor(of channel: String) -> String { "\(directory)/notified-\(channel)" }
+
   /// The file of the token for the control interface over TCP.
   package var token: String { "\(directory)/token" }
 

@@ -26,6 +26,7 @@ struct ControlAPI: Sendable {
   let subscribers: SubscriberCount
   let registry: MetricsRegistry
   let suspension: SuspensionMark
+  let notices: NoticeBoard
   /// Ends the daemon.
   let stop: @Sendable () -> Void
 
@@ -70,6 +71,7 @@ struct ControlAPI: Sendable {
       let ids = try await ids(of: try await request.body(Selection.self))
       return try Answer.json(await wait(for: ids))
     }
+    addNoticeRoutes(to: v1)
     v1.get("/openapi.yaml") { _, _ in Answer.document }
     v1.get("/events") { request, _ in try events(for: request) }
   }

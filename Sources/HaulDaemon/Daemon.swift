@@ -20,14 +20,19 @@ package struct Daemon: Sendable {
   private let location: ControlLocation
   private let configuration: TransferManager.Configuration
   private let remote: RemoteAccess?
+  private let notices: NoticeSettings
+  private let environment: [String: String]
   private let version: String
   private let logger: Logger
 
+  /// - Parameter environment: of the programs that tell about ends.
   package init(
     at location: ControlLocation, _ configuration: TransferManager.Configuration,
-    remote: RemoteAccess?, version: String, logger: Logger
+    remote: RemoteAccess?, notices: NoticeSettings, environment: [String: String],
+    version: String, logger: Logger
   ) {
     (self.location, self.configuration, self.remote) = (location, configuration, remote)
+    (self.notices, self.environment) = (notices, environment)
     (self.version, self.logger) = (version, logger)
   }
 
@@ -43,16 +48,49 @@ package struct Daemon: Sendable {
     let manager = try await TransferManager(directory: location.list, configuration)
     if let damage = manager.damage { logger.error("\(damage.message)") }
     let mask = umask(0o077)
-    let (ends, end) = AsyncStream.makeStream(of: Void.self)
-    let registry = MetricsRegistry()
-    let servers: [any Service]
     do {
-      servers = try services(manager, registry, mask: mask) { end.yield() }
+      try await run(manager, mask: mask)
+      await manager.shutdown()
     } catch {
       umask(mask)
       await manager.shutdown()
       throw error
     }
+  }
+
+  /// Serves and tells until the end, while the list is locked: the next daemon makes a socket of
+  /// the same name, and tells what was not told.
+  private func run(_ manager: TransferManager, mask: mode_t) async throws {
+    let notifier = try await Notifier(
+      notices, at: location, manager, configuration, environment: environment, logger: logger)
+    let (begins, begin) = AsyncStream.makeStream(of: Void.self)
+    let notifying = Task {
+      // Its programs have the umask of the process, which is that of the socket until then.
+      for await _ in begins {}
+      if !Task.isCancelled { await notifier.run() }
+      await notifier.close()
+    }
+    func end() async {
+      notifying.cancel()
+      await notifying.value
+    }
+    do {
+      try await serve(manager, notifier.board, mask: mask) { begin.finish() }
+    } catch {
+      await end()
+      throw error
+    }
+    unlink(location.socket)
+    await end()
+  }
+
+  private func serve(
+    _ manager: TransferManager, _ board: NoticeBoard, mask: mode_t,
+    onRunning: @escaping @Sendable () -> Void
+  ) async throws {
+    let (ends, end) = AsyncStream.makeStream(of: Void.self)
+    let registry = MetricsRegistry()
+    let servers = try services(manager, registry, board, mask: mask, onRunning) { end.yield() }
     let group = ServiceGroup(
       configuration: ServiceGroupConfiguration(
         services: servers.map { .init(service: $0) },
@@ -63,16 +101,7 @@ package struct Daemon: Sendable {
       for await _ in ends { await group.triggerGracefulShutdown() }
     }
     defer { stopping.cancel() }
-    do {
-      try await group.run()
-    } catch {
-      umask(mask)
-      await manager.shutdown()
-      throw error
-    }
-    // While the list is still locked: the next daemon makes a socket of this name.
-    unlink(location.socket)
-    await manager.shutdown()
+    try await group.run()
   }
 
   /// Hummingbird's own messages say nothing that its user could use.
@@ -90,7 +119,8 @@ extension Daemon {
   private static let remoteConnections = 64
 
   private func services(
-    _ manager: TransferManager, _ registry: MetricsRegistry, mask: mode_t,
+    _ manager: TransferManager, _ registry: MetricsRegistry, _ notices: NoticeBoard,
+    mask: mode_t, _ onRunning: @escaping @Sendable () -> Void,
     _ stop: @escaping @Sendable () -> Void
   ) throws -> [any Service] {
     let (logger, location) = (logger, location)
@@ -99,7 +129,7 @@ extension Daemon {
     func api(_ roots: RootDirectories?) -> ControlAPI {
       ControlAPI(
         manager: manager, version: version, roots: roots, subscribers: subscribers,
-        registry: registry, suspension: suspension, stop: stop)
+        registry: registry, suspension: suspension, notices: notices, stop: stop)
     }
     let socket = server(
       api(nil), at: .unixDomainSocket(path: location.socket),
@@ -107,6 +137,7 @@ extension Daemon {
       Self.socketConnections
     ) { _ in
       umask(mask)
+      onRunning()
       if !suspension.exists { await manager.unsuspend() }
       logger.info("listening on \(location.socket)")
     }

@@ -34,7 +34,7 @@ package final class HTTPTransport: Transport {
     package init() {}
   }
 
-  private let clients: Clients
+  let clients: Clients
   private let settings: Settings
   private let loops = LoopRotation()
   /// Origins whose HTTP/2 is faulty, or that asked for HTTP/1.1.
@@ -85,7 +85,7 @@ package final class HTTPTransport: Transport {
     _ request: FetchRequest, first: Result<Answer, any Error>?
   ) async throws -> Answer {
     let origin = request.url.origin
-    let route = Route(to: origin, by: settings.proxies)
+    let route = route(to: origin)
     try checkTrust(of: request, over: route)
     var usesHTTP2 = mayUseHTTP2(request, over: route)
     var chances = UnprocessedRetry.Count()
@@ -112,6 +112,8 @@ package final class HTTPTransport: Transport {
       }
     }
   }
+
+  func route(to origin: ResourceURL.Origin) -> Route { Route(to: origin, by: settings.proxies) }
 
   private func mayUseHTTP2(_ request: FetchRequest, over route: Route) -> Bool {
     let origin = request.url.origin
@@ -205,7 +207,7 @@ package final class HTTPTransport: Transport {
     _ request: FetchRequest,
     _ answer: @escaping @Sendable (Result<FetchResponse, any Error>) -> Void
   ) -> (any FetchHandle)? {
-    let route = Route(to: request.url.origin, by: settings.proxies)
+    let route = route(to: request.url.origin)
     guard request.decodingLimit == nil, (try? checkTrust(of: request, over: route)) != nil
     else { return nil }
     let executor = loops.executor(for: request)
@@ -237,7 +239,7 @@ package final class HTTPTransport: Transport {
 
   /// The host name that the certificate must have. Nil for an IP address: the TLS handshake checks
   /// it.
-  private func certifiedHost(of request: FetchRequest) -> String? {
+  func certifiedHost(of request: FetchRequest) -> String? {
     let origin = request.url.origin
     guard origin.scheme == "https", !request.allowInsecure, IPAddress(origin.host) == nil else {
       return nil
@@ -246,7 +248,7 @@ package final class HTTPTransport: Transport {
   }
 
   /// The address that the client connects to.
-  private func address(of url: ResourceURL, over route: Route) -> String {
+  func address(of url: ResourceURL, over route: Route) -> String {
     let target = url.hasTextualPath ? url.pathAndQuery : "/"
     if route.hidesOrigin, let proxy = route.proxy { return "http://\(proxy)\(target)" }
     return url.hasTextualPath
@@ -255,7 +257,7 @@ package final class HTTPTransport: Transport {
 
   /// Refuses an IP address through a proxy: the library would compare the certificate with the
   /// proxy's address, and a proxy with such a certificate could read the traffic.
-  private func checkTrust(of request: FetchRequest, over route: Route) throws(TransferError) {
+  func checkTrust(of request: FetchRequest, over route: Route) throws(TransferError) {
     guard route.proxy != nil, request.url.origin.scheme == "https", !request.allowInsecure,
       IPAddress(request.url.origin.host) != nil
     else { return }
@@ -278,7 +280,7 @@ package final class HTTPTransport: Transport {
       version: .http1_1, method: .GET, uri: request.url.pathAndQuery, headers: headers)
   }
 
-  private func headers(of request: FetchRequest, over route: Route) -> HTTPHeaders {
+  func headers(of request: FetchRequest, over route: Route) -> HTTPHeaders {
     var headers = fields(of: request)
     if !request.url.hasTextualPath {
       headers.replaceOrAdd(name: RawTarget.field, value: request.url.pathAndQuery)

@@ -15,9 +15,10 @@ import Logging
 enum Main {
   static func main() async {
     let status = await HaulProgram.run(Array(CommandLine.arguments.dropFirst())) {
-      location, configuration, remote, logger in
+      location, configuration, plan, environment, logger in
       try await Daemon(
-        at: location, configuration, remote: remote, version: HaulVersion.text, logger: logger
+        at: location, configuration, remote: plan.remote, notices: plan.notices,
+        environment: environment, version: HaulVersion.text, logger: logger
       ).run()
     }
     exit(status)

@@ -182,18 +182,23 @@ struct StoredFormTests {
     change.events = kinds.enumerated().map { index, kind in
       StoredEvent(number: index + 1, id: id, kind: kind)
     }
+    let groupEnd = GroupEnd(name: "g", completed: 2, failed: 1, cancelled: 3)
+    change.events.append(
+      StoredEvent(
+        number: kinds.count + 1, id: id, kind: .finished(TransferResult(state: .failed)),
+        groupEnd: groupEnd))
     let scratch = Scratch()
     let store = try await scratch.open()
     try await store.commit(change)
     #expect(try await store.events(from: 1, atMost: 1000) == change.events)
     change.events = [
       StoredEvent(
-        number: kinds.count + 1, id: id,
+        number: kinds.count + 2, id: id,
         kind: .progress(TransferProgress(bytes: 1, total: 2, rate: 3, connections: 4)))
     ]
     let error = try await failure { try await store.commit(change) }
     #expect(error.code == .internal)
-    #expect(try await store.open().lastEvent == kinds.count)
+    #expect(try await store.open().lastEvent == kinds.count + 1)
     await store.close()
   }
 

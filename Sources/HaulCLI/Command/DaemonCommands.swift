@@ -12,8 +12,16 @@ struct ServeCommand: ParsableCommand {
       again. 'haul add' starts it in the background.
       """)
 
+  /// The long names of the options that `haul get` does not have.
+  static let ownOptions: Set = [
+    "listen", "root", "private-redirects", "notify", "notify-sound", "webhook",
+    "webhook-secret-file", "webhook-private", NoticeOptions.command,
+  ]
+
   @OptionGroup(title: "Speed") var speed: LimitOptions
   @OptionGroup(title: "Network") var network: ConnectionOptions
+
+  @OptionGroup(title: "Notices") var notices: NoticeOptions
 
   @Option(
     help: ArgumentHelp(

@@ -56,6 +56,10 @@ extension Invocation {
     case let add as AddCommand:
       return .control(.add(try Settings.plan(add, from: arguments, sources, AddPlan.init)))
     case let serve as ServeCommand:
+      guard serve.notices.notifyCommand.isEmpty else {
+        throw UsageError(
+          "\(NoticeOptions.command) is for the configuration file only: see docs/command-line.md")
+      }
       return .serve(try Settings.plan(serve, from: arguments, sources, ServePlan.init))
     default:
       if let plan = try ControlPlan.of(command) { return .control(plan) }

@@ -3,20 +3,26 @@
 package struct CommandSources {
   /// What a file is read for. It determines the largest size, and whether others may read the file.
   package enum Purpose: Hashable, Sendable {
-    case headers, password, bearer, netrc, cookies, list, configuration
+    case headers, password, bearer, netrc, cookies, list, configuration, webhookSecret
+    /// A configuration file that names a program.
+    case programs
 
     /// Whether the file is refused when others could read it.
     package var isSecret: Bool {
       switch self {
-      case .password, .bearer, .netrc: true
-      case .headers, .cookies, .list, .configuration: false
+      case .password, .bearer, .netrc, .webhookSecret: true
+      case .headers, .cookies, .list, .configuration, .programs: false
       }
     }
+
+    /// Whether the file is refused when others could change it.
+    package var isTrusted: Bool { self == .programs }
 
     /// The most bytes that are read.
     package var maximumSize: Int {
       switch self {
-      case .headers, .password, .bearer, .netrc, .configuration: 1 << 20
+      case .headers, .password, .bearer, .netrc, .configuration, .webhookSecret, .programs:
+        1 << 20
       case .cookies: 16 << 20
       case .list: 64 << 20
       }

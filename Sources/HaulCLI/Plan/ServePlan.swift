@@ -8,6 +8,7 @@ package struct ServePlan: Hashable, Sendable {
   /// Whether a public host may redirect to a private address.
   package var allowsPrivateRedirects: Bool
   package var verbose: Bool
+  package var notices = NoticeSettings()
 }
 
 extension ServePlan {
@@ -17,6 +18,7 @@ extension ServePlan {
     (verbose, allowsPrivateRedirects) = (
       command.verbose ?? false, command.privateRedirects ?? false
     )
+    notices = try NoticeSettings(command.notices, sources)
     let roots = command.root.isEmpty ? try Self.downloads(sources.environment) : command.root
     guard roots.allSatisfy({ $0.hasPrefix("/") }) else {
       throw UsageError("--root needs the absolute path of a directory")

@@ -22,6 +22,7 @@ enum SourceFile {
     }
     defer { _ = close(descriptor) }  // nothing was written
     if purpose.isSecret { try checkIsPrivate(descriptor, path) }
+    if purpose.isTrusted { try checkIsTrusted(descriptor, path) }
     return try text(from: descriptor, purpose)
   }
 
@@ -63,6 +64,21 @@ enum SourceFile {
     guard status.st_mode & 0o077 == 0 else {
       throw UsageError(
         "others can read or change the file, so its secrets are not used; run: chmod 600 \(path)")
+    }
+  }
+
+  /// Refuses a file whose programs others could replace, with the same check of the descriptor.
+  private static func checkIsTrusted(_ descriptor: Int32, _ path: String) throws(UsageError) {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else {
+      throw UsageError("the file cannot be read: \(SystemError.text(errno))")
+    }
+    guard status.st_uid == geteuid() || status.st_uid == 0 else {
+      throw UsageError("the file belongs to another user, so its programs are not run")
+    }
+    guard status.st_mode & 0o022 == 0 else {
+      throw UsageError(
+        "others can change the file, so its programs are not run; run: chmod go-w \(path)")
     }
   }
 }

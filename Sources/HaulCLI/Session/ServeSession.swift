@@ -16,7 +16,7 @@ struct ServeSession {
         logger: logger, environment: environment, isAttended: false)
       configuration.refusesPrivateRedirects = !plan.allowsPrivateRedirects
       try await serve(
-        try ControlLocation(environment: environment), configuration, plan.remote, logger)
+        try ControlLocation(environment: environment), configuration, plan, environment, logger)
       return .completed
     } catch let error as TransferError {
       await OutputStream.standardError.write(Messages.usage(error.message) + "\n")

@@ -30,7 +30,7 @@ enum Settings {
     let defaults = try Default.all(in: file).filter { line in
       // A command ignores options of `get` that it does not have.
       !overridden.contains(line.subject)
-        && (Command.self == GetCommand.self || (try? command([line])) != nil)
+        && (Command.self == GetCommand.self ? line.isOfGet : (try? command([line])) != nil)
     }
     let merged = try command(defaults)
     do {
@@ -70,18 +70,22 @@ extension Settings {
   struct Default {
     let entry: SettingsFile.Entry
     let word: String
+    /// Whether it is an option of `haul get`; otherwise it is one of `haul serve` only.
+    let isOfGet: Bool
 
     /// What it sets: the option, or one header field.
     var subject: String {
       entry.key == "header" ? Settings.subject(ofHeader: entry.value ?? "") : entry.key
     }
 
-    /// - Throws: the first line that is not a valid option of `haul get` by itself.
+    /// - Throws: the first line that is not a valid option of `haul get` or `haul serve` by itself.
     static func all(in file: SettingsFile) throws(UsageError) -> [Default] {
       var defaults: [Default] = []
       for entry in file.entries {
         do {
-          defaults.append(Default(entry: entry, word: try entry.word()))
+          let isOfGet = !ServeCommand.ownOptions.contains(entry.key)
+          let word = try isOfGet ? entry.word(GetCommand.self) : entry.word(ServeCommand.self)
+          defaults.append(Default(entry: entry, word: word, isOfGet: isOfGet))
         } catch {
           throw UsageError("\(file.path): line \(entry.line): \(error.message)")
         }
@@ -96,12 +100,14 @@ extension Settings {
 }
 
 extension SettingsFile.Entry {
-  fileprivate func word() throws(UsageError) -> String {
+  fileprivate func word<Command: ParsableCommand>(
+    _ command: Command.Type
+  ) throws(UsageError) -> String {
     // The name of a flag turns it on, without a value.
     let flag = value == "false" ? "--no-\(key)" : "--\(key)"
-    if value == "true" || value == "false", Self.problem(of: flag) == nil { return flag }
+    if value == "true" || value == "false", Self.problem(of: flag, command) == nil { return flag }
     let word = value.map { "--\(key)=\($0)" } ?? flag
-    guard let problem = Self.problem(of: word) else { return word }
+    guard let problem = Self.problem(of: word, command) else { return word }
     if NotYetSupported.option(in: [word]) != nil {
       throw UsageError("\(key) is not yet supported")
     }
@@ -111,13 +117,15 @@ extension SettingsFile.Entry {
       problem.replacing(" '\(value ?? "")'", with: "").replacing("--", with: ""))
   }
 
-  /// Why the argument is not a valid option of `haul get`; nil if it is.
-  private static func problem(of word: String) -> String? {
+  /// Why the argument is not a valid option of the command; nil if it is.
+  private static func problem<Command: ParsableCommand>(
+    of word: String, _ command: Command.Type
+  ) -> String? {
     do {
-      _ = try GetCommand.parse([word])
+      _ = try Command.parse([word])
       return nil
     } catch {
-      return ParserMessage.line(GetCommand.message(for: error))
+      return ParserMessage.line(Command.message(for: error))
     }
   }
 }

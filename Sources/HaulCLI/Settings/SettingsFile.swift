@@ -24,14 +24,19 @@ package struct SettingsFile {
       }
       return nil
     }
-    return try SettingsFile(text, path: path, home: sources.environment["HOME"])
+    let home = sources.environment["HOME"]
+    let file = try SettingsFile(text, path: path, home: home)
+    guard file.entries.contains(where: { $0.key == NoticeOptions.command }) else { return file }
+    // Read again, because what was checked must be what is used.
+    return try self.text(of: path, sources, for: .programs)
+      .map { (text) throws(UsageError) in try SettingsFile(text, path: path, home: home) }
   }
 
   private static func text(
-    of path: String, _ sources: CommandSources
+    of path: String, _ sources: CommandSources, for purpose: CommandSources.Purpose = .configuration
   ) throws(UsageError) -> String? {
     do {
-      return try sources.read(path, .configuration)
+      return try sources.read(path, purpose)
     } catch {
       throw UsageError("\(path): \(error.message)")
     }
@@ -73,7 +78,8 @@ package struct SettingsFile {
   }
 
   private static let repeatable: Set = [
-    "header", "checksum", "cookie", "cookie-file", "resolve", "trust-redirects",
+    "header", "checksum", "cookie", "cookie-file", "resolve", "trust-redirects", "root",
+    NoticeOptions.command,
   ]
 }
 

@@ -49,6 +49,8 @@ public struct TransferEvent: Sendable, Hashable {
   public let kind: Kind
   /// Nil if it could not be read.
   package let identity: TransferIdentity?
+  /// Of the end that completes a group.
+  package let groupEnd: GroupEnd?
 
   /// The address; nil for a step. Print only its `redacted` form.
   public var url: ResourceURL? { identity?.url }
@@ -68,11 +70,20 @@ public struct TransferEvent: Sendable, Hashable {
       identity: TransferIdentity(url: url, identifier: identifier, group: group), kind: kind)
   }
 
-  package init(number: Int?, id: TransferID, identity: TransferIdentity?, kind: Kind) {
+  package init(
+    number: Int?, id: TransferID, identity: TransferIdentity?, kind: Kind,
+    groupEnd: GroupEnd? = nil
+  ) {
     self.number = number
     self.id = id
     self.identity = identity
     self.kind = kind
+    self.groupEnd = groupEnd
+  }
+
+  /// The same event of a transfer that is known.
+  package func identified(_ identity: TransferIdentity?) -> TransferEvent {
+    TransferEvent(number: number, id: id, identity: identity, kind: kind, groupEnd: groupEnd)
   }
 }
 

@@ -22,3 +22,13 @@ extension IPAddress {
     return !Self.restricted.contains { hasPrefix($0.0, bits: $0.bits) }
   }
 }
+
+extension ResourceURL.Origin {
+  /// Whether its host has a private address without a lookup: it is one, or a name of this machine
+  /// (RFC 6761, section 6.3).
+  package var isPrivateLiteral: Bool {
+    let name = host.lowercased()
+    if name == "localhost" || name.hasSuffix(".localhost") { return true }
+    return IPAddress(host).map { !$0.isPublic } ?? false
+  }
+}

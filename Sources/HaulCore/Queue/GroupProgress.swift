@@ -42,6 +42,14 @@ package struct GroupProgress: Sendable {
   /// The members of a group; nil if there is no such group.
   package func counts(of group: String) -> Counts? { groups[group] }
 
+  /// How the members of a complete group ended.
+  func end(of group: String) -> GroupEnd? {
+    groups[group].map {
+      GroupEnd(
+        name: group, completed: $0.completed, failed: $0.failed, cancelled: $0.cancelled)
+    }
+  }
+
   /// Adds a member that has not ended; this reopens a complete group.
   package mutating func added(_ group: String) {
     var counts = groups[group] ?? Counts()

@@ -124,7 +124,8 @@ package struct QueueDecision: Sendable {
     for (index, event) in events.enumerated() {
       guard let path = paths[event.id], case .finished(let result) = event.kind else { continue }
       events[index] = StoredEvent(
-        number: event.number, id: event.id, kind: .finished(result.keeping(path)))
+        number: event.number, id: event.id, kind: .finished(result.keeping(path)),
+        groupEnd: event.groupEnd)
     }
     for (index, effect) in effects.enumerated() {
       guard case .ended(let id, let result) = effect, let path = paths[id] else { continue }

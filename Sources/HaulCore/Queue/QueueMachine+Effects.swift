@@ -118,13 +118,17 @@ extension QueueMachine {
       defer { (member.end, member.facts.storedState.waitReason) = (result.state, nil) }
       return (end: member.end, group: member.facts.group)
     }
+    let place = decision.events.count
     appendEvent(.finished(result), of: id, &decision)
     decision.effects.append(.ended(id, result))
     if let group = former?.group {
       // If a failed transfer is cancelled, its group has already counted an end.
       if let end = former?.end { groups.requeued(group, from: end) }
       let isComplete = groups.ended(group, result.state)
-      if isComplete, former?.end == nil { decision.effects.append(.groupEnded(group)) }
+      if isComplete, former?.end == nil {
+        decision.effects.append(.groupEnded(group))
+        decision.events[place].groupEnd = groups.end(of: group)
+      }
     }
     decision.toRecheck.append(contentsOf: graph.ended(id, result.state.dependencyEnd))
   }

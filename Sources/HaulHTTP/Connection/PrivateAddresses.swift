@@ -11,7 +11,7 @@ final class PrivateAddresses: Sendable {
   /// Whether a redirect of this origin may only lead to public addresses. A name that was never
   /// connected to counts as public: a proxy looks it up.
   func isPublic(_ origin: ResourceURL.Origin) -> Bool {
-    !Self.isPrivateLiteral(origin.host)
+    !origin.isPrivateLiteral
       && !hosts.withLockedValue { $0.contains(origin.host.lowercased()) }
   }
 
@@ -27,18 +27,12 @@ final class PrivateAddresses: Sendable {
 
   /// - Throws: `redirect-refused` for an address that is private without a lookup.
   static func check(_ origin: ResourceURL.Origin) throws(TransferError) {
-    if isPrivateLiteral(origin.host) { throw refusal(origin.host) }
+    if origin.isPrivateLiteral { throw refusal(origin.host) }
   }
 
   /// An address that is unknown, as of a Unix socket, is not public.
   static func isPublic(_ channel: any Channel) -> Bool {
     channel.remoteAddress?.ipAddress.flatMap(IPAddress.init)?.isPublic ?? false
-  }
-
-  private static func isPrivateLiteral(_ host: String) -> Bool {
-    let name = host.lowercased()
-    if name == "localhost" || name.hasSuffix(".localhost") { return true }
-    return IPAddress(host).map { !$0.isPublic } ?? false
   }
 
   private static func refusal(_ host: String) -> TransferError {

@@ -173,7 +173,8 @@ extension QueueCoordinator {
       let identity =
         runs.identity(of: event.id) ?? decision.added(event.id).map { TransferIdentity($0.request) }
       return TransferEvent(
-        number: event.number, id: event.id, identity: identity, kind: event.kind)
+        number: event.number, id: event.id, identity: identity, kind: event.kind,
+        groupEnd: event.groupEnd)
     }
     return engine.hub.hasSubscribers ? await store.identified(events) : events
   }

@@ -1,6 +1,6 @@
 package import HaulCore
 import HaulFiles
-import HaulHTTP
+package import HaulHTTP
 import NIOPosix
 
 /// Ports that replace those of this machine; nil for the machine's own.
@@ -80,7 +80,7 @@ struct SystemPorts {
 
 extension HTTPTransport.Settings {
   /// The settings of a configuration that concern connections.
-  fileprivate init(_ configuration: TransferManager.Configuration) {
+  package init(_ configuration: TransferManager.Configuration) {
     self.init()
     connectTimeout = configuration.connectTimeout
     headTimeout = configuration.idleTimeout

@@ -130,7 +130,10 @@ final class EventFeed: Sendable {
       let missed = (events ?? []).prefix { $0.number <= numbers.upperBound }
       if let last = missed.last {
         let found = try await store.withIdentities(
-          missed.map { TransferEvent(number: $0.number, id: $0.id, identity: nil, kind: $0.kind) })
+          missed.map {
+            TransferEvent(
+              number: $0.number, id: $0.id, identity: nil, kind: $0.kind, groupEnd: $0.groupEnd)
+          })
         reading.withLockedValue { $0.ready.append(contentsOf: found.map { .transfer($0) }) }
         hub.didReadMissed(key, to: last.number)
         return true
@@ -186,10 +189,6 @@ extension Store {
     guard !unknown.isEmpty else { return events }
     let records = try await records(unknown.sorted())
     let known = records.reduce(into: [:]) { $0[$1.id] = TransferIdentity($1.request) }
-    return events.map { event in
-      guard event.identity == nil else { return event }
-      return TransferEvent(
-        number: event.number, id: event.id, identity: known[event.id], kind: event.kind)
-    }
+    return events.map { $0.identity == nil ? $0.identified(known[$0.id]) : $0 }
   }
 }

@@ -51,8 +51,7 @@ final class TransferFeed: Sendable {
   private func add(_ events: [TransferEvent]) {
     let end = events.firstIndex { $0.kind.isEnd }
     let told = (end.map { events[...$0] } ?? events[...]).map { event in
-      event.identity == nil
-        ? TransferEvent(number: event.number, id: id, identity: identity, kind: event.kind) : event
+      event.identity == nil ? event.identified(identity) : event
     }
     reading.withLockedValue { reading in
       reading.ready.append(contentsOf: told)

@@ -76,6 +76,9 @@ extension TransferManager {
     await coordinator.ids(of: selection)
   }
 
+  /// The number of the last stored state change; 0 before the first one.
+  package var lastEventNumber: Int { get async { await coordinator.queue.lastEvent } }
+
   /// Whether the queue is suspended.
   package var isSuspended: Bool { coordinator.engine.slots.update { $0.isSuspended } }
 

@@ -14,7 +14,7 @@ struct EventWriter {
     var results = RowCodingMemo<StoredResult>()
     // Events that would be dropped at once are not written.
     for event in events.suffix(max(kept, 1)) {
-      let kind = try storedKind(event.kind, &results)
+      let kind = try storedKind(event, &results)
       insert.begin()
       try insert.bind(event.number)
       try insert.bind(Int64(event.id.bits))
@@ -29,11 +29,14 @@ struct EventWriter {
 
   /// Encodes equal results once: cancelling a whole list stores many of them.
   private func storedKind(
-    _ kind: TransferEvent.Kind, _ results: inout RowCodingMemo<StoredResult>
+    _ event: StoredEvent, _ results: inout RowCodingMemo<StoredResult>
   ) throws -> StoredKind {
-    guard case .finished(let result) = kind else { return try StoredKind(kind, coding) }
-    return StoredKind(
-      code: StoredKind.finished, detail: try results.encode(StoredResult(result), coding))
+    guard case .finished(let result) = event.kind else {
+      return try StoredKind(event.kind, coding)
+    }
+    var form = StoredResult(result)
+    form.group = event.groupEnd
+    return StoredKind(code: StoredKind.finished, detail: try results.encode(form, coding))
   }
 }
 
@@ -54,11 +57,12 @@ struct EventReader {
     while let row = try rows.next() {
       let kind = StoredKind(
         code: try row.decode(Int.self, atIndex: 2), detail: try StoredText.text(row, 3))
+      let (known, groupEnd) = try kind.kind(coding)
       events.append(
         StoredEvent(
           number: try row.decode(Int.self, atIndex: 0),
-          id: try TransferID(stored: row.decode(Int64.self, atIndex: 1)),
-          kind: try kind.kind(coding)))
+          id: try TransferID(stored: row.decode(Int64.self, atIndex: 1)), kind: known,
+          groupEnd: groupEnd))
     }
     return events
   }

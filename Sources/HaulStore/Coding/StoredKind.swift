@@ -54,17 +54,23 @@ struct StoredKind: Hashable {
 
   init(code: Int, detail: String?) { (self.code, self.detail) = (code, detail) }
 
+  /// The kind, and the group that this end completes.
   /// - Throws: `io` for a value that this version does not know.
-  func kind(_ coding: RowCoding) throws(TransferError) -> TransferEvent.Kind {
+  func kind(
+    _ coding: RowCoding
+  ) throws(TransferError) -> (kind: TransferEvent.Kind, groupEnd: GroupEnd?) {
+    guard code == Self.finished else { return (try otherKind(coding), nil) }
+    let form = try coding.decode(StoredResult.self, detail ?? "", "result")
+    return (.finished(try form.result()), form.group)
+  }
+
+  private func otherKind(_ coding: RowCoding) throws(TransferError) -> TransferEvent.Kind {
     switch code {
     case 0: return .added(target: detail)
     case 2: return .paused(by: try initiator())
     case 3: return .resumed(by: try initiator())
     case Self.removed: return .removed
     case Self.moved: return .moved
-    case Self.finished:
-      let form = try coding.decode(StoredResult.self, detail ?? "", "result")
-      return .finished(try form.result())
     default:
       let form = try coding.decode(Detail.self, detail ?? "", "kind of event")
       guard let kind = try kind(form) else { throw .unreadable("a kind of event") }

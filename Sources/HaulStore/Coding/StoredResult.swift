@@ -16,6 +16,8 @@ struct StoredResult: Codable, Hashable {
   var firstAnswer: StoredDuration?
   var requests: Int?
   var retries: Int?
+  /// In the event of the end that completes a group.
+  var group: GroupEnd?
 
   init(_ result: TransferResult) {
     state = result.state.rawValue

@@ -107,6 +107,9 @@ struct ControlAPIRuns {
       ("POST", "/api/v1/commands", json, #"{"command":"pause","transfers":{"ids":["ZZ"]}}"#, 404),
       ("POST", "/api/v1/commands", json, #"{"command":"move","transfers":{"all":true}}"#, 400),
       ("PATCH", "/api/v1/queue", json, #"{"is_suspended":1}"#, 400),
+      ("PATCH", "/api/v1/notices", json, #"{"seen_up_to":-1}"#, 400),
+      ("PATCH", "/api/v1/notices", json, #"{"seen":1}"#, 400),
+      ("PATCH", "/api/v1/notices", ["Host: localhost"], #"{"seen_up_to":1}"#, 415),
     ]
 
   @Test("refuses what it does not document, with a problem and without CORS")

@@ -52,7 +52,8 @@ struct RemoteAccessRuns {
     ("GET", "/metrics"), ("GET", "/api/v1/openapi.yaml"),
     ("POST", "/api/v1/transfers"), ("POST", "/api/v1/commands"), ("POST", "/api/v1/wait"),
     ("POST", "/api/v1/shutdown"), ("PATCH", "/api/v1/queue"), ("OPTIONS", "/api/v1/transfers"),
-    ("PATCH", "/api/v1/transfers/ZZZZZZZZ"),
+    ("PATCH", "/api/v1/transfers/ZZZZZZZZ"), ("GET", "/api/v1/notices"),
+    ("PATCH", "/api/v1/notices"),
   ]
 
   @Test("nothing is answered without the token, to another Host, or to a page")
@@ -82,7 +83,9 @@ struct RemoteAccessRuns {
         let query = try remote.call(method, "\(path)?token=\(remote.token)", [host])
         #expect(query.status == 401, "a token in the address")
       }
-      #expect(try remote.call("GET", "/api/v1/status", remote.fields).status == 200)
+      for path in ["status", "notices"] {
+        #expect(try remote.call("GET", "/api/v1/\(path)", remote.fields).status == 200)
+      }
     }
   }
 

@@ -101,6 +101,31 @@ import Testing
     }
   }
 
+  @Test func `The event of the end that completes a group says how its members ended`()
+    async throws
+  {
+    try await QueueBench.with([.broken("a"), .plain("b"), .plain("c")]) { queue in
+      let events = queue.manager.events()
+      let group = queue.manager.group("g")
+      let a = try await queue.manager.add(try requests(queue, ["a", "b"], group: "g"))[0]
+      _ = try await group.completion()
+      queue.server.setFaults("/a", [])
+      try await a.retry()
+      _ = try await group.completion()
+      _ = try await queue.add("c")
+      await queue.manager.waitUntilEmpty()
+      await queue.manager.shutdown()
+      var ends: [GroupEnd?] = []
+      for await event in events {
+        if case .finished = event.kind { ends.append(event.groupEnd) }
+      }
+      #expect(
+        ends == [
+          nil, GroupEnd(name: "g", completed: 1, failed: 1), GroupEnd(name: "g", completed: 2), nil,
+        ])
+    }
+  }
+
   @Test func `The queue reports when it is empty, and counts its states`() async throws {
     try await QueueBench.with([.held("a"), .held("b"), .plain("c"), .plain("d")]) { queue in
       let manager = queue.manager

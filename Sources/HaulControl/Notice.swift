@@ -1,0 +1,109 @@
+package import HaulCore
+
+/// What is told about an end: of a transfer, or of a group. As JSON, it is the body of a webhook
+/// and an entry of `GET /api/v1/notices`. Unknown values are null, never left out.
+package struct Notice: Codable, Hashable, Sendable {
+  package enum Kind: String, Codable, Sendable {
+    /// A transfer has ended.
+    case transfer
+    /// All members of a group have ended.
+    case group
+    /// Several ends that are told together, as the desktop does when there are many.
+    case several
+    /// Ends that a channel could not tell, because it failed for too long.
+    case dropped
+  }
+
+  package struct Failure: Codable, Hashable, Sendable {
+    package var code: TransferError.Code
+    package var message: String
+  }
+
+  /// How the members of a group, or several transfers, ended.
+  package struct Counts: Codable, Hashable, Sendable {
+    package var completed: Int
+    package var failed: Int
+    package var cancelled: Int
+
+    package init(completed: Int, failed: Int, cancelled: Int) {
+      (self.completed, self.failed, self.cancelled) = (completed, failed, cancelled)
+    }
+
+    package var all: Int { completed + failed + cancelled }
+  }
+
+  /// The same whenever this end is told, and of no other end.
+  package var id: String
+  /// Of the state change in the log.
+  package var number: Int
+  package var kind: Kind
+  /// Of a group: `failed` if a member failed, otherwise `cancelled` if one was cancelled.
+  package var state: TransferResult.State?
+  package var transfer: TransferID?
+  package var group: String?
+  /// Of the file, the program, the step or the group.
+  package var name: String
+  package var path: String?
+  package var error: Failure?
+  /// Of the file.
+  package var bytes: Int64?
+  package var counts: Counts?
+  /// When the notice was made, in seconds since 1970: when the transfer ended, or when the daemon
+  /// ran again after that.
+  package var time: Double
+  /// What ended and how, in one line without control characters.
+  package var title: String
+  /// The path, the reason or the numbers, likewise.
+  package var text: String
+
+  package init(
+    id: String, number: Int, kind: Kind, name: String, time: Double, title: String, text: String
+  ) {
+    (self.id, self.number, self.kind, self.name) = (id, number, kind, name)
+    (self.time, self.title, self.text) = (time, title, text)
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var object = encoder.container(keyedBy: CodingKeys.self)
+    try object.encode(id, forKey: .id)
+    try object.encode(number, forKey: .number)
+    try object.encode(kind, forKey: .kind)
+    try object.encode(state, forKey: .state)
+    try object.encode(transfer, forKey: .transfer)
+    try object.encode(group, forKey: .group)
+    try object.encode(name, forKey: .name)
+    try object.encode(path, forKey: .path)
+    try object.encode(error, forKey: .error)
+    try object.encode(bytes, forKey: .bytes)
+    try object.encode(counts, forKey: .counts)
+    try object.encode(time, forKey: .time)
+    try object.encode(title, forKey: .title)
+    try object.encode(text, forKey: .text)
+  }
+}
+
+/// `GET /api/v1/notices`: the newest ends, and how many were not seen yet.
+package struct NoticePage: Codable, Hashable, Sendable {
+  /// Newest first.
+  package var notices: [Notice]
+  package var unseen: Int
+
+  package init(notices: [Notice], unseen: Int) {
+    (self.notices, self.unseen) = (notices, unseen)
+  }
+}
+
+/// The body of `PATCH /api/v1/notices`.
+package struct SeenBody: Codable, Hashable, Sendable {
+  /// The number of the newest notice that was seen.
+  package var seenUpTo: Int
+
+  enum CodingKeys: String, CodingKey { case seenUpTo = "seen_up_to" }
+
+  package init(seenUpTo: Int) { self.seenUpTo = seenUpTo }
+
+  package init(from decoder: any Decoder) throws {
+    let object = try decoder.strictContainer(keyedBy: CodingKeys.self)
+    seenUpTo = try object.decode(Int.self, forKey: .seenUpTo)
+  }
+}

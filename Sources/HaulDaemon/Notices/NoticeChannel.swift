@@ -1,0 +1,111 @@
+import HaulControl
+import HaulCore
+import HaulFiles
+import HaulKit
+import Logging
+
+/// A way to tell somebody about an end.
+protocol NoticeSender: Sendable {
+  /// Returns when the notice was taken.
+  func send(_ notice: Notice) async throws(NoticeOutbox.Failure)
+}
+
+/// Tells one subscriber: performs the commands of `NoticeOutbox`. It reads the log by itself, so
+/// that no channel waits for another.
+struct NoticeChannel: Sendable {
+  let name: String
+  let rules: NoticeOutbox.Rules
+  let sender: any NoticeSender
+  /// The number up to which everything was told, in decimal.
+  let cursor: StateFile
+  let manager: TransferManager
+  let io: BlockingIO
+  let clock: any TransferClock
+  let logger: Logger
+
+  private static let batch = 256
+
+  /// Runs until the manager has shut down, or the task is cancelled.
+  func run(from start: Int) async {
+    var outbox = NoticeOutbox(rules, cursor: start)
+    var generator = SystemRandomNumberGenerator()
+    let events = manager.events(after: start)
+    var commands = outbox.handle(.started, at: clock.now, using: &generator)
+    while !commands.isEmpty {
+      guard let input = await perform(commands.removeFirst(), events) else { continue }
+      commands += outbox.handle(input, at: clock.now, using: &generator)
+    }
+  }
+
+  /// The input that follows from a command, if any.
+  private func perform(
+    _ command: NoticeOutbox.Command, _ events: QueueEvents
+  ) async -> NoticeOutbox.Input? {
+    switch command {
+    case .read:
+      let some = await events.next(atMost: Self.batch)
+      guard !some.isEmpty else { return .ended }
+      return .read(
+        some, names: await manager.names(of: some), time: SystemClock().wallSeconds)
+    case .deliver(let notice):
+      do throws(NoticeOutbox.Failure) {
+        try await sender.send(notice)
+        return .delivered
+      } catch {
+        return Task.isCancelled ? nil : .failed(error)
+      }
+    case .wait(let instant):
+      // Cancelled: the daemon ends, and the next one tells what is left.
+      guard (try? await clock.sleep(until: instant)) != nil else { return nil }
+      return .waited
+    case .store(let number):
+      await store(number)
+      return nil
+    case .log(let line):
+      logger.warning("notices: \(name): \(line)")
+      return nil
+    case .stop: return nil
+    }
+  }
+
+  /// What was told stays told in this run also when this fails.
+  private func store(_ number: Int) async {
+    do throws(TransferError) {
+      try await io.run { [cursor] () throws(TransferError) in
+        try cursor.write("\(number)\n".utf8)
+      }
+    } catch {
+      logger.error("notices: \(name): \(error.message)")
+    }
+  }
+
+  /// The stored cursor. A new channel begins with the present, and not with what has ended before.
+  func start(at present: Int) async throws(TransferError) -> Int {
+    try await io.run { [name, cursor, logger] () throws(TransferError) in
+      if let bytes = try cursor.read() {
+        let number = Int(String(decoding: bytes, as: UTF8.self).prefix { $0 != "\n" })
+        if let number, number >= 0 { return number }
+        logger.error("notices: \(name): \(cursor.path) is damaged; it begins with the present")
+      }
+      try cursor.write("\(present)\n".utf8)
+      return present
+    }
+  }
+}
+
+extension TransferManager {
+  /// The names of transfers that ended, as the list has them. A completed download has its name
+  /// in its path, and needs no look-up.
+  func names(of events: [QueueEvent]) async -> [TransferID: String] {
+    let ids = events.compactMap { event -> TransferID? in
+      guard case .transfer(let event) = event, case .finished(let result) = event.kind,
+        result.path == nil
+      else { return nil }
+      return event.id
+    }
+    guard !ids.isEmpty else { return [:] }
+    // A notice with an id for a name is better than none.
+    let rows = (try? await rows(of: Set(ids).sorted())) ?? []
+    return Dictionary(rows.map { ($0.row.id, $0.row.name) }, uniquingKeysWith: { $1 })
+  }
+}

@@ -1,0 +1,102 @@
+import HaulCore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+private func readBytes(_ file: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
+  read(file, buffer.baseAddress, buffer.count)
+}
+
+private func writeBytes(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+  write(file, bytes.baseAddress, bytes.count)
+}
+
+/// A small file of the state directory, for its owner only, which is replaced as a whole. Its calls
+/// block.
+struct StateFile: Sendable {
+  let path: String
+  /// The most bytes that are read.
+  private static let limit = 1 << 20
+
+  /// Nil if it does not exist.
+  /// - Throws: `io`; `permission-denied` for a file that others may have written.
+  func read() throws(TransferError) -> [UInt8]? {
+    let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    guard file >= 0 else {
+      if errno == ENOENT { return nil }
+      throw failure("read")
+    }
+    defer { close(file) }
+    var status = stat()
+    guard fstat(file, &status) == 0 else { throw failure("read") }
+    guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+      status.st_mode & 0o022 == 0
+    else {
+      throw TransferError(
+        .permissionDenied, "others may have written \(path), so it is not used; delete it")
+    }
+    var bytes = [UInt8](repeating: 0, count: Self.limit)
+    var count = 0
+    while count < bytes.count {
+      let more = bytes.withUnsafeMutableBytes {
+        readBytes(file, UnsafeMutableRawBufferPointer(rebasing: $0[count...]))
+      }
+      if more < 0, errno == EINTR { continue }
+      guard more >= 0 else { throw failure("read") }
+      guard more > 0 else { break }
+      count += more
+    }
+    return Array(bytes.prefix(count))
+  }
+
+  /// Replaces it; the new content survives a power cut once this returns.
+  /// - Throws: `io`, `disk-full`; then the old content is still there.
+  func write(_ bytes: some Sequence<UInt8>) throws(TransferError) {
+    let new = "\(path).new"
+    // Of a process that died.
+    unlink(new)
+    let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw failure("write") }
+    do throws(TransferError) {
+      defer { close(file) }
+      try write(Array(bytes), to: file)
+      guard fsync(file) == 0 else { throw failure("write") }
+    } catch {
+      unlink(new)
+      throw error
+    }
+    guard rename(new, path) == 0 else { throw failure("write") }
+    try syncDirectory()
+  }
+
+  /// - Throws: `io`.
+  func remove() throws(TransferError) {
+    guard unlink(path) == 0 || errno == ENOENT else { throw failure("delete") }
+    try syncDirectory()
+  }
+
+  private func write(_ bytes: [UInt8], to file: Int32) throws(TransferError) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { writeBytes(file, $0) }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw failure("write") }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  private func syncDirectory() throws(TransferError) {
+    let directory = open(String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)]), O_RDONLY)
+    guard directory >= 0 else { throw failure("write") }
+    defer { close(directory) }
+    guard fsync(directory) == 0 else { throw failure("write") }
+  }
+
+  private func failure(_ verb: String) -> TransferError {
+    let code: TransferError.Code = errno == ENOSPC || errno == EDQUOT ? .diskFull : .io
+    return TransferError(code, "cannot \(verb) \(path): \(SystemError.text(errno))")
+  }
+}

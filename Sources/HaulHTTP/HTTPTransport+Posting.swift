@@ -1,0 +1,49 @@
+import AsyncHTTPClient
+package import HaulCore
+import NIOCore
+import NIOHTTP1
+
+extension HTTPTransport {
+  /// The head of an answer to a message.
+  package struct Receipt: Sendable {
+    package let status: Int
+    /// How long the server asked to wait.
+    package let retryAfter: Duration?
+  }
+
+  /// Sends a message, follows no redirect, and reads only the head of the answer.
+  /// - Parameters:
+  ///   - publicOnly: refuses a host with a private address. Through a proxy, only an address that
+  ///     needs no lookup can be judged.
+  ///   - wallSeconds: the present time, for a date in `Retry-After`.
+  /// - Throws: `redirect-refused` for a private address; as a fetch does.
+  package func post(
+    _ body: [UInt8], _ fields: HeaderFields, to url: ResourceURL, publicOnly: Bool,
+    within limit: Duration, at wallSeconds: Double
+  ) async throws(TransferError) -> Receipt {
+    let (origin, route) = (url.origin, route(to: url.origin))
+    let request = FetchRequest(url: url, headers: fields)
+    do {
+      try checkTrust(of: request, over: route)
+      if publicOnly { try PrivateAddresses.check(origin) }
+      let client = try clients.client(
+        for: Clients.Key(
+          route: route, speaksHTTP2: false, isUnchecked: false,
+          certifiedHost: certifiedHost(of: request), hasRawTarget: !url.hasTextualPath,
+          isPublicOnly: publicOnly))
+      var message = HTTPClientRequest(url: address(of: url, over: route))
+      message.method = .POST
+      message.headers = headers(of: request, over: route)
+      message.body = .bytes(ByteBuffer(bytes: body))
+      let answer = try await client.execute(message, deadline: .now() + TimeAmount(limit))
+      let waits = answer.headers["Retry-After"].map { ("Retry-After", $0) }
+      return Receipt(
+        status: Int(answer.status.code),
+        retryAfter: RetryAfter.delay(HeaderFields(waits), now: wallSeconds))
+    } catch {
+      let mapped = TransferError(mapping: error, from: origin, via: route)
+      guard mapped.code == .redirectRefused else { throw mapped }
+      throw TransferError(.redirectRefused, "\(origin.host) has a private address")
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import HaulCLI
+import HaulControl
+import HaulCore
+import Testing
+
+@Suite("The configuration file of haul serve") struct ServeSettingsTests {
+  private func serve(_ words: [String], _ sources: CommandSources) throws -> ServePlan {
+    guard case .serve(let plan) = try Invocation(["serve"] + words, from: sources) else {
+      throw UsageError("that is not serve")
+    }
+    return plan
+  }
+
+  private func files(_ text: String, secret: String? = nil) -> CommandSources {
+    SettingsTests.files(text, secret.map { ["/home/me/secret": $0] } ?? [:])
+  }
+
+  @Test("says who is told, and the command line overrides it")
+  func notices() throws {
+    let text = """
+      notify = failures
+      notify-sound = false
+      webhook = https://hook.example/x
+      webhook-secret-file = ~/secret
+      webhook-private
+      notify-command = ~/bin/on-end
+      notify-command = --label
+      notify-command = a b=c
+      """
+    let notices = try serve([], files(text, secret: "key\nrest")).notices
+    #expect(notices.level == .failures)
+    #expect(!notices.hasSound)
+    #expect(notices.webhook?.url.description == "https://hook.example/x")
+    #expect(notices.webhook?.secret == NoticeSecret(Array("key".utf8)))
+    #expect(notices.webhook?.mayBePrivate == true)
+    #expect(notices.command == ["/home/me/bin/on-end", "--label", "a b=c"])
+    let own = try serve(
+      ["--notify", "all", "--notify-sound", "--no-webhook-private"], files(text, secret: "key")
+    ).notices
+    #expect(own.level == .all && own.hasSound && own.webhook?.mayBePrivate == false)
+    #expect(try serve([], files("")).notices == NoticeSettings())
+  }
+
+  @Test("every option of serve can be in it, and get ignores those that it does not have")
+  func others() throws {
+    let text = """
+      listen = 127.0.0.1:8765
+      root = /srv/a
+      root = /srv/b
+      private-redirects
+      notify = none
+      webhook = https://hook.example/x
+      notify-sound
+      notify-command = x
+      webhook-private = false
+      connections = 3
+      """
+    let plan = try serve([], files(text))
+    #expect(
+      plan.remote == RemoteAccess(host: "127.0.0.1", port: 8765, roots: ["/srv/a", "/srv/b"]))
+    #expect(plan.allowsPrivateRedirects)
+    guard case .get(let get) = try Invocation(["get", "https://h/x"], from: files(text)) else {
+      throw UsageError("that is not get")
+    }
+    #expect(get.requests[0].connections == 3)
+  }
+
+  @Test(
+    "a wrong value is refused with the line, and no address is repeated",
+    arguments: [
+      ("notify = loud", "line 1: notify: write one of all, failures, groups, none"),
+      ("webhook = hook.example/canary", "line 1: webhook: --webhook: not an absolute address"),
+      ("webhook = ftp://h/canary", "line 1: webhook: --webhook: the scheme ftp is not supported"),
+      ("webhook = http://[::ffff:10.0.0.1]/canary", "line 1: webhook: --webhook: ::ffff:"),
+      ("webhook = https://x.localhost/canary", "line 1: webhook: --webhook: x.localhost has a"),
+      ("webhook-secret-file = /x", "line 1: webhook-secret-file: --webhook-secret-file needs"),
+      ("notify-command = run me", "line 1: notify-command: notify-command: write the program"),
+      ("notify-command", "line 1: notify-command: a value is missing"),
+      (
+        "webhook = https://h/canary\nwebhook-secret-file = secret",
+        "--webhook-secret-file secret: give the absolute path"
+      ),
+      (
+        "webhook = https://h/canary\nwebhook-secret-file = ~/none",
+        "--webhook-secret-file /home/me/none: there is no such file"
+      ),
+    ])
+  func wrong(text: String, part: String) throws {
+    let message = try #require(refusal(["serve"], of: files(text)))
+    #expect(message.hasPrefix("\(SettingsTests.path): \(part)"), "\(message)")
+    #expect(!message.contains("canary"))
+  }
+
+  @Test("a command is only in the file: neither the command line nor the environment has one")
+  func commandLine() throws {
+    let message = try #require(refusal(["serve", "--notify-command", "x"], of: files("")))
+    #expect(message.hasPrefix("notify-command is for the configuration file only"))
+    var sources = files("")
+    sources.environment["HAUL_NOTIFY_COMMAND"] = "x"
+    #expect(try serve([], sources).notices.command == [])
+  }
+
+  @Test("a file with a command must be one that others cannot change")
+  func trusted() throws {
+    for (text, isRefused) in [("notify-command = x", true), ("notify = none", false)] {
+      var sources = files(text)
+      let read = sources.read
+      sources.read = { (path, purpose) throws(UsageError) in
+        if purpose.isTrusted { throw UsageError("others can change the file") }
+        return try read(path, purpose)
+      }
+      let message = refusal(["serve"], of: sources)
+      #expect(message == (isRefused ? "\(SettingsTests.path): others can change the file" : nil))
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import FoundationEssentials
+import HaulControl
+import HaulCore
+import HaulDaemon
+import HaulKit
+import Testing
+
+@Suite("The words of notices") struct NoticeWordsTests {
+  private func notices(_ event: QueueEvent, name: String? = nil) -> [Notice] {
+    guard case .transfer(let event) = event else { return [] }
+    return Notice.notices(of: event, name: name, time: 1)
+  }
+
+  @Test("the three ends differ, and say where or why")
+  func ends() {
+    let error = TransferError(.notFound, "the server does not have it (404)")
+    let all =
+      notices(Ends.event(1)) + notices(Ends.event(2, .failed, path: nil, error: error), name: "b")
+      + notices(Ends.event(3, .cancelled, path: nil), name: "c")
+    #expect(all.map(\.title) == ["a.iso: completed", "b: failed", "c: cancelled"])
+    #expect(all.map(\.text) == ["/d/a.iso", "the server does not have it (404)", ""])
+    #expect(all[1].error?.code == .notFound)
+    #expect(Set(all.map(\.id)).count == 3)
+  }
+
+  @Test(
+    "a group says how many",
+    arguments: [
+      (GroupEnd(name: "g", completed: 3), "group g: all 3 completed", "3 completed"),
+      (GroupEnd(name: "g", completed: 1), "group g: completed", "1 completed"),
+      (
+        GroupEnd(name: "g", completed: 1, failed: 2, cancelled: 1), "group g: 2 of 4 failed",
+        "1 completed, 2 failed, 1 cancelled"
+      ),
+      (
+        GroupEnd(name: "g", completed: 1, cancelled: 1), "group g: 1 of 2 cancelled",
+        "1 completed, 1 cancelled"
+      ),
+    ])
+  func groups(end: GroupEnd, title: String, text: String) {
+    let group = notices(Ends.event(1, group: "g", groupEnd: end)).last
+    #expect(group?.title == title)
+    #expect(group?.text == text)
+    #expect(group?.group == "g")
+  }
+
+  @Test("control characters and directions of text are shown as escapes")
+  func escapes() {
+    let notice = notices(Ends.event(1, path: "/d/\u{1B}[2Ja\u{202E}\n.iso")).first
+    #expect(notice?.title == #"\x1b[2Ja\u{202e}\n.iso: completed"#)
+    #expect(notice?.name == "\u{1B}[2Ja\u{202E}\n.iso", "programs get the name itself")
+  }
+
+  @Test("the desktop gets no markup, no option, and a sound that differs")
+  func desktop() throws {
+    let notice = try #require(notices(Ends.event(1, path: #"/d/--x<b>&"\101"#)).first)
+    let words = DesktopMessage(notice, hasSound: true).arguments
+    #expect(words.contains("--urgency=normal"))
+    #expect(words.contains("--hint=string:sound-name:complete-download"))
+    #expect(
+      words.suffix(3) == ["--", #"--x<b>&"\101: completed"#, #"/d/--x&lt;b&gt;&amp;"\\101"#])
+    let failed = try #require(notices(Ends.event(1, .failed)).first)
+    let loud = DesktopMessage(failed, hasSound: true).arguments
+    #expect(loud.contains("--urgency=critical"))
+    #expect(loud.contains("--hint=string:sound-name:dialog-error"))
+    let silent = DesktopMessage(failed, hasSound: false).arguments
+    #expect(silent.contains("--hint=boolean:suppress-sound:true"))
+    #expect(!silent.contains { $0.contains("sound-name") })
+  }
+
+  @Test("JSON has every key, and null for what is unknown")
+  func json() throws {
+    let notice = try #require(notices(Ends.event(7)).first)
+    let text = String(decoding: try StrictJSON.encode(notice), as: UTF8.self)
+    #expect(
+      text == #"{"bytes":5,"counts":null,"error":null,"group":null,"id":"ABCDEFGH-7","#
+        + #""kind":"transfer","name":"a.iso","number":7,"path":"/d/a.iso","state":"completed","#
+        + #""text":"/d/a.iso","time":1,"title":"a.iso: completed","transfer":"ABCDEFGH"}"#)
+  }
+
+  @Test("a secret has no description")
+  func secret() throws {
+    let secret = NoticeSecret(Array("canary".utf8))
+    let webhook = NoticeSettings.Webhook(url: try ResourceURL("https://h/x"), secret: secret)
+    var dumped = ""
+    dump(webhook, to: &dumped)
+    for text in ["\(secret)", String(reflecting: secret), "\(webhook)", dumped] {
+      #expect(!text.contains("canary") && !text.contains("\(Array("canary".utf8))"), "\(text)")
+    }
+  }
+}
+
+@Suite("The list of notices") struct NoticeListTests {
+  private func notices(_ numbers: ClosedRange<Int>) -> [Notice] {
+    numbers.flatMap { number -> [Notice] in
+      guard case .transfer(let event) = Ends.event(number) else { return [] }
+      return Notice.notices(of: event, name: nil, time: 0)
+    }
+  }
+
+  @Test("counts what was not seen, and never counts up")
+  func seen() {
+    var list = NoticeList(present: 10)
+    list.add(notices(11...15), through: 20)
+    #expect(list.page.unseen == 5)
+    #expect(list.page.notices.map(\.number) == [15, 14, 13, 12, 11])
+    list.see(upTo: 13)
+    #expect(list.page.unseen == 2)
+    list.see(upTo: 11)
+    #expect(list.page.unseen == 2)
+    list.see(upTo: .max)
+    #expect(list.page.unseen == 0)
+    list.add(notices(21...21), through: 21)
+    #expect(list.page.unseen == 1, "what had not happened was not seen")
+  }
+
+  @Test("keeps the newest, and counts the others too")
+  func bounded() {
+    var list = NoticeList(present: 0)
+    list.add(notices(1...250), through: 250)
+    #expect(list.page.notices.count == NoticeList.limit)
+    #expect(list.page.notices.first?.number == 250)
+    #expect(list.page.unseen == 250)
+    list.see(upTo: 100)
+    #expect(list.page.unseen == 250, "those that are not kept may be unseen")
+    list.see(upTo: 240)
+    #expect(list.page.unseen == 10)
+  }
+}
