@@ -57,7 +57,8 @@ package struct SQLiteStore: Store {
 
   package func commit(_ change: StoreChange) async throws(TransferError) {
     guard !change.isEmpty else { return }
-    try await database.write("store a change of the queue") { [rows, lastForm, keptEvents, reached] db in
+    try await database.write("store a change of the queue") {
+      [rows, lastForm, keptEvents, reached] db in
       var writer = ChangeWriter(
         db: db, rows: rows, lastForm: lastForm, keptEvents: keptEvents, reached: reached)
       try writer.write(change)
