@@ -197,7 +197,7 @@ let package = Package(
     .testTarget(
       name: "HaulDaemonTests",
       dependencies: [
-        "HaulDaemon", "HaulControl", "HaulCore", "HaulFiles", "HaulKit", "HaulTesting",
+        "HaulDaemon", "HaulControl", "HaulCore", "HaulKit", "HaulTesting",
       ],
       swiftSettings: settings),
     .testTarget(

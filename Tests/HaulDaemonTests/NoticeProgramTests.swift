@@ -1,7 +1,7 @@
 import HaulControl
 import HaulCore
 import HaulDaemon
-import HaulFiles
+import HaulKit
 import HaulTesting
 import Testing
 

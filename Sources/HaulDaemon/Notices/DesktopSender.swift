@@ -1,6 +1,5 @@
 package import HaulControl
 import HaulCore
-import HaulFiles
 import HaulKit
 
 #if canImport(Glibc)

@@ -1,7 +1,6 @@
 import FoundationEssentials
 package import HaulControl
 import HaulCore
-import HaulFiles
 import HaulKit
 import Logging
 

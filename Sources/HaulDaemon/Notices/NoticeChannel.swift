@@ -1,6 +1,5 @@
 import HaulControl
 import HaulCore
-import HaulFiles
 import HaulKit
 import Logging
 

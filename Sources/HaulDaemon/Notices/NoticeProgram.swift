@@ -1,7 +1,7 @@
 package import HaulControl
 package import HaulCore
-package import HaulFiles
-import HaulKit
+import HaulFiles
+package import HaulKit
 
 /// Runs a program about a notice: without a shell, in a process group of its own, and not for long.
 package struct NoticeProgram: Sendable {

@@ -1,6 +1,5 @@
 import HaulControl
 import HaulCore
-import HaulFiles
 import HaulHTTP
 import HaulKit
 import Logging
