@@ -87,6 +87,7 @@ let package = Package(
   targets: [
     .target(name: "CHaulSystem"),
     .target(name: "CHaulCoding", linkerSettings: [.linkedLibrary("z")]),
+    .target(name: "CHaulPage", exclude: ["page"]),
     .target(
       name: "HaulCore", dependencies: [.collections, .structuredHeaders],
       swiftSettings: parsers),
@@ -117,7 +118,7 @@ let package = Package(
     .target(
       name: "HaulControl",
       dependencies: [
-        "HaulKit", "HaulCore", .asyncHTTPClient, .nioConcurrency, .nioCore, .nioHTTP1,
+        "HaulKit", "HaulCore", .asyncHTTPClient, .crypto, .nioConcurrency, .nioCore, .nioHTTP1,
       ],
       swiftSettings: settings),
     .target(
@@ -126,7 +127,7 @@ let package = Package(
     .target(
       name: "HaulDaemon",
       dependencies: [
-        "HaulControl", "HaulStore", "HaulKit", "HaulCore", .hummingbird,
+        "CHaulPage", "HaulControl", "HaulStore", "HaulKit", "HaulCore", .hummingbird,
         .coreMetrics, .hummingbirdCore, .logging, .nioConcurrency, .nioCore,
         .nioHTTPTypes, .serviceLifecycle,
       ],
@@ -192,7 +193,7 @@ let package = Package(
       dependencies: ["HaulService", "HaulKit", .logging, .serviceLifecycle],
       swiftSettings: settings),
     .testTarget(
-      name: "HaulControlTests", dependencies: ["HaulControl", "HaulCore"],
+      name: "HaulControlTests", dependencies: ["HaulControl", "HaulCore", "HaulTesting"],
       swiftSettings: settings),
     .testTarget(
       name: "HaulCLITests",

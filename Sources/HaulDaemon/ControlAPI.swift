@@ -21,13 +21,19 @@ struct ControlAPI: Sendable {
 
   let manager: TransferManager
   let version: String
-  /// Nil over the socket, where a transfer may write anywhere.
-  let roots: RootDirectories?
+  let access: RemoteAccess
+  /// Whether it is served over the socket, where a transfer may write anywhere.
+  let isLocal: Bool
   let subscribers: SubscriberCount
   let registry: MetricsRegistry
   let suspension: SuspensionMark
+  let sessions: PageSessions
+  let listener: PageListener
   /// Ends the daemon.
   let stop: @Sendable () -> Void
+
+  /// Nil over the socket.
+  private var roots: RootDirectories? { isLocal ? nil : RootDirectories(paths: access.roots) }
 
   func addRoutes(to router: Router<BasicRequestContext>) {
     router.get("/metrics") { _, _ in await metrics() }
@@ -70,6 +76,8 @@ struct ControlAPI: Sendable {
       let ids = try await ids(of: try await request.body(Selection.self))
       return try Answer.json(await wait(for: ids))
     }
+    v1.post("/ui") { request, _ in try Answer.json(await address(for: request)) }
+    v1.post("/session") { request, _ in try Answer.json(await session(for: request)) }
     v1.get("/openapi.yaml") { _, _ in Answer.document }
     v1.get("/events") { request, _ in try events(for: request) }
   }

@@ -15,7 +15,7 @@ package import Logging
 package enum HaulProgram {
   /// Runs the queue of `haul serve` until it is told to end; throws what a user can do.
   package typealias Serve =
-    @Sendable (ControlLocation, TransferManager.Configuration, RemoteAccess?, Logger) async throws
+    @Sendable (ControlLocation, TransferManager.Configuration, RemoteAccess, Logger) async throws
     -> Void
 
   /// Runs the command line.
