@@ -128,7 +128,7 @@ let package = Package(
       name: "HaulDaemon",
       dependencies: [
         "CHaulPage", "HaulControl", "HaulStore", "HaulKit", "HaulCore", .hummingbird,
-        .coreMetrics, .hummingbirdCore, .logging, .nioConcurrency, .nioCore,
+        .coreMetrics, .deque, .hummingbirdCore, .logging, .nioConcurrency, .nioCore,
         .nioHTTPTypes, .serviceLifecycle,
       ],
       resources: [.embedInCode("openapi.yaml")], swiftSettings: settings),

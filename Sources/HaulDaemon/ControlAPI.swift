@@ -29,6 +29,8 @@ struct ControlAPI: Sendable {
   let suspension: SuspensionMark
   let sessions: PageSessions
   let listener: PageListener
+  let history: TransferHistory
+  let limits: RunningLimits
   /// Ends the daemon.
   let stop: @Sendable () -> Void
 
@@ -76,6 +78,17 @@ struct ControlAPI: Sendable {
       let ids = try await ids(of: try await request.body(Selection.self))
       return try Answer.json(await wait(for: ids))
     }
+    v1.get("/transfers/:id/details") { _, context in
+      try Answer.json(await details(of: try context.parameters.require("id")))
+    }
+    v1.get("/order") { _, _ in
+      try Answer.json(OrderDocument(ids: await manager.ids(of: .all)))
+    }
+    v1.get("/limits") { _, _ in try Answer.json(await limits.document) }
+    v1.patch("/limits") { request, _ in
+      try await limits.apply(try await request.body(LimitsDocument.self))
+      return try Answer.json(await limits.document)
+    }
     v1.post("/ui") { request, _ in try Answer.json(await address(for: request)) }
     v1.post("/session") { request, _ in try Answer.json(await session(for: request)) }
     v1.get("/openapi.yaml") { _, _ in Answer.document }
@@ -86,7 +99,8 @@ struct ControlAPI: Sendable {
     let counts = await manager.counts
     return StatusDocument(
       version: version, pid: getpid(), isSuspended: manager.isSuspended,
-      counts: Dictionary(uniqueKeysWithValues: counts.map { ($0.rawValue, $1) }))
+      counts: Dictionary(uniqueKeysWithValues: counts.map { ($0.rawValue, $1) }),
+      roots: roots?.paths)
   }
 
   private func add(_ request: Request) async throws -> AddAnswer {
@@ -118,6 +132,18 @@ struct ControlAPI: Sendable {
       transfers: try await documents(of: page.map(\.id)), next: isLast ? nil : page.last?.id)
   }
 
+  private func details(of name: String) async throws -> DetailsDocument {
+    let id = try await id(named: name)
+    var details = DetailsDocument(id: id)
+    if let segments = await manager.segments(of: id) {
+      details.length = segments.length
+      details.present = segments.present.map { [$0.lowerBound, $0.upperBound] }
+      details.active = segments.active.map { [$0.lowerBound, $0.upperBound] }
+    }
+    history.complete(&details)
+    return details
+  }
+
   func documents(of ids: [TransferID]) async throws(TransferError) -> [TransferDocument] {
     let now = SystemClock().wallSeconds
     return try await manager.rows(of: ids).map { TransferDocument($0, at: now) }
@@ -139,11 +165,9 @@ struct ControlAPI: Sendable {
 extension ControlAPI {
   private func perform(_ body: CommandBody) async throws -> CommandAnswer {
     let ids = try await ids(of: body.transfers)
-    guard roots == nil || body.deletesFiles != true else {
-      throw Problem(403, "Forbidden", "files can only be deleted over the socket")
-    }
     let finished = FinishedFiles(
-      body.command == .remove && body.deletesFiles == true ? try await documents(of: ids) : [])
+      body.command == .remove && body.deletesFiles == true ? try await documents(of: ids) : [],
+      below: roots)
     let selection = TransferSelection.ids(ids)
     let report =
       switch body.command {
@@ -155,6 +179,9 @@ extension ControlAPI {
       case .restart: try await manager.restart(selection)
       case .remove: try await manager.remove(selection)
       case .start: try await manager.start(selection, force: body.force ?? false)
+      case .prioritize:
+        try await manager.setPriority(
+          try NewTransfer.priority(body.priority ?? ""), of: selection)
       case .move: try await manager.move(selection, to: try await position(body.to))
       }
     return CommandAnswer(

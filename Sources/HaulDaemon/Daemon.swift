@@ -45,9 +45,10 @@ package struct Daemon: Sendable {
     let mask = umask(0o077)
     let (ends, end) = AsyncStream.makeStream(of: Void.self)
     let registry = MetricsRegistry()
+    let history = TransferHistory(clock: SystemClock())
     let servers: [any Service]
     do {
-      servers = try services(manager, registry, mask: mask) { end.yield() }
+      servers = try services(manager, registry, history, mask: mask) { end.yield() }
     } catch {
       umask(mask)
       await manager.shutdown()
@@ -57,7 +58,7 @@ package struct Daemon: Sendable {
       configuration: ServiceGroupConfiguration(
         services: servers.map { .init(service: $0) },
         gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet))
-    let counting = Task { await TransferMetricsCollector.run(manager, registry) }
+    let counting = Task { await TransferMetricsCollector.run(manager, registry, history) }
     defer { counting.cancel() }
     let stopping = Task {
       for await _ in ends { await group.triggerGracefulShutdown() }
@@ -90,19 +91,20 @@ extension Daemon {
   private static let remoteConnections = 64
 
   private func services(
-    _ manager: TransferManager, _ registry: MetricsRegistry, mask: mode_t,
-    _ stop: @escaping @Sendable () -> Void
+    _ manager: TransferManager, _ registry: MetricsRegistry, _ history: TransferHistory,
+    mask: mode_t, _ stop: @escaping @Sendable () -> Void
   ) throws -> [any Service] {
     let (logger, location, remote) = (logger, location, remote)
     let subscribers = SubscriberCount()
     let suspension = SuspensionMark(path: location.suspended)
     let sessions = try PageSessions(file: location.sessions, clock: SystemClock())
     let token = try ControlToken(file: location.token)
+    let limits = RunningLimits(manager, configuration)
     @Sendable func api(_ listener: PageListener, isLocal: Bool) -> ControlAPI {
       ControlAPI(
         manager: manager, version: version, access: remote, isLocal: isLocal,
         subscribers: subscribers, registry: registry, suspension: suspension, sessions: sessions,
-        listener: listener, stop: stop)
+        listener: listener, history: history, limits: limits, stop: stop)
     }
     let listener = PageListener(remote, sessions, logger) { listener, port, listening in
       let hosts = AllowedHosts()
