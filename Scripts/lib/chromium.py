@@ -23,7 +23,8 @@ class Chromium:
         self.dark = dark
 
     def __enter__(self):
-        self.profile = tempfile.TemporaryDirectory(prefix="haul-chromium-")
+        self.profile = tempfile.TemporaryDirectory(
+            prefix="haul-chromium-", ignore_cleanup_errors=True)
         to_read, self.to = os.pipe()
         self.back, back_write = os.pipe()
         self.ids = itertools.count(1)
@@ -121,7 +122,7 @@ class Chromium:
         """Waits until an expression is true; its value."""
         deadline = time.monotonic() + seconds
         while True:
-            value = self.eval(expression)
+            value = self.eval(f"((v) => v instanceof Node ? true : v)({expression})")
             if value:
                 return value
             if time.monotonic() > deadline:

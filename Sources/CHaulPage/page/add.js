@@ -177,6 +177,6 @@ function showProblems() {
     const reason = problems.get(index);
     errors.append(el("li", { className: reason ? "bad" : "", value: index + 1, title: reason }, reason ? `Line ${index + 1}: ${reason}` : ""));
   }
-  text.setAttribute("aria-invalid", "true");
+  text.focus();
   showError(`${plural(problems.size, "line")} cannot be added; the reason stands beside it`);
 }

@@ -80,7 +80,7 @@ async function connected(is) {
   const away = $("away");
   isConnected = is;
   away.hidden = is;
-  document.body.classList.toggle("is-away", !is);
+  document.body.dataset.connection = is ? "open" : "away";
   setText(away, is ? "" : "The daemon is away. Its transfers resume when it runs again; this page waits for it. To start it: haul daemon start");
   if (!is) return;
   try {

@@ -169,6 +169,8 @@ export function visible() {
   const text = view.text.toLowerCase();
   const items = [];
   const folders = new Map();
+  // Removed ones leave the order here, all at once.
+  if (!arriving && order.length !== rows.size) order = order.filter((id) => rows.has(id));
   for (const id of order) {
     const row = rows.get(id);
     if (!row || hidden.has(id) || !takes(row)) continue;

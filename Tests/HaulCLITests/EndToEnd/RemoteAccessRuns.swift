@@ -112,10 +112,6 @@ struct RemoteAccessRuns {
         #""url":"\#(url)","directory":"\#(remote.root)/out""#,
       ]
       for keys in forbidden { #expect(try remote.add(keys).status == 403, "\(keys)") }
-      let removing = try remote.call(
-        "POST", "/api/v1/commands", remote.fields + ["Content-Type: application/json"],
-        body: #"{"command":"remove","transfers":{"all":true},"delete_files":true}"#)
-      #expect(removing.status == 403)
       #expect(try FileManager.default.contentsOfDirectory(atPath: outside).isEmpty)
       #expect(try remote.add(#""url":"\#(url)","file":"\#(remote.root)/sub/a""#).status == 201)
       #expect(
