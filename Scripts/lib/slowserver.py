@@ -1,7 +1,8 @@
-"""A server whose files come slowly: /SIZE/RATE/NAME, in bytes and bytes per second; 0 is no limit.
-Paths of `broken` answer 404, and those of `named` send a header's own file name."""
+"""A server, or a proxy, whose files come slowly: /SIZE/RATE/NAME, in bytes and bytes per second.
+A rate of 0 is no limit. Paths of `broken` answer 404."""
 
 import http.server
+import re
 import threading
 import time
 
@@ -27,8 +28,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def do_GET(self):
-        parts = self.path.split("/")
-        if self.path in self.server.broken or len(parts) < 4:
+        # As a proxy it gets the whole address.
+        path = re.sub("^http://[^/]*", "", self.path)
+        parts = path.split("/")
+        if path in self.server.broken or len(parts) < 4:
             self.send_response(404, self.server.error_text)
             self.send_header("Content-Length", "0")
             self.end_headers()

@@ -83,7 +83,8 @@ package final class PageSessions: Sendable {
     let isGood = state.withLockedValue { state in
       var isGood = false
       // Hashes of random codes: the time of a comparison says nothing about a code.
-      for index in state.codes.indices.reversed() where Self.isEqual(state.codes[index].hash, hash) {
+      for index in state.codes.indices.reversed() where Self.isEqual(state.codes[index].hash, hash)
+      {
         isGood = state.codes.remove(at: index).until > now
       }
       return isGood

@@ -180,8 +180,7 @@ extension ControlAPI {
       case .remove: try await manager.remove(selection)
       case .start: try await manager.start(selection, force: body.force ?? false)
       case .prioritize:
-        try await manager.setPriority(
-          try NewTransfer.priority(body.priority ?? ""), of: selection)
+        try await manager.setPriority(try priority(body.priority), of: selection)
       case .move: try await manager.move(selection, to: try await position(body.to))
       }
     return CommandAnswer(
@@ -189,6 +188,11 @@ extension ControlAPI {
       refused: report.refused.sorted { $0.key < $1.key }
         .map { CommandAnswer.Refusal(id: $0, reason: $1) },
       left: report.refused.isEmpty ? finished.delete() : [])
+  }
+
+  private func priority(_ name: String?) throws(Problem) -> TransferRequest.Priority {
+    guard let name else { throw Problem.badRequest("'prioritize' needs a 'priority'") }
+    return try NewTransfer.priority(name)
   }
 
   private func position(_ place: CommandBody.Place?) async throws -> QueuePosition {

@@ -11,8 +11,9 @@ from slowserver import SlowServer
 
 
 class Place:
-    def __init__(self, haul, directory, pictures):
+    def __init__(self, haul, directory, pictures, jobs=1, through_proxy=False):
         self.haul, self.directory, self.pictures = haul, directory, pictures
+        self.jobs, self.through_proxy = jobs, through_proxy
         self.downloads = directory / "downloads"
         self.environment = {
             "PATH": os.environ["PATH"], "HOME": str(directory),
@@ -30,9 +31,10 @@ class Place:
         self.server.shutdown()
 
     def serve(self):
-        """One transfer at a time. Returns when it answers."""
+        """Starts the daemon. Returns when it answers."""
+        more = ["--proxy", self.server.url(0, 0, "")[:-5]] if self.through_proxy else []
         self.daemon = subprocess.Popen(
-            [self.haul, "serve", "-j", "1", "--root", str(self.downloads)],
+            [self.haul, "serve", "-j", str(self.jobs), "--root", str(self.downloads), *more],
             env=self.environment, cwd=self.directory, stdin=subprocess.DEVNULL,
             stderr=open(self.directory / "log", "a"))
         harness.wait_until(lambda: self.run("daemon", "status")[0] == 0, "the daemon")

@@ -134,7 +134,7 @@ def select(place, browser):
     browser.key("a", Chromium.CONTROL)
     browser.wait("all are selected", "document.querySelector('.subject').textContent === '4 selected'")
     browser.key("Escape")
-    browser.wait("none is", "document.querySelector('.subject').textContent === 'All 4 shown'")
+    browser.wait("none is", "document.querySelector('.subject').textContent === 'All 4'")
     press(browser, tool("Resume"))
     browser.wait("all wait again", " && ".join(has_state(n, "suspended") for n in "abcd"))
     press(browser, "document.getElementById('suspend')")
@@ -182,5 +182,19 @@ def delete_file(place, browser):
         time.sleep(0.1)
 
 
+def leave(place, browser):
+    """what was removed is removed too when the page is closed before the time is over"""
+    browser.click(f"({row('part-0')}).querySelector('.name')")
+    browser.key("Delete")
+    browser.wait("it is gone", f"!({row('part-0')})")
+    browser.open("about:blank")
+    deadline = time.monotonic() + 8
+    while "part-0" in place.names():
+        if time.monotonic() > deadline:
+            raise Failed("it is still in the list")
+        time.sleep(0.1)
+    place.open(browser)
+
+
 STEPS = [add_three, bars_move, pause_and_resume, details, cancel_paused, retry_failed,
-         restart_completed, reorder, select, group, undo, delete_file]
+         restart_completed, reorder, select, group, undo, delete_file, leave]

@@ -13,6 +13,8 @@ let items = [];
 let places = new Map();
 let rowHeight = 36;
 let isStale = true;
+let isUrgent = true;
+let built = 0;
 
 export const selection = new Set();
 let current = null;
@@ -44,12 +46,17 @@ function measure() {
   draw();
 }
 
-export function structureChanged() { isStale = true; }
+export function structureChanged(isOwn = true) {
+  isStale = true;
+  isUrgent ||= isOwn;
+}
 
-// Called once a frame at most.
+// Called once a frame at most. A long list is only built anew four times a second.
+// Returns whether it is as it should be.
 export function refresh() {
-  if (isStale) {
-    isStale = false;
+  if (isStale && (isUrgent || items.length < 5000 || performance.now() - built > 250)) {
+    isStale = isUrgent = false;
+    built = performance.now();
     items = visible();
     places = new Map(items.map((item, index) => [keyOf(item), index]));
     for (const key of selection) if (!places.has(key) && !isFolded(key)) selection.delete(key);
@@ -59,6 +66,7 @@ export function refresh() {
     changed();
   }
   draw();
+  return !isStale;
 }
 
 const isFolded = (id) => { const row = rows.get(id); return row?.group !== null && row && view.closed.has(row.group); };
@@ -119,7 +127,7 @@ function makeRow() {
   slot.more = iconButton("chevron", "Details", (event) => { event.stopPropagation(); setCurrent(slot.index); selectOnly(slot.key); opened(); }, { tabIndex: -1 });
   slot.element = el("div", { className: "row", role: "row", id: `row-${pool.length}`, hidden: true },
     cell("mark", slot.mark), cell("title", slot.name, slot.host), cell("progress", slot.bar, slot.percent),
-    slot.size, slot.rate, slot.left, slot.connections, slot.state, cell("buttons", slot.main, slot.end, slot.more));
+    slot.size, slot.state, slot.rate, slot.left, slot.connections, cell("buttons", slot.main, slot.end, slot.more));
   slot.element.slot_ = slot;
   body.append(slot.element);
   return slot;
@@ -145,6 +153,7 @@ function fill(slot) {
   if (typeof item !== "string") return fillFolder(slot, item, extra);
   const row = rows.get(item);
   if (!row) return;
+  slot.element.removeAttribute("aria-expanded");
   const isBlocked = row.state === "queued" && row.waiting && !patient.has(row.waiting.code);
   setClass(slot, `row is-${row.state}${isBlocked ? " is-blocked" : ""}${row.group !== null ? " member" : ""}${extra}`);
   // What counts down is written anew each time.
@@ -193,11 +202,13 @@ function fillFolder(slot, folder, extra) {
   setIcon(slot.mark, "folder");
   setText(slot.name, folder.group);
   setText(slot.host, `${format.count(done)} of ${format.count(sum.members)} completed`);
-  meter(slot, sum.total > 0 ? (done === sum.members ? 100 : Math.min(99.9, (100 * sum.bytes) / sum.total)) : 0, false);
-  setText(slot.size, sum.total > 0 ? `${format.bytes(sum.bytes)} of ${format.bytes(sum.total)}` : "");
+  // Each member counts the same: the sizes of those that wait are not known.
+  meter(slot, done === sum.members ? 100 : Math.min(99.9, (100 * sum.fraction) / sum.members), false);
+  const isKnown = sum.unknown === 0 && sum.total > 0;
+  setText(slot.size, isKnown && sum.bytes < sum.total ? `${format.bytes(sum.bytes)} of ${format.bytes(sum.total)}` : sum.bytes > 0 ? format.bytes(sum.bytes) : "");
   const runs = (states.running ?? 0) > 0;
   setText(slot.rate, runs ? format.rate(sum.rate) : "");
-  setText(slot.left, runs && sum.rate > 0 ? format.span((sum.total - sum.bytes) / sum.rate) : "");
+  setText(slot.left, isKnown && runs && sum.rate > 0 ? format.span((sum.total - sum.bytes) / sum.rate) : "");
   setText(slot.connections, "");
   const words = [["running", "running"], ["queued", "waiting"], ["paused", "paused"], ["failed", "failed"], ["cancelled", "cancelled"]]
     .filter(([name]) => states[name] > 0).map(([name, word]) => `${format.count(states[name])} ${word}`);

@@ -20,29 +20,33 @@ let isLoaded = false;
 let isSuspended = false;
 let sides = 0;
 
-model.listen(() => { list.structureChanged(); isDirty = true; }, notices.ended);
+model.listen((isOwn) => { list.structureChanged(isOwn); isDirty = true; }, notices.ended);
 list.start(() => { sides = 0; toolbar(); if (details.isOpen() && list.currentRow()) details.open(list.currentRow()); }, () => details.open(list.currentRow()));
 keys.start();
 
 // One drawing for everything that happened since the last frame.
 function frame() {
   if (isDirty) {
-    isDirty = false;
-    list.refresh();
+    isDirty = !list.refresh();
     details.refresh();
     filters();
   }
   requestAnimationFrame(frame);
 }
 
+let seconds = 0;
 setInterval(async () => {
+  seconds += 1;
   // Waits count down.
   isDirty = true;
   charts.sample();
   notices.tick();
   details.poll();
   toolbar();
-  if (isConnected && model.takeStaleOrder()) {
+  if (!isConnected) return;
+  // Another program may have suspended the queue.
+  if (seconds % 5 === 0) call("GET", "queue").then((queue) => suspended(queue.is_suspended), () => {});
+  if (model.takeStaleOrder()) {
     try {
       model.setOrder((await call("GET", "order")).ids);
     } catch {
@@ -54,6 +58,7 @@ setInterval(async () => {
 // The daemon may end and come back: its port and this page's session stay.
 async function follow() {
   let delay = 250;
+  call("GET", "transfers?limit=100").then((page) => { model.takeFirst(page.transfers); isDirty = true; }, () => {});
   for (;;) {
     try {
       await stream((name, data) => {
@@ -134,7 +139,7 @@ const commands = [
   ["restart", "Restart", "restart"], ["cancel", "Cancel", "cancel"], ["remove", "Remove", "remove"], ["delete", "Delete files", "delete"],
 ];
 const moves = [["first", "To the top", "top"], ["up", "Up", "up"], ["down", "Down", "down"], ["last", "To the end", "bottom"]];
-const subject = el("output", { className: "subject" });
+const subject = el("output", { className: "subject", title: "Commands are for what is selected, or for all that are shown" });
 const all = iconButton("all", "Select all", () => (list.selection.size > 0 ? list.selectOnly(null) : list.selectAll()));
 const commandButtons = commands.map(([name, label, image]) =>
   el("button", { type: "button", title: label, "aria-label": label, onclick: () => run(name, list.chosen()) }, icon(image), el("span", {}, label)));
@@ -150,7 +155,7 @@ function toolbar() {
   // A sample says enough about which commands fit a list of a hundred thousand.
   const some = rowsOf(chosen.length > 2000 ? chosen.slice(0, 2000) : chosen);
   const number = chosen.length > 2000 ? chosen.length : some.length;
-  setText(subject, isSelection ? `${format.count(number)} selected` : `All ${format.count(number)} shown`);
+  setText(subject, isSelection ? `${format.count(number)} selected` : `All ${format.count(number)}`);
   all.title = isSelection ? "Select none" : "Select all";
   all.setAttribute("aria-label", all.title);
   all.setAttribute("aria-pressed", isSelection);

@@ -11,7 +11,9 @@ export const view = { state: "all", group: null, host: null, text: "", closed: n
 
 let generation = 0;
 let arriving = null;
+let isWhole = false;
 let isOrderStale = false;
+// Called with whether the change is this page's own, which is shown at once.
 let structureListener = () => {};
 let endListener = () => {};
 
@@ -23,16 +25,18 @@ export function listen(structure, ended) {
   endListener = ended;
 }
 
-export function structureRefresh() { structureListener(); }
+export function structureRefresh() { structureListener(true); }
 
 function sums() {
-  return { members: 0, bytes: 0, total: 0, rate: 0, states: {} };
+  return { members: 0, bytes: 0, total: 0, unknown: 0, fraction: 0, rate: 0, states: {} };
 }
 
 function count(sum, row, sign) {
   sum.members += sign;
   sum.bytes += sign * row.bytes;
   sum.total += sign * (row.total ?? row.bytes);
+  if (row.total === null && !endedStates.has(row.state)) sum.unknown += sign;
+  sum.fraction += sign * (row.state === "completed" ? 1 : row.total > 0 ? row.bytes / row.total : 0);
   sum.rate += sign * row.rate;
   sum.states[row.state] = (sum.states[row.state] ?? 0) + sign;
 }
@@ -67,6 +71,7 @@ function put(document) {
     row.host = hostOf(document.url);
   }
   row.name = document.name;
+  row.identifier = document.identifier;
   row.group = document.group;
   row.priority = document.priority;
   row.state = document.state;
@@ -87,7 +92,7 @@ function put(document) {
     if (!arriving || arriving.shows) order.push(row.id);
   }
   if (arriving) arriving.ids.push(row.id);
-  if (!old || was !== row.state || group !== row.group) structureListener();
+  if (!old || group !== row.group || (was !== row.state && view.state !== "all")) structureListener(false);
   if (old && !arriving && was !== row.state && endedStates.has(row.state)) endListener(row);
 }
 
@@ -97,7 +102,7 @@ function drop(id) {
   countAll(row, -1);
   rows.delete(id);
   hidden.delete(id);
-  structureListener();
+  structureListener(false);
 }
 
 // One message of the event stream.
@@ -106,14 +111,15 @@ export function take(name, data) {
     case "reset":
       generation += 1;
       // The old list stays on the screen until the new one is whole.
-      arriving = { ids: [], shows: order.length === 0 };
+      arriving = { ids: [], shows: !isWhole };
       break;
     case "ready":
       if (!arriving) break;
       for (const row of [...rows.values()]) if (row.generation !== generation) drop(row.id);
       order = arriving.ids;
       arriving = null;
-      structureListener();
+      isWhole = true;
+      structureListener(true);
       break;
     case "transfer": put(JSON.parse(data)); break;
     case "event": {
@@ -125,6 +131,11 @@ export function take(name, data) {
       break;
     }
   }
+}
+
+// The first rows, which are there before the stream has begun.
+export function takeFirst(documents) {
+  if (rows.size === 0) documents.forEach(put);
 }
 
 // Whether the order must be fetched; asked once.
@@ -141,7 +152,7 @@ export function setOrder(ids) {
     for (const id of rows.keys()) if (!seen.has(id)) known.push(id);
   }
   order = known;
-  structureListener();
+  structureListener(true);
 }
 
 // Moves ids before another one, or to the end, without waiting for the daemon.
@@ -150,7 +161,7 @@ export function moveLocally(ids, before) {
   const rest = order.filter((id) => !moving.has(id));
   const place = before === null ? rest.length : rest.indexOf(before);
   order = [...rest.slice(0, place), ...order.filter((id) => moving.has(id)), ...rest.slice(place)];
-  structureListener();
+  structureListener(true);
 }
 
 const filters = {

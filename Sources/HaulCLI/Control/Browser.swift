@@ -8,12 +8,13 @@ import CHaulSystem
 
 /// The browser of the desktop.
 enum Browser {
-  /// False when no browser could be started.
+  /// Does not wait: without a desktop environment, `xdg-open` lasts as long as the browser.
+  /// - Returns: false when it could not be started.
   static func open(_ url: String) -> Bool {
     let words = ["xdg-open", url]
     var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
-    return haul_run_quietly(&arguments) == 0
+    return haul_spawn_daemon("xdg-open", "/dev/null", &arguments) == 0
   }
 }
 

@@ -61,6 +61,7 @@ final class PageListener: Service {
         return try await server(self, port, opened)
       } catch {
         logger.warning("port \(port) is taken, so open pages are lost; run 'haul ui' for a new one")
+        settle(.closed(waiting: []))
       }
     }
     for await _ in demands.cancelOnGracefulShutdown() {

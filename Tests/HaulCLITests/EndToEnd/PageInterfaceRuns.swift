@@ -67,6 +67,8 @@ struct PageInterfaceRuns {
       #expect(try await place.state(of: first).priority == "utility")
       #expect(try await place.state(of: second).priority == "utility")
       #expect(try call("POST", "commands", "{\(command)}", place).status == 400)
+      #expect(
+        try call("POST", "commands", "{\(command),\"priority\":\"x\"}", place).status == 422)
     }
   }
 

@@ -112,7 +112,8 @@ struct PageRuns {
       let bearer = own + ["Authorization: Bearer \(token)"]
       #expect(try page.call("GET", "/api/v1/status", bearer).status == 200)
       #expect(try page.call("GET", "/api/v1/status?token=\(token)", own).status == 401)
-      #expect(try page.call("GET", "/api/v1/status", own + ["Cookie: token=\(token)"]).status == 401)
+      #expect(
+        try page.call("GET", "/api/v1/status", own + ["Cookie: token=\(token)"]).status == 401)
       #expect(
         try page.call("POST", "/api/v1/ui", bearer + ["Content-Type: application/json"], body: "{}")
           .status == 403, "no new page over TCP")
@@ -134,6 +135,31 @@ struct PageRuns {
       let status = try again.call(
         "GET", "/api/v1/status", [page.host, "Authorization: Bearer \(token)"])
       #expect(status.status == 200)
+    }
+  }
+
+  @Test("where there is a desktop, the printed address is opened")
+  func opens() async throws {
+    try await DaemonPlace.with { (place) async throws in
+      let (programs, opened) = (place.work.path("bin"), place.work.path("opened"))
+      try FileManager.default.createDirectory(atPath: programs, withIntermediateDirectories: false)
+      let script =
+        "#!/bin/sh\nprintf '%s\\n' \"$1\" > '\(opened).new' && mv '\(opened).new' '\(opened)'\n"
+      _ = FileManager.default.createFile(
+        atPath: "\(programs)/xdg-open", contents: Data(script.utf8),
+        attributes: [.posixPermissions: 0o755])
+      func show(_ options: [String], _ desktop: [String: String]) async throws -> String {
+        let environment = ["PATH": "\(programs):/usr/bin:/bin"].merging(desktop) { $1 }
+        let result = try await place.work.haul(
+          ["ui"] + options, environment: place.environment.merging(environment) { $1 })
+        #expect(result.status == 0, "\(result.errors)")
+        return result.output
+      }
+      _ = try await show([], [:])
+      _ = try await show(["--no-open"], ["DISPLAY": ":9"])
+      let address = try await show([], ["WAYLAND_DISPLAY": "wayland-9"])
+      while !FileManager.default.fileExists(atPath: opened) { await Task.yield() }
+      #expect(try String(contentsOfFile: opened, encoding: .utf8) == address)
     }
   }
 
