@@ -1,7 +1,7 @@
 # Everything that is done with the repository by name. `make` alone lists it.
 .POSIX:
 .PHONY: help test demo docs api lint release install uninstall package install-check crashtest simulate simulate-disk
-.PHONY: api-check daemon-kills kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
+.PHONY: api-check ui-test daemon-kills kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
 .PHONY: expiring-link host-outage main-thread server-limits mutants fuzz coverage sanitize torture store-bench clean
 
 PREFIX = /usr/local
@@ -70,6 +70,10 @@ daemon-kills: ## SIGKILL of the daemon under 20 transfers and between commands a
 api-check: ## calls a daemon as docs/openapi.yaml says, with generated values, for a minute
 	@Scripts/install build python api
 	@Scripts/api-check
+
+ui-test: ## drives the web page in Chromium; ARGUMENTS='--quick', '--load', '--only reorder'
+	@Scripts/install build python ui
+	@Scripts/ui-test $(ARGUMENTS)
 
 kill-points: ## SIGKILL of a stored queue between any two statements of a state change
 	@Scripts/install build

@@ -87,6 +87,7 @@ let package = Package(
   targets: [
     .target(name: "CHaulSystem"),
     .target(name: "CHaulCoding", linkerSettings: [.linkedLibrary("z")]),
+    .target(name: "CHaulPage", exclude: ["page"]),
     .target(
       name: "HaulCore", dependencies: [.collections, .structuredHeaders],
       swiftSettings: parsers),
@@ -117,7 +118,7 @@ let package = Package(
     .target(
       name: "HaulControl",
       dependencies: [
-        "HaulKit", "HaulCore", .asyncHTTPClient, .nioConcurrency, .nioCore, .nioHTTP1,
+        "HaulKit", "HaulCore", .asyncHTTPClient, .crypto, .nioConcurrency, .nioCore, .nioHTTP1,
       ],
       swiftSettings: settings),
     .target(
@@ -126,9 +127,9 @@ let package = Package(
     .target(
       name: "HaulDaemon",
       dependencies: [
-        "HaulControl", "HaulStore", "HaulKit", "HaulCore", "HaulFiles", "HaulHTTP", .hummingbird,
-        .coreMetrics, .crypto, .hummingbirdCore, .logging, .nioConcurrency, .nioCore,
-        .nioHTTPTypes, .nioPosix, .serviceLifecycle,
+        "CHaulPage", "HaulControl", "HaulStore", "HaulKit", "HaulCore", "HaulFiles", "HaulHTTP",
+        .hummingbird, .coreMetrics, .crypto, .deque, .hummingbirdCore, .logging, .nioConcurrency,
+        .nioCore, .nioHTTPTypes, .nioPosix, .serviceLifecycle,
       ],
       resources: [.embedInCode("openapi.yaml")], swiftSettings: settings),
     .target(
@@ -192,7 +193,7 @@ let package = Package(
       dependencies: ["HaulService", "HaulKit", .logging, .serviceLifecycle],
       swiftSettings: settings),
     .testTarget(
-      name: "HaulControlTests", dependencies: ["HaulControl", "HaulCore"],
+      name: "HaulControlTests", dependencies: ["HaulControl", "HaulCore", "HaulTesting"],
       swiftSettings: settings),
     .testTarget(
       name: "HaulDaemonTests",

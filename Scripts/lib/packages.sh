@@ -21,6 +21,7 @@ build  library:libxml2.so.2          libxml2
 python module:json                   python3
 server command:nginx                 nginx
 api    module:ensurepip               python3-venv
+ui     command:chromium               chromium
 peers  command:aria2c                aria2
 peers  command:axel                  axel
 peers  command:curl                  curl

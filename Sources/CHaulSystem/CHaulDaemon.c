@@ -61,7 +61,7 @@ int haul_spawn_daemon(const char *path, const char *log, char *const arguments[]
     pid_t pid;
     error = redirect(&files, log);
     if (error == 0) error = detach(&attributes);
-    if (error == 0) error = posix_spawn(&pid, path, &files, &attributes, arguments, environ);
+    if (error == 0) error = posix_spawnp(&pid, path, &files, &attributes, arguments, environ);
     posix_spawnattr_destroy(&attributes);
   }
   posix_spawn_file_actions_destroy(&files);

@@ -111,6 +111,11 @@ package struct ControlClient: Sendable {
     return ControlEvents(body: try await answer(to: request, deadline: .distantFuture).body)
   }
 
+  /// An address of the web page, for one session.
+  package func page() async throws(Failure) -> PageAddress {
+    try decode(try await send(.POST, "ui", Empty()))
+  }
+
   package func setSuspended(_ isSuspended: Bool) async throws(Failure) {
     _ = try await send(.PATCH, "queue", QueueDocument(isSuspended: isSuspended))
   }

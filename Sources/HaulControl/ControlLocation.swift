@@ -53,6 +53,9 @@ package struct ControlLocation: Sendable, Hashable {
   /// The file of the token for the control interface over TCP.
   package var token: String { "\(directory)/token" }
 
+  /// The file of the page's port and sessions.
+  package var sessions: String { "\(directory)/sessions" }
+
   /// The file to which a daemon in the background logs.
   package var log: String { "\(directory)/daemon.log" }
 

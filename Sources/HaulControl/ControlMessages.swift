@@ -53,7 +53,7 @@ package struct Selection: Codable, Hashable, Sendable {
 /// The body of `POST /api/v1/commands`.
 package struct CommandBody: Codable, Hashable, Sendable {
   package enum Name: String, Codable, CaseIterable, Sendable {
-    case pause, resume, requeue, cancel, retry, restart, remove, start, move
+    case pause, resume, requeue, cancel, retry, restart, remove, start, move, prioritize
   }
 
   /// A place in the list: exactly one of these.
@@ -87,9 +87,11 @@ package struct CommandBody: Codable, Hashable, Sendable {
   package var force: Bool?
   /// For `move`.
   package var to: Place?
+  /// For `prioritize`.
+  package var priority: String?
 
   enum CodingKeys: String, CodingKey {
-    case command, transfers, force, to
+    case command, transfers, force, to, priority
     case keepsPart = "keep_part"
     case deletesFiles = "delete_files"
   }
@@ -106,6 +108,7 @@ package struct CommandBody: Codable, Hashable, Sendable {
     deletesFiles = try object.decodeIfPresent(Bool.self, forKey: .deletesFiles)
     force = try object.decodeIfPresent(Bool.self, forKey: .force)
     to = try object.decodeIfPresent(Place.self, forKey: .to)
+    priority = try object.decodeIfPresent(String.self, forKey: .priority)
   }
 }
 
@@ -171,14 +174,18 @@ package struct StatusDocument: Codable, Hashable, Sendable {
   package var isSuspended: Bool
   /// The number of transfers in each state.
   package var counts: [String: Int]
+  /// Over TCP: the directories below which files may be written.
+  package var roots: [String]?
 
   enum CodingKeys: String, CodingKey {
-    case version, pid, counts
+    case version, pid, counts, roots
     case isSuspended = "is_suspended"
   }
 
-  package init(version: String, pid: Int32, isSuspended: Bool, counts: [String: Int]) {
+  package init(
+    version: String, pid: Int32, isSuspended: Bool, counts: [String: Int], roots: [String]?
+  ) {
     (self.version, self.pid) = (version, pid)
-    (self.isSuspended, self.counts) = (isSuspended, counts)
+    (self.isSuspended, self.counts, self.roots) = (isSuspended, counts, roots)
   }
 }

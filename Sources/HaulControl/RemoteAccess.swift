@@ -10,12 +10,12 @@ package import HaulCore
 package struct RemoteAccess: Hashable, Sendable {
   /// A loopback address.
   package var host: String
-  /// 0 for any free port.
-  package var port: Int
+  /// 0 for any free port; nil to listen only when the page is asked for.
+  package var port: Int?
   /// Downloads that are added over TCP are only written below these directories.
   package var roots: [String]
 
-  package init(host: String, port: Int, roots: [String]) {
+  package init(host: String, port: Int?, roots: [String]) {
     (self.host, self.port, self.roots) = (host, port, roots)
   }
 }

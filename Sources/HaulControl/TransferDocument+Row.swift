@@ -11,7 +11,8 @@ extension TransferDocument {
       waiting: row.waitReason.map { Wait($0, at: wallSeconds) }, bytes: row.bytes,
       total: row.total, fraction: row.fraction, rate: row.rate.isFinite ? row.rate : 0,
       path: row.path, error: row.error.map { Failure($0) },
-      result: view.result.map { EventDocument.Result($0) })
+      result: view.result.map { EventDocument.Result($0) },
+      connections: view.connections)
   }
 }
 

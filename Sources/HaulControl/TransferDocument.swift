@@ -61,6 +61,8 @@ package struct TransferDocument: Codable, Hashable, Sendable {
   package var fraction: Double?
   /// Bytes per second.
   package var rate: Double
+  /// Nil unless it runs.
+  package var connections: Int?
   /// Of a finished download.
   package var path: String?
   package var error: Failure?
@@ -71,13 +73,14 @@ package struct TransferDocument: Codable, Hashable, Sendable {
     id: TransferID, name: String, url: String?, identifier: String?, group: String?,
     priority: String, state: TransferState, phase: String?, waiting: Wait?, bytes: Int64,
     total: Int64?, fraction: Double?, rate: Double, path: String?, error: Failure?,
-    result: EventDocument.Result? = nil
+    result: EventDocument.Result? = nil, connections: Int? = nil
   ) {
     (self.id, self.name, self.url) = (id, name, url)
     (self.identifier, self.group, self.priority) = (identifier, group, priority)
     (self.state, self.phase, self.waiting) = (state, phase, waiting)
     (self.bytes, self.total, self.fraction, self.rate) = (bytes, total, fraction, rate)
     (self.path, self.error, self.result) = (path, error, result)
+    self.connections = connections
   }
 }
 
@@ -102,6 +105,7 @@ extension TransferDocument {
     try object.encode(total, forKey: .total)
     try object.encode(fraction, forKey: .fraction)
     try object.encode(rate, forKey: .rate)
+    try object.encode(connections, forKey: .connections)
     try object.encode(path, forKey: .path)
     try object.encode(error, forKey: .error)
     try object.encode(result, forKey: .result)

@@ -21,14 +21,22 @@ struct ControlAPI: Sendable {
 
   let manager: TransferManager
   let version: String
-  /// Nil over the socket, where a transfer may write anywhere.
-  let roots: RootDirectories?
+  let access: RemoteAccess
+  /// Whether it is served over the socket, where a transfer may write anywhere.
+  let isLocal: Bool
   let subscribers: SubscriberCount
   let registry: MetricsRegistry
   let suspension: SuspensionMark
   let notices: NoticeBoard
+  let sessions: PageSessions
+  let listener: PageListener
+  let history: TransferHistory
+  let limits: RunningLimits
   /// Ends the daemon.
   let stop: @Sendable () -> Void
+
+  /// Nil over the socket.
+  private var roots: RootDirectories? { isLocal ? nil : RootDirectories(paths: access.roots) }
 
   func addRoutes(to router: Router<BasicRequestContext>) {
     router.get("/metrics") { _, _ in await metrics() }
@@ -72,6 +80,19 @@ struct ControlAPI: Sendable {
       return try Answer.json(await wait(for: ids))
     }
     addNoticeRoutes(to: v1)
+    v1.get("/transfers/:id/details") { _, context in
+      try Answer.json(await details(of: try context.parameters.require("id")))
+    }
+    v1.get("/order") { _, _ in
+      try Answer.json(OrderDocument(ids: await manager.ids(of: .all)))
+    }
+    v1.get("/limits") { _, _ in try Answer.json(await limits.document) }
+    v1.patch("/limits") { request, _ in
+      try await limits.apply(try await request.body(LimitsDocument.self))
+      return try Answer.json(await limits.document)
+    }
+    v1.post("/ui") { request, _ in try Answer.json(await address(for: request)) }
+    v1.post("/session") { request, _ in try Answer.json(await session(for: request)) }
     v1.get("/openapi.yaml") { _, _ in Answer.document }
     v1.get("/events") { request, _ in try events(for: request) }
   }
@@ -80,7 +101,8 @@ struct ControlAPI: Sendable {
     let counts = await manager.counts
     return StatusDocument(
       version: version, pid: getpid(), isSuspended: manager.isSuspended,
-      counts: Dictionary(uniqueKeysWithValues: counts.map { ($0.rawValue, $1) }))
+      counts: Dictionary(uniqueKeysWithValues: counts.map { ($0.rawValue, $1) }),
+      roots: roots?.paths)
   }
 
   private func add(_ request: Request) async throws -> AddAnswer {
@@ -112,6 +134,18 @@ struct ControlAPI: Sendable {
       transfers: try await documents(of: page.map(\.id)), next: isLast ? nil : page.last?.id)
   }
 
+  private func details(of name: String) async throws -> DetailsDocument {
+    let id = try await id(named: name)
+    var details = DetailsDocument(id: id)
+    if let segments = await manager.segments(of: id) {
+      details.length = segments.length
+      details.present = segments.present.map { [$0.lowerBound, $0.upperBound] }
+      details.active = segments.active.map { [$0.lowerBound, $0.upperBound] }
+    }
+    history.complete(&details)
+    return details
+  }
+
   func documents(of ids: [TransferID]) async throws(TransferError) -> [TransferDocument] {
     let now = SystemClock().wallSeconds
     return try await manager.rows(of: ids).map { TransferDocument($0, at: now) }
@@ -133,11 +167,9 @@ struct ControlAPI: Sendable {
 extension ControlAPI {
   private func perform(_ body: CommandBody) async throws -> CommandAnswer {
     let ids = try await ids(of: body.transfers)
-    guard roots == nil || body.deletesFiles != true else {
-      throw Problem(403, "Forbidden", "files can only be deleted over the socket")
-    }
     let finished = FinishedFiles(
-      body.command == .remove && body.deletesFiles == true ? try await documents(of: ids) : [])
+      body.command == .remove && body.deletesFiles == true ? try await documents(of: ids) : [],
+      below: roots)
     let selection = TransferSelection.ids(ids)
     let report =
       switch body.command {
@@ -149,6 +181,8 @@ extension ControlAPI {
       case .restart: try await manager.restart(selection)
       case .remove: try await manager.remove(selection)
       case .start: try await manager.start(selection, force: body.force ?? false)
+      case .prioritize:
+        try await manager.setPriority(try priority(body.priority), of: selection)
       case .move: try await manager.move(selection, to: try await position(body.to))
       }
     return CommandAnswer(
@@ -156,6 +190,11 @@ extension ControlAPI {
       refused: report.refused.sorted { $0.key < $1.key }
         .map { CommandAnswer.Refusal(id: $0, reason: $1) },
       left: finished.delete(except: Set(report.refused.keys)))
+  }
+
+  private func priority(_ name: String?) throws(Problem) -> TransferRequest.Priority {
+    guard let name else { throw Problem.badRequest("'prioritize' needs a 'priority'") }
+    return try NewTransfer.priority(name)
   }
 
   private func position(_ place: CommandBody.Place?) async throws -> QueuePosition {

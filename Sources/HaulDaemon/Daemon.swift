@@ -14,12 +14,12 @@ import UnixSignals
   import Darwin
 #endif
 
-/// The daemon: one stored list, and the control interface on a Unix socket and, if that is wanted,
-/// on a port of the loopback interface.
+/// The daemon: one stored list, and the control interface on a Unix socket and, if that or the web
+/// page is wanted, on a port of the loopback interface.
 package struct Daemon: Sendable {
   private let location: ControlLocation
   private let configuration: TransferManager.Configuration
-  private let remote: RemoteAccess?
+  private let remote: RemoteAccess
   private let notices: NoticeSettings
   private let environment: [String: String]
   private let version: String
@@ -28,7 +28,7 @@ package struct Daemon: Sendable {
   /// - Parameter environment: of the programs that tell about ends.
   package init(
     at location: ControlLocation, _ configuration: TransferManager.Configuration,
-    remote: RemoteAccess?, notices: NoticeSettings, environment: [String: String],
+    remote: RemoteAccess, notices: NoticeSettings, environment: [String: String],
     version: String, logger: Logger
   ) {
     (self.location, self.configuration, self.remote) = (location, configuration, remote)
@@ -90,12 +90,15 @@ package struct Daemon: Sendable {
   ) async throws {
     let (ends, end) = AsyncStream.makeStream(of: Void.self)
     let registry = MetricsRegistry()
-    let servers = try services(manager, registry, board, mask: mask, onRunning) { end.yield() }
+    let history = TransferHistory(clock: SystemClock())
+    let servers = try services(manager, registry, history, board, mask: mask, onRunning) {
+      end.yield()
+    }
     let group = ServiceGroup(
       configuration: ServiceGroupConfiguration(
         services: servers.map { .init(service: $0) },
         gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet))
-    let counting = Task { await TransferMetricsCollector.run(manager, registry) }
+    let counting = Task { await TransferMetricsCollector.run(manager, registry, history) }
     defer { counting.cancel() }
     let stopping = Task {
       for await _ in ends { await group.triggerGracefulShutdown() }
@@ -119,20 +122,40 @@ extension Daemon {
   private static let remoteConnections = 64
 
   private func services(
-    _ manager: TransferManager, _ registry: MetricsRegistry, _ notices: NoticeBoard,
-    mask: mode_t, _ onRunning: @escaping @Sendable () -> Void,
+    _ manager: TransferManager, _ registry: MetricsRegistry, _ history: TransferHistory,
+    _ notices: NoticeBoard, mask: mode_t, _ onRunning: @escaping @Sendable () -> Void,
     _ stop: @escaping @Sendable () -> Void
   ) throws -> [any Service] {
-    let (logger, location) = (logger, location)
+    let (logger, location, remote) = (logger, location, remote)
     let subscribers = SubscriberCount()
     let suspension = SuspensionMark(path: location.suspended)
-    func api(_ roots: RootDirectories?) -> ControlAPI {
+    let sessions = try PageSessions(file: location.sessions, clock: SystemClock())
+    let token = try ControlToken(file: location.token)
+    let limits = RunningLimits(manager, configuration)
+    @Sendable func api(_ listener: PageListener, isLocal: Bool) -> ControlAPI {
       ControlAPI(
-        manager: manager, version: version, roots: roots, subscribers: subscribers,
-        registry: registry, suspension: suspension, notices: notices, stop: stop)
+        manager: manager, version: version, access: remote, isLocal: isLocal,
+        subscribers: subscribers, registry: registry, suspension: suspension, notices: notices,
+        sessions: sessions, listener: listener, history: history, limits: limits, stop: stop)
+    }
+    let listener = PageListener(remote, sessions, logger) { listener, port, listening in
+      let hosts = AllowedHosts()
+      let tcp = server(
+        api(listener, isLocal: false), at: .hostname(remote.host, port: port),
+        [
+          OriginCheck(hosts: hosts, servesPage: true), TokenCheck(token: token, sessions: sessions),
+        ], { [] }, Self.remoteConnections
+      ) { channel in
+        guard let port = channel.localAddress?.port else { return }
+        hosts.set(["127.0.0.1", "localhost", "[::1]"].map { "\($0):\(port)" })
+        logger.info(
+          "listening on port \(port) of \(remote.host); the token is in \(location.token)")
+        listening(port)
+      }
+      try await tcp.run()
     }
     let socket = server(
-      api(nil), at: .unixDomainSocket(path: location.socket),
+      api(listener, isLocal: true), at: .unixDomainSocket(path: location.socket),
       [OriginCheck(hosts: AllowedHosts(["localhost"]))], { [PeerCheck(logger: logger)] },
       Self.socketConnections
     ) { _ in
@@ -141,19 +164,7 @@ extension Daemon {
       if !suspension.exists { await manager.unsuspend() }
       logger.info("listening on \(location.socket)")
     }
-    guard let remote else { return [socket] }
-    let hosts = AllowedHosts()
-    let token = try ControlToken(file: location.token)
-    let tcp = server(
-      api(RootDirectories(paths: remote.roots)),
-      at: .hostname(remote.host, port: remote.port),
-      [OriginCheck(hosts: hosts), TokenCheck(token: token)], { [] }, Self.remoteConnections
-    ) { channel in
-      guard let port = channel.localAddress?.port else { return }
-      hosts.set(["127.0.0.1", "localhost", "[::1]"].map { "\($0):\(port)" })
-      logger.info("listening on port \(port) of \(remote.host); the token is in \(location.token)")
-    }
-    return [socket, tcp]
+    return [socket, listener]
   }
 
   private func server(
@@ -167,6 +178,7 @@ extension Daemon {
     router.add(middleware: ProblemMiddleware())
     for check in checks { router.add(middleware: check) }
     api.addRoutes(to: router)
+    if !api.isLocal { PageFiles.addRoutes(to: router) }
     return Application(
       router: router,
       server: .http1(

@@ -10,8 +10,11 @@ import HaulCore
 /// Deletes files of completed transfers that were removed from the list.
 struct FinishedFiles {
   private let files: [(id: TransferID, path: String, bytes: Int64)]
+  private let roots: RootDirectories?
 
-  init(_ documents: [TransferDocument]) {
+  /// - Parameter roots: where files may be deleted; nil for everywhere.
+  init(_ documents: [TransferDocument], below roots: RootDirectories?) {
+    self.roots = roots
     files = documents.compactMap { document in
       guard document.state == .completed, document.url != nil, let path = document.path else {
         return nil
@@ -26,10 +29,24 @@ struct FinishedFiles {
   func delete(except kept: Set<TransferID>) -> [String] {
     files.compactMap { id, path, bytes in
       guard !kept.contains(id) else { return nil }
+      guard let directory = directory(of: path) else { return path }
+      defer { close(directory) }
+      let name = String(path[path.index(after: path.lastIndex(of: "/") ?? path.startIndex)...])
       var status = stat()
-      guard lstat(path, &status) == 0 else { return errno == ENOENT ? nil : path }
+      guard fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+        return errno == ENOENT ? nil : path
+      }
       guard status.st_mode & S_IFMT == S_IFREG, Int64(status.st_size) == bytes else { return path }
-      return unlink(path) == 0 || errno == ENOENT ? nil : path
+      return unlinkat(directory, name, 0) == 0 || errno == ENOENT ? nil : path
     }
+  }
+
+  /// The open directory of a file; nil if files may not be deleted there.
+  private func directory(of path: String) -> Int32? {
+    let parent = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
+    let file =
+      roots.map { $0.openDirectory(String(parent)) }
+      ?? open(parent.isEmpty ? "/" : String(parent), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    return file < 0 ? nil : file
   }
 }

@@ -10,6 +10,8 @@ struct OriginCheck: RouterMiddleware {
 
   /// What `Host` may be.
   let hosts: AllowedHosts
+  /// Whether the page is served here: then a browser may send what the page itself asks for.
+  var servesPage = false
 
   func handle(
     _ request: Request, context: Context,
@@ -19,11 +21,20 @@ struct OriginCheck: RouterMiddleware {
       throw Problem(
         421, "Misdirected Request", "the Host of this interface is \(hosts.description)")
     }
-    let site = HTTPField.Name("Sec-Fetch-Site").flatMap { request.headers[$0] }
-    guard request.headers[.origin] == nil, site == nil || site == "none" else {
-      throw Problem(403, "Forbidden", "web pages may not use this interface")
+    guard isOwnOrigin(request.headers, host), isOwnSite(request.headers) else {
+      throw Problem(403, "Forbidden", "pages of other sites may not use this interface")
     }
     return try await next(request, context)
+  }
+
+  private func isOwnOrigin(_ headers: HTTPFields, _ host: String) -> Bool {
+    let origins = headers[values: .origin]
+    return origins.isEmpty || servesPage && origins == ["http://\(host)"]
+  }
+
+  private func isOwnSite(_ headers: HTTPFields) -> Bool {
+    let sites = HTTPField.Name("Sec-Fetch-Site").map { headers[values: $0] } ?? []
+    return sites.isEmpty || sites == ["none"] || servesPage && sites == ["same-origin"]
   }
 }
 
@@ -43,13 +54,13 @@ struct TokenCheck: RouterMiddleware {
   typealias Context = BasicRequestContext
 
   let token: ControlToken
+  let sessions: PageSessions
 
   func handle(
     _ request: Request, context: Context,
     next: @concurrent (Request, Context) async throws -> Response
   ) async throws -> Response {
-    let words = request.headers[.authorization]?.split(separator: " ") ?? []
-    guard words.count == 2, words[0].lowercased() == "bearer", token.matches(words[1]) else {
+    guard Self.isOpen(request) || isAuthorized(request.headers) else {
       var response = Answer.problem(
         Problem(
           401, "Unauthorized", "send 'Authorization: Bearer TOKEN', with the token of the daemon"))
@@ -57,5 +68,17 @@ struct TokenCheck: RouterMiddleware {
       return response
     }
     return try await next(request, context)
+  }
+
+  private func isAuthorized(_ headers: HTTPFields) -> Bool {
+    let words = headers[.authorization]?.split(separator: " ") ?? []
+    return words.count == 2 && words[0].lowercased() == "bearer"
+      && (token.matches(words[1]) || sessions.isValid(words[1]))
+  }
+
+  /// Whether it holds nothing secret, or is how a page gets its token.
+  private static func isOpen(_ request: Request) -> Bool {
+    request.method == .get && PageFiles.has(request.uri.path)
+      || request.method == .post && request.uri.path == ControlAPI.sessionPath
   }
 }

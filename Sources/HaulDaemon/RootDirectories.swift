@@ -22,6 +22,21 @@ struct RootDirectories: Sendable {
     }
   }
 
+  /// Opens a directory below one of them without following a link below it.
+  /// - Returns: the file descriptor; -1 for another directory.
+  func openDirectory(_ path: String) -> Int32 {
+    let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
+    guard let root = paths.first(where: { Self.isBelow(path, $0) }) else { return -1 }
+    var directory = open(root, flags)
+    let below = String(path.utf8.dropFirst(root.utf8.count)) ?? ".."
+    for part in below.split(separator: "/") where directory >= 0 {
+      let next = part == ".." ? -1 : openat(directory, String(part), flags | O_NOFOLLOW)
+      close(directory)
+      directory = next
+    }
+    return directory
+  }
+
   private func check(_ path: String) throws(Problem) {
     guard !path.split(separator: "/").contains(".."), let place = Self.resolved(path),
       paths.compactMap(Self.resolved).contains(where: { Self.isBelow(place, $0) })

@@ -3,7 +3,7 @@ import Testing
 @Suite("Parts of the contract that this version does not have") struct NotYetSupportedTests {
   @Test(
     "a command reports that it is not yet supported",
-    arguments: ["put", "ui"])
+    arguments: ["put"])
   func command(name: String) {
     let wanted = "the command '\(name)' is not yet supported"
     #expect(refusal([name]) == wanted)

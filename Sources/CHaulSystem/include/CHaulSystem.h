@@ -32,8 +32,8 @@ int haul_mount_id(int file, uint64_t *mount);
 /// `flock` LOCK_EX | LOCK_NB (the name is a struct's as well).
 int haul_try_lock(int file);
 
-/// Starts a program in a session of its own, without the caller's files, which outlives the
-/// terminal. Its output goes to the end of the log. Returns 0 or an error number.
+/// Starts a program, which may be in PATH, in a session of its own, without the caller's files. It
+/// outlives the terminal. Its output goes to the end of the log. Returns 0 or an error number.
 int haul_spawn_daemon(const char *path, const char *log, char *const arguments[]);
 /// Runs a program of PATH without input or output, and waits for it. Returns its exit status, or -1.
 int haul_run_quietly(char *const arguments[]);

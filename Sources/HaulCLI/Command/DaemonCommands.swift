@@ -32,8 +32,8 @@ struct ServeCommand: ParsableCommand {
   @Option(
     help: ArgumentHelp(
       """
-      Files that are added over --listen are only written below this directory; may be repeated \
-      (default: ~/Downloads).
+      Files that are added on the web page or over --listen are only written below this \
+      directory; may be repeated (default: ~/Downloads).
       """, valueName: "DIR"))
   var root: [String] = []
 
@@ -46,6 +46,18 @@ struct ServeCommand: ParsableCommand {
     name: .shortAndLong, inversion: .prefixedNo, exclusivity: .chooseLast,
     help: "Print the internal log too.")
   var verbose: Bool?
+}
+
+struct UICommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "ui", abstract: "Shows the background queue as a web page.",
+    discussion: """
+      Prints the page's address, which is good once and for 60 s, and opens it where there is a \
+      desktop. The daemon is started if it is not running.
+      """)
+
+  @Flag(inversion: .prefixedNo, help: "Open it in the browser of the desktop.")
+  var open = true
 }
 
 struct DaemonCommand: ParsableCommand {

@@ -31,6 +31,6 @@ struct HaulCommand: ParsableCommand {
     ResumeCommand.self, RequeueCommand.self, CancelCommand.self, RetryCommand.self,
     RestartCommand.self, RemoveCommand.self, StartCommand.self, MoveCommand.self, SetCommand.self,
     SuspendCommand.self, UnsuspendCommand.self, WaitCommand.self, WatchCommand.self,
-    ServeCommand.self, DaemonCommand.self,
+    UICommand.self, ServeCommand.self, DaemonCommand.self,
   ]
 }

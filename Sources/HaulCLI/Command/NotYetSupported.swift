@@ -1,7 +1,7 @@
 /// The only table of documented commands and options that this version lacks.
 enum NotYetSupported {
   private static let commands: Set<String> = [
-    "put", "ui",
+    "put"
   ]
 
   private static let longOptions: Set<String> = [

@@ -91,6 +91,7 @@ struct ControlSession {
       return await show(
         "the daemon \(isNew ? "was started" : "is already running") (pid \(status.pid))\n")
     case .stop: return try await stop(client)
+    case .page(let opens): return try await page(opens, client, launcher)
     case .status: return await show(words(try await client.status()))
     }
   }
@@ -116,6 +117,18 @@ struct ControlSession {
     let answer = try await client.add(AddBody(transfers: new), key: key)
     return await show(
       plan.json ? try JSONLines.line(of: answer) : answer.ids.map { "\($0)\n" }.joined())
+  }
+
+  private func page(
+    _ opens: Bool, _ client: ControlClient, _ launcher: DaemonLauncher
+  ) async throws -> ExitStatus {
+    _ = try await launcher.ensureRunning(client, clock: context.clock)
+    let url = try await client.page().url
+    let status = await show(url + "\n")
+    if opens, status == .completed, context.hasDesktop, !Browser.open(url) {
+      await warn("no browser could be started; open the address yourself")
+    }
+    return status
   }
 
   private static let pageSize = 1000

@@ -18,6 +18,8 @@ package enum ControlPlan: Hashable, Sendable {
   /// Neither names nor a group: all transfers.
   case watch([String], group: String?, json: Bool)
   case start, stop, status
+  /// The web page.
+  case page(opens: Bool)
 }
 
 extension ControlPlan {
@@ -48,6 +50,7 @@ extension ControlPlan {
     case let watch as WatchCommand:
       if !watch.ids.isEmpty, watch.group != nil { throw UsageError("give either ids or --group") }
       return .watch(watch.ids, group: watch.group, json: watch.json)
+    case let page as UICommand: return .page(opens: page.open)
     case let daemon as DaemonCommand:
       switch daemon.action {
       case .start: return .start

@@ -3,8 +3,7 @@ package import HaulControl
 /// What `haul serve` runs with.
 package struct ServePlan: Hashable, Sendable {
   package var limits: EngineLimits
-  /// Nil: only the socket.
-  package var remote: RemoteAccess?
+  package var remote: RemoteAccess
   /// Whether a public host may redirect to a private address.
   package var allowsPrivateRedirects: Bool
   package var verbose: Bool
@@ -23,11 +22,9 @@ extension ServePlan {
     guard roots.allSatisfy({ $0.hasPrefix("/") }) else {
       throw UsageError("--root needs the absolute path of a directory")
     }
-    guard let address = command.listen else {
-      guard command.root.isEmpty else { throw UsageError("--root needs --listen") }
-      return
-    }
-    remote = try Self.remote(address, roots)
+    remote =
+      try command.listen.map { (text) throws(UsageError) in try Self.remote(text, roots) }
+      ?? RemoteAccess(host: "127.0.0.1", port: nil, roots: roots)
   }
 
   private static func remote(

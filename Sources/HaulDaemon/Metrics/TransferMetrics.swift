@@ -11,13 +11,18 @@ struct TransferMetricsCollector {
   init(_ registry: MetricsRegistry) { self.registry = registry }
 
   /// Counts until the manager has shut down.
-  static func run(_ manager: TransferManager, _ registry: MetricsRegistry) async {
+  static func run(
+    _ manager: TransferManager, _ registry: MetricsRegistry, _ history: TransferHistory
+  ) async {
     var collector = TransferMetricsCollector(registry)
     let events = manager.events()
     while true {
       let some = await events.next(atMost: 1000)
       guard !some.isEmpty else { return }
-      for event in some { collector.take(event) }
+      for event in some {
+        collector.take(event)
+        history.take(event)
+      }
       Gauge(label: "haul_rate_bytes_per_second", factory: registry)
         .record(collector.running.values.reduce(0) { $0 + $1.rate })
     }

@@ -84,10 +84,14 @@ extension QueueCoordinator {
         let snapshot = TransferSnapshot(summary: summary, phase: phase, progress: progress)
         return TransferView(
           row: TransferList.Row(record, snapshot), summary: summary,
-          result: summary.state.isEnded ? record.result : nil)
+          result: summary.state.isEnded ? record.result : nil,
+          connections: summary.state == .running ? progress?.connections : nil)
       }
     }
   }
+
+  /// Nil unless it is a download that runs.
+  func segments(of id: TransferID) -> TransferSegments? { runs.run(of: id)?.context.segments }
 
   /// The transfers that a text may mean: the one with this identifier, otherwise those whose ids
   /// begin with it.

@@ -81,7 +81,7 @@ struct DownloadRun: ~Copyable {
       recovered = await bind()
       guard end == nil else { return }
     }
-    context.receiveOrders { [inbox] in inbox.post(.order($0)) }
+    context.receiveOrders(for: plan) { [inbox] in inbox.post(.order($0)) }
     driver.stream?.abandoned.whenStopped { [inbox] in inbox.post(.order(.cancel)) }
     engine.heartbeat.add(inbox)
     await begin(.start(recovered))

@@ -6,4 +6,6 @@ package struct TransferView: Sendable, Hashable {
   package let summary: TransferSummary
   /// Once it has ended.
   package let result: TransferResult?
+  /// Nil unless it runs.
+  package let connections: Int?
 }

@@ -64,6 +64,11 @@ extension TransferManager {
     try await coordinator.rows(of: ids)
   }
 
+  /// Which bytes of a download are on disk, and which are being fetched; nil unless it runs.
+  package func segments(of id: TransferID) async -> TransferSegments? {
+    await coordinator.segments(of: id)
+  }
+
   /// The transfers that a text may mean: the one with this identifier, otherwise those whose ids
   /// begin with it.
   /// - Complexity: O(members of the list) unless it is a whole id or an identifier.

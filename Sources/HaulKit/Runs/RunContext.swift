@@ -9,6 +9,7 @@ package final class RunContext: Sendable {
     var receiver: Receiver?
     var waiting: [RunOrder] = []
     var identity: TransferIdentity?
+    var plan: SharedPlan?
   }
 
   package let id: TransferID
@@ -36,6 +37,18 @@ package final class RunContext: Sendable {
     orders.withLockedValue { orders in
       if let receiver = orders.receiver { receiver(order) } else { orders.waiting.append(order) }
     }
+  }
+
+  /// Which bytes of a download are on disk, and which are being fetched; nil for other runs.
+  var segments: TransferSegments? {
+    orders.withLockedValue { $0.plan }?.update { TransferSegments($0.plan) }
+  }
+
+  /// Sets the receiver of orders, which first gets the earlier ones. Called once.
+  /// - Parameter plan: of a download.
+  func receiveOrders(for plan: SharedPlan, _ receiver: @escaping Receiver) {
+    orders.withLockedValue { $0.plan = plan }
+    receiveOrders(receiver)
   }
 
   /// Sets the receiver of orders, which first gets the earlier ones. Called once.

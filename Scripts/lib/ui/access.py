@@ -1,0 +1,184 @@
+"""What people with a keyboard, a screen reader, a telephone or an enemy get."""
+
+import json
+import time
+
+from chromium import Failed
+from .place import row
+
+MIB = 1 << 20
+NAMED = {"button", "textbox", "searchbox", "combobox", "checkbox", "spinbutton", "link", "grid",
+         "progressbar", "navigation", "dialog", "toolbar", "group", "option", "row"}
+
+
+def tree(browser):
+    return [node for node in browser.call("Accessibility.getFullAXTree")["nodes"]
+            if not node.get("ignored")]
+
+
+def value(node, key):
+    return node.get(key, {}).get("value", "")
+
+
+def fill(place, browser):
+    place.empty(browser)
+    place.run("suspend")
+    for name in ("first", "second"):
+        place.add(MIB, 0, name, "--group", "pair")
+    place.add(MIB, 0, "third")
+    browser.wait("four rows", "document.querySelectorAll('.row:not([hidden])').length === 4")
+
+
+def names_and_roles(place, browser):
+    """every control has a role and a name in the accessibility tree"""
+    fill(place, browser)
+    nodes = tree(browser)
+    for node in nodes:
+        if value(node, "role") in NAMED and not value(node, "name"):
+            raise Failed(f"a {value(node, 'role')} without a name: {node}")
+    have = {(value(node, "role"), value(node, "name")) for node in nodes}
+    for wanted in [("grid", "Transfers"), ("button", "Add"), ("button", "Limits"),
+                   ("button", "Suspend"), ("searchbox", "Search names and addresses"),
+                   ("navigation", "Filters"), ("toolbar", "Commands for the selected transfers"),
+                   ("button", "Pause"), ("button", "Remove"), ("combobox", "Priority"),
+                   ("button", "Up"), ("button", "To the end"), ("link", "Skip to the transfers")]:
+        if wanted not in have:
+            raise Failed(f"there is no {wanted}")
+    roles = {value(node, "role") for node in nodes}
+    for wanted in ("status", "row", "gridcell", "progressbar", "main", "banner"):
+        if wanted not in roles:
+            raise Failed(f"there is no {wanted} in {sorted(roles)}")
+    live = browser.eval("document.getElementById('live').ariaLive")
+    if live != "polite":
+        raise Failed("ends are not announced")
+    browser.eval("document.getElementById('add').click()")
+    for node in tree(browser):
+        if value(node, "role") in NAMED and not value(node, "name"):
+            raise Failed(f"in the dialog, a {value(node, 'role')} without a name: {node}")
+    browser.key("Escape")
+
+
+def order_of_focus(place, browser):
+    """Tab goes from the search to the commands, the filters and the list, with a visible focus"""
+    browser.eval("document.activeElement.blur(); window.scrollTo(0, 0)")
+    browser.eval("document.querySelector('.skip').focus()")
+    seen = []
+    for _ in range(60):
+        label = browser.eval("""(() => { const e = document.activeElement; const style = getComputedStyle(e);
+          return [e.id || e.getAttribute('aria-label') || e.textContent, style.outlineStyle !== 'none' || e.id === 'list' || e.id === 'search']; })()""")
+        seen.append(label[0])
+        if not label[1]:
+            raise Failed(f"the focus on {label[0]} cannot be seen")
+        if label[0] == "list":
+            break
+        browser.key("Tab")
+    places = [next((n for n, label in enumerate(seen) if label.startswith(name)), -1)
+              for name in ("Skip", "search", "add", "suspend", "limits", "All", "Select", "list")]
+    if -1 in places or places != sorted(places):
+        raise Failed(f"the order of the focus is {seen}")
+
+
+def keyboard_only(place, browser):
+    """the list is used with the keyboard alone"""
+    browser.eval("document.getElementById('list').focus()")
+    browser.key("Home")
+    browser.key("ArrowDown")
+    active = browser.wait("a row has the focus", "document.getElementById(document.getElementById('list').getAttribute('aria-activedescendant') ?? '')?.querySelector('.name').textContent")
+    if active != "first":
+        raise Failed(f"the row of the focus is {active}")
+    browser.key("p")
+    browser.wait("it is paused", f"({row('first')}).querySelector('.state').textContent === 'paused'")
+    browser.key("p")
+    browser.wait("it waits", f"({row('first')}).querySelector('.state').textContent !== 'paused'")
+    browser.key("Enter")
+    browser.wait("the details", "document.activeElement.closest('#details') !== null")
+    browser.key("Escape")
+    browser.wait("the list again", "document.activeElement.id === 'list'")
+
+
+def phone(place, browser):
+    """at the width of a telephone nothing sticks out"""
+    browser.resize(390, 780, mobile=True)
+    browser.wait("the rows are higher", "document.querySelector('.row').offsetHeight >= 56")
+    if browser.eval("document.documentElement.scrollWidth > innerWidth"):
+        raise Failed("the page is wider than the screen")
+    browser.screenshot(place.pictures / "phone.png")
+    browser.resize(*browser.size)
+
+
+def themes(place, browser):
+    """light, dark, and what the system says"""
+    surface = "getComputedStyle(document.body).backgroundColor"
+    light = browser.eval(surface)
+    browser.screenshot(place.pictures / "light.png")
+    browser.media(True)
+    dark = browser.wait("dark by the system", f"({surface}) !== {json.dumps(light)} && ({surface})")
+    browser.screenshot(place.pictures / "dark.png")
+    browser.eval("document.getElementById('theme').click()")
+    browser.wait("light by the switch", f"({surface}) === {json.dumps(light)}")
+    browser.media(False)
+    browser.eval("document.getElementById('theme').click()")
+    browser.wait("dark by the switch", f"({surface}) === {json.dumps(dark)}")
+    browser.eval("document.getElementById('theme').click()")
+    browser.wait("as the system", f"({surface}) === {json.dumps(light)}")
+
+
+def markup(place, browser):
+    """markup in names, groups and errors is text"""
+    place.empty(browser)
+    place.run("unsuspend")
+    evil = "<img src=x onerror=document.title='evil'>"
+    place.server.error_text = evil
+    path = "/1000/0/%3Cimg%20src=x%20onerror=alert(1)%3E.bin"
+    place.server.broken.add(path)
+    url = f"http://127.0.0.1:{place.server.server_address[1]}{path}"
+    place.run("add", url, "-d", str(place.downloads), "-q", "--group", evil, "--id", evil)
+    browser.wait("it has failed", "document.querySelector('.row.is-failed:not(.folder):not([hidden])')")
+    browser.click("document.querySelector('.row:not(.folder):not([hidden]) .name')")
+    browser.key("Enter")
+    browser.wait("the details", "document.querySelector('#details h2')")
+    time.sleep(1.2)
+    browser.eval("document.getElementById('notices').click()")
+    browser.wait("the notice", "document.querySelector('#notice-panel li')")
+    if browser.eval("document.querySelectorAll('img, iframe, script:not([src=\"main.js\"])').length"):
+        raise Failed("markup became elements")
+    if "<img src=x" not in browser.eval("document.getElementById('groups').textContent"):
+        raise Failed("the group is not shown as text")
+    browser.key("Escape")
+    browser.key("Escape")
+    place.server.broken.clear()
+
+
+def secrets(place, browser):
+    """neither the code nor the token is in an address, and the fragment is gone"""
+    token = browser.eval("sessionStorage.getItem('haul-token')")
+    code = place.url.split("code=")[1]
+    if browser.eval("location.href") != place.url.split("#")[0]:
+        raise Failed("the fragment is still there")
+    for url in browser.requests():
+        if token in url or code in url.split("#")[0]:
+            raise Failed(f"a secret in {url}")
+        if url.startswith("http") and not url.startswith(place.url.split("#")[0]):
+            raise Failed(f"a request to elsewhere: {url}")
+    log = (place.directory / "log").read_text()
+    if token in log or code in log:
+        raise Failed("a secret in the log")
+    if browser.eval("document.cookie"):
+        raise Failed("there is a cookie")
+    blocked = browser.eval("""(() => { try { document.body.insertAdjacentHTML('beforeend', '<b>x</b>'); return false; }
+      catch (error) { return error instanceof TypeError; } })()""")
+    if not blocked:
+        raise Failed("the policy lets text become markup")
+    browser.complaints()
+
+
+def second_page(place, browser):
+    """a page whose code was used says what to do"""
+    browser.eval("sessionStorage.clear()")
+    browser.open("about:blank")
+    browser.open(place.url)
+    browser.wait("it says so", "document.getElementById('locked')?.open && /haul ui/.test(document.getElementById('locked').textContent)")
+    place.open(browser)
+
+
+STEPS = [names_and_roles, order_of_focus, keyboard_only, phone, themes, markup, secrets, second_page]

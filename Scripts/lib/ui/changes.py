@@ -1,0 +1,160 @@
+"""What goes wrong, and what is changed while the queue runs."""
+
+import json
+import os
+import signal
+import time
+
+from chromium import Failed
+from .place import cell, fill_form, has_state, press, row, slow
+
+MIB = 1 << 20
+
+
+def wrong_address(place, browser):
+    """a wrong address stays, with the reason beside it, and the right one is added"""
+    place.empty(browser)
+    fill_form(browser, [place.server.url(1000, 0, "right"), "not an address", "ftp://example.org/x"])
+    browser.wait("the reasons", "document.querySelectorAll('#line-errors .bad').length === 2")
+    left = browser.eval("document.getElementById('addresses').value")
+    if left != "not an address\nftp://example.org/x":
+        raise Failed(f"what is left: {left!r}")
+    browser.wait("the right one", row("right"))
+    browser.eval("document.getElementById('addresses').value = ''")
+    fields = [place.server.url(1000, 0, "outside")]
+    browser.eval("document.getElementById('f-directory').value = '/etc'")
+    browser.eval("document.getElementById('addresses').focus()")
+    browser.type(fields[0])
+    browser.click("document.getElementById('add-submit')")
+    browser.wait("the daemon's refusal", "/can only be written below/.test(document.querySelector('#line-errors .bad')?.textContent)")
+    browser.eval(f"document.getElementById('f-directory').value = {json.dumps(str(place.downloads))}")
+    browser.eval("document.getElementById('addresses').value = ''")
+    browser.key("Escape")
+    browser.wait("it is closed", "!document.getElementById('add-dialog').open")
+
+
+def paste(place, browser):
+    """addresses that are pasted or dropped on the page are in the dialog"""
+    for kind, field in (("paste", "clipboardData"), ("drop", "dataTransfer")):
+        browser.eval(f"""(() => {{ const data = new DataTransfer();
+          data.setData('text/plain', 'https://example.org/{kind}\\nwords');
+          const make = {{ paste: ClipboardEvent, drop: DragEvent }}['{kind}'];
+          document.body.dispatchEvent(new make('{kind}', {{ {field}: data, bubbles: true, cancelable: true }})); }})()""")
+        browser.wait(kind, f"document.getElementById('addresses').value.includes('https://example.org/{kind}\\n')")
+    browser.eval("document.getElementById('addresses').value = ''; document.getElementById('add-dialog').close()")
+
+
+def limits(place, browser):
+    """the limits and the timetable are changed while it runs"""
+    press(browser, "document.getElementById('limits')")
+    browser.wait("the dialog", "document.getElementById('limits-dialog').open && document.getElementById('l-active').value === '1'")
+    browser.eval("document.getElementById('l-active').value = 2; document.getElementById('l-rate').value = 4096")
+    press(browser, "document.getElementById('add-window')")
+    press(browser, "document.querySelector('#limits-form .primary')")
+    browser.wait("it is closed", "!document.getElementById('limits-dialog').open")
+    press(browser, "document.getElementById('limits')")
+    browser.wait("they are kept", "document.getElementById('limits-dialog').open && document.getElementById('l-active').value === '2'"
+                 " && document.getElementById('l-rate').value === '4096' && document.querySelectorAll('.window').length === 1")
+    browser.eval("document.getElementById('l-active').value = 1; document.getElementById('l-rate').value = 0; document.querySelector('.window').remove()")
+    press(browser, "document.querySelector('#limits-form .primary')")
+    browser.wait("it is closed", "!document.getElementById('limits-dialog').open")
+
+
+def killed(place, browser):
+    """the daemon is killed and restarted under the page, which goes on by itself"""
+    place.empty(browser)
+    place.add(12 * MIB, 2 * MIB, "survivor")
+    browser.wait("it has bytes", f"parseFloat({cell('survivor', 'percent')}) > 10")
+    place.kill(signal.SIGKILL)
+    browser.wait("it says so", "/daemon is away/.test(document.getElementById('away').textContent) && !document.getElementById('away').hidden")
+    if not browser.eval(f"!!({row('survivor')})"):
+        raise Failed("the rows are gone")
+    place.serve()
+    browser.wait("it is back", "document.getElementById('away').hidden")
+    browser.wait("it is completed", has_state("survivor", "completed"), 30)
+
+
+def filters(place, browser):
+    """filters by state, group and host, and the search"""
+    place.empty(browser)
+    place.run("suspend")
+    place.add(1000, 0, "alpha", "--group", "greek")
+    place.add(1000, 0, "beta", "--group", "greek")
+    place.add(1000, 0, "gamma")
+    count = "document.querySelectorAll('.row:not([hidden])').length"
+    browser.wait("three and a folder", f"{count} === 4")
+    browser.eval("(() => { const s = document.getElementById('search'); s.value = 'gam'; s.dispatchEvent(new Event('input')); })()")
+    browser.wait("one is found", f"{count} === 1")
+    browser.eval("(() => { const s = document.getElementById('search'); s.value = ''; s.dispatchEvent(new Event('input')); })()")
+    group = "[...document.querySelectorAll('#groups button')].find((b) => b.textContent.startsWith('greek'))"
+    press(browser, group)
+    browser.wait("the group", f"{count} === 3")
+    press(browser, group)
+    press(browser, "[...document.querySelectorAll('#states button')].find((b) => b.textContent.startsWith('Completed'))")
+    browser.wait("none", f"{count} === 0 && !document.getElementById('empty').hidden")
+    press(browser, "[...document.querySelectorAll('#states button')].find((b) => b.textContent.startsWith('All'))")
+    browser.wait("all", f"{count} === 4")
+    place.run("unsuspend")
+
+
+def notices(place, browser):
+    """ends are counted in the title until they are seen, and said to screen readers"""
+    place.empty(browser)
+    browser.eval("document.getElementById('notices').click(); document.getElementById('notices').click()")
+    place.add(1000, 0, "seen-end")
+    browser.wait("the title", "/^\\(\\d+\\) Haul$/.test(document.title)")
+    browser.wait("the live region", "/seen-end completed/.test(document.getElementById('live').textContent)")
+    press(browser, "document.getElementById('notices')")
+    browser.wait("the notice", "/seen-end/.test(document.getElementById('notice-panel').textContent)")
+    browser.wait("seen", "document.title === 'Haul' && document.getElementById('unseen').hidden")
+    browser.key("Escape")
+
+
+def many_rows(place, browser):
+    """10,000 rows are scrolled"""
+    place.empty(browser)
+    place.run("suspend")
+    browser.eval("""(async () => {
+      const token = sessionStorage.getItem('haul-token');
+      const directory = document.getElementById('f-directory').value;
+      const transfers = Array.from({ length: 10000 }, (_, n) => ({ url: `http://127.0.0.1:9/${n}.bin`, directory }));
+      const answer = await fetch('/api/v1/transfers', { method: 'POST', body: JSON.stringify({ transfers }),
+        headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` } });
+      if (answer.status !== 201) throw new Error(await answer.text());
+    })()""")
+    browser.wait("all are there", "document.getElementById('list').ariaRowCount === '10000'", 60)
+    p95, worst, work = frames(browser)
+    print(f"        frames: {p95:.1f} ms at p95, {worst:.1f} ms at most; drawing {work:.1f} ms at p95")
+    if work > 16:
+        raise Failed(f"drawing takes {work:.1f} ms of a frame at p95, more than 16")
+    browser.eval("document.getElementById('list').scrollTop = 1e9")
+    browser.wait("the last row", row("9999.bin"))
+    if browser.eval("document.querySelectorAll('.row').length") > 100:
+        raise Failed("more elements than the window needs")
+    place.run("remove", "--all")
+    place.run("unsuspend")
+
+
+def frames(browser):
+    """Scrolls for 120 frames: time between frames at p95 and at most, and the time of drawing."""
+    return browser.eval("""(async () => {
+      const list = document.getElementById('list');
+      const gaps = [];
+      const work = [];
+      let last = await new Promise(requestAnimationFrame);
+      for (let n = 0; n < 120; n += 1) {
+        list.scrollTop += 400;
+        const began = performance.now();
+        list.dispatchEvent(new Event('scroll'));
+        list.getBoundingClientRect();
+        work.push(performance.now() - began);
+        const now = await new Promise(requestAnimationFrame);
+        gaps.push(now - last);
+        last = now;
+      }
+      const at = (some) => some.sort((a, b) => a - b)[Math.floor(some.length * 0.95)];
+      return [at(gaps), Math.max(...gaps), at(work)];
+    })()""")
+
+
+STEPS = [wrong_address, paste, limits, killed, filters, notices, many_rows]

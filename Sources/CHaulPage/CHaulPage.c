@@ -1,0 +1,80 @@
+#include "CHaulPage.h"
+
+// C has #embed: Swift would compile a list of a hundred thousand numbers, for many seconds.
+static const unsigned char index_html[] = {
+#embed "page/index.html"
+};
+static const unsigned char style_css[] = {
+#embed "page/style.css"
+};
+static const unsigned char actions_js[] = {
+#embed "page/actions.js"
+};
+static const unsigned char add_js[] = {
+#embed "page/add.js"
+};
+static const unsigned char api_js[] = {
+#embed "page/api.js"
+};
+static const unsigned char charts_js[] = {
+#embed "page/charts.js"
+};
+static const unsigned char details_js[] = {
+#embed "page/details.js"
+};
+static const unsigned char dom_js[] = {
+#embed "page/dom.js"
+};
+static const unsigned char format_js[] = {
+#embed "page/format.js"
+};
+static const unsigned char keys_js[] = {
+#embed "page/keys.js"
+};
+static const unsigned char limits_js[] = {
+#embed "page/limits.js"
+};
+static const unsigned char list_js[] = {
+#embed "page/list.js"
+};
+static const unsigned char main_js[] = {
+#embed "page/main.js"
+};
+static const unsigned char model_js[] = {
+#embed "page/model.js"
+};
+static const unsigned char notices_js[] = {
+#embed "page/notices.js"
+};
+static const unsigned char toasts_js[] = {
+#embed "page/toasts.js"
+};
+
+#define HTML "text/html; charset=utf-8"
+#define CSS "text/css; charset=utf-8"
+#define JS "text/javascript; charset=utf-8"
+#define FILE(name, type, bytes) {name, type, bytes, sizeof bytes}
+
+static const haul_page_file files[] = {
+    FILE("index.html", HTML, index_html),
+    FILE("style.css", CSS, style_css),
+    FILE("actions.js", JS, actions_js),
+    FILE("add.js", JS, add_js),
+    FILE("api.js", JS, api_js),
+    FILE("charts.js", JS, charts_js),
+    FILE("details.js", JS, details_js),
+    FILE("dom.js", JS, dom_js),
+    FILE("format.js", JS, format_js),
+    FILE("keys.js", JS, keys_js),
+    FILE("limits.js", JS, limits_js),
+    FILE("list.js", JS, list_js),
+    FILE("main.js", JS, main_js),
+    FILE("model.js", JS, model_js),
+    FILE("notices.js", JS, notices_js),
+    FILE("toasts.js", JS, toasts_js),
+};
+
+const haul_page_file *haul_page_files(size_t *count) {
+  *count = sizeof files / sizeof files[0];
+  return files;
+}

@@ -1,0 +1,177 @@
+// Commands to transfers, and the time in which two of them can be undone.
+
+import { call } from "./api.js";
+import { plural } from "./format.js";
+import { groups, hidden, moveLocally, order, rows, structureRefresh } from "./model.js";
+import { toast } from "./toasts.js";
+
+const undoTime = 10_000;
+const batch = 5000;
+const pending = new Set();
+
+const has = (...states) => (row) => states.includes(row.state);
+
+// Which transfers a command fits.
+const fits = {
+  pause: has("queued", "running"),
+  resume: has("paused"),
+  start: has("queued", "paused"),
+  retry: has("failed", "cancelled"),
+  restart: has("completed", "failed", "cancelled"),
+  cancel: has("queued", "running", "paused", "failed", "publishing"),
+  remove: () => true,
+  delete: has("completed"),
+};
+
+export const fitting = (name, some) => some.filter((row) => !row.isEnding && fits[name](row));
+
+// The transfers of items of the list: rows, and all members of folders.
+export function rowsOf(items) {
+  const ids = new Set();
+  for (const item of items) {
+    if (typeof item === "string") ids.add(item);
+    else for (const id of item.ids) ids.add(id);
+  }
+  return [...ids].map((id) => rows.get(id)).filter((row) => row && !hidden.has(row.id));
+}
+
+export async function run(name, items) {
+  const all = rowsOf(items);
+  const some = fitting(name, all);
+  if (some.length === 0) return;
+  if (name === "cancel" || name === "remove" || name === "delete") return later(name, some);
+  const ids = some.map((row) => row.id);
+  await report(() => send(name, ids, name === "start" ? { force: true } : {}));
+}
+
+export async function prioritize(items, priority) {
+  await report(() => send("prioritize", rowsOf(items).map((row) => row.id), { priority }));
+}
+
+// Moves before another transfer; to the end for null.
+export async function move(items, before) {
+  const ids = rowsOf(items).map((row) => row.id);
+  if (ids.length === 0 || ids.includes(before)) return;
+  moveLocally(ids, before);
+  await report(() => send("move", ids, { to: before === null ? { last: true } : { before } }));
+}
+
+// A step up or down past the neighbour among the rows that are shown, or to an end.
+export function shift(items, direction, shownItems) {
+  const moving = new Set(rowsOf(items).map((row) => row.id));
+  const ids = rowsOf(shownItems).map((row) => row.id);
+  const places = ids.map((id, index) => (moving.has(id) ? index : -1)).filter((index) => index >= 0);
+  if (places.length === 0) return;
+  switch (direction) {
+    case "first": return move(items, order.find((id) => !moving.has(id)) ?? null);
+    case "last": return move(items, null);
+    case "up": {
+      const before = ids.slice(0, places[0]).findLast((id) => !moving.has(id));
+      return before && move(items, before);
+    }
+    case "down": {
+      const after = ids.slice(places.at(-1) + 1).filter((id) => !moving.has(id));
+      if (after.length === 0) return;
+      return move(items, after[1] ?? order[order.indexOf(after[0]) + 1] ?? null);
+    }
+  }
+}
+
+async function send(command, ids, more = {}, options = {}) {
+  const refused = [];
+  const left = [];
+  for (let start = 0; start < ids.length; start += batch) {
+    const answer = await call("POST", "commands", { command, transfers: { ids: ids.slice(start, start + batch) }, ...more }, options);
+    refused.push(...answer.refused);
+    left.push(...answer.left);
+  }
+  return { refused, left };
+}
+
+async function report(work) {
+  try {
+    const { refused, left } = await work();
+    if (refused.length > 0) toast(`${plural(refused.length, "transfer")} refused: ${refused[0].message}`, { isBad: true });
+    if (left.length > 0) toast(`${plural(left.length, "file")} not deleted: ${left[0]}`, { isBad: true });
+  } catch (problem) {
+    toast(problem.message, { isBad: true });
+  }
+}
+
+const words = { cancel: ["Cancelled", "cancels"], remove: ["Removed", "removes"], delete: ["Removed with file", "removes"] };
+
+// Pauses at once, and sends the command when it can no longer be undone.
+async function later(name, some) {
+  const what = some.length === 1 ? `“${some[0].name}”` : plural(some.length, "transfer");
+  const work = { name, ids: some.map((row) => row.id), paused: fitting("pause", some).map((row) => row.id), isOver: false };
+  pending.add(work);
+  for (const row of some) {
+    if (name !== "cancel") hidden.add(row.id);
+    row.isEnding = name;
+    row.version += 1;
+  }
+  structureRefresh();
+  const stopped = work.paused.length > 0 ? report(() => send("pause", work.paused)) : Promise.resolve();
+  const shown = toast(`${words[name][0]}: ${what}`, { time: undoTime, action: "Undo", run: () => undo(work, stopped) });
+  work.toast = shown;
+  work.timer = setTimeout(() => finish(work, stopped), undoTime);
+}
+
+function release(work) {
+  pending.delete(work);
+  for (const id of work.ids) {
+    hidden.delete(id);
+    const row = rows.get(id);
+    if (row) {
+      delete row.isEnding;
+      row.version += 1;
+    }
+  }
+  structureRefresh();
+}
+
+async function undo(work, stopped) {
+  if (work.isOver) return;
+  work.isOver = true;
+  clearTimeout(work.timer);
+  release(work);
+  await stopped;
+  if (work.paused.length > 0) await report(() => send("resume", work.paused.filter((id) => rows.get(id)?.state !== "running")));
+}
+
+const command = (work) => [work.name === "cancel" ? "cancel" : "remove", work.name === "delete" ? { delete_files: true } : {}];
+
+async function finish(work, stopped) {
+  if (work.isOver) return;
+  await stopped;
+  const [name, more] = command(work);
+  try {
+    const ids = work.ids.filter((id) => rows.has(id));
+    await report2(await send(name, ids, more));
+  } catch (problem) {
+    if (problem.isAway && !work.isOver) {
+      // It is done when the daemon is back.
+      work.timer = setTimeout(() => finish(work, Promise.resolve()), 1000);
+      return;
+    }
+    toast(problem.message, { isBad: true });
+  }
+  work.isOver = true;
+  // The rows are removed by the daemon's own messages; those that it refused come back.
+  setTimeout(() => release(work), 500);
+}
+
+const report2 = (answer) => report(async () => answer);
+
+// What was promised is done although the page goes.
+addEventListener("pagehide", () => {
+  for (const work of pending) {
+    if (work.isOver) continue;
+    work.isOver = true;
+    const [name, more] = command(work);
+    // A request that outlives its page may have 64 KiB.
+    send(name, work.ids.slice(0, 4000), more, { keepalive: true }).catch(() => {});
+  }
+});
+
+export const groupNames = () => [...groups.keys()].sort();

@@ -1,0 +1,182 @@
+// Adding: each line of addresses is one transfer. What cannot be added stays, with the reason beside it.
+
+import { call } from "./api.js";
+import { $, dialog, el } from "./dom.js";
+import { plural, priorities } from "./format.js";
+import { groupNames } from "./actions.js";
+import { toast } from "./toasts.js";
+
+const box = dialog("add-dialog");
+const text = $("addresses");
+const errors = $("line-errors");
+let roots = [];
+let problems = new Map();
+
+export function start(rootDirectories) {
+  roots = rootDirectories;
+  if (!$("f-directory").value) $("f-directory").value = roots[0] ?? "";
+}
+
+$("f-priority").append(...priorities.map(([value, name]) => el("option", { value, selected: value === "default" }, name)));
+$("add").addEventListener("click", () => open());
+$("add-form").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
+text.addEventListener("input", () => { problems = new Map(); showProblems(); });
+text.addEventListener("scroll", () => { errors.style.transform = `translateY(${-text.scrollTop}px)`; });
+text.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(); });
+$("address-file").addEventListener("change", async (event) => {
+  for (const file of event.target.files) await openFile(file);
+  event.target.value = "";
+});
+
+export function open(more = "") {
+  $("group-names").replaceChildren(...groupNames().map((name) => el("option", { value: name })));
+  const own = text.value.trimEnd();
+  if (more) text.value = `${own}${own ? "\n" : ""}${more}\n`;
+  $("add-error").hidden = true;
+  if (!box.open) box.showModal();
+  text.focus();
+}
+
+// A drop or a paste outside of a field.
+const addressesIn = (words) => words.split(/\r?\n/).map((line) => line.trim()).filter((line) => /^https?:\/\//i.test(line));
+
+export async function openFile(file) {
+  if (file.size > 8 << 20) return toast(`“${file.name}” is too large for a list of addresses`, { isBad: true });
+  const found = addressesIn(await file.text());
+  if (found.length === 0) return toast(`“${file.name}” has no line that is an address`, { isBad: true });
+  open(found.join("\n"));
+}
+
+function openText(words) {
+  const found = addressesIn(words);
+  if (found.length > 0) open(found.join("\n"));
+  return found.length > 0;
+}
+
+const isField = (target) => target.closest?.("input, textarea, select") !== null && target.closest !== undefined;
+
+addEventListener("paste", (event) => {
+  if (!isField(event.target) && openText(event.clipboardData.getData("text/plain"))) event.preventDefault();
+});
+addEventListener("dragover", (event) => { if (event.dataTransfer) event.preventDefault(); });
+addEventListener("drop", (event) => {
+  if (isField(event.target)) return;
+  event.preventDefault();
+  for (const file of event.dataTransfer.files) openFile(file);
+  if (event.dataTransfer.files.length === 0) openText(event.dataTransfer.getData("text/uri-list") || event.dataTransfer.getData("text/plain"));
+});
+
+// What is wrong with a line, as far as this page can tell.
+function wrong(line) {
+  if (/\s/.test(line)) return "an address has no spaces";
+  let url;
+  try {
+    url = new URL(line);
+  } catch {
+    return "not an address";
+  }
+  return ["http:", "https:"].includes(url.protocol) ? null : "give http:// or https://";
+}
+
+// - Throws: the text of what is wrong.
+function options(isSingle) {
+  const value = (id) => $(id).value.trim();
+  const directory = value("f-directory").replace(/(.)\/+$/, "$1");
+  if (!directory.startsWith("/")) throw new Error("the directory must be an absolute path, such as /home/me/Downloads");
+  const name = value("f-name");
+  if (name && !isSingle) throw new Error("a file name is for one address, but there are several");
+  if (name.includes("/")) throw new Error("a file name has no slash");
+  const checksum = value("f-checksum");
+  if (checksum && !isSingle) throw new Error("a checksum is for one address, but there are several");
+  const headers = value("f-headers").split("\n").filter((line) => line.trim()).map((line) => {
+    const colon = line.indexOf(":");
+    if (colon < 1) throw new Error(`the header field “${line.trim()}” has no colon`);
+    return { name: line.slice(0, colon).trim(), value: line.slice(colon + 1).trim() };
+  });
+  const shared = { creates_directories: true, priority: $("f-priority").value };
+  if (name) shared.file = `${directory}/${name}`;
+  else shared.directory = directory;
+  if (checksum) shared.checksums = [checksum.includes("=") ? checksum : `sha-256=${checksum}`];
+  if (headers.length > 0) shared.headers = headers;
+  if (value("f-group")) shared.group = value("f-group");
+  if (value("f-connections")) shared.connections = Number(value("f-connections"));
+  if (value("f-exists")) shared.if_exists = value("f-exists");
+  return shared;
+}
+
+async function submit() {
+  const lines = text.value.split("\n").map((line) => line.trim());
+  const wanted = lines.map((line, index) => ({ line, index })).filter(({ line }) => line && !line.startsWith("#"));
+  problems = new Map();
+  showError("");
+  if (wanted.length === 0) return showError("give at least one address");
+  let shared;
+  try {
+    shared = options(wanted.length === 1);
+  } catch (error) {
+    return showError(error.message);
+  }
+  for (const { line, index } of wanted) {
+    const reason = wrong(line);
+    if (reason) problems.set(index, reason);
+  }
+  const good = wanted.filter(({ index }) => !problems.has(index));
+  $("add-submit").disabled = true;
+  const added = new Set();
+  try {
+    for (let start = 0; start < good.length; start += 1000) await send(good.slice(start, start + 1000), shared, added);
+  } catch (problem) {
+    showError(problem.message);
+  } finally {
+    $("add-submit").disabled = false;
+  }
+  if (added.size > 0) toast(`${plural(added.size, "transfer")} added`);
+  // Lines that were added go; the others keep their reasons.
+  const kept = lines.map((line, index) => ({ line, reason: problems.get(index), index })).filter(({ index }) => !added.has(index));
+  text.value = kept.map(({ line }) => line).join("\n").trim();
+  problems = new Map(kept.filter(({ line }, place) => line || place > 0).map(({ reason }, place) => [place, reason]).filter(([, reason]) => reason));
+  showProblems();
+  if (text.value === "" && added.size > 0) {
+    $("f-name").value = $("f-checksum").value = "";
+    box.close();
+    $("list").focus();
+  }
+}
+
+// A call adds all or nothing: halves find the lines that are refused.
+async function send(some, shared, added) {
+  const transfers = some.map(({ line }) => ({ url: line, ...shared }));
+  // A call whose answer is lost is repeated: its key makes it add nothing twice.
+  const key = crypto.randomUUID();
+  try {
+    await call("POST", "transfers", { transfers }, { key }).catch((problem) => {
+      if (!problem.isAway) throw problem;
+      return call("POST", "transfers", { transfers }, { key });
+    });
+    for (const { index } of some) added.add(index);
+  } catch (problem) {
+    if (problem.isAway || problem.status === 401 || problem.status >= 500) throw problem;
+    if (some.length === 1) return problems.set(some[0].index, problem.message);
+    const middle = some.length >> 1;
+    await send(some.slice(0, middle), shared, added);
+    await send(some.slice(middle), shared, added);
+  }
+}
+
+function showError(message) {
+  $("add-error").hidden = !message;
+  $("add-error").textContent = message;
+}
+
+function showProblems() {
+  const count = text.value === "" ? 0 : text.value.split("\n").length;
+  errors.replaceChildren();
+  box.classList.toggle("with-problems", problems.size > 0);
+  if (problems.size === 0) return;
+  for (let index = 0; index < count; index += 1) {
+    const reason = problems.get(index);
+    errors.append(el("li", { className: reason ? "bad" : "", value: index + 1, title: reason }, reason ? `Line ${index + 1}: ${reason}` : ""));
+  }
+  text.focus();
+  showError(`${plural(problems.size, "line")} cannot be added; the reason stands beside it`);
+}

@@ -1,0 +1,184 @@
+// One transfer, opened: its bytes, its speed, its past.
+
+import { call } from "./api.js";
+import { curveOf, drawCurve, drawMap } from "./charts.js";
+import { $, el, icon, iconButton, setText } from "./dom.js";
+import * as format from "./format.js";
+import { endedStates, rows } from "./model.js";
+import { fitting, prioritize, run } from "./actions.js";
+import { toast } from "./toasts.js";
+
+const pane = $("details");
+let id = null;
+let parts = null;
+let details = null;
+let version = -1;
+// The last known parts of transfers that no longer run.
+const maps = new Map();
+
+export const isOpen = () => id !== null;
+export const openedId = () => id;
+
+export function open(row, takesFocus = false) {
+  if (!row) return close();
+  if (id !== row.id) {
+    id = row.id;
+    details = null;
+    version = -1;
+    build();
+    poll();
+  }
+  pane.hidden = false;
+  document.body.classList.add("with-details");
+  if (takesFocus) parts.title.focus();
+}
+
+export function close() {
+  if (id === null) return;
+  id = null;
+  pane.hidden = true;
+  document.body.classList.remove("with-details");
+  $("list").focus({ preventScroll: true });
+}
+
+const commands = [
+  ["pause", "Pause", "pause"], ["resume", "Resume", "play"], ["start", "Start now", "now"], ["retry", "Retry", "retry"],
+  ["restart", "Restart", "restart"], ["cancel", "Cancel", "cancel"], ["remove", "Remove", "remove"],
+  ["delete", "Delete file", "delete"],
+];
+
+function build() {
+  const facts = {};
+  const fact = (name) => { facts[name] = el("dd"); return [el("dt", {}, name), facts[name]]; };
+  const names = ["State", "Progress", "Speed", "Time left", "Connections", "Address", "File", "Group", "Digest", "Checked by",
+    "Added", "Started", "Ended", "Your name", "Id"];
+  parts = {
+    facts,
+    title: el("h2", { tabIndex: -1 }),
+    map: el("canvas", { className: "map", role: "img" }),
+    mapText: el("p", { className: "note" }),
+    curve: el("canvas", { className: "curve", role: "img" }),
+    priority: el("select", { onchange: (event) => prioritize([id], event.target.value) },
+      ...format.priorities.map(([value, text]) => el("option", { value }, text))),
+    buttons: commands.map(([name, label, image]) => el("button", { type: "button", onclick: () => run(name, [id]) }, icon(image), label)),
+    attempts: el("ol", { className: "attempts" }),
+    attemptsTitle: el("h3", {}, "Failed attempts"),
+    address: el("input", { type: "url", placeholder: "https://…", spellcheck: false, autocomplete: "off" }),
+  };
+  parts.addressForm = el("form", { className: "address", onsubmit: changeAddress },
+    el("label", {}, "Another address of the same file", parts.address), el("button", { type: "submit" }, "Use"));
+  pane.replaceChildren(
+    el("div", { className: "head" }, parts.title, iconButton("cancel", "Close the details", close)),
+    el("div", { className: "commands" }, ...parts.buttons),
+    parts.map, parts.mapText,
+    parts.curveTitle = el("h3", {}, "Speed of the last two minutes"), parts.curve,
+    el("dl", {}, ...names.flatMap(fact)),
+    el("label", { className: "priority" }, "Priority", parts.priority),
+    parts.addressForm, parts.attemptsTitle, parts.attempts);
+}
+
+async function changeAddress(event) {
+  event.preventDefault();
+  try {
+    await call("PATCH", `transfers/${id}`, { url: parts.address.value.trim() });
+    parts.address.value = "";
+    toast("The address was changed");
+  } catch (problem) {
+    toast(problem.message, { isBad: true });
+  }
+}
+
+// Once a second, while it is open.
+export async function poll() {
+  const asked = id;
+  if (asked === null || document.hidden) return;
+  try {
+    const answer = await call("GET", `transfers/${asked}/details`);
+    if (asked !== id) return;
+    details = answer;
+    if (answer.present) maps.set(asked, answer);
+    if (maps.size > 100) maps.delete(maps.keys().next().value);
+    version = -1;
+    refresh();
+  } catch {
+    // The list says that the daemon is away; the next second asks again.
+  }
+}
+
+export function refresh() {
+  if (id === null) return;
+  const row = rows.get(id);
+  if (!row) return close();
+  if (version === row.version && row.state !== "queued") return;
+  version = row.version;
+  setText(parts.title, row.name);
+  parts.buttons.forEach((button, index) => { button.hidden = fitting(commands[index][0], [row]).length === 0; });
+  if (document.activeElement !== parts.priority) parts.priority.value = row.priority;
+  const isRunning = row.state === "running";
+  const percent = format.percent(row);
+  const left = format.secondsLeft(row);
+  show("State", row.isEnding ? `${row.state}; ${row.isEnding === "cancel" ? "cancelled" : "removed"} in a moment` : format.state(row));
+  show("Progress", row.total === null ? format.bytes(row.bytes)
+    : `${format.bytes(row.bytes)} of ${format.bytes(row.total)} (${percent === 100 ? 100 : percent.toFixed(1)} %)`);
+  show("Speed", isRunning ? format.rate(row.rate) : null);
+  show("Time left", left === null ? null : format.span(left));
+  show("Connections", row.connections > 0 ? String(row.connections) : null);
+  show("Address", row.url, true);
+  show("File", row.path, true);
+  show("Group", row.group);
+  show("Digest", row.result?.checksums.join("\n") || null, true);
+  show("Checked by", { checksum: "its checksum", length: "its length", framing: "the end that the server marked" }[row.result?.verified]);
+  show("Added", format.time(details?.added));
+  show("Started", format.time(details?.started));
+  show("Ended", endedStates.has(row.state) ? format.time(details?.ended) : null);
+  show("Your name", row.identifier);
+  show("Id", row.id, true);
+  fillMap(row);
+  const curve = curveOf(id);
+  parts.curve.hidden = parts.curveTitle.hidden = curve.length < 2;
+  if (curve.length >= 2) {
+    drawCurve(parts.curve, curve);
+    parts.curve.ariaLabel = `Speed: now ${format.rate(curve.at(-1))}, at most ${format.rate(Math.max(...curve))}`;
+  }
+  parts.addressForm.hidden = row.state === "completed" || row.url === null;
+  fillAttempts(row);
+}
+
+function fillMap(row) {
+  const isDone = row.state === "completed" && row.total > 0;
+  const map = isDone ? { length: row.total, present: [[0, row.total]], active: [] } : maps.get(row.id);
+  const length = map?.length ?? row.total;
+  parts.map.hidden = parts.mapText.hidden = !length || !map;
+  if (parts.map.hidden) return;
+  const active = row.state === "running" ? map.active : [];
+  drawMap(parts.map, length, map.present, active);
+  const bytes = map.present.reduce((sum, [from, to]) => sum + to - from, 0);
+  const text = isDone ? "All of it is on disk."
+    : `${Math.floor((100 * bytes) / length)} % on disk in ${format.plural(map.present.length, "part")}; ${format.plural(active.length, "part")} being fetched.`;
+  setText(parts.mapText, text);
+  parts.map.ariaLabel = text;
+}
+
+function fillAttempts(row) {
+  const attempts = details?.attempts ?? [];
+  const lines = attempts.map((attempt) => `${format.time(attempt.time)}: ${attempt.error.message}`);
+  if (row.state === "failed" && row.error) lines.push(`ended: ${row.error.message}`);
+  parts.attempts.hidden = parts.attemptsTitle.hidden = lines.length === 0;
+  while (parts.attempts.children.length > lines.length) parts.attempts.lastChild.remove();
+  lines.forEach((line, index) => {
+    const item = parts.attempts.children[index] ?? parts.attempts.appendChild(el("li"));
+    setText(item, line);
+  });
+}
+
+function show(name, text, isCopied = false) {
+  const place = parts.facts[name];
+  const isHidden = text === null || text === undefined || text === "";
+  place.hidden = place.previousSibling.hidden = isHidden;
+  if (isHidden || place.dataset.text === text) return;
+  place.dataset.text = text;
+  place.replaceChildren(el("span", {}, text));
+  if (isCopied) {
+    place.append(iconButton("copy", `Copy: ${name}`, () => navigator.clipboard.writeText(text).then(() => toast("Copied"), () => {})));
+  }
+}

@@ -1,0 +1,73 @@
+// Numbers, times and states in words.
+
+const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+
+export function bytes(count) {
+  let unit = 0;
+  let value = Math.max(0, count);
+  while (value >= 1023.95 && unit < units.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${unit === 0 ? Math.floor(value) : value.toFixed(1)} ${units[unit]}`;
+}
+
+export const rate = (bytesPerSecond) => `${bytes(bytesPerSecond)}/s`;
+
+export function span(seconds) {
+  if (!Number.isFinite(seconds) || seconds < 0 || seconds > 8.64e7) return "";
+  const whole = Math.ceil(seconds);
+  const pad = (number) => String(number).padStart(2, "0");
+  const hours = Math.floor(whole / 3600);
+  if (hours >= 100) return `${Math.floor(hours / 24)}d ${hours % 24}h`;
+  const minutes = Math.floor(whole / 60) % 60;
+  return hours > 0 ? `${hours}:${pad(minutes)}:${pad(whole % 60)}` : `${minutes}:${pad(whole % 60)}`;
+}
+
+export const count = (number) => number.toLocaleString("en");
+
+export const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
+
+export function time(seconds) {
+  if (!seconds) return "";
+  const date = new Date(seconds * 1000);
+  const isToday = date.toDateString() === new Date().toDateString();
+  return date.toLocaleString([], isToday ? { timeStyle: "medium" } : { dateStyle: "medium", timeStyle: "short" });
+}
+
+export const priorities = [
+  ["user-interactive", "highest"], ["user-initiated", "high"], ["default", "normal"],
+  ["utility", "low"], ["background", "lowest"],
+];
+
+const phases = {
+  connecting: "connecting", verifying: "checking the digest", publishing: "moving into place",
+  restarted: "beginning again", running: "running",
+};
+
+// The state of a transfer, or why it waits.
+export function state(row) {
+  switch (row.state) {
+    case "queued": return row.waiting ? sentence(row.waiting) : "waits for a slot";
+    case "running": return row.waiting ? sentence(row.waiting) : phases[row.phase] ?? "transferring";
+    case "publishing": return "moving into place";
+    case "stopping": return "stopping";
+    case "failed": return row.error ? row.error.message : "failed";
+    default: return row.state;
+  }
+}
+
+// The wait of a row counts down between two messages of the daemon.
+function sentence(wait) {
+  if (!wait.until) return wait.message;
+  return wait.message.replace(/\d+ s\b/, `${Math.max(0, Math.ceil(wait.until - Date.now() / 1000))} s`);
+}
+
+export function percent(row) {
+  if (row.state === "completed") return 100;
+  return row.total > 0 ? Math.min(99.9, (100 * row.bytes) / row.total) : null;
+}
+
+export function secondsLeft(row) {
+  return row.state === "running" && row.total > 0 && row.rate > 0 ? (row.total - row.bytes) / row.rate : null;
+}

@@ -1,0 +1,221 @@
+// Begins the page, and keeps it in step with the daemon.
+
+import { Problem, begin, call, forget, stream } from "./api.js";
+import { fitting, prioritize, rowsOf, run, shift } from "./actions.js";
+import * as add from "./add.js";
+import * as charts from "./charts.js";
+import * as details from "./details.js";
+import { $, el, icon, iconButton, setText } from "./dom.js";
+import * as format from "./format.js";
+import * as keys from "./keys.js";
+import "./limits.js";
+import * as list from "./list.js";
+import * as model from "./model.js";
+import * as notices from "./notices.js";
+import { toast } from "./toasts.js";
+
+let isDirty = true;
+let isConnected = false;
+let isLoaded = false;
+let isSuspended = false;
+let sides = 0;
+
+model.listen((isOwn) => { list.structureChanged(isOwn); isDirty = true; }, notices.ended);
+list.start(() => { sides = 0; toolbar(); if (details.isOpen() && list.currentRow()) details.open(list.currentRow()); }, () => details.open(list.currentRow()));
+keys.start();
+
+// One drawing for everything that happened since the last frame.
+function frame() {
+  if (isDirty) {
+    isDirty = !list.refresh();
+    details.refresh();
+    filters();
+  }
+  requestAnimationFrame(frame);
+}
+
+let seconds = 0;
+setInterval(async () => {
+  seconds += 1;
+  // Waits count down.
+  isDirty = true;
+  charts.sample();
+  notices.tick();
+  details.poll();
+  toolbar();
+  if (!isConnected) return;
+  // Another program may have suspended the queue.
+  if (seconds % 5 === 0) call("GET", "queue").then((queue) => suspended(queue.is_suspended), () => {});
+  if (model.takeStaleOrder()) {
+    try {
+      model.setOrder((await call("GET", "order")).ids);
+    } catch {
+      // A lost connection begins with the whole list, in its order.
+    }
+  }
+}, 1000);
+
+// The daemon may end and come back: its port and this page's session stay.
+async function follow() {
+  let delay = 250;
+  call("GET", "transfers?limit=100").then((page) => { model.takeFirst(page.transfers); isDirty = true; }, () => {});
+  for (;;) {
+    try {
+      await stream((name, data) => {
+        model.take(name, data);
+        isDirty = true;
+        if (name === "ready") isLoaded = true;
+      }, () => {
+        delay = 250;
+        connected(true);
+      });
+    } catch (problem) {
+      if (problem instanceof Problem && problem.status === 401) {
+        forget();
+        return locked("The session of this page has ended.");
+      }
+    }
+    connected(false);
+    await new Promise((resolve) => setTimeout(resolve, delay));
+    delay = Math.min(delay * 2, 4000);
+  }
+}
+
+async function connected(is) {
+  const away = $("away");
+  isConnected = is;
+  away.hidden = is;
+  document.body.dataset.connection = is ? "open" : "away";
+  setText(away, is ? "" : "The daemon is away. Its transfers resume when it runs again; this page waits for it. To start it: haul daemon start");
+  if (!is) return;
+  try {
+    const status = await call("GET", "status");
+    add.start(status.roots ?? []);
+    suspended(status.is_suspended);
+    await notices.load();
+  } catch {
+    // The stream notices too that it is gone, and tries again.
+  }
+}
+
+function suspended(is) {
+  isSuspended = is;
+  $("suspend").setAttribute("aria-pressed", is);
+  setText($("suspend").lastChild, is ? "Unsuspend" : "Suspend");
+  $("suspend").title = is ? "Nothing new is started now: let the queue start transfers again" : "Start nothing new; what runs continues";
+}
+
+$("suspend").addEventListener("click", async () => {
+  try {
+    suspended((await call("PATCH", "queue", { is_suspended: !isSuspended })).is_suspended);
+  } catch (problem) {
+    toast(problem.message, { isBad: true });
+  }
+});
+
+$("search").addEventListener("input", (event) => { model.view.text = event.target.value.trim(); model.structureRefresh(); });
+
+// Light, dark, or as the system says.
+const themes = ["", "light", "dark"];
+function theme(name) {
+  if (name) document.documentElement.dataset.theme = name;
+  else delete document.documentElement.dataset.theme;
+  const label = `Colours: ${name || "as the system"}`;
+  $("theme").title = label;
+  $("theme").setAttribute("aria-label", label);
+  charts.forgetColors();
+  charts.drawTotal();
+}
+$("theme").addEventListener("click", () => {
+  const next = themes[(themes.indexOf(document.documentElement.dataset.theme ?? "") + 1) % themes.length];
+  localStorage.setItem("haul-theme", next);
+  theme(next);
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { charts.forgetColors(); isDirty = true; });
+
+// Commands for the selection.
+const commands = [
+  ["resume", "Resume", "play"], ["pause", "Pause", "pause"], ["start", "Start now", "now"], ["retry", "Retry", "retry"],
+  ["restart", "Restart", "restart"], ["cancel", "Cancel", "cancel"], ["remove", "Remove", "remove"], ["delete", "Delete files", "delete"],
+];
+const moves = [["first", "To the top", "top"], ["up", "Up", "up"], ["down", "Down", "down"], ["last", "To the end", "bottom"]];
+const subject = el("output", { className: "subject", title: "Commands are for what is selected, or for all that are shown" });
+const all = iconButton("all", "Select all", () => (list.selection.size > 0 ? list.selectOnly(null) : list.selectAll()));
+const commandButtons = commands.map(([name, label, image]) =>
+  el("button", { type: "button", title: label, "aria-label": label, onclick: () => run(name, list.chosen()) }, icon(image), el("span", {}, label)));
+const moveButtons = moves.map(([direction, label, image]) =>
+  el("button", { type: "button", className: "icon", title: `${label} of the order`, "aria-label": label, onclick: () => shift(list.chosen(), direction, list.shown()) }, icon(image)));
+const priority = el("select", { "aria-label": "Priority", onchange: (event) => { prioritize(list.chosen(), event.target.value); event.target.value = ""; } },
+  el("option", { value: "", disabled: true, selected: true }, "Priority"), ...format.priorities.map(([value, text]) => el("option", { value }, text)));
+$("actions").append(all, subject, ...commandButtons, priority, el("span", { className: "moves" }, ...moveButtons));
+
+function toolbar() {
+  const chosen = list.chosen();
+  const isSelection = list.selection.size > 0;
+  // A sample says enough about which commands fit a list of a hundred thousand.
+  const some = rowsOf(chosen.length > 2000 ? chosen.slice(0, 2000) : chosen);
+  const number = chosen.length > 2000 ? chosen.length : some.length;
+  setText(subject, isSelection ? `${format.count(number)} selected` : `All ${format.count(number)}`);
+  all.title = isSelection ? "Select none" : "Select all";
+  all.setAttribute("aria-label", all.title);
+  all.setAttribute("aria-pressed", isSelection);
+  commandButtons.forEach((button, index) => { button.disabled = fitting(commands[index][0], some).length === 0; });
+  for (const button of moveButtons) button.disabled = !isSelection;
+  priority.disabled = !isSelection;
+}
+
+// Filters with the number of transfers that each has.
+const stateNames = [["all", "All"], ["active", "Running"], ["waiting", "Waiting"], ["paused", "Paused"], ["failed", "Failed"], ["completed", "Completed"], ["cancelled", "Cancelled"]];
+
+function filters() {
+  if (performance.now() - sides < 300) return;
+  sides = performance.now();
+  const counts = model.stateCounts();
+  choices($("states"), stateNames.map(([value, label]) => [value, label, counts[value]]), model.view.state, (value) => { model.view.state = value; });
+  const top = (map, number) => [...map].map(([name, value]) => [name, name, number(value)]).sort((a, b) => (a[0] < b[0] ? -1 : 1)).slice(0, 200);
+  choices($("groups"), top(model.groups, (sum) => sum.members), model.view.group, (value) => { model.view.group = model.view.group === value ? null : value; });
+  choices($("hosts"), top(model.hosts, (number) => number), model.view.host, (value) => { model.view.host = model.view.host === value ? null : value; });
+  for (const id of ["groups", "hosts"]) $(id).parentElement.hidden = $(id).children.length === 0;
+  empty();
+}
+
+function choices(box, entries, current, choose) {
+  while (box.children.length > entries.length) box.lastChild.remove();
+  entries.forEach(([value, label, number], index) => {
+    let button = box.children[index];
+    if (!button) {
+      button = el("button", { type: "button" }, el("span"), el("b"));
+      button.addEventListener("click", () => { button.choose(button.value_); list.selectOnly(null); model.structureRefresh(); sides = 0; });
+      box.append(button);
+    }
+    button.value_ = value;
+    button.choose = choose;
+    setText(button.firstChild, label);
+    setText(button.lastChild, format.count(number));
+    button.setAttribute("aria-pressed", value === current);
+  });
+}
+
+function empty() {
+  const box = $("empty");
+  const isEmpty = list.shown().length === 0;
+  box.hidden = !isEmpty;
+  if (!isEmpty) return;
+  const text = !isLoaded ? "Reading the list…" : model.rows.size === 0
+    ? "Nothing here yet. Add an address, paste one anywhere on this page, or drop a link or a text file of addresses."
+    : "No transfer matches the filters.";
+  setText(box, text);
+}
+
+function locked(reason) {
+  setText($("locked-reason"), reason);
+  $("locked").showModal();
+  $("locked").addEventListener("cancel", (event) => event.preventDefault());
+}
+
+theme(localStorage.getItem("haul-theme") ?? "");
+requestAnimationFrame(frame);
+toolbar();
+const refusal = await begin();
+if (refusal === null) follow();
+else locked(refusal);

@@ -1,0 +1,220 @@
+// The list as the daemon told it, with sums that are kept while it changes.
+
+export const rows = new Map();
+export let order = [];
+export const groups = new Map();
+export const hosts = new Map();
+export const total = sums();
+// Hidden until their removal is certain.
+export const hidden = new Set();
+export const view = { state: "all", group: null, host: null, text: "", closed: new Set() };
+
+let generation = 0;
+let arriving = null;
+let isWhole = false;
+let isOrderStale = false;
+// Called with whether the change is this page's own, which is shown at once.
+let structureListener = () => {};
+let endListener = () => {};
+
+export const activeStates = new Set(["running", "publishing", "stopping"]);
+export const endedStates = new Set(["completed", "failed", "cancelled"]);
+
+export function listen(structure, ended) {
+  structureListener = structure;
+  endListener = ended;
+}
+
+export function structureRefresh() { structureListener(true); }
+
+function sums() {
+  return { members: 0, bytes: 0, total: 0, unknown: 0, fraction: 0, rate: 0, states: {} };
+}
+
+function count(sum, row, sign) {
+  sum.members += sign;
+  sum.bytes += sign * row.bytes;
+  sum.total += sign * (row.total ?? row.bytes);
+  if (row.total === null && !endedStates.has(row.state)) sum.unknown += sign;
+  sum.fraction += sign * (row.state === "completed" ? 1 : row.total > 0 ? row.bytes / row.total : 0);
+  sum.rate += sign * row.rate;
+  sum.states[row.state] = (sum.states[row.state] ?? 0) + sign;
+}
+
+function countAll(row, sign) {
+  count(total, row, sign);
+  if (row.group !== null) {
+    if (!groups.has(row.group)) groups.set(row.group, sums());
+    const sum = groups.get(row.group);
+    count(sum, row, sign);
+    if (sum.members === 0) groups.delete(row.group);
+  }
+  if (row.host) {
+    const left = (hosts.get(row.host) ?? 0) + sign;
+    if (left > 0) hosts.set(row.host, left);
+    else hosts.delete(row.host);
+  }
+}
+
+function hostOf(url) {
+  const match = /^[a-z]+:\/\/([^/?#]*)/i.exec(url ?? "");
+  return match ? match[1] : null;
+}
+
+function put(document) {
+  const old = rows.get(document.id);
+  const row = old ?? { id: document.id, url: undefined, host: null };
+  const [was, group] = [old?.state, old?.group];
+  if (old) countAll(old, -1);
+  if (row.url !== document.url) {
+    row.url = document.url;
+    row.host = hostOf(document.url);
+  }
+  row.name = document.name;
+  row.identifier = document.identifier;
+  row.group = document.group;
+  row.priority = document.priority;
+  row.state = document.state;
+  row.phase = document.phase;
+  row.waiting = document.waiting;
+  row.bytes = document.bytes;
+  row.total = document.total;
+  row.rate = document.state === "running" ? document.rate : 0;
+  row.connections = document.connections ?? 0;
+  row.path = document.path;
+  row.error = document.error;
+  row.result = document.result;
+  row.generation = generation;
+  row.version = (row.version ?? 0) + 1;
+  countAll(row, 1);
+  if (!old) {
+    rows.set(row.id, row);
+    if (!arriving || arriving.shows) order.push(row.id);
+  }
+  if (arriving) arriving.ids.push(row.id);
+  if (!old || group !== row.group || (was !== row.state && view.state !== "all")) structureListener(false);
+  if (old && !arriving && was !== row.state && endedStates.has(row.state)) endListener(row);
+}
+
+function drop(id) {
+  const row = rows.get(id);
+  if (!row) return;
+  countAll(row, -1);
+  rows.delete(id);
+  hidden.delete(id);
+  structureListener(false);
+}
+
+// One message of the event stream.
+export function take(name, data) {
+  switch (name) {
+    case "reset":
+      generation += 1;
+      // The old list stays on the screen until the new one is whole.
+      arriving = { ids: [], shows: !isWhole };
+      break;
+    case "ready":
+      if (!arriving) break;
+      for (const row of [...rows.values()]) if (row.generation !== generation) drop(row.id);
+      order = arriving.ids;
+      arriving = null;
+      isWhole = true;
+      structureListener(true);
+      break;
+    case "transfer": put(JSON.parse(data)); break;
+    case "event": {
+      // Most are progress, which the transfer's own message has too.
+      if (data.includes('"type":"progress"')) break;
+      const event = JSON.parse(data);
+      if (event.type === "removed") drop(event.id);
+      if (event.type === "moved") isOrderStale = true;
+      break;
+    }
+  }
+}
+
+// The first rows, which are there before the stream has begun.
+export function takeFirst(documents) {
+  if (rows.size === 0) documents.forEach(put);
+}
+
+// Whether the order must be fetched; asked once.
+export function takeStaleOrder() {
+  const stale = isOrderStale;
+  isOrderStale = false;
+  return stale;
+}
+
+export function setOrder(ids) {
+  const known = ids.filter((id) => rows.has(id));
+  if (known.length < rows.size) {
+    const seen = new Set(known);
+    for (const id of rows.keys()) if (!seen.has(id)) known.push(id);
+  }
+  order = known;
+  structureListener(true);
+}
+
+// Moves ids before another one, or to the end, without waiting for the daemon.
+export function moveLocally(ids, before) {
+  const moving = new Set(ids);
+  const rest = order.filter((id) => !moving.has(id));
+  const place = before === null ? rest.length : rest.indexOf(before);
+  order = [...rest.slice(0, place), ...order.filter((id) => moving.has(id)), ...rest.slice(place)];
+  structureListener(true);
+}
+
+const filters = {
+  all: () => true,
+  active: (row) => activeStates.has(row.state),
+  waiting: (row) => row.state === "queued",
+  paused: (row) => row.state === "paused",
+  failed: (row) => row.state === "failed",
+  completed: (row) => row.state === "completed",
+  cancelled: (row) => row.state === "cancelled",
+};
+
+// What the list shows: ids, and a folder before the members of each group.
+export function visible() {
+  const takes = filters[view.state];
+  const text = view.text.toLowerCase();
+  const items = [];
+  const folders = new Map();
+  // Removed ones leave the order here, all at once.
+  if (!arriving && order.length !== rows.size) order = order.filter((id) => rows.has(id));
+  for (const id of order) {
+    const row = rows.get(id);
+    if (!row || hidden.has(id) || !takes(row)) continue;
+    if (view.group !== null && row.group !== view.group) continue;
+    if (view.host !== null && row.host !== view.host) continue;
+    if (text && !row.name.toLowerCase().includes(text) && !(row.url ?? "").toLowerCase().includes(text)) continue;
+    if (row.group === null) {
+      items.push(id);
+      continue;
+    }
+    let folder = folders.get(row.group);
+    if (!folder) {
+      folder = { group: row.group, ids: [] };
+      folders.set(row.group, folder);
+      items.push(folder);
+    }
+    folder.ids.push(id);
+  }
+  if (folders.size === 0) return items;
+  const flat = [];
+  for (const item of items) {
+    flat.push(item);
+    if (item.group !== undefined && !view.closed.has(item.group)) for (const id of item.ids) flat.push(id);
+  }
+  return flat;
+}
+
+export const stateCounts = () => {
+  const states = total.states;
+  return {
+    all: total.members,
+    active: (states.running ?? 0) + (states.publishing ?? 0) + (states.stopping ?? 0),
+    waiting: states.queued ?? 0, paused: states.paused ?? 0, failed: states.failed ?? 0,
+    completed: states.completed ?? 0, cancelled: states.cancelled ?? 0,
+  };
+};

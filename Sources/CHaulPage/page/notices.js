@@ -1,0 +1,94 @@
+// What has ended, and how much of it nobody has seen. The daemon keeps notices; one that does not
+// have them leaves that to this page, while it is open.
+
+import { call } from "./api.js";
+import { $, el, setText } from "./dom.js";
+import * as format from "./format.js";
+import { announce } from "./toasts.js";
+
+const panel = $("notice-panel");
+const button = $("notices");
+let kept = null;
+let own = [];
+let unseen = 0;
+let ends = [];
+let isLoading = false;
+let lastNumber = 0;
+
+button.addEventListener("click", () => (panel.hidden ? open() : close()));
+addEventListener("keydown", (event) => { if (event.key === "Escape" && !panel.hidden) { close(); button.focus(); } });
+addEventListener("pointerdown", (event) => { if (!panel.hidden && !panel.contains(event.target) && !button.contains(event.target)) close(); });
+
+// The end of a transfer, while this page was looking.
+export function ended(row) {
+  ends.push({ name: row.name, state: row.state, group: row.group, path: row.path, text: row.error?.message ?? "", time: Date.now() / 1000 });
+}
+
+// Once a second: says what ended meanwhile.
+export async function tick() {
+  const some = ends;
+  ends = [];
+  if (some.length === 0) return;
+  own = some.reverse().concat(own).slice(0, 100);
+  say(some);
+  if (kept === null) setUnseen(panel.hidden ? unseen + some.length : 0);
+  else await load();
+}
+
+function say(some) {
+  if (some.length <= 2) return announce(some.map((end) => `${end.name} ${end.state}${end.text ? `: ${end.text}` : ""}`).join(". "));
+  const counts = ["completed", "failed", "cancelled"].map((state) => [some.filter((end) => end.state === state).length, state]);
+  announce(counts.filter(([number]) => number > 0).map(([number, state]) => `${format.plural(number, "transfer")} ${state}`).join(", "));
+}
+
+export async function load() {
+  if (isLoading) return;
+  isLoading = true;
+  try {
+    const answer = await call("GET", "notices");
+    kept = answer.notices;
+    lastNumber = Math.max(0, ...kept.map((notice) => notice.number));
+    if (panel.hidden) setUnseen(answer.unseen);
+    else await seen();
+  } catch {
+    kept = null;
+  } finally {
+    isLoading = false;
+  }
+}
+
+async function seen() {
+  setUnseen(0);
+  fill();
+  if (kept !== null && lastNumber > 0) await call("PATCH", "notices", { seen_up_to: lastNumber }).catch(() => {});
+}
+
+function setUnseen(number) {
+  unseen = number;
+  const badge = $("unseen");
+  badge.hidden = number === 0;
+  setText(badge, number > 99 ? "99+" : String(number));
+  button.setAttribute("aria-label", number > 0 ? `What has ended: ${number} not seen` : "What has ended");
+  document.title = number > 0 ? `(${number}) Haul` : "Haul";
+  navigator.setAppBadge?.(number).catch(() => {});
+}
+
+async function open() {
+  panel.hidden = false;
+  button.setAttribute("aria-expanded", "true");
+  fill();
+  await seen();
+}
+
+function close() {
+  panel.hidden = true;
+  button.setAttribute("aria-expanded", "false");
+}
+
+function fill() {
+  const list = kept === null ? own.map((end) => ({ ...end, title: end.name })) : [...kept].sort((a, b) => b.number - a.number);
+  const items = list.slice(0, 100).map((notice) => el("li", { className: `is-${notice.state}` },
+    el("strong", {}, notice.title), el("span", {}, [notice.state, notice.text].filter(Boolean).join(": ")),
+    el("small", {}, [format.time(typeof notice.time === "number" ? notice.time : Date.parse(notice.time) / 1000), notice.path].filter(Boolean).join(" · "))));
+  panel.replaceChildren(el("h2", {}, "What has ended"), items.length > 0 ? el("ul", {}, ...items) : el("p", { className: "note" }, "Nothing has ended yet."));
+}

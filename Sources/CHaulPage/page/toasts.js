@@ -1,0 +1,30 @@
+// Short messages, also for screen readers.
+
+import { $, el } from "./dom.js";
+
+const box = $("toasts");
+const live = $("live");
+let announced = 0;
+
+export function announce(text) {
+  // A repeated text is only read out again if it is another one.
+  announced += 1;
+  live.textContent = announced % 2 ? text : `${text}\u00a0`;
+}
+
+export function toast(text, { isBad = false, time = isBad ? 8000 : 4000, action, run } = {}) {
+  const item = el("div", { className: isBad ? "toast bad" : "toast" }, el("span", {}, text));
+  const close = () => item.remove();
+  if (action) item.append(el("button", { type: "button", onclick: () => { close(); run(); } }, action));
+  box.append(item);
+  while (box.children.length > 4) box.firstChild.remove();
+  announce(action ? `${text}. ${action} with Control Z.` : text);
+  setTimeout(close, time);
+  return { close };
+}
+
+// The newest message that can be undone.
+export function undoLast() {
+  const buttons = box.querySelectorAll("button");
+  buttons[buttons.length - 1]?.click();
+}

@@ -1,0 +1,97 @@
+package import HaulCore
+
+/// `GET /api/v1/limits`, and the body of `PATCH /api/v1/limits`: keys that are left out are kept.
+package struct LimitsDocument: Codable, Hashable, Sendable {
+  /// Transfers in all, and of one host.
+  package var active: Int?
+  /// 0 for no limit but `active`.
+  package var activePerHost: Int?
+  /// Connections to one host, and in all.
+  package var connectionsPerHost: Int?
+  package var connections: Int?
+  /// Bytes per second; 0 for no limit.
+  package var rate: Int64?
+  /// When transfers run; empty for always.
+  package var schedule: [Window]?
+
+  package struct Window: Codable, Hashable, Sendable {
+    /// `monday` to `sunday`.
+    package var days: [String]
+    /// As `22:00`. An end before the beginning is on the next day.
+    package var from: String
+    package var to: String
+
+    enum CodingKeys: String, CodingKey { case days, from, to }
+  }
+
+  enum CodingKeys: String, CodingKey {
+    case active, connections, rate, schedule
+    case activePerHost = "active_per_host"
+    case connectionsPerHost = "connections_per_host"
+  }
+
+  package init() {}
+
+  package init(from decoder: any Decoder) throws {
+    let object = try decoder.strictContainer(keyedBy: CodingKeys.self)
+    active = try object.decodeIfPresent(Int.self, forKey: .active)
+    activePerHost = try object.decodeIfPresent(Int.self, forKey: .activePerHost)
+    connectionsPerHost = try object.decodeIfPresent(Int.self, forKey: .connectionsPerHost)
+    connections = try object.decodeIfPresent(Int.self, forKey: .connections)
+    rate = try object.decodeIfPresent(Int64.self, forKey: .rate)
+    schedule = try object.decodeIfPresent([Window].self, forKey: .schedule)
+  }
+}
+
+extension LimitsDocument {
+  /// - Throws: `Problem` (422) for a number that no limit can be.
+  package func check() throws(Problem) {
+    let counts = [active, activePerHost, connectionsPerHost, connections].compactMap(\.self)
+    guard counts.allSatisfy({ (0...100_000).contains($0) }), (rate ?? 0) >= 0 else {
+      throw Problem(
+        422, "Unprocessable Content", "a limit is a number from 0 to 100,000, and a rate at least 0"
+      )
+    }
+  }
+}
+
+extension LimitsDocument.Window {
+  package init(from decoder: any Decoder) throws {
+    let object = try decoder.strictContainer(keyedBy: CodingKeys.self)
+    days = try object.decode([String].self, forKey: .days)
+    from = try object.decode(String.self, forKey: .from)
+    to = try object.decode(String.self, forKey: .to)
+  }
+
+  package init(_ window: Schedule.Window) {
+    days = Schedule.Weekday.allCases.filter(window.days.contains).map { "\($0)" }
+    (from, to) = (Self.text(window.from), Self.text(window.to))
+  }
+
+  /// - Throws: `Problem` (422) for an unknown day or time.
+  package func window() throws(Problem) -> Schedule.Window {
+    let known = Schedule.Weekday.allCases.filter { days.contains("\($0)") }
+    guard let from = Self.minutes(from), let to = Self.minutes(to), from < 24 * 60,
+      !days.isEmpty, known.count == Set(days).count
+    else {
+      throw Problem(
+        422, "Unprocessable Content",
+        "a window has days from monday to sunday, and times from 00:00 to 24:00")
+    }
+    return Schedule.Window(Set(known), from: from, to: to)
+  }
+
+  private static func text(_ minutes: Int) -> String {
+    let digits = [minutes / 60, minutes % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
+    return digits.joined(separator: ":")
+  }
+
+  private static func minutes(_ text: String) -> Int? {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 2, parts.allSatisfy({ $0.utf8.count == 2 }),
+      let hours = UInt8(parts[0]), let minutes = UInt8(parts[1]), minutes < 60
+    else { return nil }
+    let sum = Int(hours) * 60 + Int(minutes)
+    return sum <= 24 * 60 ? sum : nil
+  }
+}
