@@ -178,6 +178,20 @@ class Chromium:
         data = self.call("Page.captureScreenshot", format="png")["data"]
         pathlib.Path(path).write_bytes(base64.b64decode(data))
 
+    def private_memory(self):
+        """Bytes of the largest process of a page that no other process shares."""
+        sizes = [0]
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                words = (process / "cmdline").read_bytes()
+                if b"--type=renderer" in words and self.profile.name.encode() in words:
+                    lines = (process / "smaps_rollup").read_text().splitlines()
+                    sizes.append(sum(int(line.split()[1]) << 10 for line in lines
+                                     if line.startswith("Private_")))
+            except OSError:
+                pass  # it has ended
+        return max(sizes)
+
     def complaints(self):
         """Errors of the page and of its console since the last call."""
         while (event := self.receive(0.01)) is not None:

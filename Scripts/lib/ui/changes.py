@@ -60,6 +60,20 @@ def limits(place, browser):
     browser.wait("it is closed", "!document.getElementById('limits-dialog').open")
 
 
+def in_order(place, browser):
+    """many that are added at once are in the order of their lines"""
+    place.empty(browser)
+    place.run("suspend")
+    names = [f"line-{n}" for n in range(15)]
+    fill_form(browser, [place.server.url(1000, 0, name) for name in names])
+    shown = ("[...document.querySelectorAll('.row:not([hidden])')].sort((l, r) => l.ariaRowIndex - r.ariaRowIndex)"
+             ".map((row) => row.querySelector('.name').textContent).join(' ')")
+    browser.wait("all rows", "document.querySelectorAll('.row:not([hidden])').length === 15")
+    if (found := browser.eval(shown)) != " ".join(names):
+        raise Failed(f"the order is {found}")
+    place.run("unsuspend")
+
+
 def killed(place, browser):
     """the daemon is killed and restarted under the page, which goes on by itself"""
     place.empty(browser)
@@ -157,4 +171,4 @@ def frames(browser):
     })()""")
 
 
-STEPS = [wrong_address, paste, limits, killed, filters, notices, many_rows]
+STEPS = [wrong_address, paste, limits, in_order, killed, filters, notices, many_rows]

@@ -51,6 +51,7 @@ def details(place, browser):
     place.run("cancel", "--all")
 
 
+@slow
 def cancel_paused(place, browser):
     """a paused one is cancelled: undone once, then for good"""
     place.add(50 * MIB, MIB, "paused")
@@ -77,6 +78,7 @@ def retry_failed(place, browser):
     browser.wait("it is completed", has_state("broken", "completed"))
 
 
+@slow
 def restart_completed(place, browser):
     """a completed one is restarted"""
     place.add(3 * MIB, 3 * MIB, "again")
@@ -91,7 +93,7 @@ def reorder(place, browser):
     """the order is changed by dragging and by keys"""
     place.empty(browser)
     press(browser, "document.getElementById('suspend')")
-    browser.wait("suspended", "document.getElementById('suspend').ariaPressed === 'true'")
+    browser.wait("suspended", "document.getElementById('suspend').textContent === 'Unsuspend'")
     for name in "abcd":
         place.add(MIB, 0, name)
     browser.wait("four rows", "document.querySelectorAll('.row:not([hidden])').length === 4")

@@ -100,7 +100,7 @@ async function connected(is) {
 
 function suspended(is) {
   isSuspended = is;
-  $("suspend").setAttribute("aria-pressed", is);
+  $("suspend").classList.toggle("on", is);
   setText($("suspend").lastChild, is ? "Unsuspend" : "Suspend");
   $("suspend").title = is ? "Nothing new is started now: let the queue start transfers again" : "Start nothing new; what runs continues";
 }
@@ -213,6 +213,8 @@ function locked(reason) {
   $("locked").addEventListener("cancel", (event) => event.preventDefault());
 }
 
+// A new address in the same tab does not load the page by itself.
+addEventListener("hashchange", () => { if (location.hash) location.reload(); });
 theme(localStorage.getItem("haul-theme") ?? "");
 requestAnimationFrame(frame);
 toolbar();

@@ -11,6 +11,9 @@ export const view = { state: "all", group: null, host: null, text: "", closed: n
 
 let generation = 0;
 let arriving = null;
+// Ids that were added and have their places, although their rows come with a later message: those
+// of one moment come in the order of their ids, not of the list.
+const announced = new Set();
 let isWhole = false;
 let isOrderStale = false;
 // Called with whether the change is this page's own, which is shown at once.
@@ -89,7 +92,7 @@ function put(document) {
   countAll(row, 1);
   if (!old) {
     rows.set(row.id, row);
-    if (!arriving || arriving.shows) order.push(row.id);
+    if (!announced.delete(row.id) && (!arriving || arriving.shows)) order.push(row.id);
   }
   if (arriving) arriving.ids.push(row.id);
   if (!old || group !== row.group || (was !== row.state && view.state !== "all")) structureListener(false);
@@ -97,6 +100,7 @@ function put(document) {
 }
 
 function drop(id) {
+  announced.delete(id);
   const row = rows.get(id);
   if (!row) return;
   countAll(row, -1);
@@ -110,6 +114,7 @@ export function take(name, data) {
   switch (name) {
     case "reset":
       generation += 1;
+      announced.clear();
       // The old list stays on the screen until the new one is whole.
       arriving = { ids: [], shows: !isWhole };
       break;
@@ -126,6 +131,10 @@ export function take(name, data) {
       // Most are progress, which the transfer's own message has too.
       if (data.includes('"type":"progress"')) break;
       const event = JSON.parse(data);
+      if (event.type === "added" && !rows.has(event.id) && !announced.has(event.id)) {
+        announced.add(event.id);
+        order.push(event.id);
+      }
       if (event.type === "removed") drop(event.id);
       if (event.type === "moved") isOrderStale = true;
       break;
@@ -146,9 +155,10 @@ export function takeStaleOrder() {
 }
 
 export function setOrder(ids) {
-  const known = ids.filter((id) => rows.has(id));
-  if (known.length < rows.size) {
+  const known = ids.filter((id) => rows.has(id) || announced.has(id));
+  if (known.length < rows.size + announced.size) {
     const seen = new Set(known);
+    for (const id of announced) if (!seen.has(id)) announced.delete(id);
     for (const id of rows.keys()) if (!seen.has(id)) known.push(id);
   }
   order = known;
@@ -181,7 +191,7 @@ export function visible() {
   const items = [];
   const folders = new Map();
   // Removed ones leave the order here, all at once.
-  if (!arriving && order.length !== rows.size) order = order.filter((id) => rows.has(id));
+  if (!arriving && order.length !== rows.size) order = order.filter((id) => rows.has(id) || announced.has(id));
   for (const id of order) {
     const row = rows.get(id);
     if (!row || hidden.has(id) || !takes(row)) continue;
