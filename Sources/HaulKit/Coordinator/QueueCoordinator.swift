@@ -20,7 +20,7 @@ package actor QueueCoordinator {
   }
 
   /// A decision of this size needs a few megabytes; the cost of a transaction is then negligible.
-  static let portion = 8192
+  package static let portion = 8192
 
   let engine: Engine
   let store: any Store

@@ -58,9 +58,7 @@ extension TransferManager {
   /// What is shown of these transfers, with what is running now; without those that are not in the
   /// list.
   /// - Throws: `io`.
-  package func rows(
-    of ids: [TransferID]
-  ) async throws(TransferError) -> [TransferView] {
+  package func rows(of ids: [TransferID]) async throws(TransferError) -> [TransferView] {
     try await coordinator.rows(of: ids)
   }
 

@@ -76,12 +76,9 @@ public final class TransferManager: Sendable {
     }
   }
 
-  /// The most members that one change of a command stores.
-  package static var portion: Int { QueueCoordinator.portion }
-
   /// A manager over an engine of the caller's.
   package init(
-    engine: Engine, store: any Store = MemoryStore(), portion: Int = TransferManager.portion,
+    engine: Engine, store: any Store = MemoryStore(), portion: Int = QueueCoordinator.portion,
     damage: TransferError? = nil, onShutdown: @escaping @Sendable () async -> Void = {}
   ) {
     self.damage = damage

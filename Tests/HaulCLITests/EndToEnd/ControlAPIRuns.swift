@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// The control interface of a real daemon, call by call.
-@Suite("The control interface", .timeLimit(.minutes(2)))
+@Suite("The control interface", .timeLimit(.minutes(5)))
 struct ControlAPIRuns {
   private static let json = ["Host: localhost", "Content-Type: application/json"]
 

@@ -4,30 +4,13 @@ import HaulCore
 import HaulTesting
 import Testing
 
-/// A workplace with a daemon's state directory of its own. The daemon is stopped at the end.
-struct DaemonPlace: Sendable {
-  let work: Workplace
+/// Runs commands of a daemon in a workplace.
+protocol DaemonUser: Sendable {
+  var work: Workplace { get }
+  var environment: [String: String] { get }
+}
 
-  static func with(
-    _ resources: FaultScript.Resource..., body: (DaemonPlace) async throws -> Void
-  ) async throws {
-    try await Workplace.with(resources) { work in
-      let place = DaemonPlace(work: work)
-      do {
-        try await body(place)
-        try await place.end()
-      } catch {
-        try await place.end()
-        throw error
-      }
-    }
-  }
-
-  var state: String { work.path("s") }
-  var environment: [String: String] { ["XDG_STATE_HOME": state] }
-
-  func location() throws -> ControlLocation { try ControlLocation(directory: "\(state)/haul") }
-
+extension DaemonUser {
   @discardableResult
   func haul(_ arguments: String...) async throws -> CommandResult {
     try await work.haul(arguments, environment: environment)
@@ -53,6 +36,31 @@ struct DaemonPlace: Sendable {
     #expect(result.status == 0, "\(result.errors)")
     return result.output.trimmingCharacters(in: .newlines)
   }
+}
+
+/// A workplace with a daemon's state directory of its own. The daemon is stopped at the end.
+struct DaemonPlace: DaemonUser {
+  let work: Workplace
+
+  static func with(
+    _ resources: FaultScript.Resource..., body: (DaemonPlace) async throws -> Void
+  ) async throws {
+    try await Workplace.with(resources) { work in
+      let place = DaemonPlace(work: work)
+      do {
+        try await body(place)
+        try await place.end()
+      } catch {
+        try await place.end()
+        throw error
+      }
+    }
+  }
+
+  var state: String { work.path("s") }
+  var environment: [String: String] { ["XDG_STATE_HOME": state] }
+
+  func location() throws -> ControlLocation { try ControlLocation(directory: "\(state)/haul") }
 
   /// Adds in a terminal of its own, which is closed then; the id.
   func addInTerminal(_ path: String) async throws -> String {

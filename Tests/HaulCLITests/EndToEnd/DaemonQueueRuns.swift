@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// What each command does in each situation, through the commands, with one slot.
-@Suite("The background queue, one at a time", .timeLimit(.minutes(2)))
+@Suite("The background queue, one at a time", .timeLimit(.minutes(5)))
 struct DaemonQueueRuns {
   /// The ids of the three transfers.
   private struct Three { let a, b, c: String }

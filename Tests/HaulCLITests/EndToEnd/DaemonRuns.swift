@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// The real daemon, steered by commands.
-@Suite("A daemon", .timeLimit(.minutes(2)))
+@Suite("A daemon", .timeLimit(.minutes(5)))
 struct DaemonRuns {
   @Test("is started by add, downloads after add has ended, and is stopped by a command")
   func adds() async throws {

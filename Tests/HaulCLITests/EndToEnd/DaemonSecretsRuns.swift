@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// Secrets of a transfer are in the daemon's database, and nowhere else.
-@Suite("Secrets in the background", .timeLimit(.minutes(2)))
+@Suite("Secrets in the background", .timeLimit(.minutes(5)))
 struct DaemonSecretsRuns {
   /// A password, a signed query, a bearer token.
   private static let canaries = ["canary-password", "canary-signature", "canary-token"]

@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// The event stream of a real daemon.
-@Suite("The event stream", .timeLimit(.minutes(2)))
+@Suite("The event stream", .timeLimit(.minutes(5)))
 struct EventStreamRuns {
   private func withDaemon(
     _ body: (DaemonPlace, ControlClient) async throws -> Void

@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// Runs the programs of Examples.
-@Suite("The examples run", .timeLimit(.minutes(2)))
+@Suite("The examples run", .timeLimit(.minutes(5)))
 struct ExampleRuns {
   func program(_ name: String) -> String {
     CommandRun.executable.deletingLastPathComponent().appending(path: name).path

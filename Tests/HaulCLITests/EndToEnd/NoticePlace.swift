@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// A daemon whose ends are told to a fake desktop, a command and a webhook.
-struct NoticePlace: Sendable {
+struct NoticePlace: DaemonUser {
   let place: DaemonPlace
   let receiver: WebhookReceiver
 
@@ -77,30 +77,6 @@ struct NoticePlace: Sendable {
       \(more.joined(separator: "\n"))
       """
     try write(text, at: configuration, permissions: 0o644)
-  }
-
-  func haul(_ arguments: String...) async throws -> CommandResult {
-    try await work.haul(arguments, environment: environment)
-  }
-
-  func begin(_ arguments: String...) async throws -> CommandRun {
-    try await CommandRun(arguments, in: work.directory, environment: environment)
-  }
-
-  /// Runs the daemon; returns when it answers.
-  func serve(_ options: String...) async throws -> CommandRun {
-    let run = try await CommandRun(
-      ["serve"] + options, in: work.directory, environment: environment)
-    while try await haul("daemon", "status").status != 0 {}
-    return run
-  }
-
-  /// Adds a path of the server; its id.
-  func add(_ path: String, _ options: String...) async throws -> String {
-    let result = try await work.haul(
-      ["add", work.server.url(path), "-x", "1"] + options, environment: environment)
-    #expect(result.status == 0, "\(result.errors)")
-    return result.output.trimmingCharacters(in: .newlines)
   }
 
   /// The lines of a log, once one of them has this.

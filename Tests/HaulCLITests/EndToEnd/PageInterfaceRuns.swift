@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// What the control interface has for the page: limits, order, priorities, details, files.
-@Suite("The control interface of the page", .timeLimit(.minutes(2)))
+@Suite("The control interface of the page", .timeLimit(.minutes(5)))
 struct PageInterfaceRuns {
   private func call(
     _ method: String, _ path: String, _ body: String? = nil, _ place: DaemonPlace

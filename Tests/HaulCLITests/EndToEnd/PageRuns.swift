@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// The web page of a real daemon: who gets it, and who gets in.
-@Suite("The web page", .timeLimit(.minutes(2)))
+@Suite("The web page", .timeLimit(.minutes(5)))
 struct PageRuns {
   private struct Page {
     let place: DaemonPlace

@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// The control interface over TCP, of a real daemon.
-@Suite("The control interface over TCP", .timeLimit(.minutes(2)))
+@Suite("The control interface over TCP", .timeLimit(.minutes(5)))
 struct RemoteAccessRuns {
   /// A daemon that listens on a port, and writes below a directory.
   private struct Remote {

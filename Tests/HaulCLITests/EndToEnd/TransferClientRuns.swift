@@ -8,7 +8,7 @@ import HaulTesting
 import Testing
 
 /// A program's foreground and background transfers, with a real daemon.
-@Suite("Background transfers of a program", .timeLimit(.minutes(2)))
+@Suite("Background transfers of a program", .timeLimit(.minutes(5)))
 struct TransferClientRuns {
   /// What one run of a program has.
   private struct Program {

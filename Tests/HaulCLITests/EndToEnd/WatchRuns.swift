@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// `haul watch` beside a real daemon.
-@Suite("haul watch", .timeLimit(.minutes(2)))
+@Suite("haul watch", .timeLimit(.minutes(5)))
 struct WatchRuns {
   @Test("ends with the last transfer, says how each ended, and has the exit status of wait")
   func ends() async throws {

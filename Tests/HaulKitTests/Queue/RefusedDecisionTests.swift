@@ -15,7 +15,7 @@ import Testing
     let scene: Scene
     var ids: [String: TransferID] = [:]
 
-    init(portion: Int = TransferManager.portion) throws {
+    init(portion: Int = QueueCoordinator.portion) throws {
       scene = Scene(portion: portion)
       scene.ledger.withLockedValue { $0.moves = 1 }
       try add(["done", "failed"])

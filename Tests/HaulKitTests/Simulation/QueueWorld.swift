@@ -58,7 +58,7 @@ final class QueueWorld {
     executor = SeededExecutor(seed: random.next())
     machine = SimulatedMachine(seed: random.next())
     let limits = Self.limits(&random)
-    portion = random.oneIn(2) ? 1 + random.below(3) : TransferManager.portion
+    portion = random.oneIn(2) ? 1 + random.below(3) : QueueCoordinator.portion
     ledger = SharedLedger(Ledger(limits))
     if self.times != nil { ledger.withLockedValue { $0.hours = SimulatedHours() } }
     configuration.maximumActive = limits.active

@@ -16,7 +16,7 @@ final class Scene {
   let process: SimulatedProcess
 
   init(
-    active: Int = 1, connections: Int = 4, portion: Int = TransferManager.portion,
+    active: Int = 1, connections: Int = 4, portion: Int = QueueCoordinator.portion,
     schedule: Schedule? = nil, rateLimit: Int64? = nil, memory: MemoryStore = MemoryStore(),
     machine: SimulatedMachine = SimulatedMachine(seed: 1),
     servers: SimulatedTransport.Servers = SimulatedTransport.Servers()

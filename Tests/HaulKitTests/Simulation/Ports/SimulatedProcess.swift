@@ -19,7 +19,7 @@ final class SimulatedProcess: Sendable {
     _ configuration: TransferManager.Configuration, seed: UInt64, memory: MemoryStore,
     machine: SimulatedMachine,
     servers: SimulatedTransport.Servers, executor: SeededExecutor, ledger: SharedLedger,
-    wallStart: Double, portion: Int = TransferManager.portion
+    wallStart: Double, portion: Int = QueueCoordinator.portion
   ) {
     self.executor = executor
     dice = Dice(seed: seed)
