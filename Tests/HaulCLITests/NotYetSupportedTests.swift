@@ -24,6 +24,16 @@ import Testing
     #expect(refusal(["get", "\(name)=value", "https://h/x"]) == wanted)
   }
 
+  @Test("an option that another command has is checked there")
+  func ofAnotherCommand() {
+    let wrong = "user-interactive, user-initiated, default, utility, background"
+    for arguments in [["add", "https://h/x"], ["set", "4FZ0ABCD"]] {
+      let message = refusal(arguments + ["--priority", "high"])
+      #expect(message?.contains(wrong) == true, "\(message ?? "accepted")")
+    }
+    #expect(refusal(["add", "--put", "file", "https://h/x"]) == "--put is not yet supported")
+  }
+
   @Test("mirrors on one line are reported as not yet supported")
   func others() throws {
     #expect(refusal(["get", "https://h/x\thttps://m/x"])?.contains("not yet supported") == true)

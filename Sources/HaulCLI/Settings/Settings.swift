@@ -108,7 +108,7 @@ extension SettingsFile.Entry {
     if value == "true" || value == "false", Self.problem(of: flag, command) == nil { return flag }
     let word = value.map { "--\(key)=\($0)" } ?? flag
     guard let problem = Self.problem(of: word, command) else { return word }
-    if NotYetSupported.option(in: [word]) != nil {
+    if NotYetSupported.option(in: [word], of: Command.configuration.commandName) != nil {
       throw UsageError("\(key) is not yet supported")
     }
     if problem.hasSuffix("takes no value") { throw UsageError("\(key): write true or false") }

@@ -10,7 +10,7 @@ extension Ledger {
     for record in change.added { add(record, change.events) }
     // Added members may start or end in the same change.
     noteReady()
-    let updated = change.added.compactMap(afterAddition) + change.updated
+    let updated = change.updated + change.added.compactMap(afterAddition)
     // Members may start because of ends in the same change.
     let starts = updated.filter { Stage($0.storedState) == .running }
     for update in updated where Stage(update.storedState) != .running {
