@@ -28,7 +28,7 @@ package struct Problem: Error, Codable, Hashable, Sendable {
   package init(_ error: TransferError) {
     let (status, title): (Int, String) =
       switch error.code {
-      case .inUse, .nameConflict, .dependencyFailed: (409, "Conflict")
+      case .inUse, .nameConflict, .dependencyFailed, .refused: (409, "Conflict")
       case .badURL, .unsupportedScheme, .badName: (422, "Unprocessable Content")
       case .diskFull: (507, "Insufficient Storage")
       case .interrupted: (503, "Service Unavailable")

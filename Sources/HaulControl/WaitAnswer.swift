@@ -9,6 +9,8 @@ package struct WaitAnswer: Codable, Hashable, Sendable {
   /// Also those that wait for a transfer that was not completed.
   package var paused = 0
 
+  package var count: Int { completed + failed + cancelled + paused }
+
   enum CodingKeys: String, CodingKey {
     case isSettled = "is_settled"
     case completed, failed, cancelled, paused

@@ -4,6 +4,7 @@ import HaulCore
 import HaulKit
 import HTTPTypes
 import Hummingbird
+import NIOConcurrencyHelpers
 
 #if canImport(Glibc)
   import Glibc
@@ -158,7 +159,17 @@ struct ControlAPI: Sendable {
     }
     if let text = change.url {
       let url = try ResourceURL(text)
-      try await manager.set(id) { $0.download?.url = url }
+      let problem = NIOLockedValueBox<Problem?>(nil)
+      let roots = roots
+      try await manager.set(id) { request in
+        do throws(Problem) {
+          try roots?.check(request, moving: url)
+          request.download?.url = url
+        } catch {
+          problem.withLockedValue { $0 = error }
+        }
+      }
+      if let problem = problem.withLockedValue({ $0 }) { throw problem }
     }
   }
 }

@@ -1,5 +1,6 @@
 import HaulControl
 import HaulCore
+import HaulFiles
 
 #if canImport(Glibc)
   import Glibc
@@ -36,9 +37,25 @@ struct FinishedFiles {
       guard fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
         return errno == ENOENT ? nil : path
       }
-      guard status.st_mode & S_IFMT == S_IFREG, Int64(status.st_size) == bytes else { return path }
+      guard status.st_mode & S_IFMT == S_IFREG, Int64(status.st_size) == bytes,
+        isOwn(name, in: directory, path)
+      else { return path }
       return unlinkat(directory, name, 0) == 0 || errno == ENOENT ? nil : path
     }
+  }
+
+  /// Whether Haul made the file, and nobody has changed it since: a completed transfer may have
+  /// found the file of its user.
+  private func isOwn(_ name: String, in directory: Int32, _ path: String) -> Bool {
+    let disk = POSIXDisk()
+    let parent = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+    var status = stat()
+    guard fstat(directory, &status) == 0,
+      let opened = try? disk.openDirectory(parent.isEmpty ? "/" : parent, creating: false),
+      let found = try? opened.status(), found.inode == UInt64(status.st_ino),
+      found.device == UInt64(status.st_dev)
+    else { return false }
+    return FileRecord.read(name, in: opened, user: disk.effectiveUser) != nil
   }
 
   /// The open directory of a file; nil if files may not be deleted there.

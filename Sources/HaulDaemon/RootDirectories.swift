@@ -1,4 +1,6 @@
 import HaulControl
+import HaulCore
+import HaulKit
 
 #if canImport(Glibc)
   import Glibc
@@ -19,6 +21,22 @@ struct RootDirectories: Sendable {
     // A path that is missing or not absolute is refused later.
     for path in [new.file, new.directory].compactMap(\.self) where path.hasPrefix("/") {
       try check(path)
+    }
+  }
+
+  /// A transfer that was added over the socket may write anywhere and carry secrets: neither may
+  /// serve another server that was named over TCP.
+  /// - Throws: `Problem` (403).
+  func check(_ request: TransferRequest, moving url: ResourceURL) throws(Problem) {
+    guard let download = request.download else { return }
+    switch download.destination {
+    case .file(let path), .directory(let path): try check(path)
+    case .stream: break
+    }
+    guard download.url.origin == url.origin || download.headers.isEmpty else {
+      throw Self.forbidden(
+        "its header fields are for \(download.url.origin.authority); "
+          + "another server can be named over the socket, with 'haul set'")
     }
   }
 

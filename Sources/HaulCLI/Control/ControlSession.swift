@@ -74,16 +74,25 @@ struct ControlSession {
       let transfer = try await client.transfer(name)
       return await show(json ? try JSONLines.line(of: transfer) : TransferText.details(transfer))
     case .explain(let name):
-      return await show(TransferText.explanation(try await client.transfer(name)))
+      let transfer = try await client.transfer(name)
+      return await show(
+        TransferText.explanation(transfer, isRemoved: await isRemoved(transfer.waiting, client)))
     case .perform(let body):
-      return await report(try await client.perform(body), isNamed: body.transfers.ids != nil)
+      let answer = try await client.perform(body)
+      if answer.ids.isEmpty, let group = body.transfers.group { return await isEmpty(group) }
+      return await report(answer, isNamed: body.transfers.ids != nil)
     case .change(let name, let change):
       _ = try await client.change(name, change)
       return .completed
     case .setSuspended(let isSuspended):
       try await client.setSuspended(isSuspended)
       return .completed
-    case .wait(let transfers): return status(of: try await client.wait(for: transfers))
+    case .wait(let transfers):
+      let answer = try await client.wait(for: transfers)
+      if answer.isSettled, answer.count == 0, let group = transfers.group {
+        return await isEmpty(group)
+      }
+      return status(of: answer)
     case .watch(let names, let group, let json):
       return try await watch(names, group, json, client)
     case .start:
@@ -94,6 +103,17 @@ struct ControlSession {
     case .page(let opens): return try await page(opens, client, launcher)
     case .status: return await show(words(try await client.status()))
     }
+  }
+
+  /// Whether the dependency that blocks it is no longer in the list.
+  private func isRemoved(_ wait: TransferDocument.Wait?, _ client: ControlClient) async -> Bool {
+    guard wait?.isBlocked == true, let dependency = wait?.transfer else { return false }
+    do throws(ControlClient.Failure) {
+      _ = try await client.transfer("\(dependency)")
+    } catch {
+      if case .refused(let problem) = error { return problem.status == 404 }
+    }
+    return false
   }
 
   private func add(
@@ -190,6 +210,11 @@ struct ControlSession {
       try await clock.sleep(until: clock.now + .milliseconds(20))
     }
     return await show("the daemon was stopped; its transfers resume when it runs again\n")
+  }
+
+  private func isEmpty(_ group: String) async -> ExitStatus {
+    await warn("no transfer is in the group '\(group)'")
+    return .failed
   }
 
   /// - Parameter isNamed: whether the user named each transfer. A command for a group, or for all,

@@ -21,7 +21,10 @@ package enum TransferText {
   }
 
   /// One sentence: why it is in its state, and what would make it go on.
-  package static func explanation(_ transfer: TransferDocument) -> String {
+  /// - Parameter isRemoved: whether the dependency that blocks it is no longer in the list.
+  package static func explanation(
+    _ transfer: TransferDocument, isRemoved: Bool = false
+  ) -> String {
     let (id, name) = (transfer.id, transfer.name)
     let text =
       switch transfer.state {
@@ -33,17 +36,19 @@ package enum TransferText {
       case .failed:
         "\(name) failed: \(transfer.error?.message ?? "for an unknown reason"); "
           + "haul retry \(id) goes on from its bytes"
-      case .queued: "\(name) waits: \(waiting(transfer))"
+      case .queued: "\(name) waits: \(waiting(transfer, isRemoved: isRemoved))"
       }
     return Messages.shown(text) + "\n"
   }
 
-  private static func waiting(_ transfer: TransferDocument) -> String {
+  private static func waiting(_ transfer: TransferDocument, isRemoved: Bool) -> String {
     guard let wait = transfer.waiting else { return "it starts when a slot is free" }
     let advice =
       switch wait.code {
       case "slot", "host-limit":
         "it starts when another transfer ends; haul start --force \(transfer.id) starts it now"
+      case "dependency" where isRemoved:
+        "that one was removed; haul remove \(transfer.id), and add it again without --after"
       case "dependency" where wait.isBlocked == true:
         "haul retry \(wait.transfer.map(\.description) ?? "") lets both go on"
       case "dependency": "it starts when that one is completed"

@@ -239,6 +239,40 @@ struct DaemonQueueRuns {
     }
   }
 
+  @Test("remove --delete-file leaves a file that the download only found")
+  func leavesFoundFile() async throws {
+    try await withThree { (place, ids) async throws in
+      try "mine".write(toFile: place.work.path("own"), atomically: true, encoding: .utf8)
+      #expect(try await place.haul("cancel", ids.a).status == 0)
+      let id = try await place.add("/b", "-o", "own", "--if-exists", "skip")
+      #expect(try await place.haul("wait", id).status == 0)
+      let removed = try await place.haul("remove", "--delete-file", id)
+      #expect(removed.status == 1)
+      #expect(removed.errors.contains("/own was not deleted"), "\(removed.errors)")
+      #expect(try String(contentsOfFile: place.work.path("own"), encoding: .utf8) == "mine")
+    }
+  }
+
+  @Test("a group without members, and a URL for one that has bytes, are errors with their reason")
+  func refuses() async throws {
+    try await withThree { (place, ids) async throws in
+      for command in ["wait", "pause", "cancel"] {
+        let result = try await place.haul(command, "--group", "nobody")
+        #expect(result.status == 1)
+        #expect(result.errors.contains("no transfer is in the group 'nobody'"))
+      }
+      let call = try SocketCall(
+        "PATCH", "/api/v1/transfers/\(ids.a)",
+        ["Host: localhost", "Content-Type: application/json"],
+        body: #"{"url":"http://localhost:9/a"}"#, to: place.location().socket)
+      #expect(call.status == 409, "\(call.body)")
+      let later = try await place.add("/b", "-o", "later", "--after", ids.c)
+      #expect(try await place.haul("remove", ids.c).status == 0)
+      let why = try await place.haul("explain", later).output
+      #expect(why.contains("was removed; haul remove \(later)"), "\(why)")
+    }
+  }
+
   @Test("shell completion gets ids, names and groups, without control characters")
   func completes() async throws {
     try await withThree { (place, ids) async throws in

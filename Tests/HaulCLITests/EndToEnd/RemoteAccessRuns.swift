@@ -127,6 +127,28 @@ struct RemoteAccessRuns {
     }
   }
 
+  @Test("no other server gets the header fields, or writes the files, of a transfer of the socket")
+  func otherServers() async throws {
+    try await withRemote { (remote) async throws in
+      let place = remote.place
+      #expect(try await place.haul("suspend").status == 0)
+      let outside = try await place.add("/a", "-o", place.work.path("x"))
+      let secret = try await place.add("/a", "-o", "\(remote.root)/y", "-H", "X-Key: canary")
+      let plain = try await place.add("/a", "-o", "\(remote.root)/z")
+      func status(_ id: String) throws -> Int {
+        try remote.call(
+          "PATCH", "/api/v1/transfers/\(id)", remote.fields + ["Content-Type: application/json"],
+          body: #"{"url":"http://localhost:9/a"}"#
+        ).status
+      }
+      #expect(try status(outside) == 403)
+      #expect(try status(secret) == 403)
+      #expect(try status(plain) == 200)
+      #expect(try await place.state(of: secret).url?.contains("localhost:9") == false)
+      #expect(try await place.haul("set", secret, "--url", "http://localhost:9/a").status == 0)
+    }
+  }
+
   @Test("a token that others can read is refused, and one that is there is kept")
   func tokenFile() async throws {
     try await withRemote { (remote) async throws in
