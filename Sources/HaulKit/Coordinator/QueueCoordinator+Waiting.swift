@@ -146,8 +146,10 @@ extension QueueCoordinator {
     engine.slots.update { $0.closedReason = scheduleMonitor.closedReason }
     // No timer is needed when nothing runs or waits for a slot: the next `add` checks the schedule.
     deadlines.set(.schedule, to: queue.busy > 0 ? scheduleMonitor.nextCheck : nil)
-    guard wasOpen, !scheduleMonitor.isOpen else { return }
-    stopForSchedule(runs.running)
+    guard wasOpen != scheduleMonitor.isOpen else { return }
+    guard scheduleMonitor.isOpen else { return stopForSchedule(runs.running) }
+    // A decision that starts nothing may have noticed the open window.
+    if queue.busy > 0 { deadlines.set(.hosts, to: engine.clock.now) }
   }
 
   /// Stops the transfers that can resume: not steps, which would begin again, and not streams.

@@ -244,6 +244,20 @@ import Testing
     try scene.end()
   }
 
+  @Test func `What waits for a window starts when a command that starts nothing notices it`() throws
+  {
+    let hour = Schedule([.init([.saturday], from: 5, to: 12)], timeZone: "UTC")
+    let scene = Scene(schedule: hour)
+    let first = try add(scene, "first", length: Self.long)
+    let second = try add(scene, "second", length: Self.long)
+    #expect(try scene.state(first) == .queued)
+    scene.process.clock.adjustWallClock(by: 310)
+    try scene.call { manager in _ = try await manager.move(.ids([second.id]), to: .first) }
+    scene.pass(.seconds(1))
+    #expect(try scene.state(second) == .running)
+    try scene.end()
+  }
+
   @Test func `A window in an hour that the clocks skip does not open that night`() throws {
     let hour = Schedule([.init(.everyDay, from: 120, to: 180)], timeZone: "Europe/Berlin")
     let scene = Scene(schedule: hour)
