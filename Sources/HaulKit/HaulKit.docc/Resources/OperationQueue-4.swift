@@ -14,7 +14,7 @@ var unpack = TransferRequest.step("unpack", input: "upgrade.tar")
 (unpack.identifier, unpack.group, unpack.after) = ("unpack", "local", [.identifier("download")])
 var tell = TransferRequest.step("tell")
 (tell.group, tell.after) = ("local", [.identifier("unpack")])
-tell.whenDependencyFails = .skip
+(unpack.whenDependencyFails, tell.whenDependencyFails) = (.skip, .skip)
 
 try await manager.add([download, unpack, tell])
 await manager.waitUntilEmpty()
