@@ -252,6 +252,7 @@ import Testing
     let second = try add(scene, "second", length: Self.long)
     #expect(try scene.state(first) == .queued)
     scene.process.clock.adjustWallClock(by: 310)
+    scene.ledger.withLockedValue { $0.moves = 1 }
     try scene.call { manager in _ = try await manager.move(.ids([second.id]), to: .first) }
     scene.pass(.seconds(1))
     #expect(try scene.state(second) == .running)
