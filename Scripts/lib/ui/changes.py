@@ -108,6 +108,8 @@ def filters(place, browser):
     browser.wait("none", f"{count} === 0 && !document.getElementById('empty').hidden")
     press(browser, "[...document.querySelectorAll('#states button')].find((b) => b.textContent.startsWith('All'))")
     browser.wait("all", f"{count} === 4")
+    # Three more ends in the second of the next step's own would be said as one number.
+    place.empty(browser)
     place.run("unsuspend")
 
 

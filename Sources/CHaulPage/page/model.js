@@ -96,7 +96,8 @@ function put(document) {
   }
   if (arriving) arriving.ids.push(row.id);
   if (!old || group !== row.group || (was !== row.state && view.state !== "all")) structureListener(false);
-  if (old && !arriving && was !== row.state && endedStates.has(row.state)) endListener(row);
+  // A short transfer has ended before its first message.
+  if (!arriving && was !== row.state && endedStates.has(row.state)) endListener(row);
 }
 
 function drop(id) {
