@@ -26,8 +26,8 @@ extension QueueCoordinator {
 
   private func begin(_ starts: QueueStarts) {
     guard !starts.granted.isEmpty else { return }
-    for (id, restartsFromZero) in starts.granted {
-      beginRun(of: id, restartsFromZero: restartsFromZero)
+    for (id, _) in starts.granted {
+      beginRun(of: id)
     }
     // While the decision was stored, the schedule window may have closed, or the manager may have
     // shut down.

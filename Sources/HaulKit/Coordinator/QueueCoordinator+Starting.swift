@@ -78,9 +78,8 @@ extension QueueCoordinator {
   }
 
   /// Registers its run once its start is stored: it receives commands from now on.
-  func beginRun(of id: TransferID, restartsFromZero: Bool) {
+  func beginRun(of id: TransferID) {
     releasePicked(id)
-    if restartsFromZero { runs[id].location = nil }
     runs[id].run = RunSupervisor.Run(
       context: RunContext(id: id, engine: engine, coordinator: self))
   }
@@ -121,7 +120,7 @@ extension QueueCoordinator {
     switch record.request.work {
     case .download(var download):
       if restartsFromZero { download.startOver = true }
-      download.replace(record.result)
+      download.previousPath = record.result?.path
       // A restarted stream is read from the beginning.
       if download.destination == .stream, runs.stream(of: id)?.hasEnded ?? true {
         openStream(of: id)
@@ -131,8 +130,8 @@ extension QueueCoordinator {
       run(
         DownloadDriver(
           request: download, serverName: known.serverName, previousLocation: known.location,
-          stream: known.stream, executor: executor, isStored: store.isDurable,
-          reportsProgress: reportsProgress),
+          restartsFromZero: restartsFromZero, stream: known.stream, executor: executor,
+          isStored: store.isDurable, reportsProgress: reportsProgress),
         for: id, on: executor)
     case .step(let step):
       run(driver(of: step, id, reportsProgress), for: id, on: engine.soleExecutor)
@@ -158,13 +157,13 @@ extension QueueCoordinator {
   /// Deletes what earlier runs left of a transfer that is not running.
   func discard(_ id: TransferID) {
     guard !runs.isRunning(id) else { return runs.send(.cancel, to: id) }
-    beginRun(of: id, restartsFromZero: false)
+    beginRun(of: id)
     let isDisplaced = queue.isDisplaced(id)
     let (serverName, location) = (runs[id].serverName, runs[id].location)
     Task(executorPreference: engine.soleExecutor) { [weak self, store, engine] in
-      var download = (try? await store.records([id]))?.first.flatMap { record in
-        record.request.download.map { $0.replacing(record.result) }
-      }
+      let record = (try? await store.records([id]))?.first
+      var download = record?.request.download
+      download?.previousPath = record?.result?.path
       if isDisplaced { download = nil }
       await self?.run(
         DiscardDriver(
@@ -195,20 +194,5 @@ extension QueueCoordinator {
 struct UnreadDriver: TransferDriver {
   func run(_ context: RunContext) async -> RunEnd {
     .suspended(.retry(at: context.engine.clock.wallSeconds + 1))
-  }
-}
-
-extension DownloadRequest {
-  /// A file that an earlier run completed may be replaced once the new one is whole.
-  fileprivate mutating func replace(_ result: TransferResult?) {
-    guard let path = result?.path else { return }
-    destination = .file(path)
-    ifExists = .overwrite
-  }
-
-  fileprivate func replacing(_ result: TransferResult?) -> DownloadRequest {
-    var request = self
-    request.replace(result)
-    return request
   }
 }

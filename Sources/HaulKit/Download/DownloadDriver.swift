@@ -9,6 +9,8 @@ final class DownloadDriver: TransferDriver {
   let serverName: FileName?
   /// Where an earlier run left its bytes, if known.
   let previousLocation: FileLocation?
+  /// Whether those bytes are given up.
+  let restartsFromZero: Bool
   /// The buffer that the reader of a stream reads from.
   let stream: StreamBuffer?
   /// Where it runs; nil for the global executor.
@@ -19,12 +21,13 @@ final class DownloadDriver: TransferDriver {
 
   init(
     request: DownloadRequest, serverName: FileName?, previousLocation: FileLocation?,
-    stream: StreamBuffer?,
-    executor: (any TaskExecutor)?, isStored: Bool, reportsProgress: Bool
+    restartsFromZero: Bool, stream: StreamBuffer?, executor: (any TaskExecutor)?, isStored: Bool,
+    reportsProgress: Bool
   ) {
     self.request = request
     self.serverName = serverName
     self.previousLocation = previousLocation
+    self.restartsFromZero = restartsFromZero
     self.stream = stream
     self.executor = executor
     self.isStored = isStored

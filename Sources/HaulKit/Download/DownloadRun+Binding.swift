@@ -45,6 +45,7 @@ extension DownloadRun {
       return nil
     }
     if driver.isStored { claim.part.keepJournal() }
+    await removeOldPart(unlessIn: location)
     await engine.hooks.recovered(id)
     let target = FileTarget(
       claim: claim, url: request.url, io: engine.io, commits: engine.commits, clock: engine.clock)
@@ -55,6 +56,17 @@ extension DownloadRun {
       return nil
     }
     return await recover(target)
+  }
+
+  /// Removes the part file of an earlier run if this one has another name: nothing continues it.
+  private func removeOldPart(unlessIn location: FileLocation?) async {
+    guard let old = driver.previousLocation, let location,
+      (old.directory, old.name) != (location.directory, location.name)
+    else { return }
+    // A part file that cannot be removed now is left.
+    try? await engine.io.run { [request, disk = engine.disk] () throws(TransferError) in
+      try old.discard(request.url, on: disk)
+    }
   }
 
   /// Takes the name from an answer, and lets the machine decide about its body.
@@ -101,14 +113,14 @@ extension DownloadRun {
     _ serverName: FileName?
   ) async throws(TransferError) -> TargetClaim.Outcome {
     let (request, engine, id) = (request, engine, id)
-    if driver.executor != nil {
+    if driver.executor != nil, request.previousPath == nil {
       let new = try await engine.io.inPlace.run { () throws(TransferError) in
         try TargetSearch(for: request, of: id, serverName: serverName, in: engine).claimNew()
       }
       if let new { return .claimed(new) }
     }
     return try await engine.io.run { () throws(TransferError) in
-      try TargetSearch(for: request, of: id, serverName: serverName, in: engine).find()
+      try TargetSearch.find(for: request, of: id, serverName: serverName, in: engine)
     }
   }
 

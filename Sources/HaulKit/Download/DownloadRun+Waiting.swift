@@ -42,7 +42,9 @@ extension DownloadRun {
   /// The directory with an earlier run's bytes, if it is missing. It is not created: it would be on
   /// another file system.
   func missingPartDirectory() async -> WaitReason? {
-    guard engine.waitsForDisk, let previousLocation = driver.previousLocation else { return nil }
+    guard engine.waitsForDisk, !driver.restartsFromZero,
+      let previousLocation = driver.previousLocation
+    else { return nil }
     return try? await engine.io.run { [disk = engine.disk] () throws(TransferError) in
       guard let found = DirectoryLookup.find(previousLocation.directory, on: disk) else {
         return .directoryMissing(previousLocation.directory, seen: nil)

@@ -37,6 +37,21 @@ extension TargetSearch {
     return .claimed(claim)
   }
 
+  /// Takes the name of a file that this download made, if it is unchanged or gone; otherwise nil.
+  func claimPrevious() throws(TransferError) -> TargetClaim? {
+    if try TargetCheck.state(of: name.text, in: directory) == .absent {
+      return try reservations.search(claimFree)
+    }
+    guard request.ifExists != .overwrite else { return try claimWanted() }
+    let user = disk.effectiveUser
+    guard let record = FileRecord.read(name.text, in: directory, user: user),
+      record.matches(request.url)
+    else { return nil }
+    var claim = try claimWanted()
+    claim.replacement = .own(record, user: user)
+    return claim
+  }
+
   /// Whether files of this file system can have attributes.
   private var canMarkFiles: Bool {
     guard let file = try? directory.open(name.text, writing: false) else { return true }

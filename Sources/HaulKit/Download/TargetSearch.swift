@@ -63,10 +63,28 @@ struct TargetSearch {
   }
 
   /// Finds the name, checks what exists there, and takes its part file for this process. The name
-  /// is reserved until the caller releases it.
+  /// is reserved until the caller releases it. A restarted download gets the name of the file that
+  /// it completed, unless that is another file by now.
   /// - Throws: `not-a-regular-file`, `permission-denied`, `name-conflict`, `in-use`, `disk-full`,
   ///   `io`.
-  func find() throws(TransferError) -> TargetClaim.Outcome {
+  static func find(
+    for request: DownloadRequest, of id: TransferID, serverName: FileName?, in engine: Engine
+  ) throws(TransferError) -> TargetClaim.Outcome {
+    if let path = request.previousPath {
+      var exact = request
+      exact.destination = .file(path)
+      // A name that was derived may get a number, should another program take it meanwhile.
+      if !request.destination.isExact, request.ifExists == .update { exact.ifExists = .rename }
+      let search = try TargetSearch(for: exact, of: id, in: engine)
+      if let claim = try search.claimPrevious() { return .claimed(claim) }
+    }
+    return try TargetSearch(for: request, of: id, serverName: serverName, in: engine).find()
+  }
+
+  /// Finds the name; see `find(for:of:serverName:in:)`.
+  /// - Throws: `not-a-regular-file`, `permission-denied`, `name-conflict`, `in-use`, `disk-full`,
+  ///   `io`.
+  private func find() throws(TransferError) -> TargetClaim.Outcome {
     let isFree = try TargetCheck.state(of: name.text, in: directory) == .absent
     if !isFree, let finished = try claimPublished() { return .claimed(finished) }
     switch request.ifExists {

@@ -28,9 +28,8 @@ struct DiscardDriver: TransferDriver {
   private func discard(
     _ request: DownloadRequest, of id: TransferID, _ engine: Engine
   ) throws(TransferError) {
-    let outcome = try TargetSearch(
-      for: request, of: id, serverName: serverName, in: engine
-    ).find()
+    let outcome = try TargetSearch.find(
+      for: request, of: id, serverName: serverName, in: engine)
     guard case .claimed(let claim) = outcome else { return }
     defer { engine.targets.release(claim.key) }
     // Under an exact name, a run would adopt any part file, so any is deleted.
