@@ -65,7 +65,7 @@ package struct ControlClient: Sendable {
 
   package func status() async throws(Failure) -> StatusDocument { try await get("status") }
 
-  package func shutdown() async throws(Failure) { _ = try await send(.POST, "shutdown", Empty()) }
+  package func shutdown() async throws(Failure) { _ = try await send(.POST, "shutdown", NoKeys()) }
 
   /// - Parameter key: makes a repeated call find what the first one added.
   package func add(_ body: AddBody, key: String? = nil) async throws(Failure) -> AddAnswer {
@@ -97,9 +97,14 @@ package struct ControlClient: Sendable {
 
   /// Waits until transfers have ended or were stopped.
   package func wait(for transfers: Selection) async throws(Failure) -> WaitAnswer {
+    var (rest, removed) = (transfers, 0)
     while true {
-      let answer: WaitAnswer = try decode(try await send(.POST, "wait", transfers))
+      var answer: WaitAnswer = try decode(try await send(.POST, "wait", rest))
+      answer.removed += removed
       if answer.isSettled { return answer }
+      // What was removed is not known to the next call.
+      removed = answer.removed
+      if rest.ids != nil { rest.ids = answer.ids.map(\.description) }
     }
   }
 
@@ -113,7 +118,7 @@ package struct ControlClient: Sendable {
 
   /// An address of the web page, for one session.
   package func page() async throws(Failure) -> PageAddress {
-    try decode(try await send(.POST, "ui", Empty()))
+    try decode(try await send(.POST, "ui", NoKeys()))
   }
 
   package func setSuspended(_ isSuspended: Bool) async throws(Failure) {
@@ -123,8 +128,6 @@ package struct ControlClient: Sendable {
 
 /// Requests and answers.
 extension ControlClient {
-  private struct Empty: Encodable {}
-
   private func get<Value: Decodable>(_ path: String) async throws(Failure) -> Value {
     try decode(try await execute(try request(.GET, path)))
   }
@@ -156,7 +159,7 @@ extension ControlClient {
     do {
       return Data(try await answer.body.collect(upTo: Self.maximumAnswer).readableBytesView)
     } catch {
-      throw .broken("the connection to the daemon broke: \(error)")
+      throw .broken("the daemon closed the connection; it may have ended (\(error))")
     }
   }
 
@@ -178,6 +181,10 @@ extension ControlClient {
       throw failure
     } catch let error as IOError where [ENOENT, ECONNREFUSED].contains(error.errnoCode) {
       throw .notRunning
+    } catch let error as HTTPClientError where error == .deadlineExceeded {
+      throw .broken("the daemon does not answer; it may be stopped (SIGSTOP), or overloaded")
+    } catch let error as HTTPClientError where error == .remoteConnectionClosed {
+      throw .broken("the daemon has ended; start it with: haul daemon start")
     } catch {
       throw .broken("the connection to the daemon broke: \(error)")
     }

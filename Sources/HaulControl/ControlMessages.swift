@@ -109,6 +109,24 @@ package struct CommandBody: Codable, Hashable, Sendable {
     force = try object.decodeIfPresent(Bool.self, forKey: .force)
     to = try object.decodeIfPresent(Place.self, forKey: .to)
     priority = try object.decodeIfPresent(String.self, forKey: .priority)
+    try refuseKeysOfOthers(object.allKeys)
+  }
+
+  /// - Throws: `StrictJSON.Malformed`.
+  private func refuseKeysOfOthers(_ keys: [CodingKeys]) throws {
+    for key in keys {
+      let owner: Name? =
+        switch key {
+        case .command, .transfers: nil
+        case .keepsPart: .cancel
+        case .deletesFiles: .remove
+        case .force: .start
+        case .to: .move
+        case .priority: .prioritize
+        }
+      guard let owner, owner != command else { continue }
+      throw StrictJSON.Malformed("'\(key.rawValue)' belongs to '\(owner.rawValue)'")
+    }
   }
 }
 
@@ -146,6 +164,17 @@ package struct QueueDocument: Codable, Hashable, Sendable {
   package init(from decoder: any Decoder) throws {
     let object = try decoder.strictContainer(keyedBy: CodingKeys.self)
     isSuspended = try object.decode(Bool.self, forKey: .isSuspended)
+  }
+}
+
+/// A body without keys.
+package struct NoKeys: Codable, Hashable, Sendable {
+  private enum CodingKeys: CodingKey {}
+
+  package init() {}
+
+  package init(from decoder: any Decoder) throws {
+    _ = try decoder.strictContainer(keyedBy: CodingKeys.self)
   }
 }
 

@@ -5,6 +5,7 @@ extension NewTransfer {
   /// - Throws: `Problem` (422) for a value that no transfer can have.
   package func request() throws(Problem) -> TransferRequest {
     var request = TransferRequest(try work())
+    if identifier == "" || group == "" { throw Self.wrong("a name must not be empty") }
     request.identifier = identifier
     request.group = group
     if let priority { request.priority = try Self.priority(priority) }
@@ -31,7 +32,10 @@ extension NewTransfer {
     switch (url, run) {
     case (let url?, nil): return .download(try download(url))
     case (nil, let words?):
-      guard !words.isEmpty else { throw Self.wrong("'run' names no program") }
+      guard words.first?.isEmpty == false else { throw Self.wrong("'run' names no program") }
+      guard !words.contains(where: { $0.hasByte(0) }) else {
+        throw Self.wrong("an argument of 'run' must not contain a NUL")
+      }
       var step = StepRequest(.program(words, directory: try workingDirectory.map(Self.absolute)))
       step.isIdempotent = isIdempotent ?? false
       return .step(step)
@@ -61,10 +65,10 @@ extension NewTransfer {
       }
       return checksum
     }
-    set(\.headers, headers.map { $0.map { ($0.name, $0.value) } })
+    set(\.headers, try headers.map { (all) throws(Problem) in try all.map(Self.field) })
     set(\.connections, try Self.positive(connections, "connections"))
     set(\.minimumSplit, try Self.positive(minimumSplit, "minimum_split"))
-    request.maximumSize = maximumSize
+    request.maximumSize = try Self.notNegative(maximumSize, "maximum_size")
     set(\.decodesContent, decodesContent)
     set(\.usesServerName, usesServerName)
     set(\.startOver, startOver)
@@ -73,8 +77,9 @@ extension NewTransfer {
     set(\.allowInsecure, allowInsecure)
     request.creationMask = try umask.map(Self.mask)
     set(\.trustedRedirectHosts, trustedRedirectHosts.map(Set.init))
-    set(\.retry.retries, retries.map { max(0, $0) })
-    set(\.retry.maximumTime, maximumRetryTime.map { .seconds(min(max(0, $0), 1e9)) })
+    set(\.retry.retries, try Self.notNegative(retries, "retries"))
+    let time = try Self.notNegative(maximumRetryTime, "maximum_retry_time")
+    set(\.retry.maximumTime, time.map { .seconds(min($0, 1e9)) })
     return request
   }
 
@@ -96,6 +101,21 @@ extension NewTransfer {
   ) throws(Problem) -> Number? {
     guard number.map({ $0 > 0 }) ?? true else { throw wrong("'\(key)' must be at least 1") }
     return number
+  }
+
+  private static func notNegative<Number: SignedNumeric & Comparable>(
+    _ number: Number?, _ key: String
+  ) throws(Problem) -> Number? {
+    guard number.map({ $0 >= 0 }) ?? true else { throw wrong("'\(key)' must not be negative") }
+    return number
+  }
+
+  /// A field that can be sent (RFC 9110, section 5). The message has no value: it may be a secret.
+  private static func field(_ field: Field) throws(Problem) -> (name: String, value: String) {
+    guard HeaderFields.isName(field.name), HeaderFields.isValue(field.value) else {
+      throw wrong("'headers': a name or a value has a forbidden character")
+    }
+    return (field.name, field.value)
   }
 
   private static func mask(_ text: String) throws(Problem) -> UInt32 {

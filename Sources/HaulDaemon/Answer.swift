@@ -1,3 +1,4 @@
+import Crypto
 import FoundationEssentials
 import HaulControl
 import HaulCore
@@ -47,6 +48,21 @@ extension Request {
 
   /// - Throws: `Problem`.
   func body<Value: Decodable>(_ type: Value.Type) async throws -> Value {
+    try StrictJSON.decode(type, from: try await content())
+  }
+
+  /// The body, and its digest in hexadecimal digits.
+  /// - Throws: `Problem`.
+  func bodyAndDigest<Value: Decodable>(
+    _ type: Value.Type
+  ) async throws -> (value: Value, digest: String) {
+    let content = try await content()
+    let digest = SHA256.hash(data: content).prefix(16)
+      .map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    return (try StrictJSON.decode(type, from: content), digest)
+  }
+
+  private func content() async throws -> Data {
     try requireJSON()
     var request = self
     let buffer: ByteBuffer
@@ -56,7 +72,7 @@ extension Request {
       throw Problem(
         413, "Content Too Large", "a body may have at most \(ControlAPI.maximumBody) bytes")
     }
-    return try StrictJSON.decode(type, from: Data(buffer.readableBytesView))
+    return Data(buffer.readableBytesView)
   }
 }
 

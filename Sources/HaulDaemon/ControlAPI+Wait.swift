@@ -2,6 +2,7 @@ import HaulControl
 import HaulCore
 import HaulKit
 import Hummingbird
+import NIOConcurrencyHelpers
 import ServiceLifecycle
 
 /// Waits until transfers have ended or were stopped.
@@ -9,17 +10,32 @@ extension ControlAPI {
   /// The longest wait of one call; the client asks again.
   private static let longestWait: Duration = .seconds(20)
 
-  func wait(for ids: [TransferID]) async -> WaitAnswer {
+  /// What one call waits for.
+  private struct Awaited: Sendable {
+    var ids: [TransferID]
+    /// Those that were completed: they may be removed before the end of the wait.
+    var completed: Set<TransferID> = []
+  }
+
+  private typealias AwaitedBox = NIOLockedValueBox<Awaited>
+
+  func wait(for selection: Selection) async throws -> WaitAnswer {
+    // Subscribed first, so that no change is missed.
+    let events = manager.events()
+    let awaited = AwaitedBox(Awaited(ids: try await ids(of: selection)))
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { await untilSettled(ids) }
+      group.addTask { await untilSettled(awaited, selection, events) }
       // Both end early when they are cancelled.
       group.addTask { try? await Task.sleep(for: Self.longestWait) }
       group.addTask { try? await gracefulShutdown() }
       await group.next()
       group.cancelAll()
     }
+    let (ids, completed) = awaited.withLockedValue { ($0.ids, $0.completed) }
     let summaries = await manager.summaries(of: .ids(ids))
-    var answer = WaitAnswer(isSettled: summaries.allSatisfy(\.isSettled))
+    let present = Set(summaries.map(\.id))
+    var answer = WaitAnswer(
+      isSettled: summaries.allSatisfy(\.isSettled), ids: summaries.map(\.id))
     for summary in summaries {
       switch summary.state {
       case .completed: answer.completed += 1
@@ -28,24 +44,71 @@ extension ControlAPI {
       default: if summary.isSettled { answer.paused += 1 }
       }
     }
+    for id in ids where !present.contains(id) {
+      if completed.contains(id) { answer.completed += 1 } else { answer.removed += 1 }
+    }
     return answer
   }
 
-  private func untilSettled(_ ids: [TransferID]) async {
-    // Subscribed first, so that no change is missed.
-    let events = manager.events()
-    var pending = await unsettled(ids)
-    while !pending.isEmpty {
+  private func untilSettled(
+    _ awaited: AwaitedBox, _ selection: Selection, _ events: TransferEvents
+  ) async {
+    var pending = await unsettled(awaited.withLockedValue { $0.ids }, awaited)
+    while true {
+      if pending.isEmpty {
+        let new = await newMembers(of: selection, awaited)
+        guard !new.isEmpty else { return }
+        pending = await unsettled(new, awaited)
+        continue
+      }
       let changed = await events.next(atMost: 256)
       guard !changed.isEmpty else { return }
+      note(changed, awaited)
       let affected = Set(changed.lazy.filter(\.kind.changesState).map(\.id)).intersection(pending)
       guard !affected.isEmpty else { continue }
-      pending = pending.subtracting(affected).union(await unsettled(Array(affected)))
+      pending = pending.subtracting(affected).union(await unsettled(Array(affected), awaited))
     }
   }
 
-  private func unsettled(_ ids: [TransferID]) async -> Set<TransferID> {
-    Set(await manager.summaries(of: .ids(ids)).filter { !$0.isSettled }.map(\.id))
+  /// Members that a group, or the list, has got meanwhile.
+  private func newMembers(
+    of selection: Selection, _ awaited: AwaitedBox
+  ) async -> [TransferID] {
+    guard selection.ids == nil else { return [] }
+    let members =
+      if let group = selection.group {
+        await manager.ids(of: .group(group))
+      } else {
+        await manager.ids(of: .all)
+      }
+    return awaited.withLockedValue { awaited in
+      let known = Set(awaited.ids)
+      let new = members.filter { !known.contains($0) }
+      awaited.ids += new
+      return new
+    }
+  }
+
+  private func note(_ events: [TransferEvent], _ awaited: AwaitedBox) {
+    awaited.withLockedValue { awaited in
+      for event in events {
+        guard case .finished(let result) = event.kind else { continue }
+        if result.state == .completed {
+          awaited.completed.insert(event.id)
+        } else {
+          awaited.completed.remove(event.id)
+        }
+      }
+    }
+  }
+
+  private func unsettled(
+    _ ids: [TransferID], _ awaited: AwaitedBox
+  ) async -> Set<TransferID> {
+    let summaries = await manager.summaries(of: .ids(ids))
+    let completed = summaries.lazy.filter { $0.state == .completed }.map(\.id)
+    awaited.withLockedValue { $0.completed.formUnion(completed) }
+    return Set(summaries.lazy.filter { !$0.isSettled }.map(\.id))
   }
 }
 

@@ -41,10 +41,10 @@ struct ControlAPI: Sendable {
 
   func addRoutes(to router: Router<BasicRequestContext>) {
     router.get("/metrics") { _, _ in await metrics() }
-    let v1 = router.group("/api/v1")
+    let v1 = router.group("/api/v1").add(middleware: QueryCheck())
     v1.get("/status") { _, _ in try Answer.json(await status()) }
     v1.post("/shutdown") { request, _ in
-      try request.requireJSON()
+      _ = try await request.body(NoKeys.self)
       stop()
       return Response(status: .accepted)
     }
@@ -62,13 +62,13 @@ struct ControlAPI: Sendable {
       try Answer.json(await add(request), status: .created)
     }
     v1.get("/transfers/:id") { _, context in
-      let id = try await id(named: try context.parameters.require("id"))
+      let id = try await id(in: context)
       guard let document = try await documents(of: [id]).first else { throw Self.unknown("\(id)") }
       return try Answer.json(document)
     }
     v1.patch("/transfers/:id") { request, context in
       let change = try await request.body(ChangeBody.self)
-      let id = try await id(named: try context.parameters.require("id"))
+      let id = try await id(in: context)
       try await apply(change, to: id)
       guard let document = try await documents(of: [id]).first else { throw Self.unknown("\(id)") }
       return try Answer.json(document)
@@ -77,12 +77,11 @@ struct ControlAPI: Sendable {
       try Answer.json(await perform(try await request.body(CommandBody.self)))
     }
     v1.post("/wait") { request, _ in
-      let ids = try await ids(of: try await request.body(Selection.self))
-      return try Answer.json(await wait(for: ids))
+      try Answer.json(await wait(for: try await request.body(Selection.self)))
     }
     addNoticeRoutes(to: v1)
     v1.get("/transfers/:id/details") { _, context in
-      try Answer.json(await details(of: try context.parameters.require("id")))
+      try Answer.json(await details(of: try await id(in: context)))
     }
     v1.get("/order") { _, _ in
       try Answer.json(OrderDocument(ids: await manager.ids(of: .all)))
@@ -108,10 +107,10 @@ struct ControlAPI: Sendable {
 
   private func add(_ request: Request) async throws -> AddAnswer {
     let key = HTTPField.Name("Idempotency-Key").flatMap { request.headers[$0] }
-    guard key.map({ (1...200).contains($0.utf8.count) }) ?? true else {
-      throw Problem.badRequest("the Idempotency-Key must have 1 to 200 bytes")
+    guard key.map(Self.isKey) ?? true else {
+      throw Problem.badRequest("the Idempotency-Key must have 1 to 200 visible characters of ASCII")
     }
-    let body = try await request.body(AddBody.self)
+    let (body, digest) = try await request.bodyAndDigest(AddBody.self)
     guard (1...Self.maximumBatch).contains(body.transfers.count) else {
       throw Problem.badRequest("give 1 to \(Self.maximumBatch) transfers at once")
     }
@@ -119,8 +118,14 @@ struct ControlAPI: Sendable {
       try roots?.check(new)
       return try new.request()
     }
-    let added = try await manager.add(requests, ifKnown: body.ifKnown ?? .keep, key: key)
+    // A key belongs to its body: with another one, it is another call.
+    let added = try await manager.add(
+      requests, ifKnown: body.ifKnown ?? .keep, key: key.map { "\($0) \(digest)" })
     return AddAnswer(ids: added.map(\.id))
+  }
+
+  private static func isKey(_ text: String) -> Bool {
+    (1...200).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
   }
 
   private func list(_ request: Request) async throws -> TransferPage {
@@ -135,8 +140,7 @@ struct ControlAPI: Sendable {
       transfers: try await documents(of: page.map(\.id)), next: isLast ? nil : page.last?.id)
   }
 
-  private func details(of name: String) async throws -> DetailsDocument {
-    let id = try await id(named: name)
+  private func details(of id: TransferID) async -> DetailsDocument {
     var details = DetailsDocument(id: id)
     if let segments = await manager.segments(of: id) {
       details.length = segments.length
@@ -153,24 +157,26 @@ struct ControlAPI: Sendable {
   }
 
   private func apply(_ change: ChangeBody, to id: TransferID) async throws {
-    if let name = change.priority {
-      let report = try await manager.setPriority(try NewTransfer.priority(name), of: [id])
+    let priority = try change.priority.map(NewTransfer.priority)
+    if let text = change.url { try await move(id, to: try ResourceURL(text)) }
+    if let priority {
+      let report = try await manager.setPriority(priority, of: [id])
       if let refusal = report.refused[id] { throw TransferError(refusal) }
     }
-    if let text = change.url {
-      let url = try ResourceURL(text)
-      let problem = NIOLockedValueBox<Problem?>(nil)
-      let roots = roots
-      try await manager.set(id) { request in
-        do throws(Problem) {
-          try roots?.check(request, moving: url)
-          request.download?.url = url
-        } catch {
-          problem.withLockedValue { $0 = error }
-        }
+  }
+
+  private func move(_ id: TransferID, to url: ResourceURL) async throws {
+    let problem = NIOLockedValueBox<Problem?>(nil)
+    let roots = roots
+    try await manager.set(id) { request in
+      do throws(Problem) {
+        try roots?.check(request, moving: url)
+        try request.move(to: url)
+      } catch {
+        problem.withLockedValue { $0 = error }
       }
-      if let problem = problem.withLockedValue({ $0 }) { throw problem }
     }
+    if let problem = problem.withLockedValue({ $0 }) { throw problem }
   }
 }
 
@@ -217,7 +223,7 @@ extension ControlAPI {
     }
   }
 
-  private func ids(of selection: Selection) async throws -> [TransferID] {
+  func ids(of selection: Selection) async throws -> [TransferID] {
     switch (selection.ids, selection.group, selection.all) {
     case (let names?, nil, nil):
       guard names.count <= Self.maximumBatch else {
@@ -230,6 +236,12 @@ extension ControlAPI {
     case (nil, nil, true): return await manager.ids(of: .all)
     default: throw Problem.badRequest("'transfers' is one of ids, group and all")
     }
+  }
+
+  /// The transfer that the path names.
+  private func id(in context: BasicRequestContext) async throws -> TransferID {
+    let name = try context.parameters.require("id")
+    return try await id(named: PercentCoding.text(name))
   }
 
   /// - Throws: `Problem` when no transfer, or several, may be meant.
@@ -245,6 +257,18 @@ extension ControlAPI {
 
   private static func unknown(_ text: String) -> Problem {
     .notFound("there is no transfer '\(text)' in the list")
+  }
+}
+
+extension TransferRequest {
+  /// Gives a download another address. As after a redirect, another server does not get the header
+  /// fields.
+  fileprivate mutating func move(to url: ResourceURL) throws(Problem) {
+    guard let old = download?.url else {
+      throw Problem(409, "Conflict", "a program has no address")
+    }
+    if old.origin != url.origin { download?.headers = [] }
+    download?.url = url
   }
 }
 

@@ -1,6 +1,22 @@
 import HaulControl
 import Hummingbird
 
+/// Refuses a query where none is read: a parameter that is ignored would be a silent mistake.
+struct QueryCheck: RouterMiddleware {
+  typealias Context = BasicRequestContext
+
+  func handle(
+    _ request: Request, context: Context,
+    next: @concurrent (Request, Context) async throws -> Response
+  ) async throws -> Response {
+    let isPage = request.method == .get && request.uri.path == "/api/v1/transfers"
+    guard isPage || request.uri.query == nil else {
+      throw Problem.badRequest("this call has no parameters in its query")
+    }
+    return try await next(request, context)
+  }
+}
+
 /// The query of `GET /api/v1/transfers`.
 struct PageQuery {
   private(set) var after: String?

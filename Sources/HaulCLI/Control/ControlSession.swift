@@ -230,7 +230,7 @@ struct ControlSession {
 
   private func status(of answer: WaitAnswer) -> ExitStatus {
     if answer.failed > 0 { return .failed }
-    return answer.paused + answer.cancelled > 0 ? .stopped : .completed
+    return answer.paused + answer.cancelled + answer.removed > 0 ? .stopped : .completed
   }
 
   private func words(_ status: StatusDocument) -> String {

@@ -1,4 +1,5 @@
 import CHaulSystem
+import FoundationEssentials
 import HaulControl
 import HaulCore
 
@@ -27,16 +28,25 @@ struct DaemonLauncher {
     if let status = try await status(client) { return (status, false) }
     let deadline = clock.now + Self.timeout
     var nextSpawn = clock.now
+    var pause: Duration = .seconds(1)
     while clock.now < deadline {
       if clock.now >= nextSpawn {
         // The list may still be locked by a daemon that is ending; then the new one ends too.
         if !startUnit() { try spawn() }
-        nextSpawn = clock.now + .seconds(1)
+        nextSpawn = clock.now + pause
+        pause *= 2
       }
       if let status = try await status(client) { return (status, true) }
       try await clock.sleep(until: clock.now + .milliseconds(20))
     }
-    throw UsageError("the daemon does not answer; its log is \(location.log)")
+    throw UsageError("the daemon does not answer; \(lastWords)")
+  }
+
+  /// What its log ends with: mostly why it could not start.
+  private var lastWords: String {
+    let text = try? String(contentsOfFile: location.log, encoding: .utf8)
+    guard let line = text?.split(separator: "\n").last else { return "its log is \(location.log)" }
+    return "its log \(location.log) ends with: \(TerminalText.escaped(String(line)))"
   }
 
   /// The status; nil when no daemon answers. One that is ending may close the connection.

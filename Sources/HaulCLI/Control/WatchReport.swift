@@ -24,6 +24,8 @@ package struct WatchReport: Sendable {
   private var indices: [TransferID: Int] = [:]
   private var retries: [TransferID: FileProgress.Retry] = [:]
   private var connections: [TransferID: Int] = [:]
+  /// Whether one was removed before it was completed.
+  private var hasRemoved = false
   /// Whether the whole list is known.
   private var isReady = false
   /// Since the view began.
@@ -63,6 +65,7 @@ package struct WatchReport: Sendable {
         reason: event.error.map { ": \($0.message)" } ?? "")
     case .removed:
       guard let index = indices.removeValue(forKey: event.id) else { return }
+      if transfers[index].state != .completed { hasRemoved = true }
       transfers.remove(at: index)
       for (id, other) in indices where other > index { indices[id] = other - 1 }
     case .progress: connections[event.id] = event.progress?.connections
@@ -124,7 +127,7 @@ extension WatchReport {
   package var end: ExitStatus? {
     guard isReady, transfers.allSatisfy(\.isSettled) else { return nil }
     if transfers.contains(where: { $0.state == .failed }) { return .failed }
-    return transfers.allSatisfy { $0.state == .completed } ? .completed : .stopped
+    return !hasRemoved && transfers.allSatisfy { $0.state == .completed } ? .completed : .stopped
   }
 
   /// The last line.

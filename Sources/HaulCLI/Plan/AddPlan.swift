@@ -18,6 +18,9 @@ extension AddPlan {
     after = command.queue.after
     if command.run {
       guard !command.words.isEmpty else { throw UsageError("--run: give the program after --") }
+      guard command.destination.output == nil else {
+        throw UsageError("-o names the file of a download; --run has none")
+      }
       requests = [TransferRequest.step(program: command.words)]
     } else {
       let plan = try GetPlan(try GetCommand(command), sources)

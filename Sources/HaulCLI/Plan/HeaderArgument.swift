@@ -24,11 +24,11 @@ package enum HeaderArgument {
       throw UsageError("\(origin): a header is written 'Name: value'")
     }
     let name = String(text[..<colon])
-    guard !name.isEmpty, name.utf8.allSatisfy(isTokenByte) else {
+    guard HeaderFields.isName(name) else {
       throw UsageError("\(origin): the header's name is empty or has a forbidden character")
     }
     let value = trimmed(text[text.index(after: colon)...])
-    guard value.utf8.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }) else {
+    guard HeaderFields.isValue(value) else {
       throw UsageError("\(origin): the value of \(name) has a line break or a control character")
     }
     guard !reserved.contains(name.lowercased()) else {
@@ -48,13 +48,5 @@ package enum HeaderArgument {
     let start = text.drop { $0 == " " || $0 == "\t" }
     guard let last = start.lastIndex(where: { $0 != " " && $0 != "\t" }) else { return "" }
     return String(start[...last])
-  }
-
-  /// `tchar` (RFC 9110, section 5.6.2).
-  private static func isTokenByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-    }
   }
 }

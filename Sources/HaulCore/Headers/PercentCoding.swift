@@ -1,5 +1,5 @@
 /// Percent-encoded octets (RFC 3986, section 2.1).
-enum PercentCoding {
+package enum PercentCoding {
   /// Takes the two hexadecimal digits after a `%`; takes nothing and returns nil without them.
   static func takeHexByte(_ rest: inout ArraySlice<UInt8>) -> UInt8? {
     guard rest.count >= 2, let high = nibble(rest[rest.startIndex]),
@@ -22,6 +22,11 @@ enum PercentCoding {
       }
     }
     return bytes
+  }
+
+  /// Decodes once, as UTF-8.
+  package static func text(_ text: some StringProtocol) -> String {
+    String(decoding: decoded(text), as: UTF8.self)
   }
 
   /// `%XX`.

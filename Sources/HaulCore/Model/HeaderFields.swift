@@ -63,6 +63,25 @@ public struct HeaderFields: Hashable, Sendable, Codable {
   }
 }
 
+/// What can be sent.
+extension HeaderFields {
+  /// Whether it is a `token` (RFC 9110, section 5.6.2).
+  package static func isName(_ text: String) -> Bool {
+    !text.isEmpty
+      && text.utf8.allSatisfy { byte in
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+      }
+  }
+
+  /// Whether it has no line break and no control character (RFC 9110, section 5.5).
+  package static func isValue(_ text: String) -> Bool {
+    text.utf8.allSatisfy { $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }
+  }
+}
+
 extension HeaderFields: ExpressibleByDictionaryLiteral {
   /// Fields of these names and values: `["ETag": "\"1\""]`.
   public init(dictionaryLiteral fields: (String, String)...) { self.init(fields) }

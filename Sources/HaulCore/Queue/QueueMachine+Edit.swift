@@ -3,7 +3,7 @@ extension QueueMachine {
   /// Gives a member another request, which counts from its next run on.
   /// - Parameter names: the paths of its file by the old and the new request, if known.
   /// - Returns: the refusal, if it must stop first or is gone.
-  /// - Throws: `dependency-failed`, `in-use` as `add`; `internal` if a fixed field would change.
+  /// - Throws: `dependency-failed`, `in-use` as `add`; `refused` if a fixed field would change.
   ///   Nothing has changed then.
   package mutating func set(
     _ request: TransferRequest, of record: TransferRecord,
@@ -13,12 +13,13 @@ extension QueueMachine {
     guard let member = members[id] else { return .isUnknown }
     if let refusal = member.state.refusalOfChange { return refusal }
     try record.request.permits(request)
-    // After a run there may be bytes on disk.
-    if member.storedState.hasRun,
-      names.old != names.new || record.request.wouldLeaveBytesBehind(with: request)
+    if member.storedState.hasRun, record.mayHaveBytes,
+      names.old != names.new || record.request.mayGetAnotherName(by: request)
     {
       throw TransferError(
-        .internal, "its bytes may exist under the old name; remove it, and add the new one")
+        .refused,
+        "the new address gives the file another name, and its bytes have the old one; "
+          + "remove it, and add the new address")
     }
     let file = (old: record.request.exactTarget, new: request.exactTarget)
     if file.new != file.old { try refuseTakenTarget(of: request, for: id) }
@@ -79,14 +80,13 @@ extension TransferMachine.State {
 }
 
 extension TransferRequest {
-  /// Whether bytes on disk would remain unused: a derived name belongs to one address.
-  fileprivate func wouldLeaveBytesBehind(with other: TransferRequest) -> Bool {
+  /// Whether the file may get another name, although the target is the same.
+  fileprivate func mayGetAnotherName(by other: TransferRequest) -> Bool {
     guard let old = download, let new = other.download else { return false }
-    if old.ifExists != new.ifExists || old.usesServerName != new.usesServerName { return true }
-    return !old.destination.isExact && old.url != new.url
+    return old.ifExists != new.ifExists || old.usesServerName != new.usesServerName
   }
 
-  /// - Throws: `internal` if the other request changes a fixed field.
+  /// - Throws: `refused` if the other request changes a fixed field.
   fileprivate func permits(_ other: TransferRequest) throws(TransferError) {
     let what: String? =
       if identifier != other.identifier {
@@ -100,6 +100,14 @@ extension TransferRequest {
       } else {
         nil
       }
-    if let what { throw TransferError(.internal, "\(what) cannot be changed") }
+    if let what { throw TransferError(.refused, "\(what) cannot be changed") }
+  }
+}
+
+extension TransferRecord {
+  /// Whether bytes may be on disk: not if its last run failed before any came.
+  fileprivate var mayHaveBytes: Bool {
+    guard let result, result.state == .failed else { return true }
+    return result.bytes > 0
   }
 }

@@ -4,7 +4,7 @@ import OrderedCollections
 /// check and when, takes the answers, and returns which transfers may resume.
 package struct WaitMonitor: Sendable {
   /// Bytes that must stay free on a file system that was full, for journals and other programs,
-  /// before a transfer resumes.
+  /// before several transfers resume. One may use them: a small file system never has so many.
   package static let reserve: Int64 = 16 << 20
   /// The time between checks.
   package static let period: Duration = .seconds(5)
@@ -38,8 +38,8 @@ package struct WaitMonitor: Sendable {
 
   private struct Waiter: Sendable {
     let reason: WaitReason
-    /// The time of an attempt without a check; nil if a check shows whether there is room.
-    let tryAt: Instant?
+    /// The time of an attempt if a check cannot show whether there is room.
+    let tryAt: Instant
   }
 
   private var waiters: OrderedDictionary<TransferID, Waiter> = [:]
@@ -89,20 +89,18 @@ package struct WaitMonitor: Sendable {
   }
 
   private mutating func suspend(_ id: TransferID, _ reason: WaitReason, at now: Instant) {
-    var tryAt: Instant?
     if case .diskFull(let shortage) = reason {
-      if shortage.isDoubtful { tryAt = now + Self.tryPeriod }
       // A transfer without enough room does not stop smaller ones.
       if let free = shortage.free, free < Self.reserve { fullDevices.insert(shortage.device) }
     }
-    waiters[id] = Waiter(reason: reason, tryAt: tryAt)
+    waiters[id] = Waiter(reason: reason, tryAt: now + Self.tryPeriod)
     nextCheck = nextCheck ?? now + Self.period
   }
 
   private mutating func release(_ answers: [Question: Answer], at now: Instant) -> [TransferID] {
     var rooms = FreeSpace(answers)
-    fullDevices.subtract(rooms.devicesWithRoom)
     let free = waiters.filter { canResume($0.value, answers, &rooms, at: now) }.keys
+    fullDevices.subtract(rooms.devicesWithRoom)
     for id in free { waiters[id] = nil }
     forgetDevices()
     return Array(free)
@@ -117,8 +115,9 @@ package struct WaitMonitor: Sendable {
       guard case .directory(let device) = answers[.directory(path)] else { return false }
       return device != seen
     case .diskFull(let shortage):
-      if let tryAt = waiter.tryAt, now < tryAt { return false }
-      return rooms.take(shortage.needed, of: shortage.device, isTry: waiter.tryAt != nil)
+      let isDue = now >= waiter.tryAt
+      guard isDue || !shortage.isDoubtful else { return false }
+      return rooms.take(shortage.needed, of: shortage.device, isTry: isDue)
     default: return true
     }
   }
@@ -139,6 +138,8 @@ private struct FreeSpace {
   /// File systems that do not report free space or are gone: only an attempt shows it.
   private var unknown: Set<UInt64> = []
   private(set) var devicesWithRoom: Set<UInt64> = []
+  /// File systems on which a transfer may use the reserve.
+  private var belowReserve: Set<UInt64> = []
 
   init(_ answers: [WaitMonitor.Question: WaitMonitor.Answer]) {
     for case (.room(let device, _), let answer) in answers {
@@ -153,11 +154,14 @@ private struct FreeSpace {
     }
   }
 
-  /// Takes so many bytes if they are free and the reserve stays free; returns whether it did.
+  /// Takes so many bytes if they are free; returns whether it did. One transfer may leave less than
+  /// the reserve, if it is known to fit or if it is time for an attempt.
   mutating func take(_ needed: Int64, of device: UInt64, isTry: Bool) -> Bool {
     if unknown.contains(device) { return isTry || devicesWithRoom.contains(device) }
-    guard let left = free[device], left >= needed, left - needed >= WaitMonitor.reserve else {
-      return false
+    guard let left = free[device], left >= needed, left > 0 else { return false }
+    if left - needed < WaitMonitor.reserve {
+      guard needed > 0 || isTry, belowReserve.insert(device).inserted else { return false }
+      devicesWithRoom.insert(device)
     }
     free[device] = left - needed
     return true

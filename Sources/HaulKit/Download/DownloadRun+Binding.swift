@@ -112,7 +112,7 @@ extension DownloadRun {
   private func claimTarget(
     _ serverName: FileName?
   ) async throws(TransferError) -> TargetClaim.Outcome {
-    let (request, engine, id) = (request, engine, id)
+    let (request, engine, id, previous) = (request, engine, id, driver.previousLocation)
     if driver.executor != nil, request.previousPath == nil {
       let new = try await engine.io.inPlace.run { () throws(TransferError) in
         try TargetSearch(for: request, of: id, serverName: serverName, in: engine).claimNew()
@@ -120,7 +120,8 @@ extension DownloadRun {
       if let new { return .claimed(new) }
     }
     return try await engine.io.run { () throws(TransferError) in
-      try TargetSearch.find(for: request, of: id, serverName: serverName, in: engine)
+      try TargetSearch.find(
+        for: request, of: id, serverName: serverName, previous: previous, in: engine)
     }
   }
 

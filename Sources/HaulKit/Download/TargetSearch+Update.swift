@@ -16,7 +16,7 @@ extension TargetSearch {
     for own in files {
       guard let record = own.record, record.matches(request.url), let part = try acquire(own.name)
       else { continue }
-      if isExact || part.matches(request.url) {
+      if isExact || isOwn(part, own.name) {
         var claim = claim(own.name, part, number: own.number)
         claim.replacement = .own(record, user: disk.effectiveUser)
         if request.checksums.isEmpty { claim.existing = [own.existing] }

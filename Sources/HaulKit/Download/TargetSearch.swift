@@ -5,6 +5,8 @@ import HaulFiles
 struct TargetSearch {
   let request: DownloadRequest
   let id: TransferID
+  /// Where an earlier run left its bytes, perhaps of another address.
+  let previous: FileLocation?
   let disk: any Disk
   let nonce: [UInt8]
   let reservations: TargetReservations
@@ -21,14 +23,16 @@ struct TargetSearch {
   /// - Parameter serverName: overrides the name in the address; an exact path overrides both.
   /// - Throws: `not-a-regular-file`, `permission-denied`, `io`.
   init(
-    for request: DownloadRequest, of id: TransferID, serverName: FileName? = nil, in engine: Engine
+    for request: DownloadRequest, of id: TransferID, serverName: FileName? = nil,
+    previous: FileLocation? = nil, in engine: Engine
   ) throws(TransferError) {
     self.request = request
     self.id = id
+    self.previous = previous
     reservations = engine.targets
-    let disk = engine.disk
-    self.disk =
-      request.creationMask.map { CallersDisk(base: disk, creationMask: $0) } ?? disk
+    let disk: any Disk =
+      request.creationMask.map { CallersDisk(base: engine.disk, creationMask: $0) } ?? engine.disk
+    self.disk = disk
     nonce = engine.random.bytes(16)
     isExact = request.destination.isExact
     reserved = reservations.number(for: id)
@@ -68,7 +72,8 @@ struct TargetSearch {
   /// - Throws: `not-a-regular-file`, `permission-denied`, `name-conflict`, `in-use`, `disk-full`,
   ///   `io`.
   static func find(
-    for request: DownloadRequest, of id: TransferID, serverName: FileName?, in engine: Engine
+    for request: DownloadRequest, of id: TransferID, serverName: FileName?,
+    previous: FileLocation?, in engine: Engine
   ) throws(TransferError) -> TargetClaim.Outcome {
     if let path = request.previousPath {
       var exact = request
@@ -78,7 +83,9 @@ struct TargetSearch {
       let search = try TargetSearch(for: exact, of: id, in: engine)
       if let claim = try search.claimPrevious() { return .claimed(claim) }
     }
-    return try TargetSearch(for: request, of: id, serverName: serverName, in: engine).find()
+    return try TargetSearch(
+      for: request, of: id, serverName: serverName, previous: previous, in: engine
+    ).find()
   }
 
   /// Finds the name; see `find(for:of:serverName:in:)`.
@@ -125,7 +132,7 @@ struct TargetSearch {
   func claimFree() throws(TransferError) -> TargetClaim {
     if let reserved, reserved > 0 { return try nextNumbered() }
     if let part = try acquire(name) {
-      if isExact || part.matches(request.url) { return claim(name, part) }
+      if isExact || isOwn(part, name) { return claim(name, part) }
       release(part, name)
     } else if numbering == .never {
       throw inUse
@@ -213,11 +220,17 @@ struct TargetSearch {
       if isTaken, try !hasJournal(candidate) { continue }
       guard let part = try acquire(candidate) else { continue }
       // The name is taken by its own file if a crash came just after publishing.
-      if part.matches(request.url), !isTaken || part.recovery.published {
+      if isOwn(part, candidate), !isTaken || part.recovery.published {
         return claim(candidate, part, number: number)
       }
       release(part, candidate)
     }
+  }
+
+  /// Whether the part is empty, or holds bytes of the address or of this transfer.
+  func isOwn(_ part: PartFile, _ name: FileName) -> Bool {
+    part.matches(request.url)
+      || (previous?.name == name.text && previous?.directory == directory.path)
   }
 
   private func key(_ name: FileName) -> TargetReservations.Key {

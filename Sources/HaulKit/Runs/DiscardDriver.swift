@@ -29,7 +29,7 @@ struct DiscardDriver: TransferDriver {
     _ request: DownloadRequest, of id: TransferID, _ engine: Engine
   ) throws(TransferError) {
     let outcome = try TargetSearch.find(
-      for: request, of: id, serverName: serverName, in: engine)
+      for: request, of: id, serverName: serverName, previous: previousLocation, in: engine)
     guard case .claimed(let claim) = outcome else { return }
     defer { engine.targets.release(claim.key) }
     // Under an exact name, a run would adopt any part file, so any is deleted.

@@ -44,6 +44,61 @@ struct ControlAPIRuns {
     }
   }
 
+  @Test(
+    "refuses values that no transfer can have",
+    arguments: [
+      #""retries":-1"#, #""maximum_size":-1"#, #""maximum_retry_time":-1"#, #""identifier":"" "#,
+      #""group":"" "#, #""headers":[{"name":"A","value":"b\r\nC: d"}]"#,
+      #""headers":[{"name":"A b","value":"c"}]"#,
+    ])
+  func refusesValues(member: String) async throws {
+    try await withDaemon { _, socket in
+      let body = #"{"transfers":[{"url":"http://h/x","file":"/tmp/never",\#(member)}]}"#
+      let call = try SocketCall("POST", "/api/v1/transfers", Self.json, body: body, to: socket)
+      #expect(call.status == 422, "\(call.body)")
+    }
+  }
+
+  @Test("an idempotency key belongs to its body: another body is another call")
+  func keyAndBody() async throws {
+    try await withDaemon { place, socket in
+      _ = try await place.haul("suspend")
+      let fields = Self.json + ["Idempotency-Key: one"]
+      func add(_ name: String) throws -> String {
+        let url = place.work.server.url("/file.bin")
+        let body = #"{"transfers":[{"url":"\#(url)","file":"/tmp/never-\#(name)"}]}"#
+        return try SocketCall("POST", "/api/v1/transfers", fields, body: body, to: socket).body
+      }
+      let first = try add("a")
+      #expect(try add("b") != first)
+      #expect(try add("a") == first)
+      #expect(try await place.haul("list", "--json").output.split(separator: "\n").count == 2)
+      _ = try await place.haul("remove", "--all")
+    }
+  }
+
+  @Test("another server does not get the header fields of a transfer; its own does")
+  func movesWithoutFields() async throws {
+    try await withDaemon { place, socket in
+      _ = try await place.haul("suspend")
+      let url = place.work.server.url("/file.bin")
+      let ids = [
+        try await place.add("/file.bin", "-H", "X-Key: secret", "-o", "moved"),
+        try await place.add("/file.bin", "-H", "X-Key: secret", "-o", "renewed"),
+      ]
+      let other = url.replacingOccurrences(of: "127.0.0.1", with: "localhost")
+      #expect(try await place.haul("set", ids[0], "--url", other + "?moved").status == 0)
+      #expect(try await place.haul("set", ids[1], "--url", url + "?renewed").status == 0)
+      _ = try await place.haul("unsuspend")
+      #expect(try await place.haul("wait", "--all").status == 0)
+      let requests = place.work.server.snapshot.requests
+      #expect(requests.count >= 2)
+      for request in requests {
+        #expect((request.header("X-Key") == nil) == request.target.hasSuffix("?moved"))
+      }
+    }
+  }
+
   @Test("its metrics are those of Prometheus: transfers, bytes, retries, durations of calls")
   func metrics() async throws {
     try await withDaemon { place, socket in
@@ -93,6 +148,9 @@ struct ControlAPIRuns {
       ("OPTIONS", "/api/v1/status", ["Host: localhost", "Origin: http://evil"], nil, 403),
       ("POST", "/api/v1/transfers", ["Host: localhost", "Content-Type: text/plain"], "{}", 415),
       ("POST", "/api/v1/shutdown", ["Host: localhost"], "{}", 415),
+      ("POST", "/api/v1/shutdown", json, #"{"x":1}"#, 400),
+      ("GET", "/api/v1/status?x=1", ["Host: localhost"], nil, 400),
+      ("POST", "/api/v1/transfers?x=1", json, #"{"transfers":[]}"#, 400),
       ("POST", "/api/v1/transfers", json, "{", 400),
       ("POST", "/api/v1/transfers", json, #"{"transfers":[]}"#, 400),
       ("POST", "/api/v1/transfers", json, #"{"transfers":[{"urls":1}]}"#, 400),
@@ -100,6 +158,10 @@ struct ControlAPIRuns {
       ("POST", "/api/v1/transfers", json, #"{"transfers":[{"url":"http://h/x","file":"x"}]}"#, 422),
       ("POST", "/api/v1/commands", json, #"{"command":"explode","transfers":{"all":true}}"#, 400),
       ("POST", "/api/v1/commands", json, #"{"command":"pause","transfers":{}}"#, 400),
+      (
+        "POST", "/api/v1/commands", json,
+        #"{"command":"pause","transfers":{"all":true},"force":true}"#, 400
+      ),
       (
         "POST", "/api/v1/commands", json,
         #"{"command":"pause","transfers":{"all":true,"group":"g"}}"#, 400

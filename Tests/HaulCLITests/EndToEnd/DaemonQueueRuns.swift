@@ -273,6 +273,52 @@ struct DaemonQueueRuns {
     }
   }
 
+  @Test("a transfer that is removed while it is awaited is no success")
+  func removesAwaited() async throws {
+    try await withThree { (place, ids) async throws in
+      let watching = try await place.begin("watch", "--json", ids.a)
+      try await watching.reach("it was shown") { output, _ in output.contains("running") }
+      let waiting = try await place.begin("wait", ids.a)
+      let second = try await place.begin("watch", "--json", ids.a)
+      try await second.reach("it was shown") { output, _ in output.contains("running") }
+      #expect(try await place.haul("remove", ids.a).status == 0)
+      #expect(await watching.end().status == 3)
+      _ = await second.end()
+      let waited = await waiting.end()
+      // The wait may have come after the removal.
+      #expect(waited.status == 3 || waited.errors.contains("there is no transfer"))
+    }
+  }
+
+  @Test("a wait for a group ends with the members that came meanwhile")
+  func awaitsLaterMembers() async throws {
+    try await DaemonPlace.with(Workplace.file("/a", Fault(.stall(after: 1 << 20)))) { place in
+      _ = try await place.add("/a", "--group", "g")
+      try await place.work.server.waitForHeld("/a")
+      let waiting = try await place.begin("wait", "--group", "g")
+      let watching = try await place.begin("watch", "--json", "--group", "g")
+      try await watching.reach("it was shown") { output, _ in output.contains("running") }
+      let later = try await place.add("/a", "-o", "later", "--group", "g")
+      heal(place)
+      place.work.server.release("/a")
+      #expect(await waiting.end().status == 0)
+      #expect(try await place.state(of: later).state == .completed)
+      _ = await watching.end()
+    }
+  }
+
+  @Test("an own name may have any characters; an option of downloads is not for a program")
+  func names() async throws {
+    try await withThree { (place, _) async throws in
+      let name = "my file/ä?#%"
+      let id = try await place.add("/b", "-o", "own", "--id", name)
+      #expect(try await place.haul("show", name).output.contains(id))
+      #expect(try await place.haul("explain", name).status == 0)
+      let program = try await place.haul("add", "-o", "x", "--run", "--", "true")
+      #expect(program.status == 2 && program.errors.contains("-o"), "\(program.errors)")
+    }
+  }
+
   @Test("shell completion gets ids, names and groups, without control characters")
   func completes() async throws {
     try await withThree { (place, ids) async throws in

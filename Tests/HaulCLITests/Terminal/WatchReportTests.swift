@@ -41,8 +41,17 @@ struct WatchReportTests {
     _ = try report.handle(transfer(b, .failed))
     #expect(report.end == .failed)
     _ = try report.handle(event(b, .removed))
-    #expect(report.end == .completed)
+    #expect(report.end == .stopped, "it was removed before it was completed")
     #expect(report.summary == "haul: 1 completed")
+  }
+
+  @Test("one that is removed after it was completed counts as completed")
+  func removes() throws {
+    var report = WatchReport(.all, json: false)
+    _ = try report.handle(transfer(a, .completed))
+    _ = try report.handle(.ready(number: 1))
+    _ = try report.handle(event(a, .removed))
+    #expect(report.end == .completed)
   }
 
   @Test("a reset replaces everything")

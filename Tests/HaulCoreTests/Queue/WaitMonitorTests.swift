@@ -29,16 +29,19 @@ import Testing
     .checked([.room(device: device, directory: "/d"): .room(free: free)])
   }
 
-  @Test func `A transfer resumes only when more than its need plus the reserve is free`() {
+  @Test func `Transfers resume when their needs are free; only one may use the reserve`() {
     var watch = watch
-    let told = watch.handle(.suspended(ids[0], full(needed: 340 << 20, free: 12 << 20)), at: start)
-    #expect(told.isEmpty)
+    for id in ids[0...2] {
+      let reason = full(needed: 8 << 20, free: 1 << 20)
+      #expect(watch.handle(.suspended(id, reason), at: start).isEmpty)
+    }
     #expect(watch.nextCheck == start + WaitMonitor.period)
     #expect(watch.questions == [.room(device: 1, directory: "/d")])
     let later = start + WaitMonitor.period
-    #expect(watch.handle(room((340 << 20) + Self.reserve - 1), at: later).isEmpty)
+    #expect(watch.handle(room((8 << 20) - 1), at: later).isEmpty)
     #expect(watch.nextCheck == later + WaitMonitor.period)
-    #expect(watch.handle(room((340 << 20) + Self.reserve), at: later) == [ids[0]])
+    #expect(watch.handle(room((8 << 20) + Self.reserve), at: later) == Array(ids[0...1]))
+    #expect(watch.handle(room((8 << 20) + Self.reserve), at: later) == [ids[2]])
     #expect(watch.nextCheck == nil, "without a waiter there is no check")
   }
 
@@ -52,6 +55,27 @@ import Testing
     #expect(released == [ids[0], ids[2]])
     #expect(watch.handle(room((40 << 20) + Self.reserve), at: start) == [ids[3]])
     #expect(Array(watch.ids) == [ids[1]])
+  }
+
+  @Test func `On a small file system one transfer after the other may use the reserve`() {
+    var watch = watch
+    for id in ids[0...1] {
+      _ = watch.handle(.suspended(id, full(needed: 3 << 20)), at: start)
+    }
+    #expect(watch.handle(room(5 << 20), at: start) == [ids[0]])
+    #expect(watch.fullDevices.isEmpty, "its run is not refused")
+    #expect(watch.handle(room(2 << 20), at: start).isEmpty)
+    #expect(watch.handle(room(5 << 20), at: start) == [ids[1]])
+  }
+
+  @Test func `Without the reserve, a transfer of unknown length is tried once a minute`() {
+    var watch = watch
+    _ = watch.handle(.suspended(ids[0], full(free: 1 << 20)), at: start)
+    _ = watch.handle(.suspended(ids[1], full(free: 1 << 20)), at: start)
+    #expect(watch.handle(room(1 << 20), at: start + .seconds(59)).isEmpty)
+    #expect(watch.fullDevices == [1])
+    #expect(watch.handle(room(0), at: start + .seconds(60)).isEmpty, "there is no room")
+    #expect(watch.handle(room(1 << 20), at: start + .seconds(60)) == [ids[0]])
   }
 
   @Test func `A file system is full for all transfers, or only too small for one`() {

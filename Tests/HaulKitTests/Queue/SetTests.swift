@@ -56,18 +56,14 @@ import Testing
       let gone = try await queue.manager.add(queue.request("gone"))
       #expect(await code(gone) == .notFound)
       let url = try ResourceURL(queue.server.url("/a"))
-      let path = queue.bench.path("a")
-      await #expect(throws: TransferError.self) {
-        // It has run: its bytes are under the old target.
-        try await gone.set {
-          $0.download?.url = url
-          $0.download?.destination = .file(path)
-        }
+      let path = queue.bench.path("other")
+      try await gone.set {
+        $0.download?.url = url
+        $0.download?.destination = .file(path)
       }
-      try await gone.set { $0.download?.url = url }
       #expect(await gone.summary?.state == .failed)
       try await gone.retry()
-      #expect(try await gone.result.state == .completed)
+      #expect(try await gone.result.path == path)
     }
   }
 
@@ -84,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func `An address that determines the file name cannot change after the first run`()
+  @Test func `An address that gives the file another name cannot be set after the first run`()
     async throws
   {
     try await QueueBench.with([.held("a")], atMost: 2) { queue in
@@ -93,12 +89,30 @@ import Testing
         queue.request("a") { $0.destination = .directory(directory) })
       try await queue.hold(a)
       try await a.pause()
-      let url = try ResourceURL(queue.server.url("/a?signature=2"))
-      await #expect(throws: TransferError.self) { try await a.set { $0.download?.url = url } }
+      let other = try ResourceURL(queue.server.url("/b"))
+      #expect(
+        await refusal { try await a.set { $0.download?.url = other } }?.code == .refused)
       try await a.set { $0.download?.connections = 2 }
       queue.release(a)
       try await a.resume()
       #expect(try await a.result.reused > 0)
+    }
+  }
+
+  @Test func `An address that gives the file the same name can be set`() async throws {
+    try await QueueBench.with([.held("a")], atMost: 2) { queue in
+      let directory = queue.bench.path("")
+      let a = try await queue.manager.add(
+        queue.request("a") { $0.destination = .directory(directory) })
+      try await queue.hold(a)
+      try await a.pause()
+      let renewed = try ResourceURL(queue.server.url("/a?token=2"))
+      try await a.set { $0.download?.url = renewed }
+      queue.release(a)
+      try await a.resume()
+      _ = try await a.result
+      try queue.expectWhole(a)
+      #expect(try queue.bench.names() == ["a"])
     }
   }
 

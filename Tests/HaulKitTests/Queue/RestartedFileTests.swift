@@ -1,0 +1,90 @@
+import Foundation
+import HaulCore
+import HaulKit
+import HaulTesting
+import Testing
+
+/// A restart replaces the file that the transfer completed, and no other.
+@Suite(.timeLimit(.minutes(2))) struct RestartedFileTests {
+  @Test(arguments: DownloadRequest.IfExists.allCases)
+  func `An unchanged file is replaced`(ifExists: DownloadRequest.IfExists) async throws {
+    try await QueueBench.with([.plain("a")]) { queue in
+      let a = try await queue.manager.add(try Self.request(queue, ifExists))
+      _ = try await a.result
+      try await a.restart()
+      let result = try await a.result
+      #expect(result.path == queue.bench.path("a") && result.fetched == result.bytes)
+      #expect(try queue.bench.names() == ["a"])
+      try queue.expectWhole(a)
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `A file that the user changed or put there stays`(isOther: Bool) async throws {
+    try await QueueBench.with([.plain("a")]) { queue in
+      let a = try await queue.manager.add(try Self.request(queue, .update))
+      _ = try await a.result
+      try Self.change(queue, isOther: isOther)
+      try await a.restart()
+      let result = try await a.result
+      #expect(result.path == queue.bench.path("a (1)"))
+      #expect(try queue.bench.contents("a") == Array(Self.text.utf8))
+    }
+  }
+
+  @Test(arguments: [DownloadRequest.IfExists.fail, .update])
+  func `Under an exact name it is a conflict`(ifExists: DownloadRequest.IfExists) async throws {
+    try await QueueBench.with([.plain("a")]) { queue in
+      let request = try queue.request("a") { $0.ifExists = ifExists }
+      let a = try await queue.manager.add(request)
+      _ = try await a.result
+      try Self.change(queue, isOther: true)
+      try await a.restart()
+      #expect(await refusal { _ = try await a.result }?.code == .nameConflict)
+      #expect(try queue.bench.contents("a") == Array(Self.text.utf8))
+    }
+  }
+
+  @Test func `A file that is replaced on request may be another one`() async throws {
+    try await QueueBench.with([.plain("a")]) { queue in
+      let a = try await queue.manager.add(try Self.request(queue, .overwrite))
+      _ = try await a.result
+      try Self.change(queue, isOther: true)
+      try await a.restart()
+      _ = try await a.result
+      try queue.expectWhole(a)
+    }
+  }
+
+  @Test func `A restart under another name leaves no part file`() async throws {
+    try await QueueBench.with([.held("a")]) { queue in
+      let a = try await queue.manager.add(try Self.request(queue, .update))
+      try await queue.hold(a)
+      try await a.pause()
+      try Self.change(queue, isOther: true)
+      queue.release(a)
+      try await a.restart()
+      let result = try await a.result
+      #expect(result.path == queue.bench.path("a (1)"))
+      #expect(try queue.bench.names() == ["a", "a (1)"])
+      #expect(try queue.bench.contents("a") == Array(Self.text.utf8))
+    }
+  }
+
+  private static let text = "mine"
+
+  private static func request(
+    _ queue: QueueBench, _ ifExists: DownloadRequest.IfExists
+  ) throws -> TransferRequest {
+    try queue.request("a") {
+      $0.destination = .directory(queue.bench.directory)
+      $0.ifExists = ifExists
+    }
+  }
+
+  private static func change(_ queue: QueueBench, isOther: Bool) throws {
+    let path = queue.bench.path("a")
+    if isOther { try? FileManager.default.removeItem(atPath: path) }
+    try text.write(toFile: path, atomically: isOther, encoding: .utf8)
+  }
+}
