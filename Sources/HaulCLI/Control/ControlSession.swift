@@ -203,13 +203,20 @@ struct ControlSession {
     try await client.shutdown()
     let clock = context.clock
     let deadline = clock.now + Self.stopTimeout
-    while kill(pid, 0) == 0 || errno == EPERM {
+    while Self.isRunning(pid) {
       guard clock.now < deadline else {
         return await fail("the daemon (pid \(pid)) has not ended after 30 s")
       }
       try await clock.sleep(until: clock.now + .milliseconds(20))
     }
     return await show("the daemon was stopped; its transfers resume when it runs again\n")
+  }
+
+  private static func isRunning(_ pid: Int32) -> Bool {
+    guard kill(pid, 0) == 0 || errno == EPERM else { return false }
+    // A process stays a zombie if its parent does not wait for it.
+    let status = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
+    return status?.split(separator: ")").last?.hasPrefix(" Z") != true
   }
 
   private func isEmpty(_ group: String) async -> ExitStatus {

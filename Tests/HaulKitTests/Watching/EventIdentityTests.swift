@@ -54,22 +54,25 @@ import Testing
     await manager.shutdown()
   }
 
-  @Test func `A caller on one actor gets the handle before the first event`() async throws {
-    let manager = try TransferManager()
-    await manager.suspend()
-    let executor = HeldExecutor()
-    let caller = Caller(executor)
-    let events = manager.events()
-    let reading = Task { await caller.read(events) }
-    for number in 0..<20 {
-      let request = try Self.request("\(number)")
-      let adding = Task { try await caller.add(request, to: manager) }
-      await executor.run(until: adding)
-      try await adding.value
+  @Test func `A caller gets the handle before the first event`() throws {
+    let scene = Scene()
+    try scene.call { await $0.suspend() }
+    scene.process.store.habits.isSlow = true
+    let order = NIOLockedValueBox<[String]>([])
+    scene.begin { manager in
+      for await event in manager.events() { order.withLockedValue { $0.append("\(event.id)") } }
     }
-    await manager.shutdown()
-    await executor.run(until: reading)
-    #expect(await reading.value == 0)
+    let request = scene.step("a", turns: 1)
+    scene.begin { manager in
+      guard let transfer = try? await manager.add(request) else { return }
+      order.withLockedValue { $0.append("handle of \(transfer.id)") }
+    }
+    scene.pass(.seconds(5))
+    let found = order.withLockedValue { $0 }
+    #expect(found.count > 1 && found[0] == "handle of \(found[1])", "\(found)")
+    try scene.call { await $0.unsuspend() }
+    try scene.runOut()
+    try scene.end()
   }
 
   @Test func `A refused addition holds back no events of other transfers`() async throws {
@@ -86,48 +89,5 @@ import Testing
       break
     }
     await manager.shutdown()
-  }
-}
-
-/// Runs jobs when the test says so, in their order of arrival.
-private final class HeldExecutor: SerialExecutor {
-  private let jobs = NIOLockedValueBox<[UnownedJob]>([])
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    jobs.withLockedValue { $0.append(job) }
-  }
-
-  /// Runs until the task has ended, with time for others between any two jobs.
-  func run<Value: Sendable, Failure: Error>(until task: Task<Value, Failure>) async {
-    let hasEnded = NIOLockedValueBox(false)
-    Task {
-      _ = await task.result
-      hasEnded.withLockedValue { $0 = true }
-    }
-    while !hasEnded.withLockedValue({ $0 }) {
-      for _ in 0..<10 { await Task.yield() }
-      let job = jobs.withLockedValue { $0.isEmpty ? nil : $0.removeFirst() }
-      job?.runSynchronously(on: asUnownedSerialExecutor())
-    }
-  }
-}
-
-private actor Caller {
-  private let executor: HeldExecutor
-  private var known: Set<TransferID> = []
-  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
-
-  init(_ executor: HeldExecutor) { self.executor = executor }
-
-  func add(_ request: TransferRequest, to manager: TransferManager) async throws {
-    known.insert(try await manager.add(request).id)
-  }
-
-  /// The number of events of unknown transfers.
-  func read(_ events: TransferEvents) async -> Int {
-    var strangers = 0
-    for await event in events where !known.contains(event.id) { strangers += 1 }
-    return strangers
   }
 }
