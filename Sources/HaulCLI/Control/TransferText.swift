@@ -20,7 +20,7 @@ package enum TransferText {
     }.joined()
   }
 
-  /// One sentence: why it is in its state, and what would make it go on.
+  /// One sentence: why it is in its state, and what would let it continue.
   /// - Parameter isRemoved: whether the dependency that blocks it is no longer in the list.
   package static func explanation(
     _ transfer: TransferDocument, isRemoved: Bool = false
@@ -30,15 +30,34 @@ package enum TransferText {
       switch transfer.state {
       case .running, .publishing: "\(name) is running; nothing is needed"
       case .stopping: "\(name) is stopping; it ends in a moment"
-      case .paused: "\(name) is paused; haul resume \(id) lets it go on"
-      case .completed: "\(name) is completed; haul restart \(id) downloads it again"
-      case .cancelled: "\(name) was cancelled; haul retry \(id) begins again"
+      case .paused: "\(name) is paused; haul resume \(id) lets it continue"
+      case .completed:
+        "\(name) is completed; haul restart \(id) "
+          + (transfer.url == nil ? "runs it again" : "downloads it again")
+      case .cancelled: "\(name) was cancelled; haul retry \(id) queues it again"
       case .failed:
         "\(name) failed: \(transfer.error?.message ?? "for an unknown reason"); "
-          + "haul retry \(id) goes on from its bytes"
+          + retry(transfer)
       case .queued: "\(name) waits: \(waiting(transfer, isRemoved: isRemoved))"
       }
     return Messages.shown(text) + "\n"
+  }
+
+  /// What a retry does after this failure, and what must be done before it.
+  private static func retry(_ transfer: TransferDocument) -> String {
+    let retry = "haul retry \(transfer.id)"
+    switch transfer.error?.code {
+    case .dependencyFailed: return "retry the dependency first, then: \(retry)"
+    // Only a download has an address, and only a download keeps bytes.
+    case _ where transfer.url == nil: return "\(retry) runs it again"
+    case .needsNewURL: return "haul set \(transfer.id) --url URL, then \(retry), resumes it"
+    case .notFound, .httpStatus, .unauthorized, .forbidden: return "\(retry) requests it again"
+    case .checksumMismatch, .lengthMismatch, .changedOnServer:
+      return "\(retry) downloads it again"
+    case .connectionLost, .timeout, .stalled, .rateLimited, .diskFull:
+      return "\(retry) resumes it, or starts over if the server cannot resume"
+    default: return "\(retry) tries again"
+    }
   }
 
   private static func waiting(_ transfer: TransferDocument, isRemoved: Bool) -> String {
@@ -50,14 +69,14 @@ package enum TransferText {
       case "dependency" where isRemoved:
         "that one was removed; haul remove \(transfer.id), and add it again without --after"
       case "dependency" where wait.isBlocked == true:
-        "haul retry \(wait.transfer.map(\.description) ?? "") lets both go on"
+        "haul retry \(wait.transfer.map(\.description) ?? "") lets both continue"
       case "dependency": "it starts when that one is completed"
-      case "disk-full": "it goes on when there is enough room"
-      case "directory-missing": "it goes on when the directory is back"
-      case "offline": "it goes on when there is a network"
+      case "disk-full": "it resumes when there is enough room"
+      case "directory-missing": "it resumes when the directory is back"
+      case "offline": "it resumes when there is a network"
       case "schedule": "haul start --force \(transfer.id) starts it now"
       case "suspended": "haul unsuspend lets it start"
-      default: "it goes on by itself; haul start \(transfer.id) tries at once"
+      default: "it resumes by itself; haul start \(transfer.id) tries at once"
       }
     return "\(wait.message); \(advice)"
   }

@@ -7,10 +7,11 @@ import Testing
 struct ListTableTests {
   private func transfer(
     _ name: String, _ state: TransferState, waiting: TransferDocument.Wait? = nil,
-    bytes: Int64 = 0, total: Int64? = nil, rate: Double = 0, error: TransferDocument.Failure? = nil
+    bytes: Int64 = 0, total: Int64? = nil, rate: Double = 0, error: TransferDocument.Failure? = nil,
+    url: String? = nil
   ) throws -> TransferDocument {
     TransferDocument(
-      id: try #require(TransferID("4FZ0ABCD")), name: name, url: nil, identifier: nil, group: nil,
+      id: try #require(TransferID("4FZ0ABCD")), name: name, url: url, identifier: nil, group: nil,
       priority: "default", state: state, phase: nil, waiting: waiting, bytes: bytes, total: total,
       fraction: nil, rate: rate, path: nil, error: error)
   }
@@ -70,6 +71,35 @@ struct ListTableTests {
     let text = TransferText.explanation(try transfer("x", state))
     #expect(text.contains(words))
     #expect(text.split(separator: "\n").count == 1)
+  }
+
+  @Test(
+    "a failure says what a retry does, and what must be done before it",
+    arguments: [
+      (.connectionLost, "haul retry 4FZ0ABCD resumes it, or starts over"),
+      (.notFound, "haul retry 4FZ0ABCD requests it again"),
+      (.checksumMismatch, "haul retry 4FZ0ABCD downloads it again"),
+      (.needsNewURL, "haul set 4FZ0ABCD --url URL, then haul retry 4FZ0ABCD"),
+      (.dependencyFailed, "retry the dependency first, then: haul retry 4FZ0ABCD"),
+      (.tls, "haul retry 4FZ0ABCD tries again"),
+    ] as [(TransferError.Code, String)])
+  func explainsFailures(code: TransferError.Code, words: String) throws {
+    let error = TransferDocument.Failure(
+      code: code, message: "why", status: nil, isRetryable: false)
+    let text = TransferText.explanation(
+      try transfer("x", .failed, error: error, url: "http://localhost/x"))
+    #expect(text.hasPrefix("x failed: why; "))
+    #expect(text.contains(words))
+  }
+
+  @Test("a program that failed or completed is run again, because it keeps no bytes")
+  func explainsPrograms() throws {
+    let error = TransferDocument.Failure(
+      code: .io, message: "tar ended with exit code 2", status: nil, isRetryable: false)
+    let failed = TransferText.explanation(try transfer("tar", .failed, error: error))
+    #expect(failed.contains("haul retry 4FZ0ABCD runs it again"))
+    let completed = TransferText.explanation(try transfer("tar", .completed))
+    #expect(completed.contains("haul restart 4FZ0ABCD runs it again"))
   }
 
   @Test(
