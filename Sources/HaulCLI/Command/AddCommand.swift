@@ -8,8 +8,8 @@ struct AddCommand: ParsableCommand {
     commandName: "add",
     abstract: "Adds downloads to the background queue.",
     discussion: """
-      Prints the id of each. The daemon is started if it is not running; 'haul list' shows what it \
-      does. Options about all transfers together (-j, --proxy, ...) belong to 'haul serve'.
+      Prints the id of each. The daemon is started if it is not running; 'haul list' shows the \
+      queue. Options for all transfers together (-j, --proxy, ...) belong to 'haul serve'.
 
       Examples:
         haul add https://example.org/big.iso
@@ -32,14 +32,14 @@ struct AddCommand: ParsableCommand {
   @Flag(help: "Run a program, given after --, in place of a download.")
   var run = false
 
-  @Flag(help: "Print the answer of the daemon as JSON.")
+  @Flag(help: "Print the daemon's response as JSON.")
   var json = false
 
   @Flag(name: .shortAndLong, help: "Print only ids and errors.")
   var quiet = false
 }
 
-/// How a transfer stands in the queue.
+/// The queue options of a transfer.
 struct QueueOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -59,7 +59,7 @@ struct QueueOptions: ParsableArguments {
   @Option(
     name: .customLong("id"),
     help: ArgumentHelp(
-      "Your own name for it; the same name again is the same transfer.", valueName: "NAME"))
+      "Your own name for it. Adding it again finds the existing transfer.", valueName: "NAME"))
   var identifier: String?
 
   @Flag(help: "Do not report its progress.")

@@ -5,7 +5,7 @@ import HaulControl
 struct SelectionOptions: ParsableArguments {
   @Argument(
     help: ArgumentHelp(
-      "Ids, unique beginnings of ids, or your own names.", valueName: "ID"),
+      "Ids, unique prefixes of ids, or names given with --id.", valueName: "ID"),
     completion: .transfers)
   var ids: [String] = []
 
@@ -59,26 +59,27 @@ struct ResumeCommand: QueueCommand {
 
 struct RequeueCommand: QueueCommand {
   static let name = CommandBody.Name.requeue
-  static let abstract = "Puts transfers back to waiting; bytes and place are kept."
+  static let abstract = "Stops transfers and queues them again; bytes and positions are kept."
   @OptionGroup var transfers: SelectionOptions
 }
 
 struct RetryCommand: QueueCommand {
   static let name = CommandBody.Name.retry
-  static let abstract = "Runs ended transfers again, from the bytes that are there."
+  static let abstract =
+    "Runs failed or cancelled transfers again; downloads resume if possible."
   @OptionGroup var transfers: SelectionOptions
 }
 
 struct RestartCommand: QueueCommand {
   static let name = CommandBody.Name.restart
-  static let abstract = "Runs transfers again from byte 0."
+  static let abstract = "Runs transfers again from the beginning, whatever their state."
   @OptionGroup var transfers: SelectionOptions
 }
 
 struct RemoveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove",
-    abstract: "Cancels transfers and takes them off the list; finished files stay.")
+    abstract: "Cancels transfers and removes them from the list; finished files stay.")
   @OptionGroup var transfers: SelectionOptions
 
   @Flag(help: "Delete the files of completed downloads too.")
@@ -108,10 +109,10 @@ struct CancelCommand: ParsableCommand {
 
 struct StartCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "start", abstract: "Starts waiting or paused transfers next.")
+    commandName: "start", abstract: "Starts queued or paused transfers before all others.")
   @OptionGroup var transfers: SelectionOptions
 
-  @Flag(help: "Start at once, above the limits.")
+  @Flag(help: "Start at once, ignoring limits, suspension and the schedule.")
   var force = false
 
   func body() throws(UsageError) -> CommandBody {
@@ -126,10 +127,10 @@ struct MoveCommand: ParsableCommand {
     commandName: "move", abstract: "Moves transfers in the list.")
   @OptionGroup var transfers: SelectionOptions
 
-  @Flag(help: "To the first place.")
+  @Flag(help: "To the front of the list.")
   var first = false
 
-  @Flag(help: "To the last place.")
+  @Flag(help: "To the end of the list.")
   var last = false
 
   @Option(help: ArgumentHelp("Before that transfer.", valueName: "ID"))

@@ -6,10 +6,10 @@ import HaulCore
 struct ServeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve",
-    abstract: "Runs the background queue in the foreground.",
+    abstract: "Runs the daemon in the foreground.",
     discussion: """
-      It ends on SIGTERM or Ctrl-C, or with 'haul daemon stop'; transfers resume when it runs \
-      again. 'haul add' starts it in the background.
+      It ends on SIGTERM or Ctrl-C, or with 'haul daemon stop', with exit status 0; transfers \
+      resume when it runs again. 'haul add' starts it in the background.
       """)
 
   /// The long names of the options that `haul get` does not have.
@@ -25,15 +25,15 @@ struct ServeCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Serve the control interface on this loopback address too, for those that have the token.",
+      "Serve the control interface on this loopback address too, for clients with the token.",
       valueName: "ADDRESS:PORT"))
   var listen: String?
 
   @Option(
     help: ArgumentHelp(
       """
-      Files that are added on the web page or over --listen are only written below this \
-      directory; may be repeated (default: ~/Downloads).
+      Downloads added on the web page or over --listen may write only below this directory; may \
+      be repeated (default: ~/Downloads).
       """, valueName: "DIR"))
   var root: [String] = []
 
@@ -52,7 +52,7 @@ struct UICommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ui", abstract: "Shows the background queue as a web page.",
     discussion: """
-      Prints the page's address, which is good once and for 60 s, and opens it where there is a \
+      Prints the page's address, which works once, within 60 s, and opens it where there is a \
       desktop. The daemon is started if it is not running.
       """)
 
@@ -79,7 +79,7 @@ struct ListCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "At most so many rows (default: 500; 0 = all; --json prints all).", valueName: "N"),
+      "Maximum number of rows (default: 500; 0 = all; --json prints all).", valueName: "N"),
     transform: { try ArgumentValue.count($0, in: 0...Int.max) })
   var limit: Int?
 
@@ -104,7 +104,8 @@ struct ShowCommand: ParsableCommand {
     commandName: "show", abstract: "Shows everything about one transfer.")
 
   @Argument(
-    help: ArgumentHelp("Its id, a unique beginning of it, or your name.", valueName: "ID"),
+    help: ArgumentHelp(
+      "Its id, a unique prefix of the id, or the name given with --id.", valueName: "ID"),
     completion: .transfers)
   var id: String
 
@@ -115,10 +116,11 @@ struct ShowCommand: ParsableCommand {
 struct ExplainCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "explain",
-    abstract: "Says why a transfer does not run, and what would make it go on.")
+    abstract: "Says why a transfer does not run, and what would let it continue.")
 
   @Argument(
-    help: ArgumentHelp("Its id, a unique beginning of it, or your name.", valueName: "ID"),
+    help: ArgumentHelp(
+      "Its id, a unique prefix of the id, or the name given with --id.", valueName: "ID"),
     completion: .transfers)
   var id: String
 }
@@ -128,7 +130,8 @@ struct SetCommand: ParsableCommand {
     commandName: "set", abstract: "Changes a transfer.")
 
   @Argument(
-    help: ArgumentHelp("Its id, a unique beginning of it, or your name.", valueName: "ID"),
+    help: ArgumentHelp(
+      "Its id, a unique prefix of the id, or the name given with --id.", valueName: "ID"),
     completion: .transfers)
   var id: String
 
@@ -150,7 +153,7 @@ struct SuspendCommand: ParsableCommand {
 
 struct UnsuspendCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "unsuspend", abstract: "Lets the queue start transfers again.")
+    commandName: "unsuspend", abstract: "Ends 'haul suspend': transfers start again.")
 }
 
 struct WaitCommand: ParsableCommand {
@@ -174,7 +177,8 @@ struct WatchCommand: ParsableCommand {
       """)
 
   @Argument(
-    help: ArgumentHelp("Ids, unique beginnings of ids, or your own names.", valueName: "ID"),
+    help: ArgumentHelp(
+      "Ids, unique prefixes of ids, or names given with --id.", valueName: "ID"),
     completion: .transfers)
   var ids: [String] = []
 

@@ -19,8 +19,8 @@ struct GetCommand: ParsableCommand {
         haul get --json --progress none https://example.org/x.bin > events.ndjson
 
       SIZE and RATE are bytes, with K, M or G for powers of 1024. DURATION is a number \
-      of seconds, or has a unit: 90s, 5m, 1h. A --no- form switches off a flag of ~/.config/haul/haul.conf for one \
-      run.
+      of seconds, or has a unit: 90s, 5m, 1h. --no-NAME switches off, for one run, a flag that \
+      ~/.config/haul/haul.conf switches on.
 
       Exit status: 0 all completed; 1 at least one failed; 2 wrong usage, nothing was \
       started; 129, 130, 131 and 143 ended by a signal, the bytes are kept; 141 the reader of \

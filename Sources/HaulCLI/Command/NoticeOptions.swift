@@ -1,13 +1,13 @@
 import ArgumentParser
 import HaulControl
 
-/// Who is told when transfers and groups end.
+/// Where notices of ended transfers and groups go.
 struct NoticeOptions: ParsableArguments {
   @Option(
     name: .customLong("notify"),
     help: ArgumentHelp(
       """
-      Which ends to tell: all, failures, groups (and transfers without a group), or none \
+      Which ends to report: all, failures, groups (and transfers without a group), or none \
       (default: all).
       """, valueName: "WHICH"),
     completion: .list(NoticeSettings.Level.allCases.map(\.rawValue)))

@@ -23,12 +23,12 @@ enum OtherToolOption {
       ),
       (["f", "fail"], "haul fails for an error of the server; leave it out"),
       (["S", "show-error"], "haul shows errors with -q too; leave it out"),
-      (["u"], "write --user NAME; the password is asked for, or comes from --password-file"),
+      (["u"], "write --user NAME; haul asks for the password, or reads --password-file"),
       (["http-user"], "write --user NAME"),
       (["A"], "write --user-agent TEXT"),
       (
         ["b"],
-        "write --cookie name=value or --cookie-file FILE; to run in the background, end the line with &"
+        "write --cookie name=value or --cookie-file FILE; in the background, write haul add URL"
       ),
       (["load-cookies"], "write --cookie-file FILE"),
       (["r"], "haul fetches whole files"),

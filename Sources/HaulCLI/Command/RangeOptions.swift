@@ -5,7 +5,7 @@ import HaulCore
 struct RangeOptions: ParsableArguments {
   @Option(
     name: [.customShort("x", allowingJoined: true), .long],
-    help: ArgumentHelp("Maximum of connections for one file (default: 8).", valueName: "N"),
+    help: ArgumentHelp("Maximum number of connections per file (default: 8).", valueName: "N"),
     transform: { try ArgumentValue.count($0, in: 1...256) })
   var connections: Int?
 

@@ -21,8 +21,10 @@ struct RequestOptions: ParsableArguments {
   @Option(
     name: .customLong("trust-redirects"),
     help: ArgumentHelp(
-      "After a redirect over https, send headers and passwords also to this host; may be repeated.",
-      valueName: "HOST"),
+      """
+      After a redirect over https, also send header fields and passwords to this host; may be \
+      repeated.
+      """, valueName: "HOST"),
     transform: NetworkArgument.host)
   var trustedHosts: [String] = []
 

@@ -8,7 +8,7 @@ enum ShortHelp {
       -o FILE              Write to FILE (one URL); - is standard output.
       -d DIR               Write to DIR, created if missing.
       -i FILE              URLs from a list, one per line; - is standard input.
-      -x N                 Maximum of connections for one file (default: 8).
+      -x N                 Maximum number of connections per file (default: 8).
       -j N                 Files at once (default: 8, and 4 per host: --max-per-host).
       --limit-rate RATE    Bytes per second of all files together, for example 2M.
       --checksum ALG=HEX   The digest that the file must have: sha-256=...
