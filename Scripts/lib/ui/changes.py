@@ -45,7 +45,7 @@ def paste(place, browser):
 
 
 def limits(place, browser):
-    """the limits and the timetable are changed while it runs"""
+    """the limits and the schedule are changed while it runs"""
     press(browser, "document.getElementById('limits')")
     browser.wait("the dialog", "document.getElementById('limits-dialog').open && document.getElementById('l-active').value === '1'")
     browser.eval("document.getElementById('l-active').value = 2; document.getElementById('l-rate').value = 4096")

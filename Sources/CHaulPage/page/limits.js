@@ -1,4 +1,4 @@
-// The limits and the timetable, changed while the queue runs.
+// The limits and the schedule, changed while the queue runs.
 
 import { call } from "./api.js";
 import { $, dialog, el } from "./dom.js";

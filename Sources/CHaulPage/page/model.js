@@ -1,4 +1,4 @@
-// The list as the daemon told it, with sums that are kept while it changes.
+// The list as the event stream sent it, with sums that are kept while it changes.
 
 export const rows = new Map();
 export let order = [];
