@@ -21,7 +21,7 @@ enum { GATE = 3, REPORT = 4, OTHERS = 5 };
 
 static void say(int report, int stage, int error) {
   struct haul_report words = {stage, error};
-  // Nobody is left to be told that it failed.
+  // If the write fails, there is no other way to report.
   ssize_t written = write(report, &words, sizeof words);
   (void)written;
 }

@@ -1,6 +1,6 @@
 package import HaulCore
 
-/// What is told about an end: of a transfer, or of a group. As JSON, it is the body of a webhook
+/// A report of an end: of a transfer, or of a group. As JSON, it is the body of a webhook
 /// and an entry of `GET /api/v1/notices`. Unknown values are null, never left out.
 package struct Notice: Codable, Hashable, Sendable {
   package enum Kind: String, Codable, Sendable {
@@ -8,9 +8,9 @@ package struct Notice: Codable, Hashable, Sendable {
     case transfer
     /// All members of a group have ended.
     case group
-    /// Several ends that are told together, as the desktop does when there are many.
+    /// Several ends reported together, as the desktop does if there are many.
     case several
-    /// Ends that a channel could not tell, because it failed for too long.
+    /// Ends that a channel could not deliver, because it failed for too long.
     case dropped
   }
 
@@ -32,7 +32,7 @@ package struct Notice: Codable, Hashable, Sendable {
     package var all: Int { completed + failed + cancelled }
   }
 
-  /// The same whenever this end is told, and of no other end.
+  /// The same each time this end is reported; no other end has it.
   package var id: String
   /// Of the state change in the log.
   package var number: Int

@@ -1,8 +1,8 @@
 package import HaulCore
 
-/// Who is told when transfers and groups end, and of which ends.
+/// Where notices go when transfers and groups end, and which ends they report.
 package struct NoticeSettings: Hashable, Sendable {
-  /// Which ends are told.
+  /// Which ends are reported.
   package enum Level: String, CaseIterable, Sendable {
     case all
     /// Failed transfers, and groups with a failed member.

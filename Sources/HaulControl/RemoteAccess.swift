@@ -40,7 +40,7 @@ package struct ControlToken: Sendable {
     }
   }
 
-  /// Compares all bytes, so that the time does not tell how many of them are right.
+  /// Compares all bytes, so that the time does not show how many are right.
   package func matches(_ candidate: some StringProtocol) -> Bool {
     let (own, other) = (Array(text.utf8), Array(candidate.utf8))
     guard own.count == other.count else { return false }

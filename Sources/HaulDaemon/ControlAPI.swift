@@ -131,7 +131,7 @@ struct ControlAPI: Sendable {
   private func list(_ request: Request) async throws -> TransferPage {
     let query = try PageQuery(request.uri.queryParameters)
     let after = try await query.after.asyncMap { try await id(named: $0) }
-    // One more tells whether there is a next page.
+    // One more row shows whether there is a next page.
     var page = try await manager.summaries(
       after: after, atMost: query.limit + 1, of: query.group)
     let isLast = page.count <= query.limit

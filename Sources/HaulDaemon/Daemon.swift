@@ -25,7 +25,7 @@ package struct Daemon: Sendable {
   private let version: String
   private let logger: Logger
 
-  /// - Parameter environment: of the programs that tell about ends.
+  /// - Parameter environment: of the programs that deliver notices.
   package init(
     at location: ControlLocation, _ configuration: TransferManager.Configuration,
     remote: RemoteAccess, notices: NoticeSettings, environment: [String: String],
@@ -58,8 +58,8 @@ package struct Daemon: Sendable {
     }
   }
 
-  /// Serves and tells until the end, while the list is locked: the next daemon makes a socket of
-  /// the same name, and tells what was not told.
+  /// Serves and delivers notices until the end, while the list is locked: the next daemon makes a
+  /// socket of the same name, and delivers the remaining notices.
   private func run(_ manager: TransferManager, mask: mode_t) async throws {
     let notifier = try await Notifier(
       notices, at: location, manager, configuration, environment: environment, logger: logger)

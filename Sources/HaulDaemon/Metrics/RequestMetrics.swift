@@ -10,7 +10,7 @@ struct RequestMetrics: RouterMiddleware {
   typealias Context = BasicRequestContext
 
   let registry: MetricsRegistry
-  /// Told with every answer.
+  /// Reported with every response.
   let version: String
 
   func handle(

@@ -64,7 +64,7 @@ package struct DesktopMessage: Hashable, Sendable {
     arguments = [
       "--app-name=Haul", "--urgency=\(hasFailed ? "critical" : "normal")",
       "--category=\(hasFailed ? "transfer.error" : "transfer.complete")", "--hint=\(sound)",
-      // What follows is no option, also if it begins with a dash.
+      // No option follows, even if the title begins with a dash.
       "--", notice.title, Self.body(notice.text),
     ]
   }

@@ -8,7 +8,7 @@ import Logging
 package struct NoticeList: Codable, Hashable, Sendable {
   package static let limit = 100
 
-  /// Everything up to this number is in here, or was.
+  /// The list has, or had, everything up to this number.
   package private(set) var known: Int
   /// Everything up to this number was seen.
   package private(set) var seen: Int
@@ -16,7 +16,7 @@ package struct NoticeList: Codable, Hashable, Sendable {
   /// Oldest first.
   private var notices: [Notice] = []
 
-  /// - Parameter present: what ended before is not told.
+  /// - Parameter present: earlier ends are not reported.
   package init(present: Int) { (known, seen) = (present, present) }
 
   package mutating func add(_ new: [Notice], through number: Int) {
@@ -53,7 +53,7 @@ actor NoticeBoard {
   init(_ file: StateFile, present: Int, io: BlockingIO) async throws(TransferError) {
     (self.file, self.io) = (file, io)
     list = try await io.run { () throws(TransferError) in
-      // One that cannot be read is replaced: it is only a list of what happened.
+      // An unreadable list is replaced: it only shows the past.
       if let bytes = try file.read(),
         let list = try? JSONDecoder().decode(NoticeList.self, from: Data(bytes)),
         list.known <= present

@@ -3,19 +3,19 @@ import HaulCore
 import HaulKit
 import Logging
 
-/// A way to tell somebody about an end.
+/// Delivers notices in one way: to the desktop, a webhook or a command.
 protocol NoticeSender: Sendable {
-  /// Returns when the notice was taken.
+  /// Returns when the notice was accepted.
   func send(_ notice: Notice) async throws(NoticeOutbox.Failure)
 }
 
-/// Tells one subscriber: performs the commands of `NoticeOutbox`. It reads the log by itself, so
-/// that no channel waits for another.
+/// Delivers notices through one sender: performs the commands of `NoticeOutbox`. Each channel reads
+/// the log on its own, so that none waits for another.
 struct NoticeChannel: Sendable {
   let name: String
   let rules: NoticeOutbox.Rules
   let sender: any NoticeSender
-  /// The number up to which everything was told, in decimal.
+  /// The number up to which everything was delivered, in decimal.
   let cursor: StateFile
   let manager: TransferManager
   let io: BlockingIO
@@ -54,7 +54,7 @@ struct NoticeChannel: Sendable {
         return Task.isCancelled ? nil : .failed(error)
       }
     case .wait(let instant):
-      // Cancelled: the daemon ends, and the next one tells what is left.
+      // Cancelled: the daemon ends, and the next one delivers the rest.
       guard (try? await clock.sleep(until: instant)) != nil else { return nil }
       return .waited
     case .store(let number):
@@ -67,7 +67,7 @@ struct NoticeChannel: Sendable {
     }
   }
 
-  /// What was told stays told in this run also when this fails.
+  /// If this fails, nothing is delivered again in this run.
   private func store(_ number: Int) async {
     do throws(TransferError) {
       try await io.run { [cursor] () throws(TransferError) in
@@ -78,7 +78,7 @@ struct NoticeChannel: Sendable {
     }
   }
 
-  /// The stored cursor. A new channel begins with the present, and not with what has ended before.
+  /// The stored cursor. A new channel begins with the present, not with earlier ends.
   func start(at present: Int) async throws(TransferError) -> Int {
     try await io.run { [name, cursor, logger] () throws(TransferError) in
       if let bytes = try cursor.read() {
@@ -103,7 +103,7 @@ extension TransferManager {
       return event.id
     }
     guard !ids.isEmpty else { return [:] }
-    // A notice with an id for a name is better than none.
+    // Without the row, the notice has the id as its name.
     let rows = (try? await rows(of: Set(ids).sorted())) ?? []
     return Dictionary(rows.map { ($0.row.id, $0.row.name) }, uniquingKeysWith: { $1 })
   }

@@ -1,15 +1,15 @@
 package import HaulControl
 package import HaulCore
 
-/// Decides what a channel tells, in which order, when it tries again, and how far it has told. It
+/// Decides what a channel delivers, in which order, when it retries, and which cursor it stores. It
 /// performs nothing.
 ///
 /// The log of state changes is the outbox: the cursor is the number up to which everything was
-/// told. It is stored after the delivery, so that a crash repeats a notice and loses none.
+/// delivered. It is stored after the delivery, so a crash repeats a notice and loses none.
 package struct NoticeOutbox: Sendable {
   package struct Rules: Sendable {
     package var level: NoticeSettings.Level
-    /// More notices than this that are ready are told as one; nil for each by itself.
+    /// If more notices than this are ready, they are delivered as one; nil for never.
     package var mostAtOnce: Int?
     /// The time between a delivery and the next reading, in which more notices may become ready.
     package var spacing: Duration
@@ -25,7 +25,7 @@ package struct NoticeOutbox: Sendable {
   package struct Failure: Error, Hashable, Sendable {
     /// For the log, without secrets.
     package var reason: String
-    /// Whether the channel does not work now, whatever is told. Then there is no last attempt.
+    /// Whether the channel fails for any notice now. Then the number of attempts has no limit.
     package var isTemporary: Bool
     package var retryAfter: Duration?
 
@@ -49,33 +49,33 @@ package struct NoticeOutbox: Sendable {
     case read
     case deliver(Notice)
     case wait(until: Instant)
-    /// Everything up to this number was told.
+    /// Everything up to this number was delivered.
     case store(Int)
     case log(String)
     case stop
   }
 
   private let rules: Rules
-  /// The number up to which everything was told, as it is stored.
+  /// The stored cursor: everything up to this number was delivered.
   private var stored: Int
   /// The number up to which everything was read.
   private var known: Int
   private var pending: [Notice] = []
-  /// What is being told, and for how many of `pending` it stands.
+  /// The notice that is being delivered, and how many of `pending` it stands for.
   private var current: (notice: Notice, count: Int)?
   private var attempts: Attempts?
 
-  /// The failed attempts to tell one notice.
+  /// The failed attempts to deliver one notice.
   private struct Attempts {
     var count = 0
     var temporary: RetryState
     var final: RetryState
   }
 
-  /// State changes that are no ends move the stored cursor only after so many of them.
+  /// Without a notice, the cursor is stored only after this many state changes.
   private static let storedDistance = 1000
 
-  /// - Parameter cursor: the number up to which everything was told.
+  /// - Parameter cursor: the number up to which everything was delivered.
   package init(_ rules: Rules, cursor: Int) {
     (self.rules, stored, known) = (rules, cursor, cursor)
   }
@@ -111,7 +111,7 @@ package struct NoticeOutbox: Sendable {
           pending.append(dropped)
           commands.append(.log(dropped.title))
         }
-        // A smaller number is of another list, whose ends are told from now on.
+        // A smaller number belongs to another list; its ends are reported from now on.
         known = snapshot.number
         if stored > known { commands += store(known) }
       }
@@ -119,7 +119,7 @@ package struct NoticeOutbox: Sendable {
     return commands + next()
   }
 
-  /// Tells the next notice, or reads on.
+  /// Delivers the next notice, or reads more events.
   private mutating func next() -> [Command] {
     guard let first = pending.first else {
       return (known - stored >= Self.storedDistance ? store(known) : []) + [.read]
@@ -133,12 +133,12 @@ package struct NoticeOutbox: Sendable {
     return [.deliver(first)]
   }
 
-  /// Goes on after what was told, or given up.
+  /// Continues after a notice that was delivered or given up.
   private mutating func advance(at now: Instant) -> [Command] {
     let told = pending.prefix(current?.count ?? 0).last
     pending.removeFirst(min(current?.count ?? 0, pending.count))
     (current, attempts) = (nil, nil)
-    // A transfer and its group have one number, and are told both.
+    // A transfer and its group share a number, and both are delivered.
     let number = pending.first.map { min($0.number - 1, told?.number ?? 0) } ?? known
     let commands = store(number)
     guard pending.isEmpty, rules.spacing > .zero else { return commands + next() }
@@ -181,7 +181,7 @@ package struct NoticeOutbox: Sendable {
 }
 
 extension RetryPolicy {
-  /// With the usual delays, and without an end.
+  /// With the usual delays, and without a limit.
   fileprivate static var endless: RetryPolicy {
     var policy = RetryPolicy()
     (policy.retries, policy.maximumTime) = (.max, .seconds(1 << 40))

@@ -5,8 +5,8 @@ import HaulKit
 import Logging
 import NIOPosix
 
-/// Tells everybody who wants to know when transfers and groups end: the list of the web page, the
-/// desktop, a webhook and a command.
+/// Delivers a notice when a transfer or a group ends: to the list of the web page, the desktop, a
+/// webhook and a command.
 struct Notifier: Sendable {
   let board: NoticeBoard
   private let channels: [(channel: NoticeChannel, start: Int)]
@@ -15,7 +15,7 @@ struct Notifier: Sendable {
   private let files: NIOThreadPool
   private let logger: Logger
 
-  /// Opens the files of all channels, so that every end from now on is told.
+  /// Opens the files of all channels, so that every end from now on is delivered.
   /// - Throws: `io`, `disk-full`, `permission-denied`; `tls` as for a manager.
   init(
     _ settings: NoticeSettings, at location: ControlLocation, _ manager: TransferManager,
@@ -34,7 +34,7 @@ struct Notifier: Sendable {
       for name in Self.names {
         let cursor = StateFile(path: location.noticeCursor(of: name))
         guard let (sender, rules) = senders[name] else {
-          // When it is wanted again, it begins with the present.
+          // If it is configured again, it begins with the present.
           try await io.run { () throws(TransferError) in try cursor.remove() }
           continue
         }
@@ -50,7 +50,7 @@ struct Notifier: Sendable {
     }
   }
 
-  /// Tells until the manager has shut down, or the task is cancelled.
+  /// Delivers notices until the manager has shut down, or the task is cancelled.
   func run() async {
     if !channels.isEmpty {
       logger.info("notices go to: \(channels.map(\.channel.name).joined(separator: ", "))")
@@ -75,7 +75,7 @@ struct Notifier: Sendable {
 extension Notifier {
   private typealias Sender = (sender: any NoticeSender, rules: NoticeOutbox.Rules)
 
-  /// The channels that there can be.
+  /// All channels.
   private static let names = ["desktop", "webhook", "command"]
 
   private static func senders(
@@ -85,7 +85,7 @@ extension Notifier {
     var senders: [String: Sender] = [:]
     let (io, clock) = (BlockingIO(), SystemClock())
     if let desktop = DesktopSender(environment, hasSound: settings.hasSound, io: io, clock: clock) {
-      // Thousands of small files do not cover the screen.
+      // Without this, thousands of small files would cover the screen.
       let rules = NoticeOutbox.Rules(settings.level, mostAtOnce: 5, spacing: .seconds(1))
       senders["desktop"] = (desktop, rules)
     }
