@@ -1,4 +1,4 @@
-# Everything that is done with the repository by name. `make` alone lists it.
+# All commands for work on the repository. `make` alone lists them.
 .POSIX:
 .PHONY: help test demo docs api lint release install uninstall package install-check crashtest simulate simulate-disk
 .PHONY: api-check ui-test daemon-kills kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
@@ -17,15 +17,15 @@ FUZZ_RUNS = 0
 EVERY = 3
 SWIFT_BUILD = swift build --build-tests --explicit-target-dependency-import-check error
 
-help: ## this list
+help: ## lists these commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 20
 
-test: ## gets what is missing, builds and runs all tests
+test: ## installs missing packages, builds everything, runs all tests
 	@Scripts/install build
 	$(SWIFT_BUILD)
 	@Scripts/test
 
-demo: ## 512 MiB through resets, silences, 503s and a kill; no network, a minute
+demo: ## downloads 512 MiB through resets, stalls, 503s and a kill; no network, a minute
 	@Scripts/install build python
 	@Scripts/demo
 
@@ -33,37 +33,37 @@ first-five-minutes: ## records docs/first-five-minutes.md from the real program
 	@Scripts/install build python
 	@Scripts/first-five-minutes
 
-docs: ## the library's documentation, as a web site in .build/docs
+docs: ## writes the library's documentation as a web site to .build/docs
 	@Scripts/docs .build/docs
 
 api: ## writes docs/api.txt, the list of the public interface, from the debug build
 	@Scripts/api
 
-lint: ## formatting, banned words, shell scripts
+lint: ## checks formatting, banned words and shell scripts
 	@Scripts/lint
 
-release: ## the release binary
+release: ## builds the release binary
 	@Scripts/release haul
 
-install: ## haul, its manual and completions below PREFIX=/usr/local (DESTDIR= is put before it)
+install: ## installs haul, its manual and completions below PREFIX=/usr/local (with DESTDIR= before it)
 	@Scripts/install-haul "$(DESTDIR)" "$(PREFIX)"
 
 uninstall: ## removes what install has installed
 	@Scripts/install-haul --remove "$(DESTDIR)" "$(PREFIX)"
 
-package: ## a Debian package and a tar file of the binary, in .build/package
+package: ## makes a Debian package and a tar file of the binary, in .build/package
 	@Scripts/install build python
 	@Scripts/package
 
-install-check: ## make install, run where there is neither the checkout nor Swift
+install-check: ## tests make install, where there is neither the checkout nor Swift
 	@Scripts/install build python shells
 	@Scripts/install-check
 
-crashtest: ## SIGKILL of the release binary at random times; KILLS=300
+crashtest: ## kills the release binary (SIGKILL) at random times; KILLS=300
 	@Scripts/install build python
 	@Scripts/crashtest --kills $(KILLS)
 
-daemon-kills: ## SIGKILL of the daemon under 20 transfers and between commands and answers; DAEMON_KILLS=100
+daemon-kills: ## kills the daemon under 20 transfers and between commands and responses; DAEMON_KILLS=100
 	@Scripts/install build python server
 	@Scripts/daemon-kills --kills $(DAEMON_KILLS)
 
@@ -75,80 +75,80 @@ ui-test: ## drives the web page in Chromium; ARGUMENTS='--quick', '--load', '--o
 	@Scripts/install build python ui
 	@Scripts/ui-test $(ARGUMENTS)
 
-kill-points: ## SIGKILL of a stored queue between any two statements of a state change
+kill-points: ## kills a stored queue between any two statements of a state change
 	@Scripts/install build
 	$(SWIFT_BUILD)
 	@HAUL_KILL_POINTS=all Scripts/test --filter KillPointRuns
 
-simulate: ## seeded worlds around the whole queue; SEEDS=20000, SEED=1
+simulate: ## runs seeded scenarios of the whole queue; SEEDS=20000, SEED=1
 	@Scripts/install build python
 	@Scripts/simulate --seeds $(SEEDS) --seed $(SEED)
 
-simulate-disk: ## seeded power losses on the simulated disk; SCHEDULES=10000
+simulate-disk: ## cuts the power of the simulated disk at seeded moments; SCHEDULES=10000
 	@Scripts/install build python
 	@Scripts/simulate-disk --schedules $(SCHEDULES) --seed $(DISK_SEED)
 
-outside-package: ## the README's example, and one with a mock and the test kit, in packages outside the repository
+outside-package: ## builds the README's example, and one with a mock and the test kit, outside the repository
 	@Scripts/install build python
 	@Scripts/outside-package
 
-fresh-machine: ## ./haul get and make test in a bare Debian 12 (root)
+fresh-machine: ## runs ./haul get and make test in a bare Debian 12 (root)
 	@Scripts/install chroot python
 	@Scripts/fresh-machine
 
-bench: ## beside curl, aria2, wget2, axel; ARGUMENTS='--only single,rate --rounds 5 --quick'
+bench: ## compares with curl, aria2, wget2, axel; ARGUMENTS='--only single,rate --rounds 5 --quick'
 	@Scripts/install build python server tls peers perf
 	@Scripts/bench $(ARGUMENTS)
 
-store-bench: ## a million members in the store: add, open, page, change; ARGUMENTS='--batch 1000'
+store-bench: ## measures a million members in the store: add, open, page, change; ARGUMENTS='--batch 1000'
 	@Scripts/install build
 	@Scripts/store-bench $(ARGUMENTS)
 
-changed-file: ## the file changes between two runs: haul, aria2, curl, axel, wget2
+changed-file: ## changes the file between two runs of haul, aria2, curl, axel and wget2
 	@Scripts/install build python server peers
 	@Scripts/changed-file
 
-limit-rate: ## --limit-rate 2M over 8 connections, in any 10 s within 2 %
+limit-rate: ## checks --limit-rate 2M over 8 connections: within 2 % in any 10 s
 	@Scripts/install build python
 	@Scripts/limit-rate
 
-interop: ## real servers and proxies; ARGUMENTS='--only squid --quick' (root)
+interop: ## runs haul against real servers and proxies; ARGUMENTS='--only squid --quick' (root)
 	@Scripts/install build python server tls interop
 	@Scripts/interop $(ARGUMENTS)
 
-expiring-link: ## a redirect to links that are good for 5 s, and to one that is dead
+expiring-link: ## downloads from links that expire after 5 s, and from one that has expired for good
 	@Scripts/install build python
 	@Scripts/expiring-link
 
-host-outage: ## a server that is away for 5, 15 and 60 s under 300 downloads
+host-outage: ## stops a server for 5, 15 and 60 s under 300 downloads
 	@Scripts/install build python
 	@Scripts/host-outage
 
-main-thread: ## how long the main thread is blocked under 1,000 downloads
+main-thread: ## measures how long the main thread is blocked under 1,000 downloads
 	@Scripts/install build python server
 	@Scripts/main-thread
 
-server-limits: ## two connections per client; 503 with a date: with times
+server-limits: ## downloads from servers with two connections per client, and with a Retry-After date
 	@Scripts/install build python
 	@Scripts/server-limits
 
-mutants: ## takes safeguards out one by one; each must turn a test red (ARGUMENTS='--only NAME')
+mutants: ## removes safeguards one by one; each must make a test fail (ARGUMENTS='--only NAME')
 	@Scripts/install build python
 	@Scripts/mutants $(ARGUMENTS)
 
-fuzz: ## libFuzzer on every parser and the journal; FUZZ_SECONDS=20 for each
+fuzz: ## runs libFuzzer on every parser and the journal; FUZZ_SECONDS=20 for each
 	@Scripts/install build python
 	@Scripts/fuzz --seconds $(FUZZ_SECONDS) --runs $(FUZZ_RUNS) $(ARGUMENTS)
 
-coverage: ## lines that the tests run, of HaulCore and of all
+coverage: ## shows which lines the tests run, of HaulCore and of all
 	@Scripts/install build python
 	@Scripts/coverage
 
-sanitize: ## the whole suite with the thread and the address sanitizer
+sanitize: ## runs all tests with the thread and the address sanitizer
 	@Scripts/install build python
 	@Scripts/sanitize
 
-torture: ## system calls of the real binary fail one by one; EVERY=3, 1 = all
+torture: ## lets system calls of the real binary fail, one by one; EVERY=3, 1 = all
 	@Scripts/install build python strace
 	@Scripts/torture --every $(EVERY) $(ARGUMENTS)
 
