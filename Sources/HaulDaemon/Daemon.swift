@@ -14,8 +14,8 @@ import UnixSignals
   import Darwin
 #endif
 
-/// The daemon: one stored list, and the control interface on a Unix socket and, if that or the web
-/// page is wanted, on a port of the loopback interface.
+/// The daemon: one stored list, and the control interface on a Unix socket and, for
+/// `--listen` or the web page, on a port of the loopback interface.
 package struct Daemon: Sendable {
   private let location: ControlLocation
   private let configuration: TransferManager.Configuration

@@ -5,7 +5,7 @@ import Synchronization
 
 /// A queue in its own SQLite database, which survives the end of the process and a power cut.
 ///
-/// One connection writes; reads have their own connections and see only whole changes. Cancelling a
+/// One connection writes; reads use other connections and see only committed changes. Cancelling a
 /// task does not end a call: a change is stored, or fails.
 package struct SQLiteStore: Store {
   /// How a store is opened.
@@ -70,7 +70,7 @@ package struct SQLiteStore: Store {
       try rows.load(db)
       var reader = try RecordReader(db: db)
       return try rows.numbers(of: ids).compactMap { id, number in
-        // Another transfer may have got the row meanwhile.
+        // Meanwhile the row may belong to another transfer.
         try reader.record(number).flatMap { $0.id == id ? $0 : nil }
       }
     }

@@ -75,12 +75,12 @@ def in_order(place, browser):
 
 
 def killed(place, browser):
-    """the daemon is killed and restarted under the page, which goes on by itself"""
+    """the daemon is killed and restarted under the page, which reconnects by itself"""
     place.empty(browser)
     place.add(12 * MIB, 2 * MIB, "survivor")
     browser.wait("it has bytes", f"parseFloat({cell('survivor', 'percent')}) > 10")
     place.kill(signal.SIGKILL)
-    browser.wait("it says so", "/daemon is away/.test(document.getElementById('away').textContent) && !document.getElementById('away').hidden")
+    browser.wait("it says so", "/daemon does not run/.test(document.getElementById('away').textContent) && !document.getElementById('away').hidden")
     if not browser.eval(f"!!({row('survivor')})"):
         raise Failed("the rows are gone")
     place.serve()

@@ -7,7 +7,7 @@
 enum haul_coding { HAUL_GZIP, HAUL_DEFLATE, HAUL_BROTLI };
 
 enum haul_decoded {
-  /// All input was read, and more is wanted.
+  /// All input was read, and more is needed.
   HAUL_WANTS_INPUT,
   /// The output is full.
   HAUL_WANTS_OUTPUT,

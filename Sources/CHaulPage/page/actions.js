@@ -11,7 +11,7 @@ const pending = new Set();
 
 const has = (...states) => (row) => states.includes(row.state);
 
-// Which transfers a command fits.
+// The transfers whose state allows a command.
 const fits = {
   pause: has("queued", "running"),
   resume: has("paused"),
@@ -56,7 +56,7 @@ export async function move(items, before) {
   await report(() => send("move", ids, { to: before === null ? { last: true } : { before } }));
 }
 
-// A step up or down past the neighbour among the rows that are shown, or to an end.
+// Moves up or down past the neighbouring shown row, or to an end.
 export function shift(items, direction, shownItems) {
   const moving = new Set(rowsOf(items).map((row) => row.id));
   const ids = rowsOf(shownItems).map((row) => row.id);
@@ -150,26 +150,26 @@ async function finish(work, stopped) {
     await report2(await send(name, ids, more));
   } catch (problem) {
     if (problem.isAway && !work.isOver) {
-      // It is done when the daemon is back.
+      // Sent again until the daemon runs.
       work.timer = setTimeout(() => finish(work, Promise.resolve()), 1000);
       return;
     }
     toast(problem.message, { isBad: true });
   }
   work.isOver = true;
-  // The rows are removed by the daemon's own messages; those that it refused come back.
+  // The rows are removed by the daemon's own messages; refused ones are shown again.
   setTimeout(() => release(work), 500);
 }
 
 const report2 = (answer) => report(async () => answer);
 
-// What was promised is done although the page goes.
+// Pending commands are sent when the page is closed.
 addEventListener("pagehide", () => {
   for (const work of pending) {
     if (work.isOver) continue;
     work.isOver = true;
     const [name, more] = command(work);
-    // A request that outlives its page may have 64 KiB.
+    // With keepalive, a request may have 64 KiB.
     send(name, work.ids.slice(0, 4000), more, { keepalive: true }).catch(() => {});
   }
 });

@@ -1,4 +1,4 @@
-// Adding: each line of addresses is one transfer. What cannot be added stays, with the reason beside it.
+// Adding: each line is one transfer. Lines that cannot be added stay, each with its reason.
 
 import { call } from "./api.js";
 import { $, dialog, el } from "./dom.js";
@@ -66,7 +66,7 @@ addEventListener("drop", (event) => {
   if (event.dataTransfer.files.length === 0) openText(event.dataTransfer.getData("text/uri-list") || event.dataTransfer.getData("text/plain"));
 });
 
-// What is wrong with a line, as far as this page can tell.
+// The errors of a line that this page can detect.
 function wrong(line) {
   if (/\s/.test(line)) return "an address has no spaces";
   let url;
@@ -78,7 +78,7 @@ function wrong(line) {
   return ["http:", "https:"].includes(url.protocol) ? null : "give http:// or https://";
 }
 
-// - Throws: the text of what is wrong.
+// - Throws: the error as text.
 function options(isSingle) {
   const value = (id) => $(id).value.trim();
   const directory = value("f-directory").replace(/(.)\/+$/, "$1");
@@ -131,7 +131,7 @@ async function submit() {
     $("add-submit").disabled = false;
   }
   if (added.size > 0) toast(`${plural(added.size, "transfer")} added`);
-  // Lines that were added go; the others keep their reasons.
+  // Added lines are removed; the others keep their reasons.
   const kept = lines.map((line, index) => ({ line, reason: problems.get(index), index })).filter(({ index }) => !added.has(index));
   text.value = kept.map(({ line }) => line).join("\n").trim();
   problems = new Map(kept.filter(({ line }, place) => line || place > 0).map(({ reason }, place) => [place, reason]).filter(([, reason]) => reason));
@@ -146,7 +146,7 @@ async function submit() {
 // A call adds all or nothing: halves find the lines that are refused.
 async function send(some, shared, added) {
   const transfers = some.map(({ line }) => ({ url: line, ...shared }));
-  // A call whose answer is lost is repeated: its key makes it add nothing twice.
+  // A call whose response is lost is repeated: because of its key, nothing is added twice.
   const key = crypto.randomUUID();
   try {
     await call("POST", "transfers", { transfers }, { key }).catch((problem) => {

@@ -1,4 +1,4 @@
-// Calls of the control interface. The token is sent as a header, and is in no address.
+// Calls of the control interface. The token is sent as a header field, never in an address.
 
 const key = "haul-token";
 let token = sessionStorage.getItem(key);
@@ -11,7 +11,7 @@ export class Problem extends Error {
   get isAway() { return this.status === 0; }
 }
 
-// Gives the one-time code of the address for a token.
+// Exchanges the one-time code of the address for a token.
 // Resolves to the reason why there is no access; null if there is.
 export async function begin() {
   const code = /^#code=([0-9a-f]+)$/.exec(location.hash)?.[1];
@@ -53,7 +53,7 @@ export async function call(method, path, body, { key: idempotency, keepalive = f
   throw new Problem(answer.status, problem.detail ?? `the daemon answered ${answer.status}`);
 }
 
-// Calls `take(name, data)` for each message of the event stream; returns when the daemon has gone.
+// Calls `take(name, data)` for each message of the event stream; returns when the connection has ended.
 export async function stream(take, opened, signal) {
   let answer;
   try {

@@ -90,7 +90,7 @@ export function drawMap(canvas, length, present, active) {
   };
   for (const range of active) part(range, "--fetching", 0);
   for (const range of present) part(range, "--accent", 0);
-  // The place where each connection writes.
+  // The position at which each connection writes.
   for (const [from] of active) {
     draw.fillStyle = role("--text");
     draw.fillRect(Math.min(width - 2, (from / length) * width), 0, 2, height);

@@ -1,4 +1,4 @@
-// One transfer, opened: its bytes, its speed, its past.
+// The details of one transfer: its bytes, its speed, its history.
 
 import { call } from "./api.js";
 import { curveOf, drawCurve, drawMap } from "./charts.js";
@@ -101,7 +101,7 @@ export async function poll() {
     version = -1;
     refresh();
   } catch {
-    // The list says that the daemon is away; the next second asks again.
+    // The list shows that the daemon does not run; this is repeated a second later.
   }
 }
 

@@ -1,4 +1,4 @@
-// Elements. Text from outside only ever becomes text.
+// Elements. Text from outside always becomes text, never markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 

@@ -32,7 +32,7 @@ function onPageKey(event) {
   }
 }
 
-// The items that a key is for: the selection, or the row that has the focus.
+// The items that a key acts on: the selection, or the focused row.
 function subjects() {
   if (list.selection.size > 0) return list.chosen();
   const item = list.shown()[list.currentIndex()];
@@ -69,7 +69,7 @@ function openCurrent() {
   else list.fold(list.currentIndex(), !document.querySelector(".row.current")?.classList.contains("open") ? false : true);
 }
 
-// A press selects; a press that moves drags what is selected.
+// A press selects; a press that moves drags the selection.
 function onDown(event) {
   const slot = list.slotOf(event.target);
   if (!slot || event.button !== 0 || event.target.closest("button")) return;
@@ -126,7 +126,7 @@ function scrollNear(y) {
   else if (y > box.bottom - 30) grid.scrollTop += 12;
 }
 
-// Before the first transfer below the line that is not dragged itself.
+// Moves before the first transfer below the line that is not itself dragged.
 function drop(target) {
   if (target === null) return;
   const items = list.shown();

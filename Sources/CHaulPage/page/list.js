@@ -1,5 +1,5 @@
-// The rows that are on the screen, of a list of any length. The grid keeps the focus itself, because
-// the element of a row is used for another one when the list scrolls.
+// The visible rows of a list of any length. The grid keeps the focus, because the element of a row
+// is reused for another row when the list scrolls.
 
 import { $, el, icon, iconButton, setIcon, setText } from "./dom.js";
 import * as format from "./format.js";
@@ -35,7 +35,7 @@ export function start(onSelection, onOpen) {
   measure();
 }
 
-// The height of a row is the style sheet's, and another one on a narrow screen.
+// The style sheet sets the height of a row; it is larger on a narrow screen.
 function measure() {
   const height = parseFloat(getComputedStyle(list).getPropertyValue("--row")) || 36;
   if (height !== rowHeight) {
@@ -51,8 +51,8 @@ export function structureChanged(isOwn = true) {
   isUrgent ||= isOwn;
 }
 
-// Called once a frame at most. A long list is only built anew four times a second.
-// Returns whether it is as it should be.
+// Called once a frame at most. A long list is rebuilt at most four times a second.
+// Returns whether the rows are up to date.
 export function refresh() {
   if (isStale && (isUrgent || items.length < 5000 || performance.now() - built > 250)) {
     isStale = isUrgent = false;
@@ -142,7 +142,7 @@ function setClass(slot, names) {
   if (slot.element.className !== names) slot.element.className = names;
 }
 
-// Waits that nobody need do anything about.
+// Waits that need no help from a user.
 const patient = new Set(["slot", "host-limit", "dependency", "schedule", "suspended"]);
 
 function fill(slot) {
@@ -156,7 +156,7 @@ function fill(slot) {
   slot.element.removeAttribute("aria-expanded");
   const isBlocked = row.state === "queued" && row.waiting && !patient.has(row.waiting.code);
   setClass(slot, `row is-${row.state}${isBlocked ? " is-blocked" : ""}${row.group !== null ? " member" : ""}${extra}`);
-  // What counts down is written anew each time.
+  // A countdown is written each time.
   if (slot.version === row.version && row.state !== "queued") return;
   slot.version = row.version;
   setIcon(slot.mark, marks[row.state] ?? "wait");
@@ -202,7 +202,7 @@ function fillFolder(slot, folder, extra) {
   setIcon(slot.mark, "folder");
   setText(slot.name, folder.group);
   setText(slot.host, `${format.count(done)} of ${format.count(sum.members)} completed`);
-  // Each member counts the same: the sizes of those that wait are not known.
+  // Each member counts the same, because the sizes of waiting ones are unknown.
   meter(slot, done === sum.members ? 100 : Math.min(99.9, (100 * sum.fraction) / sum.members), false);
   const isKnown = sum.unknown === 0 && sum.total > 0;
   setText(slot.size, isKnown && sum.bytes < sum.total ? `${format.bytes(sum.bytes)} of ${format.bytes(sum.total)}` : sum.bytes > 0 ? format.bytes(sum.bytes) : "");

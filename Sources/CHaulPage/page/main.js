@@ -1,4 +1,4 @@
-// Begins the page, and keeps it in step with the daemon.
+// Starts the page, and keeps it up to date with the daemon.
 
 import { Problem, begin, call, forget, stream } from "./api.js";
 import { fitting, prioritize, rowsOf, run, shift } from "./actions.js";
@@ -24,7 +24,7 @@ model.listen((isOwn) => { list.structureChanged(isOwn); isDirty = true; }, notic
 list.start(() => { sides = 0; toolbar(); if (details.isOpen() && list.currentRow()) details.open(list.currentRow()); }, () => details.open(list.currentRow()));
 keys.start();
 
-// One drawing for everything that happened since the last frame.
+// Draws all changes since the last frame at once.
 function frame() {
   if (isDirty) {
     isDirty = !list.refresh();
@@ -55,7 +55,7 @@ setInterval(async () => {
   }
 }, 1000);
 
-// The daemon may end and come back: its port and this page's session stay.
+// The daemon may end and start again, with the same port and this page's session.
 async function follow() {
   let delay = 250;
   call("GET", "transfers?limit=100").then((page) => { model.takeFirst(page.transfers); isDirty = true; }, () => {});
@@ -86,7 +86,7 @@ async function connected(is) {
   isConnected = is;
   away.hidden = is;
   document.body.dataset.connection = is ? "open" : "away";
-  setText(away, is ? "" : "The daemon is away. Its transfers resume when it runs again; this page waits for it. To start it: haul daemon start");
+  setText(away, is ? "" : "The daemon does not run. Its transfers resume when it runs again; this page waits for it. To start it: haul daemon start");
   if (!is) return;
   try {
     const status = await call("GET", "status");
@@ -94,7 +94,7 @@ async function connected(is) {
     suspended(status.is_suspended);
     await notices.load();
   } catch {
-    // The stream notices too that it is gone, and tries again.
+    // The stream fails too, and reconnects.
   }
 }
 
@@ -152,7 +152,7 @@ $("actions").append(all, subject, ...commandButtons, priority, el("span", { clas
 function toolbar() {
   const chosen = list.chosen();
   const isSelection = list.selection.size > 0;
-  // A sample says enough about which commands fit a list of a hundred thousand.
+  // A sample suffices to decide which commands to offer for a hundred thousand rows.
   const some = rowsOf(chosen.length > 2000 ? chosen.slice(0, 2000) : chosen);
   const number = chosen.length > 2000 ? chosen.length : some.length;
   setText(subject, isSelection ? `${format.count(number)} selected` : `All ${format.count(number)}`);

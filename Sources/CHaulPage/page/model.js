@@ -11,12 +11,12 @@ export const view = { state: "all", group: null, host: null, text: "", closed: n
 
 let generation = 0;
 let arriving = null;
-// Ids that were added and have their places, although their rows come with a later message: those
-// of one moment come in the order of their ids, not of the list.
+// Ids that were added and have their positions, although their rows come with a later message:
+// rows added together arrive in the order of their ids, not of the list.
 const announced = new Set();
 let isWhole = false;
 let isOrderStale = false;
-// Called with whether the change is this page's own, which is shown at once.
+// The argument says whether this page made the change; then it is shown at once.
 let structureListener = () => {};
 let endListener = () => {};
 
@@ -96,7 +96,7 @@ function put(document) {
   }
   if (arriving) arriving.ids.push(row.id);
   if (!old || group !== row.group || (was !== row.state && view.state !== "all")) structureListener(false);
-  // A short transfer has ended before its first message.
+  // A short transfer may end before its first message.
   if (!arriving && was !== row.state && endedStates.has(row.state)) endListener(row);
 }
 
@@ -129,7 +129,7 @@ export function take(name, data) {
       break;
     case "transfer": put(JSON.parse(data)); break;
     case "event": {
-      // Most are progress, which the transfer's own message has too.
+      // Most are progress, which is also in the message of the transfer.
       if (data.includes('"type":"progress"')) break;
       const event = JSON.parse(data);
       if (event.type === "added" && !rows.has(event.id) && !announced.has(event.id)) {
@@ -143,12 +143,12 @@ export function take(name, data) {
   }
 }
 
-// The first rows, which are there before the stream has begun.
+// The first rows, shown before the stream has started.
 export function takeFirst(documents) {
   if (rows.size === 0) documents.forEach(put);
 }
 
-// Whether the order must be fetched; asked once.
+// Whether the order must be fetched. Reading it resets it.
 export function takeStaleOrder() {
   const stale = isOrderStale;
   isOrderStale = false;

@@ -1,5 +1,5 @@
-// What has ended, and how much of it nobody has seen. The daemon keeps notices; one that does not
-// have them leaves that to this page, while it is open.
+// The list of notices, and the number of unseen ones. The daemon keeps them; if it does not, this
+// page collects them while it is open.
 
 import { call } from "./api.js";
 import { $, el, setText } from "./dom.js";
@@ -19,12 +19,12 @@ button.addEventListener("click", () => (panel.hidden ? open() : close()));
 addEventListener("keydown", (event) => { if (event.key === "Escape" && !panel.hidden) { close(); button.focus(); } });
 addEventListener("pointerdown", (event) => { if (!panel.hidden && !panel.contains(event.target) && !button.contains(event.target)) close(); });
 
-// The end of a transfer, while this page was looking.
+// The end of a transfer while this page was open.
 export function ended(row) {
   ends.push({ name: row.name, state: row.state, group: row.group, path: row.path, text: row.error?.message ?? "", time: Date.now() / 1000 });
 }
 
-// Once a second: says what ended meanwhile.
+// Once a second: announces what has ended since.
 export async function tick() {
   const some = ends;
   ends = [];

@@ -7,7 +7,7 @@ const live = $("live");
 let announced = 0;
 
 export function announce(text) {
-  // A repeated text is only read out again if it is another one.
+  // Screen readers read a repeated text again only if it differs.
   announced += 1;
   live.textContent = announced % 2 ? text : `${text}\u00a0`;
 }

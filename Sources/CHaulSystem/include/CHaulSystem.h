@@ -67,6 +67,6 @@ int haul_pipe(int ends[2]);
 int haul_fork_program(const struct haul_program *program);
 /// `pidfd_open`: readable when the process has ended.
 int haul_pidfd_open(int pid);
-/// Whether a child has ended, and leaves it as it is; -1 when it is nobody's child any more.
+/// Whether a child has ended, and leaves it as it is; -1 if it is not a child of this process.
 int haul_has_ended(int pid);
 #endif

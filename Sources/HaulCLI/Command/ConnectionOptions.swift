@@ -106,7 +106,7 @@ struct ConnectionOptions: ParsableArguments {
     }
     if http1 == true { limits.httpVersion = .http1 }
     if http2 == true { limits.httpVersion = .http2 }
-    // Not checked while parsing: the parser repeats text that it refuses, which may hold a
+    // Not checked while parsing: the parser's error repeats the text, which may contain a
     // password.
     limits.proxy = try proxy.map(NetworkArgument.proxy)
     limits.noProxy = try noproxy.map(NetworkArgument.exceptions)

@@ -173,7 +173,7 @@ struct ControlSession {
     return status
   }
 
-  /// Ids and the callers' names, or the names of groups, a line each.
+  /// Prints ids and names given with --id, or group names, one per line, for shell completion.
   private func names(_ groups: Bool, _ client: ControlClient) async throws -> ExitStatus {
     let names = try await client.transfers(atMost: Self.pageSize).transfers.flatMap { transfer in
       groups ? [transfer.group] : [transfer.id.description, transfer.identifier]
@@ -224,8 +224,8 @@ struct ControlSession {
     return .failed
   }
 
-  /// - Parameter isNamed: whether the user named each transfer. A command for a group, or for all,
-  ///   is for those whose state allows it.
+  /// - Parameter isNamed: whether the user named each transfer. For a group, or for all, refusals
+  ///   because of the state are not reported.
   private func report(_ answer: CommandAnswer, isNamed: Bool) async -> ExitStatus {
     let refused = answer.refused.filter { isNamed || !$0.reason.isOfState }
     for refusal in refused { await warn("\(refusal.id): \(refusal.message)") }

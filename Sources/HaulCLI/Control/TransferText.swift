@@ -3,7 +3,7 @@ import HaulCore
 
 /// One transfer in words.
 package enum TransferText {
-  /// Everything that is known, a line each.
+  /// Everything that is known, one line for each value.
   package static func details(_ transfer: TransferDocument) -> String {
     let lines: [(String, String?)] = [
       ("id", transfer.id.description), ("your name", transfer.identifier),

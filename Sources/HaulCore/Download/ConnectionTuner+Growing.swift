@@ -63,8 +63,8 @@ extension ConnectionTuner {
       || (Self.minimumRest..<Double.infinity).contains(secondsLeft)
   }
 
-  /// The number of connections to continue with if the last doubling did not pay; nil if it paid,
-  /// or if it was too short to tell.
+  /// The number of connections to continue with if the last doubling brought too little; nil if it
+  /// brought enough, or was too short to decide.
   private mutating func better(_ sample: Sample, since baseline: Baseline, at now: Instant) -> Int?
   {
     let shortest = isNear(sample) ? Self.shortMeasurement : max(Self.shortest, sample.latency)

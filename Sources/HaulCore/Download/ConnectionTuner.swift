@@ -1,6 +1,6 @@
 /// Finds the best number of connections for one download, by measuring throughput.
 ///
-/// It starts with one connection and doubles the number until a doubling does not pay. Then it
+/// It starts with one connection and doubles the number until a doubling brings too little. Then it
 /// tries fewer and more for a moment, and keeps the best. It tries again less and less often,
 /// because networks change.
 package struct ConnectionTuner: Sendable, Hashable {

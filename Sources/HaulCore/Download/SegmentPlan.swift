@@ -133,8 +133,8 @@ package struct SegmentPlan: Sendable, Hashable {
     return add(middle..<segment.end)
   }
 
-  /// Whether a smaller part than usual pays, because the download would wait for this segment: its
-  /// connection is as fast as others, and several have worked before.
+  /// Whether a smaller part than usual is useful, because the download would wait for this segment:
+  /// its connection is as fast as others, and several have worked before.
   private func isSmallerSplitWorthIt(
     _ victim: SegmentID, taken: Int64, _ throughputEstimate: ThroughputEstimate
   ) -> Bool {

@@ -30,7 +30,7 @@ package struct TokenBucket: Sendable {
     return (granted, .nanoseconds(Int64(clamping: nanoseconds)))
   }
 
-  /// The time until so many bytes can be taken without waiting. They are reserved, beyond the
+  /// The time until this many bytes can be taken without waiting. They are reserved, beyond the
   /// capacity if needed, so that a slightly late taker loses nothing.
   package mutating func delay(of bytes: Int, at now: Instant) -> Duration {
     guard let rate, bytes > 0 else { return .zero }

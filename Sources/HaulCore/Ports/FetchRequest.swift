@@ -13,7 +13,7 @@ public struct FetchRequest: Sendable, Hashable {
   public var ifRange: String?
   /// Whether the server's certificate is not checked.
   public var allowInsecure = false
-  /// Requests a coded body and decodes at most so many bytes; nil requests the bytes without
+  /// Requests a coded body and decodes at most this many bytes; nil requests the bytes without
   /// coding.
   package var decodingLimit: Int64?
   /// Whether the same transfer has another fetch in progress; this one then gets its own

@@ -6,7 +6,7 @@ public struct FileLocation: Hashable, Sendable {
   public let device: UInt64
   /// Distinguishes boots of the machine.
   public let boot: String
-  /// The final name, unless it is taken by then.
+  /// The final name, unless it is taken at publication.
   public let name: String
   /// The name of the part file.
   public let partName: String

@@ -50,7 +50,7 @@ public protocol Store: Sendable {
   /// The ids that an earlier batch with this key added; nil if there was none.
   /// - Throws: `io`.
   func batch(_ key: String) async throws(TransferError) -> [TransferID]?
-  /// At most so many events from this number on; nil if the log no longer has that number.
+  /// At most `atMost` events from this number on; nil if the log no longer has that number.
   /// - Throws: `io`.
   func events(from number: Int, atMost: Int) async throws(TransferError) -> [StoredEvent]?
   /// Releases its resources; a second call has no effect.

@@ -158,7 +158,7 @@ private struct HashTable: Sendable {
     return number
   }
 
-  /// The most entries in so many slots: four fifths, so that searches stay short.
+  /// The largest number of entries for this many slots: four fifths, so that searches stay short.
   private static func room(_ slotCount: Int) -> Int { slotCount / 5 * 4 }
 
   private func home(_ bits: UInt64) -> Int { Int((Self.hash(bits) &* UInt64(ids.count)) >> 32) }

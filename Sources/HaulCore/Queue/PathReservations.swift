@@ -4,7 +4,7 @@
 /// same hash, the second would be refused: this happens in one of tens of millions of such lists.
 package struct PathReservations: Sendable {
   private var owners = OverlayDictionary<Int, TransferID>()
-  /// Ended transfers whose target another transfer has owned since.
+  /// Ended transfers whose target has since had another owner.
   private var displaced = OverlayDictionary<TransferID, Int>()
   private var countOnceSwept = 0
 
@@ -80,7 +80,7 @@ extension PathReservations {
     fileprivate let displaced: OverlayDictionary<TransferID, Int>.Layer
   }
 
-  /// Stores later changes in a new layer. O(1).
+  /// Turns this value into a draft: later changes go to a new layer. O(1).
   mutating func becomeDraft() {
     owners.becomeDraft()
     displaced.becomeDraft()

@@ -68,6 +68,7 @@ extension QueueMachine {
     }
   }
 
+  /// Adds the stored state of a member, and its result, to the decision.
   /// - Parameter keepsRankAndPriority: whether rank and priority are unchanged.
   func note(
     _ id: TransferID, _ result: TransferResult?, _ decision: inout QueueDecision,

@@ -2,8 +2,7 @@
 /// itself.
 ///
 /// A wall clock may be set, or jump when a machine wakes up. So the schedule is checked at least
-/// once a minute, timed by the monotonic clock. A check is valid only for the window, or the time
-/// between windows, in which it was made.
+/// once a minute of the monotonic clock, and at each start and end of a window.
 package struct ScheduleMonitor: Sendable {
   /// The longest time between checks.
   package static let period: Duration = .seconds(60)
@@ -40,7 +39,7 @@ package struct ScheduleMonitor: Sendable {
 
   package var isOpen: Bool { closedReason == nil }
 
-  /// Replaces or removes the schedule; this counts from the next check on.
+  /// Replaces or removes the schedule; this takes effect at the next check.
   package mutating func set(_ localSchedule: LocalSchedule?) {
     (self.localSchedule, last, nextCheck) = (localSchedule, nil, nil)
     isNeeded = localSchedule != nil || closedReason != nil

@@ -31,7 +31,7 @@ package struct WaitMonitor: Sendable {
 
   package enum Event: Sendable {
     case suspended(TransferID, WaitReason)
-    /// It no longer waits: it was paused, has ended, or got the command to start.
+    /// It no longer waits: it was paused, has ended, or a command starts it.
     case left(TransferID)
     case checked([Question: Answer])
   }
@@ -154,7 +154,7 @@ private struct FreeSpace {
     }
   }
 
-  /// Takes so many bytes if they are free; returns whether it did. One transfer may leave less than
+  /// Takes this many bytes if they are free; returns whether it did. One transfer may leave less than
   /// the reserve, if it is known to fit or if it is time for an attempt.
   mutating func take(_ needed: Int64, of device: UInt64, isTry: Bool) -> Bool {
     if unknown.contains(device) { return isTry || devicesWithRoom.contains(device) }

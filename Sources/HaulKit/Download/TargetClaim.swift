@@ -5,7 +5,7 @@ import HaulFiles
 /// `BlockingIO`.
 struct TargetClaim: Sendable {
   let directory: any DiskDirectory
-  /// The final name; if another file has it by then and numbering allows it, the next free name.
+  /// The final name; if it is taken at publication and numbering allows it, the next free name.
   let name: FileName
   let part: PartFile
   /// The name before any number was added.

@@ -6,7 +6,7 @@ extension TransferManager {
   /// - Parameters:
   ///   - request: a download to a file.
   ///   - behavior: what happens to it when the task is cancelled. It has happened when this throws;
-  ///     a download that was completed by then is returned.
+  ///     a download that has completed in the meantime is returned.
   ///   - progress: called in the caller's isolation with the newest progress, and once with all
   ///     bytes before this returns.
   /// - Throws: why it failed; `cancelled` when it was cancelled; `dependency-failed` when a

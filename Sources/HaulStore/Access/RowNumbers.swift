@@ -33,8 +33,8 @@ final class RowNumbers: Sendable {
     }
   }
 
-  /// Calls `body`, which reads every member and notes its row; the argument is nil if the rows are
-  /// known.
+  /// Calls `body`, which reads every member and adds its row to the table. The table is nil if the
+  /// rows are already loaded.
   func loading<Result>(_ body: (inout IDTable?) throws -> Result) throws -> Result {
     var known: IDTable?
     if box.withLockedValue({ $0 != nil }) { return try body(&known) }

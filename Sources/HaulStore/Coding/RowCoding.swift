@@ -2,7 +2,7 @@ import FoundationEssentials
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// Stored forms as JSON: unknown keys are ignored, missing keys get the default of the form.
+/// Encodes column values as JSON. Unknown keys are ignored; missing keys have defaults.
 struct RowCoding {
   private static let encoder: JSONEncoder = {
     let encoder = JSONEncoder()

@@ -2,8 +2,8 @@ import HaulCore
 
 /// A download without its address, path and header fields.
 ///
-/// A missing key means the value in `Missing`, which never changes: a later change of the library's
-/// defaults does not change stored requests.
+/// `Missing` has the values of missing keys. They never change, so new defaults of the library do
+/// not change stored requests.
 struct StoredDownload: Codable, Hashable {
   var destination: String
   var createsDirectories: Bool?

@@ -1,7 +1,7 @@
 import HaulCore
 
-/// The wait reason of a member. The time of an attempt has its own column; reasons that depend on
-/// other members are not stored.
+/// The wait reason of a member. The time of the next attempt has its own column; reasons that
+/// depend on other members are not stored.
 struct StoredWaitReason: Codable, Hashable {
   var code: String
   var directory: String?
