@@ -1,4 +1,4 @@
-"""Prints the public interface: a declaration a line, below the type that it belongs to."""
+"""Prints the public interface: one declaration per line, below its type."""
 
 import collections
 import json
@@ -21,7 +21,7 @@ def conformances(graph):
     return found
 
 
-# What the compiler adds to what is Sendable or Hashable says nothing.
+# Members that the compiler adds for Sendable and Hashable carry no information.
 IMPLIED = {"Copyable", "Escapable", "BitwiseCopyable", "SendableMetatype", "s8CopyableP"}
 
 

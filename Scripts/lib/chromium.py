@@ -12,7 +12,7 @@ import time
 
 
 class Failed(Exception):
-    """What was waited for did not happen, or the page threw an error."""
+    """The awaited condition did not become true, or the page threw an error."""
 
 
 class Chromium:
@@ -37,7 +37,7 @@ class Chromium:
             os.dup2(100, 3)
             os.dup2(101, 4)
 
-        # The shell of Debian's wrapper would not pass the pipes on in every version.
+        # In some versions the shell of Debian's wrapper does not pass the pipes on.
         program = next(path for path in ("/usr/lib/chromium/chromium", "/usr/bin/chromium")
                        if pathlib.Path(path).exists())
         self.process = subprocess.Popen(

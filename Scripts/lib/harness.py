@@ -1,4 +1,4 @@
-"""What the scripts that run the real binary share: servers, files, digests, measured runs."""
+"""Shared by the scripts that run the real binary: servers, files, digests, measured runs."""
 
 import contextlib
 import dataclasses
@@ -24,7 +24,7 @@ def say(text):
 
 
 def release_binary(product):
-    """The path of an up-to-date release binary, built if need be."""
+    """The path of an up-to-date release binary, built if needed."""
     command = [str(ROOT / "Scripts" / "release"), product]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
@@ -156,14 +156,14 @@ class FaultServer:
         try:
             self._control.request("GET", "/_control/stats")
             answer = json.load(self._control.getresponse())
-        except (http.client.HTTPException, ConnectionError):  # it was closed meanwhile
+        except (http.client.HTTPException, ConnectionError):  # closed in the meantime
             self._control.close()
             self._control.request("GET", "/_control/stats")
             answer = json.load(self._control.getresponse())
         return answer["paths"].get(path, {}).get(what, 0)
 
     def settled(self, path):
-        """What was sent, once nothing more is."""
+        """What was sent, once the server sends nothing more."""
         last = self.sent(path)
         while True:
             time.sleep(0.03)
@@ -192,7 +192,7 @@ class Run:
 
 
 def measure(command, cwd, timeout=600, output=None, errors=None):
-    """Runs a program, quietly or into files, and says what it cost."""
+    """Runs a program, quietly or into files, and returns what it cost."""
     began = time.monotonic()
     with open(os.devnull, "r+b") as null:
         # A group of its own: what runs under perf must end with perf.
@@ -205,7 +205,7 @@ def measure(command, cwd, timeout=600, output=None, errors=None):
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.monotonic() - began
     except BaseException:
-        _kill_group(process.pid)  # this process was told to end; nothing that it started may stay
+        _kill_group(process.pid)  # this process is ending; nothing that it started may remain
         raise
     finally:
         watchdog.cancel()

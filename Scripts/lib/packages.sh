@@ -48,7 +48,7 @@ say() {
   printf 'haul: %s\n' "$*" >&2
 }
 
-# requirement_met PROBE: is it there?
+# requirement_met PROBE: whether it is installed.
 requirement_met() {
   local kind=${1%%:*} name=${1#*:} directory
   case $kind in
@@ -71,7 +71,7 @@ requirement_met() {
   esac
 }
 
-# missing_packages JOB...: the packages that are not there, one a line.
+# missing_packages JOB...: the missing packages, one per line.
 missing_packages() {
   local job probe package
   while read -r job probe package; do
@@ -90,8 +90,8 @@ without_services() {
   return "$status"
 }
 
-# apt_install PREFIX PACKAGE...: PREFIX is empty or sudo. The lists may be empty or old: then they
-# are fetched and it is tried once more.
+# apt_install PREFIX PACKAGE...: PREFIX is empty or sudo. If it fails, the package lists may be empty
+# or old: they are updated, and it is tried once more.
 apt_install() {
   local prefix=$1
   shift

@@ -5,8 +5,8 @@
 : "${root:?the repository, set by who sources this}"
 
 release_path=$root/.build
-# One build for everybody: what the launcher runs is what `make install` and `make package` give away. The Swift runtime is
-# linked in. Names for a debugger would take a third of the time and half of the size.
+# One build for the launcher, `make install` and `make package`. The Swift runtime is linked in.
+# Debug symbols would take a third of the time and half of the size.
 release_options=(
   --static-swift-stdlib -debug-info-format none -Xlinker "-L$release_path/launcher/archives"
 )
@@ -32,7 +32,7 @@ is_current() {
     [ "$(<"$stamp")" = "$(source_fingerprint)" ]
 }
 
-# What a build of everything takes, in minutes: 20 minutes of one core.
+# The time of a full build, in minutes: 20 minutes of one core.
 expected_minutes() {
   local cores minutes
   cores=$(nproc)
@@ -40,7 +40,7 @@ expected_minutes() {
   printf '%d' "$((minutes > 0 ? minutes : 1))"
 }
 
-# Reads the build's output: all of it to the log; how far it is to a terminal's one line, or elsewhere to a line a minute.
+# Reads the build's output: writes it to the log, and the progress to one line of a terminal or, elsewhere, to a line per minute.
 show_progress() {
   local log=$1 what="haul: building $2" line start=$SECONDS told=$SECONDS steps=""
   if ! compgen -G "$release_path/launcher/*.stamp" >/dev/null; then
@@ -49,7 +49,7 @@ show_progress() {
   elif [ ! -t 2 ]; then
     printf '%s (log: %s)\n' "$what" "$log" >&2
   fi
-  # Without a line for a second, the time goes on all the same.
+  # The time is updated even if the build prints nothing for a second.
   while IFS= read -r -t 1 line || [ $? -gt 128 ]; do
     [ -z "$line" ] || printf '%s\n' "$line"
     [[ $line =~ ^\[([0-9]+/[0-9]+)\] ]] && steps=" ${BASH_REMATCH[1]},"
@@ -83,7 +83,7 @@ build_release() {
   return 1
 }
 
-# ensure_release PRODUCT: a release binary of the sources as they are. Of two at the same time one
+# ensure_release PRODUCT: a release binary of the present sources. Of two at the same time one
 # builds and the other waits.
 ensure_release() {
   local product=$1 directory=$release_path/launcher status=0

@@ -1,4 +1,4 @@
-"""A server, or a proxy, whose files come slowly: /SIZE/RATE/NAME, in bytes and bytes per second.
+"""A server, or a proxy, whose files arrive slowly: /SIZE/RATE/NAME, in bytes and bytes per second.
 A rate of 0 is no limit. Paths of `broken` answer 404."""
 
 import http.server

@@ -8,7 +8,7 @@ import time
 
 
 class Log:
-    """What was asked and sent, with times."""
+    """The requests and responses, with times."""
 
     def __init__(self):
         self._lock = threading.Lock()
@@ -41,12 +41,12 @@ class SmallServer(http.server.ThreadingHTTPServer):
     def __init__(self, content, rule, rate):
         super().__init__(("127.0.0.1", 0), Handler)
         self.content, self.rule, self.rate, self.log = content, rule, rate, Log()
-        # After so many bytes of a body the connection is closed; then `after_cut` is called.
+        # After this many bytes of a body the connection is closed; then `after_cut` is called.
         self.cut_after = None
         self.after_cut = None
 
     def handle_error(self, request, client_address):
-        pass  # a client that closes is none
+        pass  # a client that closes is not an error
 
     @property
     def base(self):
@@ -106,7 +106,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 time.sleep(ahead)
 
     def cut(self):
-        """Ends the connection where the client has everything that was sent."""
+        """Ends the connection once the client has received everything."""
         self.wfile.flush()
         self.close_connection = True
         if self.server.after_cut:

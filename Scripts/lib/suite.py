@@ -8,7 +8,7 @@ import sys
 import harness
 
 BUILDS = harness.ROOT / ".build"
-# All at once are so slow with instruments that connections are not made within their ten seconds.
+# All at once are so slow with instruments that connections take longer than ten seconds.
 WIDTH = 8
 # One build for both: addresses are checked while coverage is counted.
 OPTIONS = {

@@ -1,5 +1,5 @@
 """Instructions in user mode, counted by perf (Debian: linux-perf). Unlike seconds, they hardly
-depend on what else the machine does."""
+depend on other work of the machine."""
 
 import functools
 import pathlib
@@ -19,7 +19,7 @@ def under_perf(command, report):
 
 
 def counted(report):
-    """The count in a file of perf, none when there is none. A machine with two kinds of cores has
+    """The count in a file of perf, None if there is none. A machine with two kinds of cores has
     a line for each."""
     if not report.exists():
         return None
@@ -31,7 +31,7 @@ def counted(report):
 
 @functools.cache
 def obstacle():
-    """Why instructions cannot be counted on this machine; none when they can."""
+    """Why instructions cannot be counted on this machine; None if they can."""
     if not shutil.which("perf"):
         return NOT_INSTALLED
     with tempfile.TemporaryDirectory(prefix="haul-bench-") as directory:

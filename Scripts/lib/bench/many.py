@@ -24,7 +24,7 @@ def defaults(bench):
 
 
 def _make_files(directory, count):
-    """The files; gives their digests by name."""
+    """The files; returns their digests by name."""
     directory.mkdir(exist_ok=True)
     digests = {}
     for number in range(count):

@@ -1,4 +1,4 @@
-"""How many connections pay: a server that slows in all above four, and one that does not."""
+"""How many connections increase the throughput: a server that gets slower above four, and one that does not."""
 
 import statistics
 
@@ -35,7 +35,7 @@ def willing(bench):
 
 def _best(results):
     """The fixed choice of the lowest median. For haul the number is the most that it may take; a
-    peer takes it whether it pays or not."""
+    peer always takes that many."""
     return min((name for name, samples in results.items()
                 if name != MEASURED and median(samples) is not None),
                key=lambda name: median(results[name]))

@@ -1,4 +1,4 @@
-"""The programs that are measured. Each is told not to read a configuration."""
+"""The measured programs. None reads a configuration."""
 
 import subprocess
 
@@ -16,7 +16,7 @@ def haul(bench, durability, *more):
 
 
 def haul_told(bench, connections):
-    """With so many connections at most, and events on standard output."""
+    """With at most this many connections, and events on standard output."""
     return [bench.haul, "get", "--json", "-x", connections, "-o", TARGET]
 
 
@@ -76,7 +76,7 @@ def many_files(bench, authority, urls, config, out, version, at_once):
 
 
 def versions(bench):
-    """What each program says of itself, in a line."""
+    """The version line of each program."""
     commands = {"haul": [bench.haul], "curl": ["curl"], "aria2": ["aria2c"], "wget2": ["wget2"],
                 "axel": ["axel"], "nginx": ["nginx", "-v"]}
     found = {}

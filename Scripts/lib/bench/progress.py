@@ -1,4 +1,4 @@
-"""How a download went on, from the events of --json."""
+"""The course of a download, from the events of --json."""
 
 import datetime
 
@@ -13,7 +13,7 @@ def curve(events):
     began = seconds(events[0])
     points = [(seconds(event) - began, event["bytes"]) for event in events
               if event["type"] in ("progress", "finished") and event["bytes"]]
-    # The last progress may be told after the last byte; what counts is when bytes were first there.
+    # The last progress may be reported after the last byte; the time of the first report of a length counts.
     rising, most = [(0.0, 0)], 0
     for instant, count in points:
         if count > most:
@@ -23,7 +23,7 @@ def curve(events):
 
 
 def time_at(points, count):
-    """When so many bytes were there, between two points by their line."""
+    """When this many bytes had arrived, interpolated between two points."""
     for (t0, b0), (t1, b1) in zip(points, points[1:]):
         if b1 >= count:
             return t0 + (t1 - t0) * (count - b0) / (b1 - b0)
@@ -39,6 +39,6 @@ def tail_share(points, length, tail=0.05):
 
 
 def rate(points, length):
-    """Bytes a second over the whole, in MiB."""
+    """The average rate, in MiB per second."""
     ends = time_at(points, length)
     return length / ends / (1 << 20) if ends else None

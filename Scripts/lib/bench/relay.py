@@ -13,7 +13,7 @@ MIDDLE = 0.5  # what a run does after this share of its time counts as settled
 
 
 class Relay:
-    """A relay in front of a server; `seen` is there once it has ended."""
+    """A relay in front of a server; `seen` is set once it has ended."""
 
     def __init__(self, bench, base, *rules):
         self._url = urllib.parse.urlsplit(base)
@@ -41,7 +41,7 @@ class Relay:
 
 @contextlib.contextmanager
 def server(bench, mib):
-    """nginx with /files/large.bin; gives its base and the digest."""
+    """nginx with /files/large.bin; returns its base and the digest."""
     files = bench.directory / "files"
     files.mkdir(exist_ok=True)
     source = harness.random_file(files / "large.bin", mib * MIB, seed=2)
@@ -50,7 +50,7 @@ def server(bench, mib):
 
 
 def run(bench, command, origin, *rules):
-    """One run through a relay of its own; gives sample, events, what the relay saw."""
+    """One run through a relay of its own; returns sample, events, what the relay saw."""
     base, digest = origin
     told = "--json" in command
     with Relay(bench, base, *rules) as relay:
@@ -62,7 +62,7 @@ def run(bench, command, origin, *rules):
 
 
 def settled(events, seen):
-    """(connections, why not more): what haul tells last, else what the relay saw most of the time
+    """(connections, why not more): what haul reports last, else what the relay saw most of the time
     in the second half of the run."""
     told = [event for event in events if event["type"] == "connections"]
     if told:

@@ -14,7 +14,7 @@ KNOWN = ("wall", "cpu", "peak", "right")
 
 
 def load():
-    """What earlier runs found, by part."""
+    """The results of earlier runs, by part."""
     return json.loads(DATA.read_text()) if DATA.exists() else {"parts": {}}
 
 
@@ -101,7 +101,7 @@ def _extra(values):
 
 
 def bounds(data, parts=None):
-    """The table of what is wanted and what is."""
+    """The table of bounds and results."""
     rows = [["line", "what", "bound", "measured", "met"], ["---"] * 5]
     found = [bound for name, part in data["parts"].items() if parts is None or name in parts
              for bound in part["bounds"]]

@@ -1,4 +1,4 @@
-"""One run of a program, and rounds in which all programs take their turn."""
+"""One run of a program, and rounds in which each program runs once."""
 
 import collections
 import dataclasses
@@ -30,20 +30,20 @@ class Sample:
 
 
 class Bench:
-    """What every part needs: the programs, a place for files, how often."""
+    """What every part needs: the programs, a directory for files, the number of rounds."""
 
     def __init__(self, haul, faultserver, directory, rounds, quick):
         self.haul, self.faultserver = haul, faultserver
         self.directory, self.rounds, self.quick = directory, rounds, quick
         self.work = directory / "work"
         self.environment = {**os.environ, "PATH": os.environ["PATH"] + ":/usr/local/sbin:/usr/sbin"}
-        self.wrong = []  # runs of haul that ended wrong
+        self.wrong = []  # failed runs of haul
         self.counted = collections.defaultdict(dict)  # instructions, by title and by name
         self._perf_report = None  # the file of perf, while instructions are counted
 
     def fresh(self, keeps_last=False):
-        """An empty directory to download into. Of many small files the last ones are kept until the end: ext4 is slow
-        to give an inode away that was in use some minutes ago, and the next run would pay for that."""
+        """An empty directory to download into. Many small files of the last run are kept until the end: ext4 reuses
+        inodes that were in use some minutes ago slowly, which would slow the next run."""
         if keeps_last and self.work.exists():
             self.work.rename(self.directory / f"kept-{len(list(self.directory.glob('kept-*')))}")
         shutil.rmtree(self.work, ignore_errors=True)
@@ -128,7 +128,7 @@ def fastest_peer(results):
 
 def group(title, results, reference=None, counted=None, files=None):
     """A table's data. `reference` names whose wall time the others are divided by; `counted` are
-    instructions by name, which are also told per file when `files` says how many there are."""
+    instructions by name, which are also shown per file when `files` says how many there are."""
     data = {"title": title, "reference": reference or next(iter(results)),
             "samples": {name: [sample.as_data() for sample in samples]
                         for name, samples in results.items()}}

@@ -61,7 +61,7 @@ def _compare(bench, scheme, relaxed, strict=None):
 
 
 def memory(bench):
-    """Holes are not written to the disk by the source, but are by the target."""
+    """The source has holes; the target writes them to the disk."""
     files, _, servers = _serve(bench)
     lengths = {"10 MiB": 10 * MIB, "1 GiB": 1 << 30, "5 GiB": 5 << 30}
     if bench.quick:

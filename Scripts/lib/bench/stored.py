@@ -1,4 +1,4 @@
-"""A million downloads in a stored list, through the library: each stage in a process of its own, as a list is used."""
+"""A million downloads in a stored list, through the library: each stage in a process of its own."""
 
 import collections
 import pathlib
@@ -23,7 +23,7 @@ def run(bench):
 
 
 def _round(bench, program, members):
-    """{(stage, what): what was told of it} of one list, from its beginning to its end."""
+    """{(stage, what): the measured value} of one list, from its first stage to its last."""
     place, found = bench.fresh() / "list", {}
     for stage in STAGES:
         name = "reopen" if stage == "reopenCancelled" else stage
@@ -40,7 +40,7 @@ def _round(bench, program, members):
 
 
 def _calls(bench, program):
-    """{("calls", what): what was told of it}; the middle one of what was done several times."""
+    """{("calls", what): the measured value}; the median of repeated ones."""
     command = [program, str(bench.fresh() / "calls"), "calls"]
     told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=LIMIT)
     several = collections.defaultdict(list)

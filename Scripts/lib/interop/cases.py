@@ -1,4 +1,4 @@
-"""What is done with every server: whole files, a stop and going on, wrong things."""
+"""The cases of every server: whole files, a stop and a resume, errors."""
 
 import signal
 
@@ -67,8 +67,8 @@ def interruption(checks, origin, connections, more=()):
 
 
 def _accounts(problems, origin, size, outcome):
-    """What was there is not fetched again, where the server lets one go on. Where it does not, the
-    whole body comes again (bytes found on disk may still be told as such: they are not written)."""
+    """Bytes on disk are not fetched again if the server allows a resume. Otherwise the whole body is
+    sent again (bytes on disk may still be reported as such: they are not written)."""
     end = outcome.finished()[0]
     reused, fetched = end["reused"], end["fetched"]
     if origin.resumable:

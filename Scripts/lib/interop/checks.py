@@ -1,4 +1,4 @@
-"""Counts what is right and what is wrong, and says what of it in full."""
+"""Counts successes and errors, and prints each error in full."""
 
 import contextlib
 import datetime
@@ -72,7 +72,7 @@ class Checks:
         began = time.monotonic()
         try:
             yield problems
-        except Exception as error:  # a server or this script, not haul: told like the rest
+        except Exception as error:  # a server or this script, not haul: reported like the rest
             problems.add(f"{type(error).__name__}: {error}")
         self.slowest = max(self.slowest, (time.monotonic() - began, name))
         if problems.lines:

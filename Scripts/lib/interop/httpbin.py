@@ -1,4 +1,4 @@
-"""httpbin, and what to ask of it: the bodies are its own, so the expected ones are made here."""
+"""httpbin and its cases: it makes its own bodies, so the expected ones are computed here."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""One nginx with a plain server and one of TLS and HTTP/2; several manners of serving."""
+"""One nginx with a plain server and one of TLS and HTTP/2; several ways of serving."""
 
 import contextlib
 import dataclasses
@@ -15,7 +15,7 @@ LOCATIONS = """
     location /limited/ { alias @FILES@/; limit_rate 512k; }
 """ + "".join(f"    location = /status/{status} {{ return {status}; }}\n" for status in CODES)
 
-# The certificate does not name it, so that names are what it is checked for there.
+# The certificate does not name this address, so only names can match there.
 OTHER_ADDRESS = "127.0.0.43"
 
 
@@ -57,7 +57,7 @@ def servers(directory, certificates, locations, everywhere=False):
 
 @contextlib.contextmanager
 def nginx(directory, files, certificates):
-    """Gives the origins by name. One is at port 443, the only one that squid tunnels to."""
+    """Returns the origins by name. One is at port 443, the only one that squid tunnels to."""
     locations = LOCATIONS.replace("@FILES@", str(files))
     with servers(directory, certificates, locations, everywhere=True) as both:
         def plain(name, path, **facts):

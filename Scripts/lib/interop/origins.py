@@ -6,12 +6,12 @@ import dataclasses
 
 @dataclasses.dataclass
 class Origin:
-    """One server, or one manner of serving of it, with the files of `samples` below `base`."""
+    """One server, or one way of serving of it, with the files of `samples` below `base`."""
 
     name: str
     base: str  # ends without a slash
-    options: list = dataclasses.field(default_factory=list)  # what haul needs to be told
-    # Has ranges and marks versions, so that a transfer is split and goes on after a stop.
+    options: list = dataclasses.field(default_factory=list)  # options that haul needs
+    # Has ranges and validators, so a transfer is split and resumes after a stop.
     resumable: bool = True
     huge: bool = False
     slow: bool = False  # only files up to 1 MiB + 1

@@ -1,4 +1,4 @@
-"""Server programs as child processes that end with this one, whatever happens."""
+"""Server programs as child processes that always end with this one."""
 
 import contextlib
 import os
@@ -7,10 +7,10 @@ import socket
 import harness
 
 PATH = os.environ["PATH"] + ":/usr/local/sbin:/usr/sbin:/sbin"
-DEBIANS_PYTHON = "/usr/bin/python3"  # the one that has Debian's modules
+DEBIANS_PYTHON = "/usr/bin/python3"  # it has Debian's modules
 
-# Ends its child when it is told to end, and is told so by the kernel when this process is killed.
-# (The servers themselves would not be: they change their user, which takes that back.)
+# Ends its child on SIGTERM, which the kernel sends when this process is killed. (Not to the servers
+# themselves: they change their user, which resets that.)
 KEEPER = ["setpriv", "--pdeathsig", "TERM", "sh", "-c",
           '"$@" & child=$!; trap "kill $child" TERM INT; wait $child; wait $child', "keeper"]
 

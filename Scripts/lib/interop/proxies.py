@@ -17,7 +17,7 @@ USER, PASSWORD = "somebody", "unguessable"
 class Proxy:
     name: str
     address: str
-    used: collections.abc.Callable  # how many requests or connections its log tells of
+    used: collections.abc.Callable  # the number of requests or connections in its log
     # https through it goes to port 443 only.
     port_443_only: bool = False
     may_use_http2: bool = True

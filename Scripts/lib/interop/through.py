@@ -1,4 +1,4 @@
-"""Downloads through a proxy, which must really have been used."""
+"""Downloads through a proxy; its log must show that it was used."""
 
 import harness
 from interop import cases, samples, versions
@@ -12,7 +12,7 @@ def all_cases(checks, proxy, plain, tls):
         before = proxy.used()
         cases.downloads(checks, origin, samples.SIZES, more)
         with checks.case(f"{origin.name}: the proxy's log") as problems:
-            # Over http each request is told; over https and SOCKS each connection is, at its end.
+            # Over http the log has each request; over https and SOCKS each connection, at its end.
             harness.wait_until(lambda: proxy.used() - before >= len(samples.SIZES) * 2,
                                f"its lines; there are {proxy.used() - before}")
         cases.interruption(checks, origin, 8, more)

@@ -1,4 +1,4 @@
-"""Which version of HTTP was spoken, as the server's log tells it."""
+"""The version of HTTP in use, according to the server's log."""
 
 import collections
 import contextlib
@@ -12,7 +12,7 @@ AT_ONCE = 4  # files of one host, when nothing else is asked for
 
 
 def cases(checks, origin, more=()):
-    """One file and many, with --http2, with --http1.1 and told nothing."""
+    """One file and many, with --http2, with --http1.1 and with neither."""
     large = 100 * harness.MIB
     one = ((65535, ["--http2"], {TWO: 1}), (large, ["--http2", "-x", "1"], {TWO: 1}),
            # Each file begins over HTTP/2; the ranges after the first take HTTP/1.1.
@@ -24,7 +24,7 @@ def cases(checks, origin, more=()):
     count = len(checks.samples.many)
     with _spoken(checks, origin, "-i, many files, --http2", {TWO: count}) as case:
         case.many(["--http2", *more])
-    # Told nothing, the last ones, with no other waiting, may take HTTP/1.1.
+    # With neither, the last ones, when no other waits, may use HTTP/1.1.
     with _spoken(checks, origin, "-i, many files", {TWO: count - AT_ONCE}, {ONE: AT_ONCE}) as case:
         case.many(more)
     only_one(checks, origin, "--http1.1", more)

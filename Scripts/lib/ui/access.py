@@ -1,4 +1,4 @@
-"""What people with a keyboard, a screen reader, a telephone or an enemy get."""
+"""The page with a keyboard, with a screen reader, on a telephone, and under attack."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""What goes wrong, and what is changed while the queue runs."""
+"""Errors, and changes while the queue runs."""
 
 import json
 import os

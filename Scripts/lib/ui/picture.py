@@ -1,4 +1,4 @@
-"""The picture of the README, of transfers that look like a person's."""
+"""The picture of the README, of realistic transfers."""
 
 import harness
 import time

@@ -101,13 +101,13 @@ def tool(label):
 
 
 def press(browser, expression):
-    """Presses a button without its place on the screen."""
+    """Presses a button, wherever it is on the screen."""
     browser.wait("a button that can be pressed", f"({expression}) && !({expression}).disabled")
     browser.eval(f"({expression}).click()")
 
 
 def fill_form(browser, addresses, **fields):
-    """The dialog of adding, filled in and sent."""
+    """Fills in and sends the dialog for adding."""
     press(browser, "document.getElementById('add')")
     browser.wait("the dialog", "document.getElementById('add-dialog').open")
     browser.eval("document.getElementById('addresses').value = ''")
@@ -118,6 +118,6 @@ def fill_form(browser, addresses, **fields):
 
 
 def slow(step):
-    """Left out where a minute must be enough."""
+    """Left out of the quick run, which takes a minute."""
     step.is_slow = True
     return step

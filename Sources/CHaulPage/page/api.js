@@ -53,7 +53,7 @@ export async function call(method, path, body, { key: idempotency, keepalive = f
   throw new Problem(answer.status, problem.detail ?? `the daemon answered ${answer.status}`);
 }
 
-// Calls `take(name, data)` for each message of the event stream; returns when the connection has ended.
+// Calls `take(name, data)` for each message of the event stream; returns when the connection ends.
 export async function stream(take, opened, signal) {
   let answer;
   try {
