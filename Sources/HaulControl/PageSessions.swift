@@ -39,7 +39,7 @@ package final class PageSessions: Sendable {
   package init(file path: String, clock: any TransferClock) throws(TransferError) {
     file = PrivateFile(path: path)
     self.clock = clock
-    // A file that cannot be understood has no session that could be missed: 'haul ui' begins one.
+    // An unreadable file counts as having no sessions: 'haul ui' begins a new one.
     let stored = try file.read().flatMap {
       try? JSONDecoder().decode(Stored.self, from: Data($0))
     }

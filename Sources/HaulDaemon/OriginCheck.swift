@@ -3,14 +3,13 @@ import HTTPTypes
 import Hummingbird
 import NIOConcurrencyHelpers
 
-/// Refuses what a browser sends on behalf of a page of another site, also by a name that was made
-/// to point to this machine.
+/// Refuses requests that a browser sends for a page of another site, also after DNS rebinding.
 struct OriginCheck: RouterMiddleware {
   typealias Context = BasicRequestContext
 
-  /// What `Host` may be.
+  /// The accepted values of `Host`.
   let hosts: AllowedHosts
-  /// Whether the page is served here: then a browser may send what the page itself asks for.
+  /// Whether the page is served here: then requests of that page are accepted.
   var servesPage = false
 
   func handle(
@@ -49,7 +48,7 @@ final class AllowedHosts: Sendable {
   var description: String { names.withLockedValue { $0.joined(separator: " or ") } }
 }
 
-/// Lets only those in that have the token. It is never read from an address, which logs keep.
+/// Accepts only requests with the token. It is never read from an address, because logs keep those.
 struct TokenCheck: RouterMiddleware {
   typealias Context = BasicRequestContext
 
@@ -76,7 +75,7 @@ struct TokenCheck: RouterMiddleware {
       && (token.matches(words[1]) || sessions.isValid(words[1]))
   }
 
-  /// Whether it holds nothing secret, or is how a page gets its token.
+  /// Whether the path needs no token: it has no secrets, or gives a page its token.
   private static func isOpen(_ request: Request) -> Bool {
     request.method == .get && PageFiles.has(request.uri.path)
       || request.method == .post && request.uri.path == ControlAPI.sessionPath

@@ -7,7 +7,7 @@ import HaulCore
   import Darwin
 #endif
 
-/// A file that exists while the queue is suspended, so that it still is after a crash.
+/// A file that exists while the queue is suspended: it stays suspended after a crash.
 struct SuspensionMark: Sendable {
   let path: String
 

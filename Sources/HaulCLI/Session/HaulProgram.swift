@@ -13,7 +13,7 @@ package import Logging
 /// The only code that uses the globals of the process; it connects all parts.
 @MainActor
 package enum HaulProgram {
-  /// Runs the queue of `haul serve` until it is asked to end; throws what a user can do.
+  /// Runs the queue of `haul serve` until it is asked to end; throws an error that says what to do.
   package typealias Serve =
     @Sendable (
       ControlLocation, TransferManager.Configuration, ServePlan, _ environment: [String: String],

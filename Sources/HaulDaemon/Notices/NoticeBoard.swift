@@ -26,10 +26,10 @@ package struct NoticeList: Codable, Hashable, Sendable {
     known = number
   }
 
-  /// What was seen stays so, and what has not happened yet is not seen.
+  /// Marks notices up to this number as seen. Later ends stay unseen.
   package mutating func see(upTo number: Int) {
     seen = max(seen, min(number, known))
-    // Those that are no longer kept count until everything after them was seen too.
+    // Unseen notices that are no longer kept count until all kept ones were seen.
     guard let oldest = notices.first, seen >= oldest.number else { return }
     unseen = notices.count { $0.number > seen }
   }

@@ -53,10 +53,10 @@ struct StateFile: Sendable {
   }
 
   /// Replaces it; the new content survives a power cut once this returns.
-  /// - Throws: `io`, `disk-full`; then the old content is still there.
+  /// - Throws: `io`, `disk-full`; then the old content is kept.
   func write(_ bytes: some Sequence<UInt8>) throws(TransferError) {
     let new = "\(path).new"
-    // Of a process that died.
+    // Left by a process that died.
     unlink(new)
     let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw failure("write") }

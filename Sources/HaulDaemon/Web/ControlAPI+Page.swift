@@ -2,8 +2,8 @@ import HaulControl
 import HTTPTypes
 import Hummingbird
 
-/// How a browser gets in: `haul ui` asks for an address over the socket, and the page that is
-/// opened there gives the address' code for a token.
+/// Access for a browser: `haul ui` requests an address over the socket, and the page at that
+/// address exchanges its code for a token.
 extension ControlAPI {
   static let sessionPath = "/api/v1/session"
 
