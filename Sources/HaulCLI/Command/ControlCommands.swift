@@ -65,8 +65,7 @@ struct RequeueCommand: QueueCommand {
 
 struct RetryCommand: QueueCommand {
   static let name = CommandBody.Name.retry
-  static let abstract =
-    "Runs failed or cancelled transfers again; downloads resume if possible."
+  static let abstract = "Runs failed or cancelled transfers again; downloads resume if possible."
   @OptionGroup var transfers: SelectionOptions
 }
 

@@ -50,7 +50,7 @@ package enum TransferText {
     case .dependencyFailed: return "retry the dependency first, then: \(retry)"
     // Only a download has an address, and only a download keeps bytes.
     case _ where transfer.url == nil: return "\(retry) runs it again"
-    case .needsNewURL: return "give it one: haul set \(transfer.id) --url URL; then: \(retry)"
+    case .needsNewURL: return "set it with haul set \(transfer.id) --url URL, then: \(retry)"
     case .notFound, .httpStatus, .unauthorized, .forbidden: return "\(retry) requests it again"
     case .checksumMismatch, .lengthMismatch, .changedOnServer:
       return "\(retry) downloads it again"

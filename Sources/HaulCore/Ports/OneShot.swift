@@ -2,8 +2,8 @@ import Synchronization
 
 /// A value that another thread gives to a waiting task, once.
 ///
-/// The thread sanitizer does not see that `resume` happens before the task continues; the flag shows
-/// it.
+/// The thread sanitizer does not see that `resume` happens before the task continues. The flag
+/// shows it.
 package struct OneShot<Value: Sendable>: Sendable {
   private final class SanitizerFlag: Sendable {
     let isSet = Atomic(false)
@@ -12,8 +12,8 @@ package struct OneShot<Value: Sendable>: Sendable {
   private let continuation: CheckedContinuation<Value, Never>
   private let flag: SanitizerFlag
 
-  /// Passes a `OneShot` to `begin`, and returns the value given to it. Cancellation does not end the
-  /// wait.
+  /// Passes a `OneShot` to `begin`, and returns the value given to it. Cancellation does not end
+  /// the wait.
   package static func wait(_ begin: (OneShot) -> Void) async -> Value {
     let flag = SanitizerFlag()
     let value = await withCheckedContinuation { begin(OneShot(continuation: $0, flag: flag)) }

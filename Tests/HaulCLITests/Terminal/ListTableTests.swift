@@ -79,7 +79,7 @@ struct ListTableTests {
       (.connectionLost, "haul retry 4FZ0ABCD resumes it, or starts over"),
       (.notFound, "haul retry 4FZ0ABCD requests it again"),
       (.checksumMismatch, "haul retry 4FZ0ABCD downloads it again"),
-      (.needsNewURL, "haul set 4FZ0ABCD --url URL; then: haul retry 4FZ0ABCD"),
+      (.needsNewURL, "haul set 4FZ0ABCD --url URL, then: haul retry 4FZ0ABCD"),
       (.dependencyFailed, "retry the dependency first, then: haul retry 4FZ0ABCD"),
       (.tls, "haul retry 4FZ0ABCD tries again"),
     ] as [(TransferError.Code, String)])
