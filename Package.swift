@@ -139,7 +139,9 @@ let package = Package(
       ],
       swiftSettings: parsers),
     .executableTarget(
-      name: "haul", dependencies: ["HaulCLI", "HaulDaemon"], swiftSettings: settings),
+      name: "haul",
+      dependencies: ["HaulCLI", "HaulControl", "HaulDaemon", "HaulKit", .logging],
+      swiftSettings: settings),
 
     .target(
       name: "HaulTesting",

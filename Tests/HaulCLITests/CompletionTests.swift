@@ -27,8 +27,9 @@ import Testing
   @Test(
     "help completes the names of commands",
     arguments: [
-      ("bash", "__haul_add_completions -W $'get\\nprobe\\nverify'"), ("zsh", "(get probe verify)"),
-      ("fish", "\"haul help\" -eq 1' -fa 'get probe verify'"),
+      ("bash", "__haul_add_completions -W $'get\\nprobe\\nverify\\nadd\\n"),
+      ("zsh", "(get probe verify add "),
+      ("fish", "\"haul help\" -eq 1' -fa 'get probe verify add "),
     ])
   func help(shell: String, part: String) throws {
     #expect(try printed("--generate-completion-script", shell).contains(part))

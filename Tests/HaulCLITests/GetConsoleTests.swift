@@ -53,8 +53,8 @@ import Testing
     let (output, error) = (try Pipe(), try Pipe())
     let console = Self.console(output, error)
     let event = try EventMaker()
-    #expect(await console.handle(event(.added(target: nil))) == .ongoing)
-    #expect(await console.handle(event.failed()) == .allEnded)
+    #expect(await console.handle([event(.added(target: nil))]) == .ongoing)
+    #expect(await console.handle([event.failed()]) == .allEnded)
     #expect(await console.end() == .failed)
     #expect(try EventSchema().violations(output: output.text()) == [])
     #expect(error.text() == "haul: https://h/x.iso?token=***: the server has no such file\n")
@@ -64,7 +64,7 @@ import Testing
   func noJSON() async throws {
     let (output, error) = (try Pipe(), try Pipe())
     let console = Self.console(output, error, json: false)
-    #expect(await console.handle(try EventMaker().completed()) == .allEnded)
+    #expect(await console.handle([try EventMaker().completed()]) == .allEnded)
     #expect(await console.end() == .completed)
     #expect(output.text().isEmpty)
     #expect(error.text().contains("\n/d/x.iso: complete"))
@@ -76,7 +76,7 @@ import Testing
     let (output, error) = (try Pipe(), try Pipe())
     close(output.reader)
     let console = Self.console(output, error)
-    #expect(await console.handle(try EventMaker()(.added(target: nil))) == .outputGone)
+    #expect(await console.handle([try EventMaker()(.added(target: nil))]) == .outputGone)
     #expect(await console.end() == .outputGone)
     #expect(error.text().contains("the reader of standard output closed it"))
     close(output.writer)
@@ -91,7 +91,7 @@ import Testing
       indices: [1], options: options, context: ProcessContextTests.context(),
       standardOutput: OutputStream(descriptor: output.reader),
       standardError: OutputStream(descriptor: error.writer))
-    #expect(await console.handle(try EventMaker().completed()) == .allEnded)
+    #expect(await console.handle([try EventMaker().completed()]) == .allEnded)
     #expect(await console.end() == .failed)
     #expect(error.text().contains("standard output cannot be written"))
     #expect(output.text().isEmpty)

@@ -26,6 +26,14 @@ struct HaulCommand: ParsableCommand {
       CommandGroup(name: "Background queue", subcommands: controlCommands)
     ])
 
+  /// The commands that `haul help` describes.
+  static let names: [String] = {
+    let commands: [any ParsableCommand.Type] = [
+      GetCommand.self, ProbeCommand.self, VerifyCommand.self,
+    ]
+    return (commands + controlCommands).compactMap { $0.configuration.commandName }
+  }()
+
   static let controlCommands: [any ParsableCommand.Type] = [
     AddCommand.self, ListCommand.self, ShowCommand.self, ExplainCommand.self, PauseCommand.self,
     ResumeCommand.self, RequeueCommand.self, CancelCommand.self, RetryCommand.self,

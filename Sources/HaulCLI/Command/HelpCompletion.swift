@@ -1,6 +1,6 @@
 /// Adds the commands after `haul help` to completion scripts.
 enum HelpCompletion {
-  private static let names = "get probe verify"
+  private static let names = HaulCommand.names.joined(separator: " ")
 
   /// The completion script of any shell, with these commands added.
   static func added(to script: String) -> String {

@@ -22,9 +22,7 @@ extension Invocation {
     do {
       self = try Self.parse(arguments, from: sources)
     } catch {
-      if let name = NotYetSupported.option(in: arguments) {
-        throw UsageError("\(name) is not yet supported")
-      }
+      if let message = NotYetSupported.message(about: arguments) { throw UsageError(message) }
       throw error
     }
   }

@@ -1,4 +1,4 @@
-/// The only table of documented commands and options that this version lacks.
+/// The only table of documented commands and options that this version, or `get`, lacks.
 enum NotYetSupported {
   private static let commands: Set<String> = [
     "put"
@@ -6,8 +6,13 @@ enum NotYetSupported {
 
   /// By command.
   private static let longOptions: [String: Set<String>] = [
-    "get": ["mirror", "priority", "group", "after", "id", "no-progress-events"],
+    "get": ["mirror"],
     "add": ["mirror", "put"],
+  ]
+
+  /// The options of `add` that concern the queue, which `get` does not have.
+  private static let queueOptions: Set<String> = [
+    "priority", "group", "after", "id", "no-progress-events",
   ]
 
   /// The name of the first such command in the arguments.
@@ -19,16 +24,19 @@ enum NotYetSupported {
     arguments.first { !$0.hasPrefix("-") }
   }
 
-  /// The first such option. Only used after parsing has failed: if a value looks like an option,
-  /// only the message is different.
+  /// What is said about the first such option; nil if there is none. Only used after parsing has
+  /// failed: if a value looks like an option, only the message is different.
   /// - Parameter command: nil if it is in the arguments.
-  static func option(in arguments: [String], of command: String? = nil) -> String? {
-    guard let missing = (command ?? first(of: arguments)).flatMap({ longOptions[$0] }) else {
+  static func message(about arguments: [String], of command: String? = nil) -> String? {
+    guard let command = command ?? first(of: arguments), let missing = longOptions[command] else {
       return nil
     }
     for word in arguments.prefix(while: { $0 != "--" }) where word.hasPrefix("--") {
-      let name = word.dropFirst(2).prefix { $0 != "=" }
-      if missing.contains(String(name)) { return "--\(name)" }
+      let name = String(word.dropFirst(2).prefix { $0 != "=" })
+      if missing.contains(name) { return "--\(name) is not yet supported" }
+      if command == "get", queueOptions.contains(name) {
+        return "--\(name) is an option of 'haul add', for the background queue"
+      }
     }
     return nil
   }

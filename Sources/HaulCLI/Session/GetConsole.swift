@@ -27,8 +27,6 @@ package actor GetConsole {
       indices: indices, options: options, view: view, at: context.clock.now)
   }
 
-  package func handle(_ event: TransferEvent) async -> RunState { await handle([event]) }
-
   /// Handles events, and writes their lines at once.
   package func handle(_ events: [TransferEvent]) async -> RunState {
     let wall = context.clock.wallSeconds

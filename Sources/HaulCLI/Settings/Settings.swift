@@ -108,8 +108,9 @@ extension SettingsFile.Entry {
     if value == "true" || value == "false", Self.problem(of: flag, command) == nil { return flag }
     let word = value.map { "--\(key)=\($0)" } ?? flag
     guard let problem = Self.problem(of: word, command) else { return word }
-    if NotYetSupported.option(in: [word], of: Command.configuration.commandName) != nil {
-      throw UsageError("\(key) is not yet supported")
+    let command = Command.configuration.commandName
+    if let message = NotYetSupported.message(about: [word], of: command) {
+      throw UsageError(String(message.dropFirst(2)))
     }
     if problem.hasSuffix("takes no value") { throw UsageError("\(key): write true or false") }
     // Without the value, which the user sees in the line.

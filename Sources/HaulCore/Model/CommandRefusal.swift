@@ -2,9 +2,9 @@
 public enum CommandRefusal: String, Sendable, Hashable, Codable, CaseIterable {
   /// It is completed; only `restart` downloads it again.
   case isCompleted
-  /// It has failed; `retry` resumes it.
+  /// It has failed; `retry` tries it again.
   case hasFailed
-  /// It was cancelled; `retry` and `restart` begin again.
+  /// It was cancelled; `retry` or `restart` it.
   case isCancelled
   /// It is running; pause it first.
   case isRunning
@@ -23,8 +23,8 @@ extension CommandRefusal {
   package var message: String {
     switch self {
     case .isCompleted: "it is completed; restart it to download it again"
-    case .hasFailed: "it has failed; retry it to resume"
-    case .isCancelled: "it was cancelled; retry or restart it to begin again"
+    case .hasFailed: "it has failed; retry it"
+    case .isCancelled: "it was cancelled; retry or restart it"
     case .isRunning: "it is running; pause it first"
     case .isBeingCancelled: "it is being cancelled"
     case .isBeingRemoved: "it is being removed from the list"

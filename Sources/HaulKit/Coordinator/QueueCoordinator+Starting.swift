@@ -112,8 +112,7 @@ extension QueueCoordinator {
   private func launch(_ record: TransferRecord, restartsFromZero: Bool) {
     engine.hooks.reached(.began)
     let id = record.id
-    let reportsProgress = record.request.reportsProgress
-    engine.hub.runBegan(id, reportsProgress: reportsProgress)
+    engine.hub.runBegan(id, reportsProgress: record.request.reportsProgress)
     let identity = TransferIdentity(record.request)
     runs[id].identity = identity
     runs.run(of: id)?.context.identity = identity
@@ -131,16 +130,14 @@ extension QueueCoordinator {
         DownloadDriver(
           request: download, serverName: known.serverName, previousLocation: known.location,
           restartsFromZero: restartsFromZero, stream: known.stream, executor: executor,
-          isStored: store.isDurable, reportsProgress: reportsProgress),
+          isStored: store.isDurable),
         for: id, on: executor)
     case .step(let step):
-      run(driver(of: step, id, reportsProgress), for: id, on: engine.soleExecutor)
+      run(driver(of: step, id), for: id, on: engine.soleExecutor)
     }
   }
 
-  private func driver(
-    of step: StepRequest, _ id: TransferID, _ reportsProgress: Bool
-  ) -> any TransferDriver {
+  private func driver(of step: StepRequest, _ id: TransferID) -> any TransferDriver {
     switch step.action {
     case .program(let words, let directory):
       guard let programs = engine.programs else { break }
@@ -149,7 +146,7 @@ extension QueueCoordinator {
         isIdempotent: step.isIdempotent)
     case .named(let name, let input):
       guard let closure = steps[name] else { break }
-      return StepDriver(closure: closure, input: input, reportsProgress: reportsProgress)
+      return StepDriver(closure: closure, input: input)
     }
     return MissingStepDriver(step: step)
   }

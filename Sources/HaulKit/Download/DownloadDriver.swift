@@ -17,12 +17,10 @@ final class DownloadDriver: TransferDriver {
   let executor: (any TaskExecutor)?
   /// Whether its end is stored on disk: its journal is kept until then.
   let isStored: Bool
-  let reportsProgress: Bool
 
   init(
     request: DownloadRequest, serverName: FileName?, previousLocation: FileLocation?,
-    restartsFromZero: Bool, stream: StreamBuffer?, executor: (any TaskExecutor)?, isStored: Bool,
-    reportsProgress: Bool
+    restartsFromZero: Bool, stream: StreamBuffer?, executor: (any TaskExecutor)?, isStored: Bool
   ) {
     self.request = request
     self.serverName = serverName
@@ -31,7 +29,6 @@ final class DownloadDriver: TransferDriver {
     self.stream = stream
     self.executor = executor
     self.isStored = isStored
-    self.reportsProgress = reportsProgress
   }
 
   func run(_ context: RunContext) async -> RunEnd {

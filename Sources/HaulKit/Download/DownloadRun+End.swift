@@ -14,9 +14,7 @@ extension DownloadRun {
     let rate = received == total ? averageRate : meter.rate
     let progress = TransferProgress(
       bytes: received, total: total, rate: rate, connections: connections)
-    if driver.reportsProgress {
-      engine.hub.emit(progress: progress, of: id, context.identity)
-    }
+    engine.hub.emit(progress: progress, of: id, context.identity)
     if let target {
       if checkpoints.begins(dirtyBytes: target.dirtyBytes, at: now) { checkpoint(target) }
       if !isReadingBack, target.digestLag >= Self.readBackThreshold { readBack(target) }

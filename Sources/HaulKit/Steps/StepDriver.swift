@@ -5,16 +5,14 @@ import HaulCore
 struct StepDriver: TransferDriver {
   let closure: StepClosure
   let input: String?
-  let reportsProgress: Bool
 
   func run(_ context: RunContext) async -> RunEnd {
     let (id, engine) = (context.id, context.engine)
     let started = engine.clock.now
     let state = StepState()
     context.receiveOrders(state.take)
-    let stepContext = StepContext(id: id, input: input, state: state) {
-      [reportsProgress] progress in
-      if reportsProgress { engine.hub.emit(progress: progress, of: id, context.identity) }
+    let stepContext = StepContext(id: id, input: input, state: state) { progress in
+      engine.hub.emit(progress: progress, of: id, context.identity)
     }
     engine.hub.emit(.phase(.running, reason: nil), of: id, context.identity)
     let work = Task(executorPreference: engine.soleExecutor) { [closure] in

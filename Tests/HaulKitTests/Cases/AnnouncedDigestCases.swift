@@ -3,7 +3,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Case 35: digests that the server announces")
+@Suite("Digests that the server announces")
 struct AnnouncedDigestCases {
   private func digest(_ field: Fault.DigestField, wrong: Bool) -> FaultScript.Resource {
     .init(

@@ -3,7 +3,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Cases 17 to 22, 33 to 35 and 48: heads and the ends of bodies")
+@Suite("Heads and the ends of bodies")
 struct FramingCases {
   @Test("Case 17: every request asks for bytes without coding")
   func identity() async throws {

@@ -3,7 +3,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Case 16: a server without validators")
+@Suite("A server without validators")
 struct NoValidatorCases {
   static func bare(_ faults: Fault...) -> FaultScript.Resource {
     FaultScript.Resource(resourcePath, seed: 7, length: 512 * kibi, faults: faults).with {

@@ -3,7 +3,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Cases 1 to 5: detecting the abilities of the server")
+@Suite("Detecting the abilities of the server")
 struct ProbeCases {
   @Test("Case 1: no HEAD is sent; the first range is the probe, and its body is kept")
   func noHead() async throws {

@@ -3,7 +3,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Cases 6 to 12: answers that differ from the requested range")
+@Suite("Answers that differ from the requested range")
 struct RangeAnswerCases {
   static let shift = Fault(.shiftRange(by: 1000), when: .init(has: .range))
 

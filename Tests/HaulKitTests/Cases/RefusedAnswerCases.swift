@@ -3,7 +3,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Cases 29 to 32: answers that are not the file")
+@Suite("Answers that are not the file")
 struct RefusedAnswerCases {
   @Test("Case 29: a multipart body is never written; the whole file is requested instead")
   func multipart() async throws {

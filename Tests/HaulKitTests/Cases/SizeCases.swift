@@ -5,7 +5,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Cases 23 to 28: sizes")
+@Suite("Sizes")
 struct SizeCases {
   @Test("Case 23: a length beyond 2^53 is read exactly")
   func hugeLength() async throws {

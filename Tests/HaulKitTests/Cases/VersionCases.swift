@@ -3,7 +3,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Cases 13 to 15: which bytes belong together")
+@Suite("Which bytes belong together")
 struct VersionCases {
   static let half = Fault(.stall(after: 200 * kibi))
   static let resumed = "bytes=204800-524287"
