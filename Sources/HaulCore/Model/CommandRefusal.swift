@@ -18,6 +18,11 @@ public enum CommandRefusal: String, Sendable, Hashable, Codable, CaseIterable {
   case isUnknown
 }
 
+extension CommandRefusal: CustomStringConvertible {
+  /// The raw value.
+  public var description: String { rawValue }
+}
+
 extension CommandRefusal {
   /// The message for people, with what to do.
   package var message: String {

@@ -146,6 +146,11 @@ extension TransferError: CustomStringConvertible {
   public var description: String { message }
 }
 
+extension TransferError.Code: CustomStringConvertible {
+  /// The raw value, such as `http-status`.
+  public var description: String { rawValue }
+}
+
 extension TransferError: CustomReflectable {
   /// Its fields.
   public var customMirror: Mirror {

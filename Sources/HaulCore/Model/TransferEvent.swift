@@ -87,6 +87,11 @@ public struct TransferEvent: Sendable, Hashable {
   }
 }
 
+extension TransferEvent.Initiator: CustomStringConvertible {
+  /// The raw value.
+  public var description: String { rawValue }
+}
+
 /// The progress of a transfer.
 public struct TransferProgress: Sendable, Hashable, Codable {
   /// Bytes of the file on disk, including those of earlier runs.

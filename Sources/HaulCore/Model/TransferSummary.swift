@@ -1,4 +1,5 @@
-/// What the queue knows about a transfer without reading its store.
+/// What the queue knows about a transfer without reading its store. Names and addresses are in the
+/// store: `TransferManager.rows(of:)` has them.
 public struct TransferSummary: Sendable, Hashable, Identifiable {
   /// The transfer.
   public let id: TransferID
@@ -56,4 +57,9 @@ public enum TransferState: String, Sendable, Hashable, CaseIterable, Codable {
 
   /// Whether it has ended; only `retry` and `restart` start it again.
   public var isEnded: Bool { self == .failed || self == .completed || self == .cancelled }
+}
+
+extension TransferState: CustomStringConvertible {
+  /// The raw value.
+  public var description: String { rawValue }
 }

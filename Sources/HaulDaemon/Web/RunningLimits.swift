@@ -35,7 +35,8 @@ final class RunningLimits: Sendable {
       try await manager.setSchedule(windows.isEmpty ? nil : Schedule(windows))
     }
     await manager.setLimits(
-      active: change.active, activePerHost: change.activePerHost.map { $0 == 0 ? .max : $0 },
+      maximumActive: change.active,
+      maximumActivePerHost: change.activePerHost.map { $0 == 0 ? .max : $0 },
       connectionsPerHost: change.connectionsPerHost, maximumConnections: change.connections)
     if let rate = change.rate { manager.setRateLimit(rate) }
     current.withLockedValue { limits in

@@ -1,26 +1,32 @@
 public import HaulCore
 
 extension TransferManager {
-  /// Starts nothing new until `unsuspend`; what runs continues.
+  /// Starts nothing new until `unsuspend`; what runs continues. It is not stored: after a crash or
+  /// a shutdown, `Configuration.isSuspended` says how the list opens.
   public func suspend() async { await coordinator.setSuspended(true) }
 
-  /// Ends `suspend`.
+  /// Ends `suspend`, or the suspension with which the list was opened. Returns when the transfers
+  /// that may run have started.
   public func unsuspend() async { await coordinator.setSuspended(false) }
 
+  /// Whether nothing new starts, because of `suspend` or `Configuration.isSuspended`.
+  public var isSuspended: Bool { coordinator.engine.slots.update { $0.isSuspended } }
+
   /// Changes the limits while transfers run: nil keeps a limit, with 0 nothing starts. Higher
-  /// limits start more; lower ones stop nothing that runs.
+  /// limits start more; lower ones stop nothing that runs. They are not stored.
   /// - Parameters:
-  ///   - active: transfers in all.
-  ///   - activePerHost: transfers of one host; `.max` for no limit but `active`.
-  ///   - connectionsPerHost: connections to one host, all transfers together.
-  ///   - maximumConnections: connections of all transfers together.
+  ///   - maximumActive: transfers that run at once.
+  ///   - maximumActivePerHost: transfers that run at once from one host; `.max` for no limit except
+  ///     `maximumActive`.
+  ///   - connectionsPerHost: connections to one host, across all transfers.
+  ///   - maximumConnections: connections of all transfers.
   public func setLimits(
-    active: Int? = nil, activePerHost: Int? = nil, connectionsPerHost: Int? = nil,
+    maximumActive: Int? = nil, maximumActivePerHost: Int? = nil, connectionsPerHost: Int? = nil,
     maximumConnections: Int? = nil
   ) async {
     await coordinator.setLimits { limits in
-      limits.active = active ?? limits.active
-      limits.activePerHost = activePerHost ?? limits.activePerHost
+      limits.active = maximumActive ?? limits.active
+      limits.activePerHost = maximumActivePerHost ?? limits.activePerHost
       limits.connectionsPerHost = connectionsPerHost ?? limits.connectionsPerHost
       limits.connections = maximumConnections ?? limits.connections
     }

@@ -55,6 +55,19 @@ extension TransferManager {
     try await coordinator.summaries(after: id, atMost: count, of: group)
   }
 
+  /// What a list shows of transfers, in the order of the list: name, address without secrets,
+  /// state, progress and error. It is the present state; `TransferList` follows the changes.
+  /// - Parameter selection: for one page of a long list, the ids of a page of summaries. Those that
+  ///   are not in the list are left out.
+  /// - Throws: `io`.
+  /// - Complexity: O(n log n) in the members of the list, for ids O(their number); reads each
+  ///   request from the store.
+  public func rows(
+    of selection: TransferSelection = .all
+  ) async throws(TransferError) -> [TransferList.Row] {
+    try await rows(of: coordinator.ids(of: selection)).map(\.row)
+  }
+
   /// What is shown of these transfers, with what is running now; without those that are not in the
   /// list.
   /// - Throws: `io`.
@@ -82,9 +95,6 @@ extension TransferManager {
   /// The number of the last stored state change; 0 before the first one.
   package var lastEventNumber: Int { get async { await coordinator.queue.lastEvent } }
 
-  /// Whether the queue is suspended.
-  package var isSuspended: Bool { coordinator.engine.slots.update { $0.isSuspended } }
-
   /// The bytes of a transfer to `.stream`, for one reader, from its start. A slow reader slows the
   /// network; one that stops before the end cancels the transfer.
   /// - Throws: `internal` when the transfer is unknown, has another destination, or has a reader.
@@ -92,7 +102,8 @@ extension TransferManager {
     TransferBytes(try await coordinator.stream(of: transfer.id))
   }
 
-  /// Every event from now on, once and in order; ends when the manager has shut down.
+  /// Every event from this call on, once and in order, also for a subscriber that reads late; ends
+  /// when the manager has shut down.
   ///
   /// A subscriber that does not read loses progress and phases first. When it has missed more state
   /// changes than are kept, it gets a `.snapshot` of every transfer in their place.
@@ -104,8 +115,9 @@ extension TransferManager {
   /// Every state change after a number, then everything as it happens, without gap or repetition,
   /// also across restarts; ends when the manager has shut down.
   ///
-  /// Begins with `.reset` and the present state when the log of state changes begins later, or the
-  /// number is of another list. The log keeps 100,000 changes; of a list in memory, 10,000.
+  /// Begins with `.reset` and the state at this call when the log of state changes begins later, or
+  /// the number is of another list. The log keeps 100,000 changes; of a list in memory, 10,000.
+  /// The subscriber begins at this call, also if it reads late.
   /// - Parameter number: of the last event that you have; nil begins with `.reset`.
   public func events(after number: Int?) -> QueueEvents {
     let start = number.map { EventFeed.Start.after($0) } ?? .nothing

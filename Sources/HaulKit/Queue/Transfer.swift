@@ -25,6 +25,17 @@ public struct Transfer: Sendable, Identifiable {
   }
 
   /// Its present state; nil when it is no longer in the list.
+  public var state: TransferState? {
+    get async { await summary?.state }
+  }
+
+  /// Its progress while it runs or is paused, with bytes and bytes per second; nil until it is
+  /// known, and after its end. After a crash it is nil until its next run begins.
+  public var progress: TransferProgress? {
+    get async { await snapshot?.progress }
+  }
+
+  /// Its present state, priority and wait reason; nil when it is no longer in the list.
   public var summary: TransferSummary? {
     get async { await manager.coordinator.summary(of: id) }
   }

@@ -13,7 +13,7 @@ import Testing
       let step = try await manager.add(.step("s"))
       // It would have begun with the commit of the added transfer.
       #expect(await step.summary?.state == .queued)
-      await manager.setLimits(active: 1)
+      await manager.setLimits(maximumActive: 1)
       #expect(try await step.result.state == .completed)
     }
   }

@@ -30,6 +30,15 @@ import Testing
     return request
   }
 
+  @Test func `Values print as the documentation names them`() {
+    #expect("\(TransferError.Code.httpStatus)" == "http-status")
+    #expect("\(TransferState.publishing)" == "publishing")
+    #expect("\(CommandRefusal.isCompleted)" == "isCompleted")
+    #expect("\(TransferEvent.Initiator.user)" == "user")
+    let cases = TransferError.Code.allCases
+    #expect(cases.map { "\($0)" } == cases.map(\.rawValue))
+  }
+
   @Test func `Announced lengths whose sum overflows do not stop the program`() async throws {
     let transport = Fixed(headers: ["Content-Length": "\(Int64.max)"]) {
       Self.bytes("x", ends: false)

@@ -15,11 +15,11 @@ import Testing
       let added = try await queue.add("a", "b", "c", "d", "e")
       try await queue.hold(added[0])
       #expect(await queue.states == [.running, .queued, .queued, .queued, .queued])
-      await manager.setLimits(active: 3, activePerHost: 3)
+      await manager.setLimits(maximumActive: 3, maximumActivePerHost: 3)
       try await queue.hold(added[1])
       try await queue.hold(added[2])
       #expect(await queue.states == [.running, .running, .running, .queued, .queued])
-      await manager.setLimits(active: 1, activePerHost: 1)
+      await manager.setLimits(maximumActive: 1, maximumActivePerHost: 1)
       #expect(await queue.states == [.running, .running, .running, .queued, .queued])
       for index in [0, 1] {
         queue.release(added[index])
@@ -35,6 +35,16 @@ import Testing
       queue.release(added[4])
       await manager.waitUntilEmpty()
       #expect(await queue.states.allSatisfy { $0 == .completed })
+    }
+  }
+
+  @Test func `Whether the list is suspended can be read`() async throws {
+    try await StepBench.with { bench in
+      #expect(!bench.manager.isSuspended)
+      await bench.manager.suspend()
+      #expect(bench.manager.isSuspended)
+      await bench.manager.unsuspend()
+      #expect(!bench.manager.isSuspended)
     }
   }
 
@@ -66,7 +76,7 @@ import Testing
         for name in names {
           group.addTask { _ = try await manager.add(queue.request(name)) }
           group.addTask { [limit = 1 + name.utf8.count % 3] in
-            await manager.setLimits(active: limit, activePerHost: limit)
+            await manager.setLimits(maximumActive: limit, maximumActivePerHost: limit)
           }
         }
         try await group.waitForAll()
@@ -82,16 +92,16 @@ import Testing
     let names = (0..<40).map { "f\($0)" }
     try await QueueBench.with(names.map { .plain($0) }) { queue in
       let manager = queue.manager
-      await manager.setLimits(active: 1, activePerHost: 1)
+      await manager.setLimits(maximumActive: 1, maximumActivePerHost: 1)
       try await withThrowingTaskGroup(of: Void.self) { group in
         for (number, name) in names.enumerated() {
           group.addTask { _ = try await manager.add(queue.request(name)) }
           // One of the two is one at any time, so that one is the limit.
           group.addTask { [other = 1 + number % 3] in
             if number.isMultiple(of: 2) {
-              await manager.setLimits(active: 1, activePerHost: other)
+              await manager.setLimits(maximumActive: 1, maximumActivePerHost: other)
             } else {
-              await manager.setLimits(active: other, activePerHost: 1)
+              await manager.setLimits(maximumActive: other, maximumActivePerHost: 1)
             }
           }
         }
@@ -117,10 +127,10 @@ import Testing
       try await added[1].pause()
       try await added[1].resume()
       try await added[1].start()
-      await manager.setLimits(active: 4, activePerHost: 4)
+      await manager.setLimits(maximumActive: 4, maximumActivePerHost: 4)
       #expect(await queue.states == [.completed, .queued, .queued])
       #expect(queue.asked == ["a"])
-      await manager.setLimits(active: 1, activePerHost: 1)
+      await manager.setLimits(maximumActive: 1, maximumActivePerHost: 1)
       await manager.unsuspend()
       await manager.waitUntilEmpty()
       #expect(queue.asked == ["a", "b", "c"])

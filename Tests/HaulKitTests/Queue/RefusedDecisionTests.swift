@@ -157,7 +157,7 @@ import Testing
     let cast = try Cast()
     let scene = cast.scene
     scene.ledger.withLockedValue { $0.setLimits(active: slots, perHost: slots) }
-    try scene.call { await $0.setLimits(active: slots, activePerHost: slots) }
+    try scene.call { await $0.setLimits(maximumActive: slots, maximumActivePerHost: slots) }
     // Everything that may start has started, and ended.
     scene.pass(.seconds(1))
     var request = scene.step("n", turns: 3)

@@ -133,7 +133,7 @@ import Testing
 
   @Test func `A transfer that is changed to a free host starts at once`() async throws {
     try await QueueBench.with([.held("a"), .held("b")], active: 2) { queue in
-      await queue.manager.setLimits(active: 2, activePerHost: 1)
+      await queue.manager.setLimits(maximumActive: 2, maximumActivePerHost: 1)
       let added = try await queue.add("a", "b")
       try await queue.hold(added[0])
       #expect(await queue.states == [.running, .queued])
@@ -184,7 +184,7 @@ import Testing
       await bench.gate.waitForArrivals(2)
       #expect(bench.gate.came == ["a", "c"])
       try await added[1].set { $0.after = [] }
-      await bench.manager.setLimits(active: 3, activePerHost: 3)
+      await bench.manager.setLimits(maximumActive: 3, maximumActivePerHost: 3)
       await bench.gate.waitForArrivals(3)
       #expect(bench.gate.came == ["a", "c", "b"])
     }

@@ -25,7 +25,7 @@ import Testing
     let gate = StepGate()
     try await QueueBench.with([], active: 1) { queue in
       await queue.manager.register(step: "s", gate.step)
-      await queue.manager.setLimits(active: 6, activePerHost: 1)
+      await queue.manager.setLimits(maximumActive: 6, maximumActivePerHost: 1)
       try await queue.manager.add((0..<6).map { .step("s", input: "\($0)") })
       await gate.waitForArrivals(6)
       gate.open()

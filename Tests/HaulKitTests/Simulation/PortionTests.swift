@@ -94,7 +94,7 @@ import Testing
     for _ in 0..<10_000 where changes(scene) == before { _ = scene.process.executor.runOne() }
     #expect(changes(scene) == before + 1)
     scene.ledger.withLockedValue { $0.setLimits(active: 4, perHost: 4) }
-    for _ in 0..<8 { scene.begin { await $0.setLimits(active: 4, activePerHost: 4) } }
+    for _ in 0..<8 { scene.begin { await $0.setLimits(maximumActive: 4, maximumActivePerHost: 4) } }
     try scene.runOut()
     for step in steps.dropFirst() { #expect(hasRun(step, in: scene) == false) }
     try scene.end()

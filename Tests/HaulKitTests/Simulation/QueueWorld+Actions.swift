@@ -109,7 +109,7 @@ extension QueueWorld {
   func setLimits(active: Int, perHost: Int) {
     guard !isUnderWay("limits") else { return }
     ledger.withLockedValue { $0.setLimits(active: active, perHost: perHost) }
-    call("limits") { await $0.setLimits(active: active, activePerHost: perHost) }
+    call("limits") { await $0.setLimits(maximumActive: active, maximumActivePerHost: perHost) }
   }
 
   /// Whether such a call has not returned: of two, the second may be carried out first.

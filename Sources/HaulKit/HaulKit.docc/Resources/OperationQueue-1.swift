@@ -10,6 +10,6 @@ for address in CommandLine.arguments.dropFirst() {
 }
 print("\(await manager.counts[.queued] ?? 0) wait")
 await manager.unsuspend()
-await manager.setLimits(active: 4, activePerHost: 4)
+await manager.setLimits(maximumActive: 4, maximumActivePerHost: 4)
 await manager.waitUntilEmpty()
 await manager.shutdown()
