@@ -121,28 +121,27 @@ extension QueueCoordinator {
     return QueueSnapshot(number: queue.lastEvent, transfers: summaries(of: .all))
   }
 
-  /// Makes a subscriber read every state change after `number`; false when `number` does not exist
-  /// yet.
-  func begin(_ key: EventHub.Key, after number: Int) -> Bool {
+  /// Makes a subscriber read every state change after `number`; the state of the whole list when
+  /// `number` does not exist yet.
+  func begin(_ key: EventHub.Key, after number: Int) -> QueueSnapshot? {
     let last = queue.lastEvent
-    guard number <= last else { return false }
+    guard number <= last else { return snapshot(for: key) }
     engine.hub.begin(key, missed: number < last ? number + 1...last : nil)
-    return true
+    return nil
   }
 
   /// The state of one transfer, and its end if it has ended, for a subscriber that continues from
   /// there.
   func snapshot(of id: TransferID, for key: EventHub.Key) async -> [TransferEvent] {
-    let record = await record(of: id)
-    engine.hub.begin(key)
-    guard let snapshot = snapshotEvent(of: id, record) else { return [] }
-    guard case .snapshot(let standing) = snapshot.kind, let result = standing.result
-    else { return [snapshot] }
-    return [
-      snapshot,
-      TransferEvent(
-        number: nil, id: id, identity: snapshot.identity, kind: .finished(result)),
-    ]
+    // Before anything suspends: what happens later is an event.
+    let whole = engine.hub.beginTransfer(key)
+    guard let present = presentState(of: id) else { return [] }
+    let snapshot = present.event(await record(of: id))
+    guard let result = snapshot.result else { return [snapshot.event] + [whole].compactMap(\.self) }
+    let end = TransferEvent(
+      number: nil, id: id, identity: snapshot.event.identity, kind: .finished(result))
+    guard result.state == .completed, let whole else { return [snapshot.event, end] }
+    return [snapshot.event, whole, end]
   }
 
   /// The state of one transfer; nil when it is not in the list.
@@ -153,7 +152,7 @@ extension QueueCoordinator {
 
   func snapshotEvent(of id: TransferID) async -> TransferEvent? {
     let record = await record(of: id)
-    return snapshotEvent(of: id, record)
+    return presentState(of: id)?.event(record).event
   }
 
   /// The stored record; nil when it cannot be read: a snapshot without its result is better than
@@ -165,16 +164,30 @@ extension QueueCoordinator {
     return (try? await store.records([id]))?.first
   }
 
-  private func snapshotEvent(of id: TransferID, _ record: TransferRecord?) -> TransferEvent? {
+  private func presentState(of id: TransferID) -> PresentState? {
     guard let member = queue.members[id], let summary = summary(of: id) else { return nil }
     let (phase, progress) = engine.hub.live(id)
-    let result = member.end.map { state in
+    return PresentState(summary: summary, phase: phase, progress: progress, end: member.end)
+  }
+}
+
+/// The state of a transfer without its record.
+private struct PresentState {
+  let summary: TransferSummary
+  let phase: TransferEvent.Phase?
+  let progress: TransferProgress?
+  let end: TransferResult.State?
+
+  /// Its snapshot, and the result if it has ended.
+  func event(_ record: TransferRecord?) -> (event: TransferEvent, result: TransferResult?) {
+    let result = end.map { state in
       record?.result.flatMap { $0.state == state ? $0 : nil } ?? TransferResult(state: state)
     }
     let snapshot = TransferSnapshot(
       summary: summary, phase: phase, progress: progress, result: result)
-    return TransferEvent(
-      number: nil, id: id, identity: record.map { TransferIdentity($0.request) },
-      kind: .snapshot(snapshot))
+    let identity = record.map { TransferIdentity($0.request) }
+    let event = TransferEvent(
+      number: nil, id: summary.id, identity: identity, kind: .snapshot(snapshot))
+    return (event, result)
   }
 }

@@ -16,8 +16,8 @@ final class EventFeed: Sendable {
   }
 
   private struct Reading {
-    /// Nil once it has begun.
-    var start: Start?
+    /// Where it begins, as a reset or nil for what follows the start; nil once it was taken.
+    var beginning: Task<QueueSnapshot?, Never>?
     var ready: Deque<QueueEvent> = []
     /// Summaries of a reset that are still to be delivered.
     var summaries: Deque<TransferSummary> = []
@@ -35,11 +35,21 @@ final class EventFeed: Sendable {
   init(of coordinator: QueueCoordinator, from start: Start, deliversResetsAsSnapshots: Bool = false)
   {
     hub = coordinator.engine.hub
-    key = hub.subscribe()
+    let key = hub.subscribe()
+    self.key = key
     store = coordinator.store
     self.coordinator = coordinator
     self.deliversResetsAsSnapshots = deliversResetsAsSnapshots
-    reading = NIOLockedValueBox(Reading(start: start))
+    var reading = Reading()
+    // Read now, so that a late reader misses nothing.
+    switch start {
+    case .now: break
+    case .after(let number):
+      reading.beginning = coordinator.engine.begin { await coordinator.begin(key, after: number) }
+    case .nothing:
+      reading.beginning = coordinator.engine.begin { await coordinator.snapshot(for: key) }
+    }
+    self.reading = NIOLockedValueBox(reading)
   }
 
   deinit { hub.unsubscribe(key) }
@@ -76,8 +86,8 @@ final class EventFeed: Sendable {
       if !ready.isEmpty { return .made(ready) }
       if let page = takeSummaries() {
         await addSnapshots(page)
-      } else if let start = takeStart() {
-        guard await begin(start) else { return .fromHub([]) }
+      } else if !Task.isCancelled, let beginning = takeBeginning() {
+        if let snapshot = await beginning.value { reset(to: snapshot) }
       } else {
         switch await hub.next(key, atMost: most) {
         case .events(let events): return .fromHub(await store.identified(events))
@@ -96,10 +106,10 @@ final class EventFeed: Sendable {
     }
   }
 
-  private func takeStart() -> Start? {
+  private func takeBeginning() -> Task<QueueSnapshot?, Never>? {
     reading.withLockedValue { reading in
-      defer { reading.start = nil }
-      return reading.start
+      defer { reading.beginning = nil }
+      return reading.beginning
     }
   }
 
@@ -109,17 +119,6 @@ final class EventFeed: Sendable {
       let page = Array(reading.summaries.prefix(Self.pageSize))
       reading.summaries.removeFirst(page.count)
       return page
-    }
-  }
-
-  private func begin(_ start: Start) async -> Bool {
-    switch start {
-    case .now: return true
-    case .nothing: return await reset()
-    case .after(let number):
-      guard let coordinator else { return false }
-      if await coordinator.begin(key, after: number) { return true }
-      return await reset()
     }
   }
 
@@ -148,6 +147,11 @@ final class EventFeed: Sendable {
 
   private func reset() async -> Bool {
     guard let snapshot = await coordinator?.snapshot(for: key) else { return false }
+    reset(to: snapshot)
+    return true
+  }
+
+  private func reset(to snapshot: QueueSnapshot) {
     reading.withLockedValue { reading in
       if deliversResetsAsSnapshots {
         reading.summaries = Deque(snapshot.transfers)
@@ -155,7 +159,6 @@ final class EventFeed: Sendable {
         reading.ready.append(.reset(snapshot))
       }
     }
-    return true
   }
 
   /// Makes snapshots of some transfers ready.

@@ -109,13 +109,13 @@ extension EventHub {
     state.withLockedValue { !$0.subscribers.isEmpty || !$0.transferSubscribers.isEmpty }
   }
 
-  /// Subscribes to everything from now on, or to one transfer from its present state.
+  /// Subscribes to everything from now on, or to one transfer from the state that it reads first.
   func subscribe(to transfer: TransferID? = nil) -> Key {
     state.withLockedValue { state in
       state.lastSubscriber += 1
       let number = state.lastSubscriber
       if let transfer {
-        state.transferSubscribers[transfer, default: [:]][number] = HubState.TransferSubscriber()
+        state.addSubscriber(number, to: transfer)
       } else {
         state.subscribers[number] = HubState.Subscriber(cursor: state.next)
       }
@@ -139,19 +139,22 @@ extension EventHub {
     waiter?.resume(returning: .end)
   }
 
-  /// Makes a subscriber continue from this moment: it knows all earlier events, except these
+  /// Makes a subscriber to everything continue from this moment: it knows all earlier events, except these
   /// numbers.
   func begin(_ key: Key, missed: ClosedRange<Int>? = nil) {
     state.withLockedValue { state in
-      if let transfer = key.transfer {
-        state.transferSubscribers[transfer]?[key.number]?.isLost = false
-      } else {
-        let next = state.next
-        state.subscribers[key.number]?.cursor = next
-        state.subscribers[key.number]?.missed = missed
-        state.trim()
-      }
+      let next = state.next
+      state.subscribers[key.number]?.cursor = next
+      state.subscribers[key.number]?.missed = missed
+      state.trim()
     }
+  }
+
+  /// Makes a subscriber to one transfer continue from this moment, with the state that it reads.
+  /// - Returns: the progress of 100 % that it has not received and that the state does not replace.
+  func beginTransfer(_ key: Key) -> TransferEvent? {
+    guard let transfer = key.transfer else { return nil }
+    return state.withLockedValue { $0.continueSubscriber(key.number, to: transfer) }
   }
 
   /// Notes that a subscriber has read what it missed, up to this number.

@@ -6,6 +6,27 @@ import OrderedCollections
 extension HubState {
   private static let maximumEvents = 64
 
+  /// Adds a subscriber that must first read the state of its transfer.
+  mutating func addSubscriber(_ number: UInt64, to id: TransferID) {
+    var subscriber = TransferSubscriber()
+    if let known = live[id], known.isWhole, let progress = known.progress {
+      subscriber.whole = TransferEvent(
+        number: nil, id: id, identity: nil, kind: .progress(progress))
+    }
+    transferSubscribers[id, default: [:]][number] = subscriber
+  }
+
+  /// Makes a subscriber continue from this moment.
+  /// - Returns: the progress of 100 % that it has not received, unless a restart made it obsolete.
+  mutating func continueSubscriber(_ number: UInt64, to id: TransferID) -> TransferEvent? {
+    defer {
+      transferSubscribers[id]?[number]?.isLost = false
+      transferSubscribers[id]?[number]?.whole = nil
+    }
+    if let known = live[id], !known.isWhole { return nil }
+    return transferSubscribers[id]?[number]?.whole
+  }
+
   /// Delivers an event to the subscribers of its transfer.
   mutating func deliverToSubscribers(_ event: TransferEvent) {
     guard transferSubscribers[event.id] != nil else { return }
@@ -13,7 +34,9 @@ extension HubState {
   }
 
   private mutating func deliver(_ event: TransferEvent, at index: Int) {
-    guard var subscriber = transferSubscribers[event.id]?.values[index], !subscriber.isLost else {
+    guard var subscriber = transferSubscribers[event.id]?.values[index] else { return }
+    if subscriber.isLost {
+      if event.isWhole { transferSubscribers[event.id]?.values[index].whole = event }
       return
     }
     if let waiter = subscriber.waiter {
@@ -23,7 +46,8 @@ extension HubState {
       subscriber.events.append(event)
     } else {
       // Too many unread events: the present state replaces them.
-      subscriber = TransferSubscriber()
+      let whole = event.isWhole ? event : subscriber.events.last { $0.isWhole }
+      subscriber = TransferSubscriber(whole: whole)
     }
     transferSubscribers[event.id]?.values[index] = subscriber
   }
@@ -71,5 +95,12 @@ extension HubState {
         wakes.append((waiter, .end))
       }
     }
+  }
+}
+
+extension TransferEvent {
+  /// Whether it is progress of 100 %.
+  fileprivate var isWhole: Bool {
+    if case .progress(let progress) = kind { progress.isWhole } else { false }
   }
 }

@@ -22,6 +22,8 @@ struct HubState {
     var progress: TransferEvent?
     /// Whether it must read the transfer's present state first.
     var isLost = true
+    /// While it is lost: the progress of 100 % that it has not received, which no state replaces.
+    var whole: TransferEvent?
     var waiter: EventHub.Waiter?
   }
 

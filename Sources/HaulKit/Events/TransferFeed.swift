@@ -2,9 +2,11 @@ import DequeModule
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// Reads the events of one transfer for one subscriber: from its present state to its end.
+/// Reads the events of one transfer for one subscriber: from its state at the call to its end.
 final class TransferFeed: Sendable {
   private struct Reading {
+    /// The state at the call; nil once it was taken.
+    var beginning: Task<[TransferEvent], Never>?
     var ready: Deque<TransferEvent> = []
     var isOver = false
   }
@@ -14,14 +16,18 @@ final class TransferFeed: Sendable {
   private let id: TransferID
   private let identity: TransferIdentity?
   private weak let coordinator: QueueCoordinator?
-  private let reading = NIOLockedValueBox(Reading())
+  private let reading: NIOLockedValueBox<Reading>
 
   init(of id: TransferID, _ identity: TransferIdentity?, _ coordinator: QueueCoordinator) {
     hub = coordinator.engine.hub
-    key = hub.subscribe(to: id)
+    let key = hub.subscribe(to: id)
+    self.key = key
     self.id = id
     self.identity = identity
     self.coordinator = coordinator
+    // Read now, so that a late reader misses nothing.
+    let beginning = coordinator.engine.begin { await coordinator.snapshot(of: id, for: key) }
+    reading = NIOLockedValueBox(Reading(beginning: beginning))
   }
 
   deinit { hub.unsubscribe(key) }
@@ -31,11 +37,22 @@ final class TransferFeed: Sendable {
     while true {
       let (ready, isOver) = take(atMost: most)
       if !ready.isEmpty || isOver { return ready }
+      if !Task.isCancelled, let beginning = takeBeginning() {
+        add(await beginning.value)
+        continue
+      }
       switch await hub.next(key, atMost: most) {
       case .events(let events): add(events)
       case .lost: add(await coordinator?.snapshot(of: id, for: key) ?? [])
       case .missed, .end: return []
       }
+    }
+  }
+
+  private func takeBeginning() -> Task<[TransferEvent], Never>? {
+    reading.withLockedValue { reading in
+      defer { reading.beginning = nil }
+      return reading.beginning
     }
   }
 

@@ -1,9 +1,12 @@
 public import HaulCore
 
 extension Transfer {
-  /// Its present state (`.snapshot`), then every state change, once and in order, and the newest
-  /// progress. The last event is its end (`.finished`). A transfer that has ended sends only the
-  /// snapshot and the end.
+  /// Its state at this call (`.snapshot`), then every state change, once and in order, and the
+  /// newest progress. The last event is its end (`.finished`). A transfer that has ended sends only
+  /// the snapshot and the end.
+  ///
+  /// A subscriber that reads late misses nothing. When a download completes, it gets 100 % once,
+  /// before the end.
   ///
   /// The sequence ends without `.finished` when the manager shuts down or the transfer is not in
   /// the list. A subscriber that reads too slowly gets another `.snapshot` in place of missed

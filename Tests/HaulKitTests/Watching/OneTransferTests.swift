@@ -82,11 +82,18 @@ import Testing
       #expect(result.state == .cancelled)
       #expect(await reader.next() == nil)
       #expect(await kinds(added[1].events()).isEmpty)
-      // One that has ended, and is removed before its events are read.
+      // One that ends and is removed before its events are read.
       let late = added[2].events()
       try await added[2].cancel()
       try await added[2].remove()
-      #expect(await kinds(late).isEmpty)
+      let told = await kinds(late)
+      guard told.count == 2, case .snapshot(let before) = told[0],
+        case .finished(let end) = told[1]
+      else {
+        Issue.record("\(told)")
+        return
+      }
+      #expect(before.state == .queued && end.state == .cancelled)
     }
   }
 
@@ -154,6 +161,8 @@ import Testing
       let running = try #require(await a.snapshot)
       #expect(running.state == .running && running.phase == .transferring)
       #expect(running.progress?.total == Int64(QueueBench.length) && running.result == nil)
+      #expect(await a.state == .running)
+      #expect(await a.progress?.total == Int64(QueueBench.length))
       try await a.pause()
       let paused = try #require(await a.snapshot)
       #expect(paused.state == .paused && paused.progress?.bytes ?? 0 > 0)
@@ -161,6 +170,8 @@ import Testing
       try await a.resume()
       let result = try await a.result
       #expect(await a.snapshot?.result == result)
+      #expect(await a.state == .completed)
+      #expect(await a.progress == nil)
       try await a.remove()
       #expect(await a.snapshot == nil)
     }
