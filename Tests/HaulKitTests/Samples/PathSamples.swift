@@ -65,6 +65,38 @@ private struct PathSample {
     return manager
   }
 
+  func changes() async throws {
+    await manager.setLimits(maximumActive: 4, maximumActivePerHost: 2)  // the other limits stay
+    manager.setRateLimit(5 << 20)  // nil for none
+    await manager.suspend()  // nothing new starts until unsuspend()
+    print(manager.isSuspended)
+  }
+
+  func order(_ transfer: Transfer, second: Transfer, third: Transfer, other: Transfer) async throws
+  {
+    try await transfer.setPriority(.userInitiated)
+    try await transfer.move(to: .first)  // or .last, .before(other.id), .after(other.id)
+    _ = try await manager.move([third.id, second.id], to: .after(transfer.id))
+    try await other.start()  // before all others, in the next free slot
+  }
+
+  func list() async throws {
+    for row in try await manager.rows() {
+      print(row.name, row.address ?? "", row.state, row.fraction ?? 0, row.waitReason?.code ?? "")
+    }
+    for transfer in try await manager.transfers(of: .group("season")) {
+      print(transfer.url?.description ?? "a step", await transfer.state ?? .stopping)
+    }
+  }
+
+  func pages() async throws {
+    var page = try await manager.summaries(after: nil, atMost: 100)
+    while let last = page.last {
+      for row in try await manager.rows(of: .ids(page.map(\.id))) { print(row.name, row.state) }
+      page = try await manager.summaries(after: last.id, atMost: 100)
+    }
+  }
+
   func group() async throws {
     let season = addresses.map { url in
       var request = TransferRequest.download(url, to: .directory("season"))
@@ -76,12 +108,13 @@ private struct PathSample {
     print(results.values.count { $0.state == .completed }, "of", results.count)
   }
 
-  func commands(_ transfer: Transfer) async throws {
+  func commands(_ transfer: Transfer, _ transfers: [Transfer]) async throws {
     try await transfer.pause()  // returns when its connections are closed; its bytes are kept
     try await transfer.resume()
     let report = try await manager.pause(.group("season"))
     for (id, refusal) in report.refused { print(id, refusal) }
     _ = try await manager.retry(.filter { $0.state == .failed })
+    _ = try await manager.cancel(.ids(transfers.map(\.id)))
   }
 
   func survive(_ url: ResourceURL) async throws {
