@@ -45,7 +45,7 @@ extension DownloadRun {
       return nil
     }
     if driver.isStored { claim.part.keepJournal() }
-    await removeOldPart(unlessIn: location)
+    if let old = driver.previousLocation { await removeUnlessContinued(old) }
     await engine.hooks.recovered(id)
     let target = FileTarget(
       claim: claim, url: request.url, io: engine.io, commits: engine.commits, clock: engine.clock)
@@ -59,10 +59,10 @@ extension DownloadRun {
   }
 
   /// Removes the part file of an earlier run if this one has another name: nothing continues it.
-  private func removeOldPart(unlessIn location: FileLocation?) async {
-    guard let old = driver.previousLocation, let location,
-      (old.directory, old.name) != (location.directory, location.name)
-    else { return }
+  private func removeUnlessContinued(_ old: FileLocation) async {
+    guard let location, (old.directory, old.name) != (location.directory, location.name) else {
+      return
+    }
     // A part file that cannot be removed now is left.
     try? await engine.io.run { [request, disk = engine.disk] () throws(TransferError) in
       try old.discard(request.url, on: disk)
@@ -112,16 +112,19 @@ extension DownloadRun {
   private func claimTarget(
     _ serverName: FileName?
   ) async throws(TransferError) -> TargetClaim.Outcome {
-    let (request, engine, id, previous) = (request, engine, id, driver.previousLocation)
-    if driver.executor != nil, request.previousPath == nil {
+    // The driver is captured, not its large request.
+    let (driver, engine, id) = (driver, engine, id)
+    if driver.executor != nil, driver.request.previousPath == nil {
       let new = try await engine.io.inPlace.run { () throws(TransferError) in
-        try TargetSearch(for: request, of: id, serverName: serverName, in: engine).claimNew()
+        try TargetSearch(for: driver.request, of: id, serverName: serverName, in: engine)
+          .claimNew()
       }
       if let new { return .claimed(new) }
     }
     return try await engine.io.run { () throws(TransferError) in
       try TargetSearch.find(
-        for: request, of: id, serverName: serverName, previous: previous, in: engine)
+        for: driver.request, of: id, serverName: serverName, previous: driver.previousLocation,
+        in: engine)
     }
   }
 
