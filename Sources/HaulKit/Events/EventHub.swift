@@ -139,8 +139,8 @@ extension EventHub {
     waiter?.resume(returning: .end)
   }
 
-  /// Makes a subscriber to everything continue from this moment: it knows all earlier events, except these
-  /// numbers.
+  /// Makes a subscriber to everything continue from this moment: it knows all earlier events,
+  /// except these numbers.
   func begin(_ key: Key, missed: ClosedRange<Int>? = nil) {
     state.withLockedValue { state in
       let next = state.next
