@@ -115,6 +115,9 @@ extension NewTransfer {
     guard HeaderFields.isName(field.name), HeaderFields.isValue(field.value) else {
       throw wrong("'headers': a name or a value has a forbidden character")
     }
+    guard !HeaderFields.isReserved(field.name) else {
+      throw wrong("'headers': \(field.name) is set by haul itself and cannot be given")
+    }
     return (field.name, field.value)
   }
 

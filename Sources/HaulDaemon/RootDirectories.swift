@@ -22,6 +22,10 @@ struct RootDirectories: Sendable {
     for path in [new.file, new.directory].compactMap(\.self) where path.hasPrefix("/") {
       try check(path)
     }
+    // A root itself is no file.
+    if let file = new.file, file.hasPrefix("/"), let slash = file.lastIndex(of: "/") {
+      try check(String(file[..<slash]))
+    }
   }
 
   /// A transfer that was added over the socket may write anywhere and carry secrets: neither may

@@ -186,6 +186,9 @@ struct ControlSession {
   private func watch(
     _ names: [String], _ group: String?, _ json: Bool, _ client: ControlClient
   ) async throws -> ExitStatus {
+    if let group, try await client.transfers(group: group, atMost: 1).transfers.isEmpty {
+      return await isEmpty(group)
+    }
     var scope = group.map(WatchReport.Scope.group) ?? .all
     if !names.isEmpty {
       var ids: Set<TransferID> = []

@@ -76,6 +76,7 @@ package enum TransferText {
       case "offline": "it resumes when there is a network"
       case "schedule": "haul start --force \(transfer.id) starts it now"
       case "suspended": "haul unsuspend lets it start"
+      case "host-back-off", "host-outage": "it resumes by itself"
       default: "it resumes by itself; haul start \(transfer.id) tries at once"
       }
     return "\(wait.message); \(advice)"

@@ -31,18 +31,11 @@ package enum HeaderArgument {
     guard HeaderFields.isValue(value) else {
       throw UsageError("\(origin): the value of \(name) has a line break or a control character")
     }
-    guard !reserved.contains(name.lowercased()) else {
+    guard !HeaderFields.isReserved(name) else {
       throw UsageError("\(origin): \(name) is set by haul itself and cannot be given")
     }
     return (name, value)
   }
-
-  /// Fields that determine which bytes the server sends, and how they are framed.
-  private static let reserved: Set<String> = [
-    "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
-    "accept-encoding", "connection", "content-length", "expect", "host", "keep-alive",
-    "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
-  ]
 
   private static func trimmed(_ text: Substring) -> String {
     let start = text.drop { $0 == " " || $0 == "\t" }

@@ -76,6 +76,15 @@ extension HeaderFields {
       }
   }
 
+  /// Whether it determines which bytes the server sends or how they are framed: Haul sets it.
+  package static func isReserved(_ name: String) -> Bool { reserved.contains(name.lowercased()) }
+
+  private static let reserved: Set<String> = [
+    "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
+    "accept-encoding", "connection", "content-length", "expect", "host", "keep-alive",
+    "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+  ]
+
   /// Whether it has no line break and no control character (RFC 9110, section 5.5).
   package static func isValue(_ text: String) -> Bool {
     text.utf8.allSatisfy { $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }

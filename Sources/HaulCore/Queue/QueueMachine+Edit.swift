@@ -1,19 +1,21 @@
 /// Changes the request of a member.
 extension QueueMachine {
   /// Gives a member another request, which counts from its next run on.
-  /// - Parameter names: the paths of its file by the old and the new request, if known.
+  /// - Parameters:
+  ///   - names: the paths of its file by the old and the new request, if known.
+  ///   - mayHaveBytes: whether an earlier run may have left bytes on disk.
   /// - Returns: the refusal, if it must stop first or is gone.
   /// - Throws: `dependency-failed`, `in-use` as `add`; `refused` if a fixed field would change.
   ///   Nothing has changed then.
   package mutating func set(
     _ request: TransferRequest, of record: TransferRecord,
-    names: (old: String?, new: String?), _ decision: inout QueueDecision
+    names: (old: String?, new: String?), mayHaveBytes: Bool, _ decision: inout QueueDecision
   ) throws(TransferError) -> CommandRefusal? {
     let id = record.id
     guard let member = members[id] else { return .isUnknown }
     if let refusal = member.state.refusalOfChange { return refusal }
     try record.request.permits(request)
-    if member.storedState.hasRun, record.mayHaveBytes,
+    if member.storedState.hasRun, mayHaveBytes,
       names.old != names.new || record.request.mayGetAnotherName(by: request)
     {
       throw TransferError(
@@ -101,13 +103,5 @@ extension TransferRequest {
         nil
       }
     if let what { throw TransferError(.refused, "\(what) cannot be changed") }
-  }
-}
-
-extension TransferRecord {
-  /// Whether bytes may be on disk: not if its last run failed before any came.
-  fileprivate var mayHaveBytes: Bool {
-    guard let result, result.state == .failed else { return true }
-    return result.bytes > 0
   }
 }

@@ -96,7 +96,8 @@ extension QueueCoordinator {
           try queue.add(add.additions, &decision)
           for (record, request) in add.updates {
             let names = (record.request.target, request.target)
-            let refusal = try queue.set(request, of: record, names: names, &decision)
+            let refusal = try queue.set(
+              request, of: record, names: names, mayHaveBytes: mayHaveBytes(record), &decision)
             if let refusal { throw TransferError(refusal) }
           }
         }
@@ -257,12 +258,18 @@ extension QueueCoordinator {
       let names = (record.request.target, request.target)
       return try await commit(starting: !isStoreRefusing) {
         (queue, decision) throws(TransferError) in
-        try queue.set(request, of: record, names: names, &decision)
+        try queue.set(
+          request, of: record, names: names, mayHaveBytes: mayHaveBytes(record), &decision)
       }
     }
     if refusal == nil, let event = await snapshotEvent(of: id) { engine.hub.emit([event]) }
     await startReady()
     return refusal
+  }
+
+  /// Whether an earlier run may have left bytes: not if it failed before any came.
+  private func mayHaveBytes(_ record: TransferRecord) -> Bool {
+    record.result?.state != .failed || runs[record.id].location != nil
   }
 
   func set(

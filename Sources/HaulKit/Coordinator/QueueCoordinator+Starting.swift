@@ -129,8 +129,8 @@ extension QueueCoordinator {
       run(
         DownloadDriver(
           request: download, serverName: known.serverName, previousLocation: known.location,
-          restartsFromZero: restartsFromZero, stream: known.stream, executor: executor,
-          isStored: store.isDurable),
+          needsPreviousBytes: !restartsFromZero && record.result?.state != .failed,
+          stream: known.stream, executor: executor, isStored: store.isDurable),
         for: id, on: executor)
     case .step(let step):
       run(driver(of: step, id), for: id, on: engine.soleExecutor)

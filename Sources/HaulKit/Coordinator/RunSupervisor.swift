@@ -98,7 +98,7 @@ package struct RunSupervisor {
   package mutating func ended(_ id: TransferID, _ end: RunEnd) -> Bool {
     guard let run = run(of: id), !run.isForceStopped else { return false }
     run.end = end
-    if end.isOver { self[id].location = nil }
+    if end.isOver, !end.hasFailed { self[id].location = nil }
     ended.append(id)
     return true
   }

@@ -9,8 +9,8 @@ final class DownloadDriver: TransferDriver {
   let serverName: FileName?
   /// Where an earlier run left its bytes, if known.
   let previousLocation: FileLocation?
-  /// Whether those bytes are given up.
-  let restartsFromZero: Bool
+  /// Whether their directory must be there: it is waited for.
+  let needsPreviousBytes: Bool
   /// The buffer that the reader of a stream reads from.
   let stream: StreamBuffer?
   /// Where it runs; nil for the global executor.
@@ -20,12 +20,12 @@ final class DownloadDriver: TransferDriver {
 
   init(
     request: DownloadRequest, serverName: FileName?, previousLocation: FileLocation?,
-    restartsFromZero: Bool, stream: StreamBuffer?, executor: (any TaskExecutor)?, isStored: Bool
+    needsPreviousBytes: Bool, stream: StreamBuffer?, executor: (any TaskExecutor)?, isStored: Bool
   ) {
     self.request = request
     self.serverName = serverName
     self.previousLocation = previousLocation
-    self.restartsFromZero = restartsFromZero
+    self.needsPreviousBytes = needsPreviousBytes
     self.stream = stream
     self.executor = executor
     self.isStored = isStored

@@ -114,7 +114,7 @@ extension DownloadRun {
   ) async throws(TransferError) -> TargetClaim.Outcome {
     // The driver is captured, not its large request.
     let (driver, engine, id) = (driver, engine, id)
-    if driver.executor != nil, driver.request.previousPath == nil {
+    if driver.executor != nil, driver.request.previousPath == nil, driver.previousLocation == nil {
       let new = try await engine.io.inPlace.run { () throws(TransferError) in
         try TargetSearch(for: driver.request, of: id, serverName: serverName, in: engine)
           .claimNew()

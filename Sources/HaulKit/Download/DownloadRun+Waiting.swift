@@ -42,7 +42,7 @@ extension DownloadRun {
   /// The directory with an earlier run's bytes, if it is missing. It is not created: it would be on
   /// another file system.
   func missingPartDirectory() async -> WaitReason? {
-    guard engine.waitsForDisk, !driver.restartsFromZero,
+    guard engine.waitsForDisk, driver.needsPreviousBytes,
       let previousLocation = driver.previousLocation
     else { return nil }
     return try? await engine.io.run { [disk = engine.disk] () throws(TransferError) in

@@ -65,13 +65,15 @@ struct DownloadRun: ~Copyable {
   mutating func perform() async -> RunEnd {
     if let reason = await missingPartDirectory() { return .suspended(reason) }
     await runToEnd()
-    let length = plan.update { $0.plan.length }
+    let (length, received) = plan.update { ($0.plan.length, $0.plan.receivedCount) }
     location?.length = length
     var end = end ?? .paused
     if let reason = await waitReason(behind: end) { end = .suspended(reason) }
     await releaseTarget(end)
     driver.stream?.finish(end.outcome)
-    if let location, !end.isOver { await context.report(.bytesLocated(location)) }
+    if let location, !end.isOver || (end.hasFailed && received > 0) {
+      await context.report(.bytesLocated(location))
+    }
     return end
   }
 

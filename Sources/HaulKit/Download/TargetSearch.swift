@@ -78,15 +78,39 @@ struct TargetSearch {
     if let path = request.previousPath {
       var exact = request
       exact.destination = .file(path)
+      exact.createsDirectories = exact.createsDirectories || !request.destination.isExact
       // A name that was derived may get a number, should another program take it meanwhile.
       if !request.destination.isExact, request.ifExists == .update { exact.ifExists = .rename }
       let search = try TargetSearch(for: exact, of: id, in: engine)
       if let claim = try search.claimPrevious() { return .claimed(claim) }
     }
-    return try TargetSearch(
-      for: request, of: id, serverName: serverName, previous: previous, in: engine
-    ).find()
+    let search = try TargetSearch(
+      for: request, of: id, serverName: serverName, previous: previous, in: engine)
+    if let claim = try search.claimPreviousNumber() { return .claimed(claim) }
+    return try search.find()
   }
+
+  /// Takes the part file with a number that an earlier run began, even if the name without a number
+  /// is free by now; nil if there is none.
+  private func claimPreviousNumber() throws(TransferError) -> TargetClaim? {
+    guard numbering != .never, let previous, previous.name != name.text,
+      previous.directory == directory.path
+    else { return nil }
+    let numbers = 1...Self.highestSearched
+    guard let number = numbers.first(where: { name.numbered($0).text == previous.name }) else {
+      return nil
+    }
+    let candidate = name.numbered(number)
+    guard try hasJournal(candidate),
+      try TargetCheck.state(of: candidate.text, in: directory) == .absent
+    else { return nil }
+    return try reservations.search { () throws(TransferError) in
+      try acquire(candidate).map { claim(candidate, $0, number: number) }
+    }
+  }
+
+  /// The highest number that is recognized in a name.
+  private static let highestSearched = 1000
 
   /// Finds the name; see `find(for:of:serverName:in:)`.
   /// - Throws: `not-a-regular-file`, `permission-denied`, `name-conflict`, `in-use`, `disk-full`,
@@ -229,8 +253,7 @@ struct TargetSearch {
 
   /// Whether the part is empty, or holds bytes of the address or of this transfer.
   func isOwn(_ part: PartFile, _ name: FileName) -> Bool {
-    part.matches(request.url)
-      || (previous?.name == name.text && previous?.directory == directory.path)
+    part.matches(request.url) || previous?.isOf(name, in: directory) == true
   }
 
   private func key(_ name: FileName) -> TargetReservations.Key {

@@ -33,9 +33,10 @@ struct DiscardDriver: TransferDriver {
     guard case .claimed(let claim) = outcome else { return }
     defer { engine.targets.release(claim.key) }
     // Under an exact name, a run would adopt any part file, so any is deleted.
-    guard request.destination.isExact || claim.part.matches(request.url) else {
-      return claim.part.release()
-    }
+    guard
+      request.destination.isExact || claim.part.matches(request.url)
+        || previousLocation?.isOf(claim.name, in: claim.directory) == true
+    else { return claim.part.release() }
     try claim.part.discard()
   }
 }

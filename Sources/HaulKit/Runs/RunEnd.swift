@@ -18,6 +18,11 @@ package enum RunEnd: Sendable {
     }
   }
 
+  /// Whether it failed: a later run may use its bytes.
+  var hasFailed: Bool {
+    if case .finished(let result) = self { result.state == .failed } else { false }
+  }
+
   /// Whether its file is published.
   var hasFile: Bool {
     switch self {

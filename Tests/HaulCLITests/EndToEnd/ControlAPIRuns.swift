@@ -49,7 +49,7 @@ struct ControlAPIRuns {
     arguments: [
       #""retries":-1"#, #""maximum_size":-1"#, #""maximum_retry_time":-1"#, #""identifier":"" "#,
       #""group":"" "#, #""headers":[{"name":"A","value":"b\r\nC: d"}]"#,
-      #""headers":[{"name":"A b","value":"c"}]"#,
+      #""headers":[{"name":"A b","value":"c"}]"#, #""headers":[{"name":"Host","value":"c"}]"#,
     ])
   func refusesValues(member: String) async throws {
     try await withDaemon { _, socket in

@@ -256,7 +256,7 @@ struct DaemonQueueRuns {
   @Test("a group without members, and a URL for one that has bytes, are errors with their reason")
   func refuses() async throws {
     try await withThree { (place, ids) async throws in
-      for command in ["wait", "pause", "cancel"] {
+      for command in ["wait", "watch", "pause", "cancel"] {
         let result = try await place.haul(command, "--group", "nobody")
         #expect(result.status == 1)
         #expect(result.errors.contains("no transfer is in the group 'nobody'"))
@@ -314,6 +314,8 @@ struct DaemonQueueRuns {
       let id = try await place.add("/b", "-o", "own", "--id", name)
       #expect(try await place.haul("show", name).output.contains(id))
       #expect(try await place.haul("explain", name).status == 0)
+      _ = try await place.add("/b", "-o", "other", "--id", id)
+      #expect(try await place.haul("show", id).output.contains(name))
       let program = try await place.haul("add", "-o", "x", "--run", "--", "true")
       #expect(program.status == 2 && program.errors.contains("-o"), "\(program.errors)")
     }

@@ -145,7 +145,7 @@ import Testing
         guard let facts = queue.members[id]?.facts else { return }
         var record = TransferRecord(id: id, request: old)
         record.storedState = facts.storedState
-        _ = try queue.set(new, of: record, names: (nil, nil), &decision)
+        _ = try queue.set(new, of: record, names: (nil, nil), mayHaveBytes: false, &decision)
       }
     }
 

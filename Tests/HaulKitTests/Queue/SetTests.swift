@@ -99,6 +99,56 @@ import Testing
     }
   }
 
+  @Test(arguments: [true, false])
+  func `A failed download with bytes resumes, or is cancelled, under its name`(
+    isCancelled: Bool
+  ) async throws {
+    let broken = FaultScript.Resource.plain("a").with {
+      $0.faults = [Fault(.reset(after: Int64(QueueBench.length / 2)))]
+    }
+    try await QueueBench.with([broken]) { queue in
+      let a = try await queue.manager.add(
+        queue.request("a") {
+          $0.destination = .directory(queue.bench.path(""))
+          $0.retry.retries = 0
+        })
+      #expect(await refusal { _ = try await a.result } != nil)
+      #expect(try queue.bench.names().contains("a.haul.part"))
+      let other = try ResourceURL(queue.server.url("/b"))
+      #expect(await refusal { try await a.set { $0.download?.url = other } }?.code == .refused)
+      let renewed = try ResourceURL(queue.server.url("/a?x=2"))
+      try await a.set { $0.download?.url = renewed }
+      queue.server.setFaults("/a", [])
+      if isCancelled {
+        try await a.cancel()
+        #expect(try queue.bench.names() == [])
+      } else {
+        try await a.retry()
+        _ = try await a.result
+        try queue.expectWhole(a)
+        #expect(try queue.bench.names() == ["a"])
+      }
+    }
+  }
+
+  @Test func `A part file with a number is resumed when the name without it is free`()
+    async throws
+  {
+    try await QueueBench.with([.held("a")]) { queue in
+      try "other".write(toFile: queue.bench.path("a"), atomically: true, encoding: .utf8)
+      let a = try await queue.manager.add(
+        queue.request("a") { $0.destination = .directory(queue.bench.path("")) })
+      try await queue.hold(a)
+      try await a.pause()
+      try FileManager.default.removeItem(atPath: queue.bench.path("a"))
+      queue.release(a)
+      try await a.resume()
+      let result = try await a.result
+      #expect(result.reused > 0)
+      #expect(try queue.bench.names() == ["a (1)"])
+    }
+  }
+
   @Test func `An address that gives the file the same name can be set`() async throws {
     try await QueueBench.with([.held("a")], atMost: 2) { queue in
       let directory = queue.bench.path("")
