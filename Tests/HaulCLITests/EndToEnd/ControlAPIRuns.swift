@@ -126,10 +126,7 @@ struct ControlAPIRuns {
     try await withDaemon { _, socket in
       let call = try SocketCall("GET", "/api/v1/openapi.yaml", to: socket)
       #expect(call.status == 200)
-      let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
-      #expect(
-        try call.body
-          == String(contentsOf: root.appending(path: "docs/openapi.yaml"), encoding: .utf8))
+      #expect(try call.body == DocumentPage.text("docs/openapi.yaml"))
     }
   }
 

@@ -45,6 +45,12 @@ struct DaemonPlace: DaemonUser {
   static func with(
     _ resources: FaultScript.Resource..., body: (DaemonPlace) async throws -> Void
   ) async throws {
+    try await with(resources, body: body)
+  }
+
+  static func with(
+    _ resources: [FaultScript.Resource], body: (DaemonPlace) async throws -> Void
+  ) async throws {
     try await Workplace.with(resources) { work in
       let place = DaemonPlace(work: work)
       do {

@@ -6,8 +6,7 @@ import Testing
 struct DocumentationRuns {
   @Test("The tutorials' programs compile, and no symbol, link or image is missing")
   func checked() async throws {
-    var root = URL(filePath: #filePath)
-    for _ in 0..<4 { root.deleteLastPathComponent() }
+    let root = DocumentPage.root
     let result = try await CommandRun(
       [], in: root.path, environment: ProcessInfo.processInfo.environment,
       program: root.appending(path: "Scripts/docs").path

@@ -1,0 +1,94 @@
+import Foundation
+import HaulControl
+import HaulCore
+import HaulTesting
+import Testing
+
+/// Runs the command lines and the files of the README, in their order.
+@Suite("The README's commands", .timeLimit(.minutes(5)))
+struct ReadmeRuns {
+  private static let credentials = "Lists, passwords, defaults"
+
+  private func block(_ section: String, _ number: Int, lines count: Int) throws -> [String] {
+    let blocks = try DocumentPage("README.md").plain(section)
+    try #require(blocks.indices.contains(number))
+    #expect(blocks[number].count == count)
+    return blocks[number]
+  }
+
+  @Test("Downloads: every line succeeds, and its files are whole")
+  func downloads() async throws {
+    let lines =
+      try block("First download", 0, lines: 1) + block("First download", 1, lines: 8)
+    let list = try block(Self.credentials, 0, lines: 7).joined(separator: "\n")
+    let paths = ["/big.iso", "/1", "/2", "/3", "/4", "/a.iso", "/b.iso"]
+    try await DaemonPlace.withFiles(paths) { (place) async throws in
+      place.work.server.setFaults(
+        "/4", [Fault(.addHeaders(fields: ["Content-Disposition: attachment; filename=given"]))])
+      let text = place.real(list).replacing("dir=/data", with: "dir=\(place.work.path("data"))")
+      try place.write(text + "\n", to: "list.txt")
+      for line in lines {
+        let paths = line.contains("--remote-name") ? ["/4"] : ["/1", "/2", "/3"]
+        let result = try await place.shell(line, paths: paths)
+        if line.contains("--json") { #expect(try result.events().finished.count == 1) }
+        if line.contains("probe") { #expect(result.output.contains("Plan  "), "\(result.output)") }
+      }
+      try place.expectWhole([
+        "big.iso", "downloads/1", "downloads/2", "downloads/3", "disk.img", "1",
+        "downloads/first.iso", "data/b.iso", "given",
+      ])
+      #expect(place.sent("Accept-Language", for: "/b.iso").first == "de")
+    }
+  }
+
+  @Test("The background: every line succeeds")
+  func background() async throws {
+    let lines = try block("In the background", 0, lines: 9)
+    try await DaemonPlace.withFiles(["/big.tar", "/episode"]) { (place) async throws in
+      place.work.server.setFaults("/big.tar", [Fault(.stallBeforeHead)])
+      let archive = try await place.archive()
+      var ids: [String] = []
+      for line in lines {
+        let path = ids.isEmpty ? "/big.tar" : "/episode"
+        let result = try await place.shell(line, paths: [path], id: ids.first ?? "")
+        let output = result.output
+        switch line.split(separator: " ")[1] {
+        case "add": ids.append(output.trimmingCharacters(in: .newlines))
+        case "list": #expect(output.contains("\(ids[0])  big.tar"), "\(output)")
+        case "explain": #expect(output.hasPrefix("big.tar "), "\(output)")
+        case "pause":
+          #expect(try await place.state(of: ids[0]).state == .paused)
+          // The next line waits until everything has ended.
+          place.work.server.setFaults("/big.tar", [archive])
+          try await place.shell("haul resume 4FZ0", id: ids[0])
+        default: break
+        }
+      }
+      #expect(ids.count == 3 && ids.allSatisfy { TransferID($0) != nil }, "\(ids)")
+      #expect(try place.work.names("downloads") == ["big.tar"])
+      try place.expectUnpacked()
+      try place.expectWhole(["episode"])
+    }
+  }
+
+  @Test("Passwords: every line sends its secret")
+  func secrets() async throws {
+    let lines = try block(Self.credentials, 1, lines: 4)
+    let basic = "Basic \(SecretPlace.base64("me:secret"))"
+    let expected = [
+      ("Authorization", basic), ("Authorization", basic), ("Authorization", "Bearer token"),
+      ("Cookie", "id=cookie"),
+    ]
+    let paths = expected.indices.map { "/\($0)" }
+    try await DaemonPlace.withFiles(paths) { (place) async throws in
+      try place.write("machine 127.0.0.1 login me password secret\n", to: ".netrc")
+      try place.write("token\n", to: "token.txt")
+      try place.write("127.0.0.1\tFALSE\t/\tFALSE\t0\tid\tcookie\n", to: "cookies.txt")
+      for (index, (field, value)) in expected.enumerated() {
+        let path = paths[index]
+        try await place.shell(lines[index], paths: [path], environment: ["HAUL_PASSWORD": "secret"])
+        #expect(place.sent(field, for: path).first == value, "\(lines[index])")
+      }
+    }
+  }
+}
