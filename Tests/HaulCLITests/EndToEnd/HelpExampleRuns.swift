@@ -1,0 +1,65 @@
+import Foundation
+import HaulTesting
+import Testing
+
+/// Runs the examples of the help texts, which are also those of the manual pages: both come from
+/// the output of `--experimental-dump-help`.
+@Suite("The examples of the help texts", .timeLimit(.minutes(5)))
+struct HelpExampleRuns {
+  private static let paths = [
+    "/big.iso", "/a", "/b", "/a.zip", "/b.zip", "/x.bin", "/x.tar.gz", "/y.iso",
+  ]
+
+  /// The lines below "Examples:" of each command.
+  private func examples(_ place: DaemonPlace) async throws -> [String: [String]] {
+    let text = try await place.shell("haul --experimental-dump-help").output
+    let root = try #require(try JSONValue(parsing: text)["command"])
+    var examples: [String: [String]] = [:]
+    for command in [root] + (root["subcommands"]?.array ?? []) {
+      let lines = (command["discussion"]?.string ?? "").components(separatedBy: "\n")
+      guard let name = command["commandName"]?.string,
+        let start = lines.firstIndex(of: "Examples:")
+      else { continue }
+      examples[name] = lines[(start + 1)...].prefix { $0.hasPrefix("  ") }
+        .map { String($0.dropFirst(2)) }
+    }
+    return examples
+  }
+
+  @Test("All succeed, and do what they say")
+  func succeed() async throws {
+    try await DaemonPlace.withFiles(Self.paths) { (place) async throws in
+      place.work.server.setFaults("/x.tar.gz", [try await place.archive("z")])
+      try place.write("token\n", to: "token.txt")
+      try place.write(place.work.server.url("/y.iso") + "\n", to: "list.txt")
+      // For machines without the real one.
+      let jq = #"exec sed 's/.*"length":\([0-9]*\).*/\1/'"#
+      try place.write("#!/bin/sh\n\(jq)\n", to: "bin/jq", permissions: 0o700)
+      let examples = try await examples(place)
+      let commands = ["haul", "get", "probe", "verify", "add"]
+      #expect(Set(examples.keys) == Set(commands), "this test runs those of no other command")
+      var id = ""
+      for line in commands.flatMap({ examples[$0] ?? [] }) {
+        let line = line.replacing("md5=HEX", with: "md5=$(md5sum <big.iso | cut -c -32)")
+        if line.contains("tar xf big.tar") {
+          try await place.shell("tar -cf big.tar inside && rm inside")
+        }
+        let output = try await place.shell(line, id: id).output
+        if line.hasPrefix("haul add "), id.isEmpty { id = output.trimmingCharacters(in: .newlines) }
+        if line.contains("| jq .length") { #expect(output == "\(DaemonPlace.length)\n") }
+        if line.contains("&& echo good") { #expect(output == "good\n") }
+        if line.contains("| tar xz") { try place.expectUnpacked() }
+      }
+      try await place.shell("haul wait --all")
+      try place.expectUnpacked()
+      try place.expectWhole([
+        "big.iso", "Downloads/a.zip", "Downloads/b.zip", "disk.iso", "Music/a", "Music/b", "x.bin",
+        "Downloads/y.iso",
+      ])
+      let sent = place.sent("Authorization", for: "/x.bin")
+      #expect(sent.first == "Bearer token" && sent.last == "Bearer TOKEN", "\(sent)")
+      let events = String(decoding: try place.work.contents("events.ndjson"), as: UTF8.self)
+      #expect(try EventSchema().violations(output: events) == [])
+    }
+  }
+}
