@@ -316,6 +316,8 @@ struct DaemonQueueRuns {
       #expect(try await place.haul("explain", name).status == 0)
       _ = try await place.add("/b", "-o", "other", "--id", id)
       #expect(try await place.haul("show", id).output.contains(name))
+      let unknown = try await place.haul("add", "--after", "nobody", "--run", "--", "true")
+      #expect(unknown.status == 1, "\(unknown.errors)")
       let program = try await place.haul("add", "-o", "x", "--run", "--", "true")
       #expect(program.status == 2 && program.errors.contains("-o"), "\(program.errors)")
     }

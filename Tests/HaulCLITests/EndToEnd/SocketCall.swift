@@ -41,6 +41,20 @@ struct SocketCall {
     status = try #require(Int(head.split(separator: " ").dropFirst().first ?? ""), "\(answer)")
   }
 
+  /// Begins a call whose answer does not end.
+  /// - Returns: its connection, once the answer has this.
+  static func begin(_ path: String, until part: String, to socket: String) throws -> FileHandle {
+    let file = try connection(to: .socket(socket))
+    try file.write(contentsOf: Data("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
+    var answer = ""
+    while !answer.contains(part) {
+      let data = file.availableData
+      try #require(!data.isEmpty, "\(answer)")
+      answer += String(decoding: data, as: UTF8.self)
+    }
+    return file
+  }
+
   private static func exchange(_ request: String, _ endpoint: Endpoint) throws -> String {
     let file = try connection(to: endpoint)
     try file.write(contentsOf: Data(request.utf8))
