@@ -26,7 +26,7 @@ final class TerminalRun {
 
   init(
     _ arguments: [String], in directory: String, width: Int = 80, height: Int = 24,
-    environment: [String: String] = [:]
+    environment: [String: String] = [:], program path: String = CommandRun.executable.path
   ) async throws {
     let (stream, continuation) = AsyncStream.makeStream(of: Piece.self)
     pieces = stream.makeAsyncIterator()
@@ -41,7 +41,7 @@ final class TerminalRun {
       "PATH": "/usr/bin:/bin", "HOME": directory, "TERM": "xterm", "LANG": "C.UTF-8",
     ]
     process = try ChildProcess(
-      CommandRun.executable.path, arguments, in: directory,
+      path, arguments, in: directory,
       environment: standard.merging(environment) { $1 }, output: slave, errors: slave)
     Self.wait(for: process, continuation)
     Self.read(master, continuation)
