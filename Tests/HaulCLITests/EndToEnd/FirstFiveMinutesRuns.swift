@@ -29,7 +29,7 @@ struct FirstFiveMinutesRuns {
 
   private static let files = ["big.iso", "photos.zip", "music.tar", "notes.pdf", "movie.mkv"]
   private static let length: Int64 = 8 << 20
-  private static let slow = ["/photos.zip", "/music.tar", "/movie.mkv"]
+  private static let held = ["/photos.zip", "/music.tar", "/movie.mkv", "/notes.pdf"]
 
   private static var resources: [FaultScript.Resource] {
     var stream = Workplace.file("/stream.log", length: 1 << 20, Fault(.chunked()))
@@ -73,11 +73,12 @@ struct FirstFiveMinutesRuns {
     func real(_ text: String) -> String {
       text.replacing("http://127.0.0.1:8000", with: server.origin)
     }
+    let isMany = command.text.hasPrefix("./haul get -j 16 ")
     switch command.text {
     case "cat list.txt":
       try place.write(real(command.lines.joined(separator: "\n") + "\n"), to: "work/list.txt")
-    case let text where text.hasPrefix("./haul add -x 2 ") || command.isInterrupted:
-      for path in Self.slow { server.setFaults(path, [Fault(.stall(after: 300_000))]) }
+    case let text where text.hasPrefix("./haul add -x 2 ") || command.isInterrupted || isMany:
+      for path in Self.held { server.setFaults(path, [Fault(.stall(after: 300_000))]) }
     case "./haul unsuspend": release(server)
     default: break
     }
@@ -97,6 +98,10 @@ struct FirstFiveMinutesRuns {
         String(decoding: bytes, as: UTF8.self).contains(/movie\.mkv.*[1-9]\d?%/)
       }
       run.send(SIGINT)
+    } else if isMany {
+      // All four must have begun before the first one ends: then no file has their name.
+      try await server.waitForHeld("/notes.pdf", count: 4)
+      release(server)
     }
     let status = await run.end()
     var screen = TerminalScreen(width: command.width, height: 200)
@@ -108,8 +113,10 @@ struct FirstFiveMinutesRuns {
   }
 
   private func release(_ server: FaultServer) {
-    for path in Self.slow { server.setFaults(path, []) }
-    server.dropConnections()
+    for path in Self.held {
+      server.setFaults(path, [])
+      server.release(path)
+    }
   }
 
   /// Joins lines that fill the terminal with the next ones: it has folded them.
