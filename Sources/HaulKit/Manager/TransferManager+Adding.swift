@@ -56,16 +56,15 @@ extension TransferManager {
   /// Changes a request: a new address for an expired link, priority, dependencies, the rules of the
   /// next run. A transfer that has ended stays as it is until `retry` or `restart`.
   ///
-  /// Identifier and group cannot change. Once it has run, neither can its destination, nor an
-  /// address that gives the file its name; the bytes on disk are kept if the new address serves the
-  /// same version.
+  /// Identifier and group cannot change, nor, once there are bytes, what gives the file another
+  /// name. The bytes are used if the new address serves the same version.
   /// - Parameters:
   ///   - id: a transfer that does not run; pause it first.
   ///   - change: edits the present request, in which dependencies are ids. Those that were
   ///     completed and removed from the list are left out.
-  /// - Throws: `refused`, with the `refusal` `isRunning` or `isUnknown`; `dependency-failed` for an
-  ///   unknown dependency or a cycle, which the message names; `bad-name` for a path with a NUL;
-  ///   `internal` for a change that cannot be made; `io`, `disk-full`. Nothing has changed then.
+  /// - Throws: `refused` for a change that cannot be made, or with the `refusal` `isRunning` or
+  ///   `isUnknown`; `dependency-failed` for an unknown dependency or a cycle, which the message
+  ///   names; `bad-name` for a path with a NUL; `io`, `disk-full`. Nothing has changed then.
   public func set(
     _ id: TransferID, _ change: @Sendable (inout TransferRequest) -> Void
   ) async throws(TransferError) {

@@ -5,21 +5,15 @@ extension TransferManager {
   /// a shutdown, `Configuration.isSuspended` says how the list opens.
   public func suspend() async { await coordinator.setSuspended(true) }
 
-  /// Ends `suspend`, or the suspension with which the list was opened. Returns when the transfers
-  /// that may run have started.
+  /// Ends a suspension. Returns when the transfers that may run have started.
   public func unsuspend() async { await coordinator.setSuspended(false) }
 
   /// Whether nothing new starts, because of `suspend` or `Configuration.isSuspended`.
   public var isSuspended: Bool { coordinator.engine.slots.update { $0.isSuspended } }
 
-  /// Changes the limits while transfers run: nil keeps a limit, with 0 nothing starts. Higher
-  /// limits start more; lower ones stop nothing that runs. They are not stored.
-  /// - Parameters:
-  ///   - maximumActive: transfers that run at once.
-  ///   - maximumActivePerHost: transfers that run at once from one host; `.max` for no limit except
-  ///     `maximumActive`.
-  ///   - connectionsPerHost: connections to one host, across all transfers.
-  ///   - maximumConnections: connections of all transfers.
+  /// Changes limits of `Configuration` while transfers run: nil keeps one, with 0 nothing starts,
+  /// `.max` is none. Higher limits start more; lower ones stop nothing that runs. They are not
+  /// stored.
   public func setLimits(
     maximumActive: Int? = nil, maximumActivePerHost: Int? = nil, connectionsPerHost: Int? = nil,
     maximumConnections: Int? = nil
@@ -45,10 +39,9 @@ extension TransferManager {
   /// Changes when transfers run. Returns when those that may run have started, and the others were
   /// asked to stop.
   ///
-  /// Outside of the schedule only forced transfers start. At the end of a window running downloads
-  /// stop: they keep their bytes and places, count no attempt, and resume by themselves in the next
-  /// window. Steps and streams, which would lose their work, run to their end, and so does what was
-  /// forced since the window ended. Paused transfers stay paused.
+  /// At the end of a window running downloads stop, keep their bytes and positions, and resume in
+  /// the next one. Steps and streams, which would lose their work, and what was forced since, run
+  /// to their end. Outside of the windows only forced transfers start.
   /// - Parameter schedule: nil for always. It is not stored.
   /// - Throws: `internal` for an unknown time zone, or a window with impossible minutes; nothing
   ///   has changed then.

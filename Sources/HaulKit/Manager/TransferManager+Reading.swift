@@ -26,9 +26,8 @@ extension TransferManager {
   /// The group of that name, also before it has members.
   public func group(_ name: String) -> TransferGroup { TransferGroup(name: name, manager: self) }
 
-  /// Waits until nothing runs and nothing waits for a slot; at once when the manager is shut down
-  /// or the task is cancelled. It does not wait for paused transfers, for those that are blocked by
-  /// a dependency, or for the step that calls it.
+  /// Waits until nothing runs or waits for a slot, the manager is shut down, or the task is
+  /// cancelled. Paused and blocked transfers, and the step that calls it, do not count.
   public func waitUntilEmpty() async { await coordinator.waitUntilEmpty() }
 
   /// The number of transfers in each state; `running` ones hold a slot.
@@ -55,10 +54,8 @@ extension TransferManager {
     try await coordinator.summaries(after: id, atMost: count, of: group)
   }
 
-  /// What a list shows of transfers, in the order of the list: name, address without secrets,
-  /// state, progress and error. It is the present state; `TransferList` follows the changes.
-  /// - Parameter selection: for one page of a long list, the ids of a page of summaries. Those that
-  ///   are not in the list are left out.
+  /// What a list shows of transfers now, in its order: name, address without secrets, state,
+  /// progress, error. For one page of a long list, select the ids of a page of summaries.
   /// - Throws: `io`.
   /// - Complexity: O(n log n) in the members of the list, for ids O(their number); reads each
   ///   request from the store.
@@ -68,8 +65,7 @@ extension TransferManager {
     try await rows(of: coordinator.ids(of: selection)).map(\.row)
   }
 
-  /// What is shown of these transfers, with what is running now; without those that are not in the
-  /// list.
+  /// What is shown of those of these transfers that are in the list.
   /// - Throws: `io`.
   package func rows(of ids: [TransferID]) async throws(TransferError) -> [TransferView] {
     try await coordinator.rows(of: ids)
@@ -80,9 +76,7 @@ extension TransferManager {
     await coordinator.segments(of: id)
   }
 
-  /// The transfers that a text may mean: the one with this identifier, otherwise those whose ids
-  /// begin with it.
-  /// - Complexity: O(members of the list) unless it is a whole id or an identifier.
+  /// The transfers that a text may mean: an id, an identifier, or the beginning of ids.
   package func ids(named text: String) async -> [TransferID] {
     await coordinator.ids(named: text)
   }
@@ -95,8 +89,8 @@ extension TransferManager {
   /// The number of the last stored state change; 0 before the first one.
   package var lastEventNumber: Int { get async { await coordinator.queue.lastEvent } }
 
-  /// The bytes of a transfer to `.stream`, for one reader, from its start. A slow reader slows the
-  /// network; one that stops before the end cancels the transfer.
+  /// The bytes of a transfer to `.stream`, for one reader. A slow one slows the network; one that
+  /// stops before the end cancels the transfer.
   /// - Throws: `internal` when the transfer is unknown, has another destination, or has a reader.
   public func bytes(of transfer: Transfer) async throws(TransferError) -> TransferBytes {
     TransferBytes(try await coordinator.stream(of: transfer.id))
@@ -113,11 +107,10 @@ extension TransferManager {
   }
 
   /// Every state change after a number, then everything as it happens, without gap or repetition,
-  /// also across restarts; ends when the manager has shut down.
+  /// also across restarts and for a subscriber that reads late; ends when the manager has shut down.
   ///
   /// Begins with `.reset` and the state at this call when the log of state changes begins later, or
   /// the number is of another list. The log keeps 100,000 changes; of a list in memory, 10,000.
-  /// The subscriber begins at this call, also if it reads late.
   /// - Parameter number: of the last event that you have; nil begins with `.reset`.
   public func events(after number: Int?) -> QueueEvents {
     let start = number.map { EventFeed.Start.after($0) } ?? .nothing
@@ -127,8 +120,8 @@ extension TransferManager {
   /// How many events wait in memory for subscribers that have not read them.
   package var bufferedEvents: Int { coordinator.engine.hub.bufferedEvents }
 
-  /// Asks the server about a resource without downloading it: it asks for one byte and reads no
-  /// body. Passing failures are retried as the request says.
+  /// Asks the server about a resource: it requests one byte, reads no body, and retries as the
+  /// request says.
   /// - Parameters:
   ///   - request: a download of the resource.
   ///   - retrying: called before the delay of each retry, with the number of the failed attempt.

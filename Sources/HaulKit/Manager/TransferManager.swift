@@ -29,8 +29,7 @@ public final class TransferManager: Sendable {
   /// A manager whose list is in your store. It continues at once with what is stored: transfers
   /// that ran are queued again, paused ones are paused, unfinished commands are carried out.
   ///
-  /// `TransferManager(directory:)` of the product `HaulStore` has a store that survives a power
-  /// cut.
+  /// The store of `TransferManager(directory:)`, in the product `HaulStore`, survives a power cut.
   /// - Parameters:
   ///   - store: for this manager alone, which opens it, and closes it in `shutdown`.
   ///   - configuration: is not stored.
@@ -96,8 +95,7 @@ public final class TransferManager: Sendable {
   /// - Throws: `io`, when the store cannot be read.
   package func open() async throws(TransferError) { try await coordinator.open() }
 
-  /// Stops what runs, closes every connection, and ends every event stream. A second call does
-  /// nothing.
+  /// Stops what runs, closes every connection, and ends every event stream.
   ///
   /// When the store is opened again, transfers that ran are queued and paused ones are paused. The
   /// task of a step that does not pause is cancelled after four seconds. After five, what still
