@@ -83,8 +83,6 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
   public var trustedRedirectHosts: Set<String> = []
   /// The `umask` of the caller, for a file that another process writes; nil for this process's.
   package var creationMask: UInt32?
-  /// The path of the file that an earlier run completed: it may be replaced if it is unchanged.
-  package var previousPath: String?
   /// When a failed attempt is retried.
   public var retry = RetryPolicy()
 

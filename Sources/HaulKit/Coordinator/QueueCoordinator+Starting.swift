@@ -119,7 +119,6 @@ extension QueueCoordinator {
     switch record.request.work {
     case .download(var download):
       if restartsFromZero { download.startOver = true }
-      download.previousPath = record.result?.path
       // A restarted stream is read from the beginning.
       if download.destination == .stream, runs.stream(of: id)?.hasEnded ?? true {
         openStream(of: id)
@@ -128,7 +127,8 @@ extension QueueCoordinator {
       let executor = engine.executor(for: id, of: download.url.origin)
       run(
         DownloadDriver(
-          request: download, serverName: known.serverName, previousLocation: known.location,
+          request: download, serverName: known.serverName,
+          previous: PreviousRun(location: known.location, path: record.result?.path),
           needsPreviousBytes: !restartsFromZero && record.result?.state != .failed,
           stream: known.stream, executor: executor, isStored: store.isDurable),
         for: id, on: executor)
@@ -160,11 +160,11 @@ extension QueueCoordinator {
     Task(executorPreference: engine.soleExecutor) { [weak self, store, engine] in
       let record = (try? await store.records([id]))?.first
       var download = record?.request.download
-      download?.previousPath = record?.result?.path
       if isDisplaced { download = nil }
       await self?.run(
         DiscardDriver(
-          request: download, serverName: serverName, previousLocation: location),
+          request: download, serverName: serverName,
+          previous: PreviousRun(location: location, path: record?.result?.path)),
         for: id,
         on: download.flatMap { engine.executor(for: id, of: $0.url.origin) }
           ?? engine.soleExecutor)

@@ -7,8 +7,7 @@ final class DownloadDriver: TransferDriver {
   let request: DownloadRequest
   /// The name that the server sent to an earlier run.
   let serverName: FileName?
-  /// Where an earlier run left its bytes, if known.
-  let previousLocation: FileLocation?
+  let previous: PreviousRun
   /// Whether their directory must be there: it is waited for.
   let needsPreviousBytes: Bool
   /// The buffer that the reader of a stream reads from.
@@ -19,12 +18,12 @@ final class DownloadDriver: TransferDriver {
   let isStored: Bool
 
   init(
-    request: DownloadRequest, serverName: FileName?, previousLocation: FileLocation?,
+    request: DownloadRequest, serverName: FileName?, previous: PreviousRun,
     needsPreviousBytes: Bool, stream: StreamBuffer?, executor: (any TaskExecutor)?, isStored: Bool
   ) {
     self.request = request
     self.serverName = serverName
-    self.previousLocation = previousLocation
+    self.previous = previous
     self.needsPreviousBytes = needsPreviousBytes
     self.stream = stream
     self.executor = executor

@@ -45,7 +45,7 @@ extension DownloadRun {
       return nil
     }
     if driver.isStored { claim.part.keepJournal() }
-    if let old = driver.previousLocation { await removeUnlessContinued(old) }
+    if let old = driver.previous.location { await removeUnlessContinued(old) }
     await engine.hooks.recovered(id)
     let target = FileTarget(
       claim: claim, url: request.url, io: engine.io, commits: engine.commits, clock: engine.clock)
@@ -114,7 +114,7 @@ extension DownloadRun {
   ) async throws(TransferError) -> TargetClaim.Outcome {
     // The driver is captured, not its large request.
     let (driver, engine, id) = (driver, engine, id)
-    if driver.executor != nil, driver.request.previousPath == nil, driver.previousLocation == nil {
+    if driver.executor != nil, driver.previous.path == nil, driver.previous.location == nil {
       let new = try await engine.io.inPlace.run { () throws(TransferError) in
         try TargetSearch(for: driver.request, of: id, serverName: serverName, in: engine)
           .claimNew()
@@ -123,8 +123,7 @@ extension DownloadRun {
     }
     return try await engine.io.run { () throws(TransferError) in
       try TargetSearch.find(
-        for: driver.request, of: id, serverName: serverName, previous: driver.previousLocation,
-        in: engine)
+        for: driver.request, of: id, serverName: serverName, previous: driver.previous, in: engine)
     }
   }
 

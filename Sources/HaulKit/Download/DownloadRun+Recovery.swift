@@ -43,6 +43,6 @@ extension DownloadRun {
   /// Whether a cancel deletes the bytes on disk. It does not if all of them are of another address.
   var mayDiscard: Bool {
     guard let head = target?.recovery.head, !machine.hasReplaced else { return true }
-    return head.matches(request.url) || driver.previousLocation != nil
+    return head.matches(request.url) || driver.previous.location != nil
   }
 }

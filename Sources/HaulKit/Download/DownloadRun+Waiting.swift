@@ -43,7 +43,7 @@ extension DownloadRun {
   /// another file system.
   func missingPartDirectory() async -> WaitReason? {
     guard engine.waitsForDisk, driver.needsPreviousBytes,
-      let previousLocation = driver.previousLocation
+      let previousLocation = driver.previous.location
     else { return nil }
     return try? await engine.io.run { [disk = engine.disk] () throws(TransferError) in
       guard let found = DirectoryLookup.find(previousLocation.directory, on: disk) else {

@@ -6,7 +6,7 @@ struct TargetSearch {
   let request: DownloadRequest
   let id: TransferID
   /// Where an earlier run left its bytes, perhaps of another address.
-  let previous: FileLocation?
+  let previousLocation: FileLocation?
   let disk: any Disk
   let nonce: [UInt8]
   let reservations: TargetReservations
@@ -24,11 +24,11 @@ struct TargetSearch {
   /// - Throws: `not-a-regular-file`, `permission-denied`, `io`.
   init(
     for request: DownloadRequest, of id: TransferID, serverName: FileName? = nil,
-    previous: FileLocation? = nil, in engine: Engine
+    previousLocation: FileLocation? = nil, in engine: Engine
   ) throws(TransferError) {
     self.request = request
     self.id = id
-    self.previous = previous
+    self.previousLocation = previousLocation
     reservations = engine.targets
     let disk: any Disk =
       request.creationMask.map { CallersDisk(base: engine.disk, creationMask: $0) } ?? engine.disk
@@ -73,9 +73,9 @@ struct TargetSearch {
   ///   `io`.
   static func find(
     for request: DownloadRequest, of id: TransferID, serverName: FileName?,
-    previous: FileLocation?, in engine: Engine
+    previous: PreviousRun, in engine: Engine
   ) throws(TransferError) -> TargetClaim.Outcome {
-    if let path = request.previousPath {
+    if let path = previous.path {
       var exact = request
       exact.destination = .file(path)
       exact.createsDirectories = exact.createsDirectories || !request.destination.isExact
@@ -85,7 +85,8 @@ struct TargetSearch {
       if let claim = try search.claimPrevious() { return .claimed(claim) }
     }
     let search = try TargetSearch(
-      for: request, of: id, serverName: serverName, previous: previous, in: engine)
+      for: request, of: id, serverName: serverName, previousLocation: previous.location,
+      in: engine)
     if let claim = try search.claimPreviousNumber() { return .claimed(claim) }
     return try search.find()
   }
@@ -93,7 +94,7 @@ struct TargetSearch {
   /// Takes the part file with a number that an earlier run began, even if the name without a number
   /// is free by now; nil if there is none.
   private func claimPreviousNumber() throws(TransferError) -> TargetClaim? {
-    guard numbering != .never, let previous, previous.name != name.text,
+    guard numbering != .never, let previous = previousLocation, previous.name != name.text,
       previous.directory == directory.path
     else { return nil }
     let numbers = 1...Self.highestSearched
@@ -253,7 +254,7 @@ struct TargetSearch {
 
   /// Whether the part is empty, or holds bytes of the address or of this transfer.
   func isOwn(_ part: PartFile, _ name: FileName) -> Bool {
-    part.matches(request.url) || previous?.isOf(name, in: directory) == true
+    part.matches(request.url) || previousLocation?.isOf(name, in: directory) == true
   }
 
   private func key(_ name: FileName) -> TargetReservations.Key {

@@ -6,8 +6,7 @@ struct DiscardDriver: TransferDriver {
   /// Nil if nothing can be left.
   let request: DownloadRequest?
   var serverName: FileName?
-  /// Where an earlier run left its bytes, if known.
-  var previousLocation: FileLocation?
+  var previous: PreviousRun
 
   func run(_ context: RunContext) async -> RunEnd {
     if let request, request.destination != .stream {
@@ -17,8 +16,8 @@ struct DiscardDriver: TransferDriver {
         do throws(TransferError) {
           try discard(request, of: id, engine)
         } catch {
-          guard error.cause == .noRoom, let previousLocation else { throw error }
-          try previousLocation.discard(request.url, on: engine.disk)
+          guard error.cause == .noRoom, let location = previous.location else { throw error }
+          try location.discard(request.url, on: engine.disk)
         }
       }
     }
@@ -29,13 +28,13 @@ struct DiscardDriver: TransferDriver {
     _ request: DownloadRequest, of id: TransferID, _ engine: Engine
   ) throws(TransferError) {
     let outcome = try TargetSearch.find(
-      for: request, of: id, serverName: serverName, previous: previousLocation, in: engine)
+      for: request, of: id, serverName: serverName, previous: previous, in: engine)
     guard case .claimed(let claim) = outcome else { return }
     defer { engine.targets.release(claim.key) }
     // Under an exact name, a run would adopt any part file, so any is deleted.
     guard
       request.destination.isExact || claim.part.matches(request.url)
-        || previousLocation?.isOf(claim.name, in: claim.directory) == true
+        || previous.location?.isOf(claim.name, in: claim.directory) == true
     else { return claim.part.release() }
     try claim.part.discard()
   }
