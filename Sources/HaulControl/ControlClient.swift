@@ -207,9 +207,7 @@ extension ControlClient {
         UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
         UInt8(ascii: "_"), UInt8(ascii: "~"):
         escaped.unicodeScalars.append(Unicode.Scalar(byte))
-      default:
-        let hex = String(byte, radix: 16, uppercase: true)
-        escaped += byte < 16 ? "%0\(hex)" : "%\(hex)"
+      default: escaped += PercentCoding.encoded(byte)
       }
     }
     return escaped

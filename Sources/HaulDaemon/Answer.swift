@@ -57,9 +57,8 @@ extension Request {
     _ type: Value.Type
   ) async throws -> (value: Value, digest: String) {
     let content = try await content()
-    let digest = SHA256.hash(data: content).prefix(16)
-      .map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-    return (try StrictJSON.decode(type, from: content), digest)
+    let digest = Checksum(.sha256, bytes: Array(SHA256.hash(data: content)))
+    return (try StrictJSON.decode(type, from: content), digest?.hex ?? "")
   }
 
   private func content() async throws -> Data {

@@ -74,13 +74,8 @@ extension ControlAPI {
   private func newMembers(
     of selection: Selection, _ awaited: AwaitedBox
   ) async -> [TransferID] {
-    guard selection.ids == nil else { return [] }
-    let members =
-      if let group = selection.group {
-        await manager.ids(of: .group(group))
-      } else {
-        await manager.ids(of: .all)
-      }
+    // Only a name of one transfer can be wrong.
+    guard selection.ids == nil, let members = try? await ids(of: selection) else { return [] }
     return awaited.withLockedValue { awaited in
       let known = Set(awaited.ids)
       let new = members.filter { !known.contains($0) }

@@ -30,7 +30,7 @@ package enum PercentCoding {
   }
 
   /// `%XX`.
-  static func encoded(_ byte: UInt8) -> String {
+  package static func encoded(_ byte: UInt8) -> String {
     let digits = String(byte, radix: 16, uppercase: true)
     return digits.count == 1 ? "%0\(digits)" : "%\(digits)"
   }

@@ -154,8 +154,8 @@ private struct FreeSpace {
     }
   }
 
-  /// Takes this many bytes if they are free; returns whether it did. One transfer may leave less than
-  /// the reserve, if it is known to fit or if it is time for an attempt.
+  /// Takes this many bytes if they are free; returns whether it did. One transfer may leave less
+  /// than the reserve, if it is known to fit or if it is time for an attempt.
   mutating func take(_ needed: Int64, of device: UInt64, isTry: Bool) -> Bool {
     if unknown.contains(device) { return isTry || devicesWithRoom.contains(device) }
     guard let left = free[device], left >= needed, left > 0 else { return false }

@@ -209,8 +209,8 @@ extension QueueCoordinator {
       guard queue.members.state(of: id) != .stopping(.remove) else {
         throw TransferError(
           .inUse,
-          "the transfer with the identifier \(identifier) is being removed; add it when that is done"
-        )
+          "the transfer with the identifier \(identifier) is being removed; "
+            + "add it when that is done")
       }
       indices[id, default: []].append(index)
     }

@@ -97,11 +97,11 @@ extension QueueCoordinator {
   /// begin with it.
   /// - Complexity: O(members of the list) unless it is a whole id or an identifier.
   func ids(named text: String) -> [TransferID] {
+    let id = TransferID(text)
     // A listed id always means its transfer.
-    if let id = TransferID(text), queue.members.contains(id) { return [id] }
-    if let id = queue.id(of: text) { return [id] }
-    if TransferID(text) != nil { return [] }
-    guard let prefix = TransferID.Prefix(text) else { return [] }
+    if let id, queue.members.contains(id) { return [id] }
+    if let named = queue.id(of: text) { return [named] }
+    guard id == nil, let prefix = TransferID.Prefix(text) else { return [] }
     return queue.members.values.map(\.facts.id).filter(prefix.matches)
   }
 

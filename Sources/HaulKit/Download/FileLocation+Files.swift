@@ -2,11 +2,6 @@ import HaulCore
 import HaulFiles
 
 extension FileLocation {
-  /// Whether it is the location of a file of that name.
-  func isOf(_ name: FileName, in directory: any DiskDirectory) -> Bool {
-    self.name == name.text && self.directory == directory.path
-  }
-
   /// Deletes the part file of an address without adopting it, because the disk is full. Blocks.
   func discard(_ url: ResourceURL, on disk: any Disk) throws(TransferError) {
     guard let found = DirectoryLookup.find(directory, on: disk) else { return }

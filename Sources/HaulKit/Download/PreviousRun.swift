@@ -1,4 +1,5 @@
 import HaulCore
+import HaulFiles
 
 /// What earlier runs of a transfer left on disk, as far as it is known.
 struct PreviousRun: Sendable {
@@ -6,4 +7,11 @@ struct PreviousRun: Sendable {
   var location: FileLocation?
   /// The path of the file that one of them completed: it may be replaced if it is unchanged.
   var path: String?
+
+  /// Whether a part file is empty, or holds bytes of the address or of this transfer.
+  func owns(
+    _ part: PartFile, _ name: FileName, in directory: any DiskDirectory, of url: ResourceURL
+  ) -> Bool {
+    part.matches(url) || (location?.name == name.text && location?.directory == directory.path)
+  }
 }

@@ -5,8 +5,7 @@ import HaulFiles
 struct TargetSearch {
   let request: DownloadRequest
   let id: TransferID
-  /// Where an earlier run left its bytes, perhaps of another address.
-  let previousLocation: FileLocation?
+  let previous: PreviousRun
   let disk: any Disk
   let nonce: [UInt8]
   let reservations: TargetReservations
@@ -24,11 +23,11 @@ struct TargetSearch {
   /// - Throws: `not-a-regular-file`, `permission-denied`, `io`.
   init(
     for request: DownloadRequest, of id: TransferID, serverName: FileName? = nil,
-    previousLocation: FileLocation? = nil, in engine: Engine
+    previous: PreviousRun = PreviousRun(), in engine: Engine
   ) throws(TransferError) {
     self.request = request
     self.id = id
-    self.previousLocation = previousLocation
+    self.previous = previous
     reservations = engine.targets
     let disk: any Disk =
       request.creationMask.map { CallersDisk(base: engine.disk, creationMask: $0) } ?? engine.disk
@@ -85,8 +84,7 @@ struct TargetSearch {
       if let claim = try search.claimPrevious() { return .claimed(claim) }
     }
     let search = try TargetSearch(
-      for: request, of: id, serverName: serverName, previousLocation: previous.location,
-      in: engine)
+      for: request, of: id, serverName: serverName, previous: previous, in: engine)
     if let claim = try search.claimPreviousNumber() { return .claimed(claim) }
     return try search.find()
   }
@@ -94,11 +92,11 @@ struct TargetSearch {
   /// Takes the part file with a number that an earlier run began, even if the name without a number
   /// is free by now; nil if there is none.
   private func claimPreviousNumber() throws(TransferError) -> TargetClaim? {
-    guard numbering != .never, let previous = previousLocation, previous.name != name.text,
-      previous.directory == directory.path
+    guard numbering != .never, let location = previous.location, location.name != name.text,
+      location.directory == directory.path
     else { return nil }
     let numbers = 1...Self.highestSearched
-    guard let number = numbers.first(where: { name.numbered($0).text == previous.name }) else {
+    guard let number = numbers.first(where: { name.numbered($0).text == location.name }) else {
       return nil
     }
     let candidate = name.numbered(number)
@@ -254,7 +252,7 @@ struct TargetSearch {
 
   /// Whether the part is empty, or holds bytes of the address or of this transfer.
   func isOwn(_ part: PartFile, _ name: FileName) -> Bool {
-    part.matches(request.url) || previousLocation?.isOf(name, in: directory) == true
+    previous.owns(part, name, in: directory, of: request.url)
   }
 
   private func key(_ name: FileName) -> TargetReservations.Key {

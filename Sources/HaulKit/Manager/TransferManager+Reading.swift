@@ -107,7 +107,7 @@ extension TransferManager {
   }
 
   /// Every state change after a number, then everything as it happens, without gap or repetition,
-  /// also across restarts and for a subscriber that reads late; ends when the manager has shut down.
+  /// also across restarts and for late readers; ends when the manager has shut down.
   ///
   /// Begins with `.reset` and the state at this call when the log of state changes begins later, or
   /// the number is of another list. The log keeps 100,000 changes; of a list in memory, 10,000.

@@ -33,8 +33,8 @@ struct DiscardDriver: TransferDriver {
     defer { engine.targets.release(claim.key) }
     // Under an exact name, a run would adopt any part file, so any is deleted.
     guard
-      request.destination.isExact || claim.part.matches(request.url)
-        || previous.location?.isOf(claim.name, in: claim.directory) == true
+      request.destination.isExact
+        || previous.owns(claim.part, claim.name, in: claim.directory, of: request.url)
     else { return claim.part.release() }
     try claim.part.discard()
   }

@@ -43,7 +43,7 @@ struct ConfigurationExampleRuns {
     try await DaemonPlace.withFiles(["/a"]) { (place) async throws in
       try place.write(text + "webhook-private\n", to: Self.file)
       try place.write("secret\n", to: ".config/haul/webhook.secret")
-      // Whoever reads a pipe waits for its writer.
+      // Reading from a pipe waits until a program writes to it.
       try await place.shell("mkfifo told")
       let words = #"printf '%s|' "$@" "$HAUL_STATE" "$HAUL_TITLE" >"$HOME/told""#
       try place.write("#!/bin/sh\n\(words)\n", to: "bin/on-end", permissions: 0o700)

@@ -131,8 +131,8 @@ struct FirstFiveMinutesRuns {
     return all
   }
 
-  /// Without ids, numbers, units, spaces, and what a transfer in the list does. Sorted: files end in
-  /// any order.
+  /// Without ids, numbers, units, spaces, and the states of transfers in the list. Sorted, because
+  /// files end in any order.
   private static func masked(_ lines: [String]) -> [String] {
     lines.map { line in
       line.replacing(/\b[0-9A-HJKMNP-TV-Z]{8}\b/, with: "0")

@@ -80,15 +80,20 @@ import Testing
     }
   }
 
+  /// A download under a name derived from its address, paused with bytes on disk.
+  private func paused(in queue: QueueBench) async throws -> Transfer {
+    let a = try await queue.manager.add(
+      queue.request("a") { $0.destination = .directory(queue.bench.path("")) })
+    try await queue.hold(a)
+    try await a.pause()
+    return a
+  }
+
   @Test func `An address that gives the file another name cannot be set after the first run`()
     async throws
   {
     try await QueueBench.with([.held("a")], atMost: 2) { queue in
-      let directory = queue.bench.path("")
-      let a = try await queue.manager.add(
-        queue.request("a") { $0.destination = .directory(directory) })
-      try await queue.hold(a)
-      try await a.pause()
+      let a = try await paused(in: queue)
       let other = try ResourceURL(queue.server.url("/b"))
       #expect(
         await refusal { try await a.set { $0.download?.url = other } }?.code == .refused)
@@ -136,10 +141,7 @@ import Testing
   {
     try await QueueBench.with([.held("a")]) { queue in
       try "other".write(toFile: queue.bench.path("a"), atomically: true, encoding: .utf8)
-      let a = try await queue.manager.add(
-        queue.request("a") { $0.destination = .directory(queue.bench.path("")) })
-      try await queue.hold(a)
-      try await a.pause()
+      let a = try await paused(in: queue)
       try FileManager.default.removeItem(atPath: queue.bench.path("a"))
       queue.release(a)
       try await a.resume()
@@ -151,11 +153,7 @@ import Testing
 
   @Test func `An address that gives the file the same name can be set`() async throws {
     try await QueueBench.with([.held("a")], atMost: 2) { queue in
-      let directory = queue.bench.path("")
-      let a = try await queue.manager.add(
-        queue.request("a") { $0.destination = .directory(directory) })
-      try await queue.hold(a)
-      try await a.pause()
+      let a = try await paused(in: queue)
       let renewed = try ResourceURL(queue.server.url("/a?token=2"))
       try await a.set { $0.download?.url = renewed }
       queue.release(a)
