@@ -3,6 +3,10 @@ import HaulCore
 import HaulFiles
 import Testing
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 @Suite("A part file on the real file system")
 struct PartFileTests {
   let content = sampleBytes(3_000_000)
@@ -97,6 +101,26 @@ struct PartFileTests {
     #expect(try scratch.contents("file.iso.haul.journal") == journal)
     part.release()
   }
+
+  #if canImport(Glibc)
+    @Test("The next run may begin while a program that is being started has copies of the files")
+    func forkedCopies() throws {
+      let scratch = try Scratch()
+      let part = try scratch.acquire()
+      try part.begin(try sampleHead(3_000_000))
+      try part.write(0..<1000, of: content)
+      let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+      let copies = open.compactMap { number -> Int32? in
+        let target = try? FileManager.default.destinationOfSymbolicLink(
+          atPath: "/proc/self/fd/\(number)")
+        return target?.hasPrefix(scratch.path + "/") == true ? Int32(number).map { dup($0) } : nil
+      }
+      defer { for copy in copies { close(copy) } }
+      #expect(copies.count >= 2)
+      part.release()
+      try scratch.acquire(nonce: 2).release()
+    }
+  #endif
 }
 
 extension String {

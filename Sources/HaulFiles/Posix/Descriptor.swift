@@ -1,5 +1,6 @@
 import HaulCore
 import NIOConcurrencyHelpers
+import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -11,10 +12,16 @@ import NIOConcurrencyHelpers
 /// that its number cannot be reused during that call.
 final class Descriptor: Sendable {
   let number: Int32
+  /// Whether its file may be locked through it.
+  fileprivate let mayBeLocked = Atomic(false)
 
   init(_ number: Int32) { self.number = number }
 
-  deinit { _ = close(number) }
+  deinit {
+    // A program that is being started holds a copy for a moment, and with it the lock.
+    if mayBeLocked.load(ordering: .relaxed) { _ = flock(number, LOCK_UN) }
+    _ = close(number)
+  }
 }
 
 /// A descriptor until `close`.
@@ -24,6 +31,12 @@ struct DescriptorBox: Sendable {
   init(_ number: Int32) { box = NIOLockedValueBox(Descriptor(number)) }
 
   func close() { box.withLockedValue { $0 = nil } }
+
+  /// Locks the file until the last use of the descriptor has ended.
+  func tryLock() throws(DiskError) {
+    box.withLockedValue { $0?.mayBeLocked.store(true, ordering: .relaxed) }
+    _ = try call("flock") { PlatformCalls.tryLock($0) }
+  }
 
   /// Makes a call that returns -1 on failure; repeats it after an interruption.
   func call<Value: SignedInteger>(_ name: String, _ body: (Int32) -> Value) throws(DiskError)

@@ -109,7 +109,7 @@ final class POSIXFile: DiskFile {
 
   func tryLock() throws(DiskError) -> Bool {
     do throws(DiskError) {
-      _ = try descriptor.call("flock") { PlatformCalls.tryLock($0) }
+      try descriptor.tryLock()
       return true
     } catch {
       if error.errno == EWOULDBLOCK { return false }
